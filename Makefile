@@ -1,0 +1,48 @@
+# What CI runs is here, so that it can be run by hand. `make help` lists the targets.
+TOOLS := go tool -modfile=tools/go.mod
+PACKAGES := ./...
+
+.PHONY: help build check test race stress fuzz bench fmt deadcode clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+build: ## the static binary, bin/millrace
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/millrace ./cmd/millrace
+
+check: ## format, vet, static analysis, tidy, layers
+	@out=$$($(TOOLS) gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
+	go vet $(PACKAGES)
+	$(TOOLS) staticcheck $(PACKAGES)
+	@out=$$(go fix -diff $(PACKAGES)); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
+	go mod tidy -diff
+	go test ./internal/lint
+
+test: ## all tests, under two minutes
+	go test $(PACKAGES)
+
+race: ## all tests under the race detector
+	go test -race -timeout 30m $(PACKAGES)
+
+stress: ## long tests: many seeds, large data, hostile input
+	MILLRACE_STRESS=1 go test -timeout 60m -count=1 $(PACKAGES)
+
+FUZZTIME ?= 10s
+fuzz: ## every fuzz target for FUZZTIME (default 10s)
+	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go | sed 's/func //'); do \
+	    echo "fuzz $$dir $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$dir; \
+	  done; done
+
+bench: build ## the speed table of this machine, then the named benchmarks
+	bin/millrace bench
+	go test -run '^$$' -bench . -benchtime 3x $(PACKAGES)
+
+fmt: ## format in place
+	$(TOOLS) gofumpt -w .
+
+deadcode: ## functions that nothing calls
+	$(TOOLS) deadcode -test $(PACKAGES)
+
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,54 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/millrace/millrace/local"
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// minLimit is below what the runtime itself needs to work without collecting all the time.
+const minLimit = 32 << 20
+
+// LimitMemory tells the garbage collector the budget of the run, less what a process has
+// beside the memory that the collector counts.
+func LimitMemory(bytes int64) { debug.SetMemoryLimit(max(bytes-bytes/16, minLimit)) }
+
+// ReportOf makes the JSON report of a run that ended with err, or well.
+func ReportOf(stages []mapreduce.Job, res local.Result, err error) Report {
+	r := Report{
+		Job: stages[0].Name, State: "SUCCEEDED", Elapsed: res.Elapsed.Seconds(),
+		Counters: Flatten(res.Counts), Output: res.Output,
+	}
+	if err != nil {
+		r.State, r.Error = "FAILED", Failure(err)
+		if errors.Is(err, context.Canceled) {
+			r.State, r.Error = "CANCELLED", "interrupted"
+		}
+	}
+	return r
+}
+
+// Failure is the sentence that a command prints about a run that failed.
+func Failure(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted: nothing was left behind"
+	}
+	return err.Error() + remedy(err)
+}
+
+// remedy says what to do about what the machine, not the job, has too little of.
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC) && errors.Is(err, local.ErrScratch):
+		return "\nThe disk for spills is full: free some space, or give --scratch a directory on another disk."
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "\nThe disk is full: free some space, or choose an output on another disk."
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "\nToo few files may be open at once: raise the limit (ulimit -n), or give fewer --workers."
+	}
+	return ""
+}

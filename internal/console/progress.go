@@ -1,0 +1,178 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/millrace/millrace/local"
+)
+
+// Mode says how progress is shown.
+type Mode string
+
+// The modes of the --progress flag.
+const (
+	Auto  Mode = "auto"  // a bar on a terminal, plain lines otherwise
+	Plain Mode = "plain" // a line from time to time
+	Bar   Mode = "bar"
+	None  Mode = "none"
+)
+
+// ParseMode reads the value of a --progress flag.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case Auto, Plain, Bar, None:
+		return m, nil
+	}
+	return None, fmt.Errorf("progress %q is not one of auto, bar, plain, none", s)
+}
+
+// Choose settles Auto for a file.
+func (m Mode) Choose(f *os.File) Mode {
+	if m != Auto {
+		return m
+	}
+	if width(f) > 0 {
+		return Bar
+	}
+	return Plain
+}
+
+// width returns the columns of a terminal, or 0 for anything else.
+func width(f *os.File) int {
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	if ws.Col == 0 {
+		return 80
+	}
+	return int(ws.Col)
+}
+
+const (
+	barEvery   = 100 * time.Millisecond
+	plainEvery = 2 * time.Second
+)
+
+// Watch shows progress until the returned function is called, which leaves the
+// terminal clean.
+func Watch(f *os.File, mode Mode, progress func() local.Progress) (stop func()) {
+	every := barEvery
+	switch mode.Choose(f) {
+	case None:
+		return func() {}
+	case Plain:
+		every = plainEvery
+		mode = Plain
+	default:
+		mode = Bar
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		watch(f, mode, every, progress, done)
+	}()
+	return func() { close(done); <-ended }
+}
+
+func watch(f *os.File, mode Mode, every time.Duration, progress func() local.Progress, done <-chan struct{}) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	var eta estimator
+	for {
+		select {
+		case <-done:
+			if mode == Bar {
+				fmt.Fprint(f, "\r\x1b[K")
+			}
+			return
+		case <-ticker.C:
+			p := progress()
+			if p.Phase == local.Finished {
+				continue
+			}
+			left := eta.left(p)
+			if mode == Bar {
+				fmt.Fprint(f, "\r\x1b[K"+clip(barLine(p, left), width(f)-1))
+			} else {
+				plainLine(f, p, left)
+			}
+		}
+	}
+}
+
+func clip(s string, columns int) string {
+	r := []rune(s)
+	if columns > 0 && len(r) > columns {
+		return string(r[:columns])
+	}
+	return s
+}
+
+const barCells = 24
+
+// barLine draws "wordcount  map  ████████░░░░ 67%  670 MiB/s  3 of 8 tasks  1.2s left".
+func barLine(p local.Progress, left string) string {
+	full := int(p.Fraction() * barCells)
+	bar := strings.Repeat("█", full) + strings.Repeat("░", barCells-full)
+	return fmt.Sprintf("%s  %-6s %s %3.0f%%  %s", title(p), p.Phase, bar, 100*p.Fraction(), details(p, left))
+}
+
+func plainLine(w io.Writer, p local.Progress, left string) {
+	fmt.Fprintf(w, "%s: %s %3.0f%%  %s\n", title(p), p.Phase, 100*p.Fraction(), details(p, left))
+}
+
+func title(p local.Progress) string {
+	if p.Stages > 1 {
+		return fmt.Sprintf("%s [%d/%d]", Printable(p.Job), p.Stage, p.Stages)
+	}
+	return Printable(p.Job)
+}
+
+func details(p local.Progress, left string) string {
+	var parts []string
+	if p.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d tasks", p.Done, p.Total))
+	}
+	if p.TotalBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s", Bytes(p.Bytes), Bytes(p.TotalBytes)))
+	}
+	if left != "" {
+		parts = append(parts, left)
+	}
+	if p.Retries > 0 {
+		parts = append(parts, fmt.Sprintf("%d retries", p.Retries))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// estimator guesses rate and time left of the phase from its own beginning.
+type estimator struct {
+	stage int
+	phase local.Phase
+	began time.Duration
+	first float64
+}
+
+func (e *estimator) left(p local.Progress) string {
+	if e.stage != p.Stage || e.phase != p.Phase {
+		*e = estimator{p.Stage, p.Phase, p.Elapsed, p.Fraction()}
+		return ""
+	}
+	spent, gained := p.Elapsed-e.began, p.Fraction()-e.first
+	if spent < 200*time.Millisecond || gained <= 0 {
+		return ""
+	}
+	left := time.Duration(float64(spent) * (1 - p.Fraction()) / gained)
+	rate := ""
+	if p.TotalBytes > 0 {
+		rate = Rate(int64(gained*float64(p.TotalBytes)), spent) + "  "
+	}
+	return rate + Duration(left.Round(100*time.Millisecond)) + " left"
+}

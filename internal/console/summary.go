@@ -1,0 +1,96 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/local"
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// Summary prints what a run did: a few lines that fit any terminal.
+func Summary(w io.Writer, res local.Result) {
+	for _, s := range res.Stages {
+		fmt.Fprintf(w, "%s: %s\n", Printable(s.Job), phases(s))
+		fmt.Fprintf(w, "  read     %s\n", amount(s.Counts, mapreduce.MapInputRecords, mapreduce.MapInputBytes))
+		if s.Reduces > 0 {
+			fmt.Fprintf(w, "  shuffled %s%s\n", amount(s.Counts, mapreduce.MapOutputRecords, mapreduce.MapOutputBytes), spills(s.Counts))
+		}
+		fmt.Fprintf(w, "  wrote    %s\n", amount(s.Counts, mapreduce.OutputRecords, mapreduce.OutputBytes))
+	}
+	for _, bad := range res.Skipped {
+		fmt.Fprintf(w, "  skipped  %s at offset %d: %s\n", Printable(bad.File), bad.Offset, Printable(bad.Reason))
+	}
+	users(w, res.Counts)
+	retries := ""
+	if res.Retries > 0 {
+		retries = fmt.Sprintf(", %d of %d attempts failed and were tried again", res.Retries, res.Attempts)
+	}
+	where := ""
+	if res.Output != "" {
+		where = " Output: " + Printable(res.Output)
+	}
+	fmt.Fprintf(w, "done in %s%s.%s\n", Duration(res.Elapsed), retries, where)
+}
+
+func phases(s local.StageResult) string {
+	parts := []string{fmt.Sprintf("%d maps in %s", s.Maps, Duration(s.Map))}
+	if s.Reduces > 0 {
+		parts = append(parts, fmt.Sprintf("%d reduces in %s", s.Reduces, Duration(s.Reduce)))
+	}
+	if rest := s.Plan + s.Commit; rest > 100*time.Millisecond {
+		parts = append(parts, fmt.Sprintf("plan and commit in %s", Duration(rest)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func amount(c mapreduce.Counts, records, bytes string) string {
+	return fmt.Sprintf("%s records, %s",
+		Count(c.Get(mapreduce.TaskGroup, records)), Bytes(c.Get(mapreduce.TaskGroup, bytes)))
+}
+
+func spills(c mapreduce.Counts) string {
+	if n := c.Get(mapreduce.TaskGroup, mapreduce.Spills); n > 0 {
+		return fmt.Sprintf(", %d spills of %s", n, Bytes(c.Get(mapreduce.TaskGroup, mapreduce.SpilledBytes)))
+	}
+	return ", in memory"
+}
+
+// users prints the counters that user code made.
+func users(w io.Writer, counts mapreduce.Counts) {
+	counts.Each(func(group, name string, n int64) {
+		if group != mapreduce.TaskGroup {
+			fmt.Fprintf(w, "  %s.%s = %s\n", Printable(group), Printable(name), Count(n))
+		}
+	})
+}
+
+// Report is the JSON object that a run prints for machines.
+type Report struct {
+	Job      string           `json:"job"`
+	State    string           `json:"state"` // SUCCEEDED, FAILED or CANCELLED
+	Elapsed  float64          `json:"elapsed_s"`
+	Counters map[string]int64 `json:"counters"` // built-in by name, others as group.name
+	Output   string           `json:"output"`   // empty unless it SUCCEEDED
+	Error    string           `json:"error,omitempty"`
+}
+
+// Flatten gives counters one name each.
+func Flatten(c mapreduce.Counts) map[string]int64 {
+	out := map[string]int64{}
+	c.Each(func(group, name string, n int64) {
+		if group != mapreduce.TaskGroup {
+			name = group + "." + name
+		}
+		out[name] = n
+	})
+	return out
+}
+
+// WriteJSON prints the report on one line.
+func (r Report) WriteJSON(w io.Writer) error {
+	return json.NewEncoder(w).Encode(r)
+}

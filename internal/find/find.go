@@ -1,0 +1,135 @@
+// Package find looks for a fixed string in much text, faster than bytes.Index where
+// the string's first byte is common.
+//
+// Two ways, chosen by a sample of the text. If some byte of the string hardly occurs,
+// bytes.IndexByte goes from one such byte to the next at memory speed. Otherwise the
+// pair of bytes at the end of a window says how far the window may move on without
+// missing a match (Horspool's rule on pairs): most pairs are not in the string, and
+// then it moves by almost its whole length.
+package find
+
+import "bytes"
+
+// SampleBytes of the text are enough to show which bytes are rare in it.
+const SampleBytes = 64 << 10
+
+// A Finder looks for one string. It is safe for concurrent use.
+type Finder struct {
+	pattern []byte
+	anchor  int  // the place of the rarest byte in the pattern
+	rare    byte // that byte
+
+	// skip[last two bytes of a window] is how far the window can move on; 0 means
+	// that the pair is the pattern's last. Nil where the rare byte serves better.
+	skip  []uint8
+	again int // how far to move on behind a window that ended right and did not match
+}
+
+const (
+	rareBytes = 256 // a byte is rare that comes less than once in as many
+	minPairs  = 4   // shorter patterns move on too little
+)
+
+// New makes a finder for text that is like the sample. A sample that is not typical
+// costs speed, never a match.
+func New(pattern, sample []byte) *Finder {
+	f := &Finder{pattern: pattern}
+	if len(pattern) == 0 {
+		return f
+	}
+	sample = sample[:min(len(sample), SampleBytes)]
+	var counts [256]int
+	for _, b := range sample {
+		counts[b]++
+	}
+	for i, b := range pattern {
+		if counts[b] < counts[pattern[f.anchor]] {
+			f.anchor = i
+		}
+	}
+	f.rare = pattern[f.anchor]
+	if len(pattern) >= minPairs && counts[f.rare]*rareBytes > len(sample) {
+		f.makeSkip()
+	}
+	return f
+}
+
+func pair(a, b byte) int { return int(a)<<8 | int(b) }
+
+// makeSkip fills the table: a pair in the pattern allows the window to move until that
+// pair of the pattern lies over it, any other all but one byte of its length.
+func (f *Finder) makeSkip() {
+	p := f.pattern[max(0, len(f.pattern)-256):] // moves fit a byte
+	f.skip = make([]uint8, 1<<16)
+	for i := range f.skip {
+		f.skip[i] = uint8(len(p) - 1)
+	}
+	last := len(p) - 1
+	f.again = last
+	for i := 1; i <= last; i++ {
+		if i < last && p[i-1] == p[last-1] && p[i] == p[last] {
+			f.again = last - i
+		}
+		f.skip[pair(p[i-1], p[i])] = uint8(last - i)
+	}
+}
+
+// Index returns the place of the first pattern in text, -1 if there is none.
+func (f *Finder) Index(text []byte) int {
+	switch {
+	case len(f.pattern) == 0:
+		return 0
+	case f.skip != nil:
+		return f.byPairs(text)
+	}
+	return f.byRareByte(text)
+}
+
+func (f *Finder) byPairs(text []byte) int {
+	skip := (*[1 << 16]uint8)(f.skip)
+	n := len(f.pattern)
+	for i := n - 1; i < len(text); {
+		if s := skip[pair(text[i-1], text[i])]; s != 0 {
+			i += int(s)
+			continue
+		}
+		if start := i - n + 1; bytes.Equal(text[start:i+1], f.pattern) {
+			return start
+		}
+		i += f.again
+	}
+	return -1
+}
+
+// A rare byte may be met once in missBytes, after missFree times, before the finder
+// takes it for common and leaves the rest of the text to bytes.Index.
+const (
+	missBytes = 64
+	missFree  = 64
+)
+
+func (f *Finder) byRareByte(text []byte) int {
+	misses := 0
+	for at := f.anchor; at < len(text); at++ {
+		n := bytes.IndexByte(text[at:], f.rare)
+		if n < 0 {
+			return -1
+		}
+		at += n
+		start := at - f.anchor
+		if bytes.HasPrefix(text[start:], f.pattern) {
+			return start
+		}
+		if misses++; misses > missFree+at/missBytes {
+			return offset(start+1, bytes.Index(text[start+1:], f.pattern))
+		}
+	}
+	return -1
+}
+
+func offset(base, i int) int {
+	if i < 0 {
+		return -1
+	}
+	return base + i
+}

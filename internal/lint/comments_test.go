@@ -1,0 +1,47 @@
+package lint
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPackageComments wants exactly one package comment in each package.
+func TestPackageComments(t *testing.T) {
+	count, name := map[string]int{}, map[string]string{}
+	for _, f := range load(t) {
+		if f.test {
+			continue
+		}
+		name[f.room] = f.ast.Name.Name
+		if f.ast.Doc != nil {
+			count[f.room]++
+			checkComment(t, f)
+		}
+	}
+	for room, pkg := range name {
+		if n := count[room]; n != 1 {
+			t.Errorf("%s (package %s) has %d package comments, want 1", room, pkg, n)
+		}
+	}
+}
+
+func checkComment(t *testing.T, f file) {
+	want := "Package " + f.ast.Name.Name + " "
+	if f.ast.Name.Name == "main" {
+		want = "Command "
+	}
+	if !strings.HasPrefix(f.ast.Doc.Text(), want) {
+		t.Errorf("%s: the package comment should start with %q", f.path, want)
+	}
+}
+
+// maxLines is where a file asks to be split.
+const maxLines = 400
+
+func TestFilesAreShort(t *testing.T) {
+	for _, f := range load(t) {
+		if n := fset.File(f.ast.Pos()).LineCount(); n > maxLines && !f.test {
+			t.Errorf("%s has %d lines, more than %d: split it", f.path, n, maxLines)
+		}
+	}
+}

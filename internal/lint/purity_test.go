@@ -1,0 +1,61 @@
+package lint
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func isPure(room string) bool {
+	return slices.ContainsFunc(pure, func(p string) bool { return under(room, p) }) &&
+		!under(room, "scheduler/schedulertest")
+}
+
+func TestPureRoomsHaveNoEffects(t *testing.T) {
+	checked := 0
+	for _, f := range load(t) {
+		if f.test || !isPure(f.room) {
+			continue
+		}
+		checked++
+		checkImports(t, f)
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a pure room starts no goroutine", fset.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				checkSelector(t, n)
+			}
+			return true
+		})
+	}
+	if checked == 0 {
+		t.Fatal("no file of a pure room found")
+	}
+}
+
+func checkImports(t *testing.T, f file) {
+	for _, p := range f.imports() {
+		if slices.Contains(impure, p) || strings.HasPrefix(p, "net/") {
+			t.Errorf("%s: a pure room may not import %q", f.path, p)
+		}
+		if p == "math/rand" {
+			t.Errorf("%s: use math/rand/v2 with a *rand.Rand that is passed in", f.path)
+		}
+	}
+}
+
+// checkSelector finds the clock and the global source of randomness.
+func checkSelector(t *testing.T, s *ast.SelectorExpr) {
+	pkg, ok := s.X.(*ast.Ident)
+	if !ok || pkg.Obj != nil { // a local name, not a package
+		return
+	}
+	switch {
+	case pkg.Name == "time" && slices.Contains(wallClock, s.Sel.Name):
+		t.Errorf("%s: a pure room reads no clock: time.%s", fset.Position(s.Pos()), s.Sel.Name)
+	case pkg.Name == "rand" && !slices.Contains([]string{"Rand", "Source", "New", "NewPCG", "PCG", "Zipf", "NewZipf"}, s.Sel.Name):
+		t.Errorf("%s: a pure room uses no global randomness: rand.%s", fset.Position(s.Pos()), s.Sel.Name)
+	}
+}

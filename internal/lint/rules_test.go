@@ -1,0 +1,66 @@
+package lint
+
+// rooms says what each room may import of the other rooms of this module, by path
+// below the module. A room's own sub-rooms may import it and each other only where
+// a row says so. Test files are free.
+//
+// The table is the architecture: a new row is a decision, and a new import that no
+// row allows fails the build.
+var rooms = map[string][]string{
+	// Nothing of ours.
+	"topology":             nil,
+	"storage":              nil,
+	"mapreduce/recordfile": nil,
+	"shuffle":              nil,
+	"trace":                nil,
+	"jobs/gensort":         nil,
+	"jobs/textgen":         nil,
+	"bench":                nil,
+	"bench/bare":           {"internal/find"},
+	"internal/find":        nil,
+
+	"mapreduce":      {"mapreduce/recordfile"},
+	"jobs/streaming": {"mapreduce"},
+	"jobs":           {"mapreduce", "jobs/gensort", "jobs/streaming", "internal/find"},
+	"task":           {"mapreduce", "shuffle", "storage"},
+	"local":          {"mapreduce", "shuffle", "storage", "task"},
+
+	"netmon":        {"topology"},
+	"dfs/placement": {"topology"},
+
+	"scheduler":               {"topology", "netmon"},
+	"scheduler/fifo":          {"topology", "netmon", "scheduler"},
+	"scheduler/fair":          {"topology", "netmon", "scheduler"},
+	"scheduler/admission":     {"topology", "netmon", "scheduler"},
+	"scheduler/capacity":      {"topology", "netmon", "scheduler", "scheduler/fair"},
+	"scheduler/deadline":      {"topology", "netmon", "scheduler", "scheduler/fair"},
+	"scheduler/sizebased":     {"topology", "netmon", "scheduler", "scheduler/fair"},
+	"scheduler/nas":           {"topology", "netmon", "scheduler", "scheduler/fair"},
+	"scheduler/jobpacker":     {"topology", "netmon", "scheduler", "scheduler/fair"},
+	"scheduler/hybrid":        {"topology", "netmon", "scheduler", "scheduler/fair", "scheduler/hybrid/svm"},
+	"scheduler/hybrid/svm":    nil,
+	"scheduler/policies":      {"scheduler/...", "topology", "dfs/placement"},
+	"scheduler/schedulertest": {"topology", "netmon", "scheduler", "scheduler/policies"},
+
+	"sim": {"topology", "netmon", "scheduler", "scheduler/policies", "trace", "dfs/placement", "sim/flow"},
+
+	"lab": {"topology", "netmon", "scheduler", "scheduler/...", "trace", "dfs/placement", "sim", "sim/flow"},
+
+	"internal/console": {"local", "mapreduce"},
+	"internal/lint":    nil,
+	"internal/require": nil,
+	".":                {"internal/console", "jobs", "local", "mapreduce"},
+	"examples":         {".", "mapreduce"},
+	"integration":      {"..."},
+	"cmd/millrace":     {"..."},
+}
+
+// pure rooms decide and do nothing else: the simulator and the live cluster run the
+// same code.
+var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim"}
+
+// impure lists what a pure room may not import.
+var impure = []string{"os", "net", "context", "log", "io/fs", "os/exec", "log/slog", "syscall", "unsafe", "crypto/rand", "runtime"}
+
+// wallClock lists the functions of package time that read the clock or wait.
+var wallClock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}

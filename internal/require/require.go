@@ -1,0 +1,75 @@
+package require
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Env names the variable that lists what must not be missing.
+const Env = "MILLRACE_REQUIRE"
+
+// Tool returns the path of a program: mawk, python3, gzip, zstd, docker, chromium.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		missing(t, name, "the program "+name+" is not installed")
+	}
+	return path
+}
+
+// Root wants the rights of root.
+func Root(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		missing(t, "root", "the test does not run as root")
+	}
+}
+
+// Tmpfs mounts a file system of that many bytes in memory, which is gone when the
+// test ends, and returns its directory. It needs root, and a machine that lets root
+// mount.
+func Tmpfs(t testing.TB, options string) string {
+	t.Helper()
+	Root(t)
+	dir := t.TempDir()
+	if err := syscall.Mount("millrace-test", dir, "tmpfs", 0, options); err != nil {
+		missing(t, "tmpfs", "cannot mount a tmpfs: "+err.Error())
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount %s: %v", dir, err)
+		}
+	})
+	return dir
+}
+
+// Stress skips a long test unless MILLRACE_STRESS is set (make stress).
+func Stress(t testing.TB) {
+	t.Helper()
+	if !Stressed() {
+		t.Skip("a long test: set MILLRACE_STRESS=1 (make stress)")
+	}
+}
+
+// Stressed reports whether long tests are wanted: the same test may then do more.
+func Stressed() bool { return os.Getenv("MILLRACE_STRESS") != "" }
+
+func missing(t testing.TB, name, reason string) {
+	t.Helper()
+	if Required(name, os.Getenv(Env)) {
+		t.Fatalf("%s, but %s lists %q", reason, Env, name)
+	}
+	t.Skipf("skipped: %s", reason)
+}
+
+// Required reports whether a comma list names something.
+func Required(name, list string) bool {
+	return slices.ContainsFunc(strings.Split(list, ","), func(s string) bool {
+		return strings.TrimSpace(s) == name
+	})
+}
