@@ -1,0 +1,94 @@
+package mapreduce
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A Source is the byte range of one file that a reader is to read the records of.
+type Source struct {
+	Name string // for error messages and for [WholeFile]'s keys
+	R    io.ReaderAt
+	Size int64 // of the file
+	// Offset and Length are the range. A record belongs to the range that holds
+	// its first byte; readers look past the end to complete the last one.
+	Offset, Length int64
+	// MaxRecord bounds one record in bytes. 0 means 1 GiB.
+	MaxRecord int
+}
+
+// An InputFormat turns the bytes of files into records. It must be usable by
+// several goroutines at once.
+type InputFormat interface {
+	Name() string
+	// Splittable reports whether a file that starts with head may be read in
+	// several ranges. Head holds up to [HeadBytes] bytes.
+	Splittable(head []byte) bool
+	// Open returns a reader for the records of a range.
+	Open(src Source) (RecordReader, error)
+}
+
+// HeadBytes is how much of a file formats see to decide on splitting.
+const HeadBytes = 16
+
+// A RecordReader gives one record after the other. Next returns false at the end
+// or on an error, which Err then tells. It may also implement [ChunkReader].
+type RecordReader interface {
+	Next() bool
+	Record() Record
+	Err() error
+	Close() error
+}
+
+// A ChunkReader can hand out many whole records at once, in place of Next. The
+// chunk is valid until the following call.
+type ChunkReader interface {
+	RecordReader
+	NextChunk() (chunk []byte, offset int64, ok bool)
+	// RecordsIn counts the records of a chunk.
+	RecordsIn(chunk []byte) int64
+}
+
+// ErrRecordTooLarge marks a record over the limit.
+var ErrRecordTooLarge = errors.New("record too large")
+
+func tooLarge(name string, offset int64, size string, limit int) error {
+	return fmt.Errorf("%s: record at offset %d is %s bytes, the limit is %d (raise MaxRecordBytes or the memory): %w",
+		name, offset, size, limit, ErrRecordTooLarge)
+}
+
+func (s Source) maxRecord() int {
+	if s.MaxRecord <= 0 {
+		return 1 << 30
+	}
+	return s.MaxRecord
+}
+
+// checkRange refuses ranges that cannot be meant.
+func (s Source) checkRange() error {
+	if s.Offset < 0 || s.Length < 0 || s.Offset > s.Size {
+		return fmt.Errorf("%s: range %d+%d outside the file of %d bytes", s.Name, s.Offset, s.Length, s.Size)
+	}
+	return nil
+}
+
+// end returns the first byte after the range, inside the file.
+func (s Source) end() int64 {
+	if s.Length > s.Size-s.Offset {
+		return s.Size
+	}
+	return s.Offset + s.Length
+}
+
+// readFullAt fills buf from off; short files give io.ErrUnexpectedEOF.
+func readFullAt(r io.ReaderAt, buf []byte, off int64) error {
+	n, err := r.ReadAt(buf, off)
+	if n == len(buf) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

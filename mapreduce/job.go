@@ -1,0 +1,258 @@
+package mapreduce
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+)
+
+// A Job is a whole computation as a value. Only Name, an input and a map are
+// needed; every other field has a default that the engine chooses.
+type Job struct {
+	// Name is for people: progress, logs, history.
+	Name string
+
+	// Input lists files, directories and glob patterns, read by Map.
+	Input []string
+	// Map makes pairs of records.
+	Map Map
+	// Inputs replaces Input and Map where several inputs have a mapper each.
+	Inputs []Input
+
+	// Fold aggregates the values of a key from the first pair on. With it, a job
+	// needs neither Combine nor Reduce.
+	Fold Fold
+	// Combine reduces map output before it travels. It may run any number of
+	// times, also never, and must emit the pair types it takes.
+	Combine Reduce
+	// Reduce makes the output of groups. Zero passes pairs on unchanged.
+	Reduce Reduce
+	// MapOnly writes map output straight to the output, unsorted.
+	MapOnly bool
+
+	// Partition spreads keys over reduces. Nil means [HashPartition].
+	Partition Partitioner
+	// Sort orders keys before the reduce. Nil means the order of bytes.
+	Sort Compare
+	// Group says which sorted keys belong to one group, for secondary sort: keys
+	// that it calls equal share one call of Reduce. It must be coarser than Sort,
+	// and Partition must keep its groups together. Nil means equal keys.
+	Group Compare
+
+	// Output is the directory that the job makes.
+	Output string
+	// Format writes the output. Nil means [TextOutput].
+	Format OutputFormat
+
+	// Reducers is the number of reduces and of output parts. 0 lets the engine choose.
+	Reducers int
+	// SplitBytes is the input of one map task. 0 lets the engine choose.
+	SplitBytes int64
+	// Compression of map output: "none", "s2" or "zstd". Empty lets the engine choose.
+	Compression string
+
+	// SideFiles are handed to every attempt (see [Task.SideFile]).
+	SideFiles []string
+	// Params are handed to every attempt (see [Task.Param]).
+	Params map[string]string
+
+	// MaxAttempts is how often a task is tried before the job fails. 0 means 4.
+	MaxAttempts int
+	// SkipBadRecords is how many records of the whole job may be left out because
+	// the mapper failed on them. They are left out from a task's second attempt
+	// on, counted in [MapSkippedRecords] and listed with their places. 0 means a
+	// bad record fails the job.
+	SkipBadRecords int
+	// MaxRecordBytes bounds one record. Larger ones fail the job with their size
+	// and place. 0 lets the engine choose from its memory.
+	MaxRecordBytes int
+
+	// User, Queue, Pool, Priority and Deadline are for the scheduler of a cluster.
+	User, Queue, Pool string
+	Priority          Priority
+	// Deadline is the completion-time goal, counted from submission. 0 means none.
+	Deadline time.Duration
+}
+
+// An Input is one of several inputs of a job, with the map that reads it.
+type Input struct {
+	Paths []string
+	Map   Map
+}
+
+// Priority orders the jobs of a queue.
+type Priority int8
+
+// The five priorities; the zero value is Normal.
+const (
+	VeryLow Priority = iota - 2
+	Low
+	Normal
+	High
+	VeryHigh
+)
+
+var priorityNames = [...]string{"very-low", "low", "normal", "high", "very-high"}
+
+// String returns a name such as "very-high".
+func (p Priority) String() string {
+	if p < VeryLow || p > VeryHigh {
+		return fmt.Sprintf("priority(%d)", int8(p))
+	}
+	return priorityNames[p-VeryLow]
+}
+
+// ParsePriority is the inverse of [Priority.String].
+func ParsePriority(s string) (Priority, error) {
+	for i, name := range priorityNames {
+		if strings.EqualFold(s, name) {
+			return VeryLow + Priority(i), nil
+		}
+	}
+	return Normal, fmt.Errorf("priority %q is not one of %s", s, strings.Join(priorityNames[:], ", "))
+}
+
+// Limits on what a job may ask for.
+const (
+	MaxReducers     = 100_000
+	defaultAttempts = 4
+)
+
+// AllInputs returns the inputs in either of their two spellings.
+func (j *Job) AllInputs() []Input {
+	if len(j.Inputs) > 0 {
+		return j.Inputs
+	}
+	return []Input{{Paths: j.Input, Map: j.Map}}
+}
+
+// Attempts returns how often a task may be tried.
+func (j *Job) Attempts() int {
+	if j.MaxAttempts == 0 {
+		return defaultAttempts
+	}
+	return j.MaxAttempts
+}
+
+// Partitioner returns the partitioner in force.
+func (j *Job) Partitioner() Partitioner {
+	if j.Partition == nil {
+		return HashPartition{}
+	}
+	return j.Partition
+}
+
+// OutputTypes returns the types of the pairs that the job writes.
+func (j *Job) OutputTypes() (key, value Type) {
+	m := j.AllInputs()[0].Map
+	key, value = m.Key, m.Value
+	if !j.Fold.IsZero() && !j.MapOnly {
+		if p, err := j.Fold.Plan(value); err == nil {
+			value = p.Value
+		}
+	}
+	if !j.Reduce.IsZero() && !j.MapOnly {
+		key, value = j.Reduce.Key, j.Reduce.Value
+	}
+	return orBytes(key), orBytes(value)
+}
+
+// OutputFormat returns the output format in force.
+func (j *Job) OutputFormat() OutputFormat {
+	if j.Format == nil {
+		return TextOutput
+	}
+	return j.Format
+}
+
+// Validate reports what is wrong with the job, naming the field.
+func (j *Job) Validate() error {
+	return errors.Join(j.validateStages(), j.validateNumbers(), j.validatePaths())
+}
+
+func (j *Job) validateStages() error {
+	var errs []error
+	if len(j.Inputs) > 0 && (len(j.Input) > 0 || !j.Map.IsZero()) {
+		errs = append(errs, errors.New("both Inputs and Input or Map are set: use one spelling"))
+	}
+	for i, in := range j.AllInputs() {
+		if in.Map.IsZero() {
+			errs = append(errs, fmt.Errorf("input %d has no map", i))
+		}
+		if len(in.Paths) == 0 {
+			errs = append(errs, fmt.Errorf("no input given (input %d is empty)", i))
+		}
+	}
+	if !j.Fold.IsZero() {
+		errs = append(errs, j.validateFold())
+	}
+	if j.MapOnly && (!j.Reduce.IsZero() || !j.Combine.IsZero() || !j.Fold.IsZero()) {
+		errs = append(errs, errors.New("a map-only job has no reduce, combine or fold"))
+	}
+	return errors.Join(errs...)
+}
+
+func (j *Job) validateFold() error {
+	if !j.Combine.IsZero() {
+		return errors.New("both Fold and Combine are set: a fold combines already")
+	}
+	for _, in := range j.AllInputs() {
+		if _, err := j.Fold.Plan(in.Map.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Job) validateNumbers() error {
+	var errs []error
+	check := func(name string, n, low, high int64) {
+		if n < low || n > high {
+			errs = append(errs, fmt.Errorf("%s is %d, must be in %d..%d", name, n, low, high))
+		}
+	}
+	check("Reducers", int64(j.Reducers), 0, MaxReducers)
+	check("MaxAttempts", int64(j.MaxAttempts), 0, 100)
+	check("SkipBadRecords", int64(j.SkipBadRecords), 0, 1_000_000)
+	check("SplitBytes", j.SplitBytes, 0, 1<<50)
+	check("MaxRecordBytes", int64(j.MaxRecordBytes), 0, 1<<30)
+	check("Priority", int64(j.Priority), int64(VeryLow), int64(VeryHigh))
+	switch j.Compression {
+	case "", "none", "s2", "zstd":
+	default:
+		errs = append(errs, fmt.Errorf("compression %q is not one of none, s2, zstd", j.Compression))
+	}
+	return errors.Join(errs...)
+}
+
+func (j *Job) validatePaths() error {
+	var errs []error
+	if j.Output == "" {
+		errs = append(errs, errors.New("no output directory given"))
+	}
+	for _, in := range j.AllInputs() {
+		for _, p := range append([]string{j.Output}, in.Paths...) {
+			if strings.ContainsRune(p, 0) {
+				errs = append(errs, fmt.Errorf("path %q holds a NUL byte", p))
+			}
+		}
+	}
+	seen := map[string]string{}
+	for _, f := range j.SideFiles {
+		base := path.Base(f)
+		if other, ok := seen[base]; ok && other != f {
+			errs = append(errs, fmt.Errorf("side files %q and %q have the same base name", other, f))
+		}
+		seen[base] = f
+	}
+	return errors.Join(errs...)
+}
+
+func orBytes(t Type) Type {
+	if t == nil {
+		return Bytes
+	}
+	return t
+}

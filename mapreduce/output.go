@@ -1,0 +1,100 @@
+package mapreduce
+
+import (
+	"bufio"
+	"io"
+)
+
+// An OutputFormat turns pairs into the bytes of a part of the output. It must be
+// usable by several goroutines at once.
+type OutputFormat interface {
+	Name() string
+	// Open returns a writer of pairs of the given types to w. The writer does not
+	// close w.
+	Open(w io.Writer, key, value Type) (RecordWriter, error)
+}
+
+// A RecordWriter writes pairs. Close writes what is left; without it the output
+// is incomplete.
+type RecordWriter interface {
+	Write(key, value []byte) error
+	Close() error
+}
+
+// TextOutput writes key, tab, value, newline, each in the readable form of its
+// type. Pairs without a value type ([None]) have no tab.
+var TextOutput OutputFormat = textOutput{}
+
+// RawOutput writes the encoded bytes of key and value one after the other with
+// nothing between: fixed-size records come out as they went in.
+var RawOutput OutputFormat = rawOutput{}
+
+const outputBuffer = 256 << 10
+
+type textOutput struct{}
+
+func (textOutput) Name() string { return "text" }
+
+func (textOutput) Open(w io.Writer, key, value Type) (RecordWriter, error) {
+	_, keyOnly := value.(noneCodec)
+	return &textWriter{
+		w: bufio.NewWriterSize(w, outputBuffer), key: key, value: value,
+		plainKey: isPlain(key), plainValue: isPlain(value), keyOnly: keyOnly,
+	}, nil
+}
+
+// isPlain reports whether the encoded bytes are the text.
+func isPlain(t Type) bool {
+	switch t.(type) {
+	case bytesCodec, stringCodec:
+		return true
+	}
+	return false
+}
+
+// textWriter leaves errors to bufio, which keeps the first one.
+type textWriter struct {
+	w                    *bufio.Writer
+	key, value           Type
+	plainKey, plainValue bool
+	keyOnly              bool
+	line                 []byte
+}
+
+func (t *textWriter) Write(key, value []byte) error {
+	t.put(t.key, t.plainKey, key)
+	if !t.keyOnly {
+		_ = t.w.WriteByte('\t')
+		t.put(t.value, t.plainValue, value)
+	}
+	return t.w.WriteByte('\n')
+}
+
+func (t *textWriter) put(typ Type, plain bool, b []byte) {
+	if plain {
+		_, _ = t.w.Write(b)
+		return
+	}
+	t.line = typ.AppendText(t.line[:0], b)
+	_, _ = t.w.Write(t.line)
+}
+
+func (t *textWriter) Close() error { return t.w.Flush() }
+
+type rawOutput struct{}
+
+func (rawOutput) Name() string { return "raw" }
+
+func (rawOutput) Open(w io.Writer, _, _ Type) (RecordWriter, error) {
+	return &rawWriter{bufio.NewWriterSize(w, outputBuffer)}, nil
+}
+
+type rawWriter struct{ w *bufio.Writer }
+
+func (r *rawWriter) Write(key, value []byte) error {
+	_, _ = r.w.Write(key)
+	_, err := r.w.Write(value)
+	return err
+}
+
+func (r *rawWriter) Close() error { return r.w.Flush() }

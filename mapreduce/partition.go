@@ -1,0 +1,147 @@
+package mapreduce
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+)
+
+// A Partitioner decides which reduce a pair goes to: a number in 0..n-1. It must
+// depend on nothing but its arguments and be usable by several goroutines at once.
+// Under a [Fold] the value is nil.
+type Partitioner interface {
+	Partition(key, value []byte, n int) int
+}
+
+// PartitionFunc is a [Partitioner].
+type PartitionFunc func(key, value []byte, n int) int
+
+// Partition calls f.
+func (f PartitionFunc) Partition(key, value []byte, n int) int { return f(key, value, n) }
+
+// HashPartition spreads keys evenly by their hash. It is the default.
+type HashPartition struct{}
+
+// Partition hashes the key.
+func (HashPartition) Partition(key, _ []byte, n int) int {
+	return int(xxh3.Hash(key) % uint64(n))
+}
+
+// TotalOrder gives each reduce one range of the sorted keys, so that the parts of
+// the output, one after the other, are sorted as a whole. The bounds come from
+// keys sampled before the job starts.
+type TotalOrder struct {
+	// Samples is how many keys are looked at. Larger: more even parts, later
+	// start. 0 means 5,000 for each reduce, 10,000 at least and 100,000 (as
+	// Hadoop's TeraSort) at most.
+	Samples int
+}
+
+// Partition must not be called: engines replace a TotalOrder by a [RangePartition]
+// made from samples before any task runs.
+func (TotalOrder) Partition([]byte, []byte, int) int {
+	panic("mapreduce: TotalOrder used before its bounds were sampled")
+}
+
+// RangePartition divides keys at its bounds: part i holds keys k with
+// Bounds[i-1] <= k < Bounds[i].
+type RangePartition struct {
+	Bounds  [][]byte // ascending
+	Compare Compare  // nil means bytes
+}
+
+// Partition finds the key's range by binary search.
+func (p RangePartition) Partition(key, _ []byte, _ int) int {
+	lo, hi := 0, len(p.Bounds)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if p.Compare.Of(p.Bounds[mid], key) <= 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// Finder returns Partition as a function that is faster for many keys: it compares the
+// first eight bytes as a number, and whole keys only where these are equal.
+func (p RangePartition) Finder() func(key []byte) int {
+	if p.Compare != nil {
+		return func(key []byte) int { return p.Partition(key, nil, 0) }
+	}
+	prefixes := make([]uint64, len(p.Bounds))
+	for i, b := range p.Bounds {
+		prefixes[i] = prefix(b)
+	}
+	return func(key []byte) int {
+		k := prefix(key)
+		lo, hi := 0, len(prefixes)
+		for lo < hi {
+			mid := int(uint(lo+hi) >> 1)
+			if b := prefixes[mid]; b < k || b == k && bytes.Compare(p.Bounds[mid], key) <= 0 {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		return lo
+	}
+}
+
+// prefix is the first eight bytes as a number that sorts as they do; short keys are
+// filled up with zeros.
+func prefix(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// BoundsOf picks n-1 bounds that divide the sampled keys evenly. It sorts samples
+// in place. Fewer bounds come back when there are not enough distinct keys.
+func BoundsOf(samples [][]byte, n int, order Compare) [][]byte {
+	slices.SortFunc(samples, order.Of)
+	var bounds [][]byte
+	for i := 1; i < n && len(samples) > 0; i++ {
+		b := samples[i*len(samples)/n]
+		if len(bounds) == 0 || order.Of(bounds[len(bounds)-1], b) < 0 {
+			bounds = append(bounds, bytes.Clone(b))
+		}
+	}
+	return bounds
+}
+
+// Compare orders encoded keys; nil is the order of bytes, which is the natural
+// order of every built-in codec and the fast one.
+type Compare func(a, b []byte) int
+
+// Of compares under c, or as bytes when c is nil.
+func (c Compare) Of(a, b []byte) int {
+	if c == nil {
+		return bytes.Compare(a, b)
+	}
+	return c(a, b)
+}
+
+// Descending is the natural order reversed.
+func Descending(a, b []byte) int { return bytes.Compare(b, a) }
+
+// By orders keys of a Go type.
+func By[K any](compare func(a, b K) int) Compare {
+	c := CodecFor[K]()
+	return func(a, b []byte) int { return compare(mustDecode(c, a), mustDecode(c, b)) }
+}
+
+// CheckPartition returns an error when a partitioner's answer is out of range.
+func CheckPartition(p, n int) error {
+	if p < 0 || p >= n {
+		return fmt.Errorf("partitioner returned %d, must be in 0..%d", p, n-1)
+	}
+	return nil
+}

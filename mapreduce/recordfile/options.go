@@ -1,0 +1,82 @@
+package recordfile
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// maxBlock is the most a block may hold, so that all lengths fit 31 bits.
+const maxBlock = math.MaxInt32
+
+// recordOverhead is the most that the two lengths of a record take.
+const recordOverhead = 10
+
+// Options describes a file to be written.
+type Options struct {
+	// Codec compresses the blocks. A block that would hardly shrink is stored as
+	// it is. The zero value is None.
+	Codec Codec
+	// BlockBytes is how many bytes of records make a block; a larger record has a
+	// block of its own. 0 means 256 KiB (ours: past it s2 and zstd gain little).
+	// Larger: better compression, more memory on both sides, coarser splits.
+	BlockBytes int
+	// MaxRecordBytes bounds the key and value of one record together; 0 means
+	// 256 MiB less the lengths, what a reader with DefaultLimits takes. Larger:
+	// files that others may refuse.
+	MaxRecordBytes int
+	// Marker gives the 16 bytes that mark the start of each block. Nil derives
+	// them from the first block, so that equal records make equal files.
+	Marker io.Reader
+}
+
+// DefaultOptions returns s2 blocks of 256 KiB.
+func DefaultOptions() Options {
+	return Options{Codec: S2, BlockBytes: 256 << 10, MaxRecordBytes: DefaultLimits().MaxBlockBytes - recordOverhead}
+}
+
+func (o *Options) setDefaults() {
+	def := DefaultOptions()
+	if o.BlockBytes == 0 {
+		o.BlockBytes = def.BlockBytes
+	}
+	if o.MaxRecordBytes == 0 {
+		o.MaxRecordBytes = def.MaxRecordBytes
+	}
+}
+
+func (o *Options) validate() error {
+	switch {
+	case int(o.Codec) >= len(codecNames):
+		return fmt.Errorf("record file: unknown %v", o.Codec)
+	case o.BlockBytes < 1 || o.BlockBytes > maxBlock/2:
+		return fmt.Errorf("record file: blocks of %d bytes, want 1 to %d", o.BlockBytes, maxBlock/2)
+	case o.MaxRecordBytes < 1 || o.MaxRecordBytes > maxBlock-recordOverhead:
+		return fmt.Errorf("record file: records of up to %d bytes, want 1 to %d", o.MaxRecordBytes, maxBlock-recordOverhead)
+	}
+	return nil
+}
+
+// Limits bounds what a file can make its reader do.
+type Limits struct {
+	// MaxBlockBytes is the most memory the records of one block may take, in
+	// bytes; a reader also holds the block as stored. 0 means 256 MiB (ours: room
+	// for a record of 100 MB). Larger: a hostile file can take more.
+	MaxBlockBytes int
+}
+
+// DefaultLimits returns blocks of at most 256 MiB.
+func DefaultLimits() Limits { return Limits{MaxBlockBytes: 256 << 20} }
+
+func (l *Limits) setDefaults() {
+	if l.MaxBlockBytes == 0 {
+		*l = DefaultLimits()
+	}
+}
+
+func (l *Limits) validate() error {
+	if l.MaxBlockBytes < 1 || l.MaxBlockBytes > maxBlock {
+		return fmt.Errorf("record file: block limit of %d bytes, want 1 to %d", l.MaxBlockBytes, maxBlock)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package recordfile
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// Files of version 1 must be readable for ever. Only the uncompressed one must
+// also be written the same: compressors may improve.
+func TestGoldenFiles(t *testing.T) {
+	records := sample(40)
+	for _, c := range codecs {
+		t.Run(c.String(), func(t *testing.T) {
+			name := filepath.Join("testdata", "golden-"+c.String()+".mrec")
+			now := write(t, Options{Codec: c, BlockBytes: 512}, records)
+			if *rewrite {
+				if err := os.WriteFile(name, now, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			golden, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := readSplit(golden, int64(len(golden)))
+			if diff := cmp.Diff(records, got); err != nil || diff != "" {
+				t.Errorf("error %v, records differ (-want +got):\n%s", err, diff)
+			}
+			if c == None && !bytes.Equal(now, golden) {
+				t.Error("the same records now make another file")
+			}
+		})
+	}
+}
+
+func TestEverySplitSizeYieldsEveryRecordOnce(t *testing.T) {
+	records := sample(120)
+	for _, c := range codecs {
+		t.Run(c.String(), func(t *testing.T) {
+			file := write(t, Options{Codec: c, BlockBytes: 150}, records)
+			for size := int64(1); size <= int64(len(file))+1; size++ {
+				got, err := readSplit(file, size)
+				if err != nil || !slices.Equal(got, records) {
+					t.Fatalf("split size %d of %d: %d records of %d, error %v", size, len(file), len(got), len(records), err)
+				}
+			}
+		})
+	}
+}
+
+// A record may hold another record file with the same marker, blocks and all.
+func TestFileInsideAFile(t *testing.T) {
+	same := func() Options {
+		return Options{BlockBytes: 300, Marker: strings.NewReader("the same marker.")}
+	}
+	inner := string(write(t, same(), sample(10)))
+	records := []record{{"a", inner}, {"b", "x"}, {inner, inner}, {"c", "the same marker.the same marker."}}
+	file := write(t, same(), records)
+	for size := int64(1); size <= int64(len(file)); size++ {
+		got, err := readSplit(file, size)
+		if err != nil || !slices.Equal(got, records) {
+			t.Fatalf("split size %d: %d records, error %v", size, len(got), err)
+		}
+	}
+}
+
+func TestAnyRecordsAnySplits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringN(-1, -1, 60)
+		records := rapid.SliceOf(rapid.Custom(func(t *rapid.T) record {
+			return record{text.Draw(t, "key"), strings.Repeat(text.Draw(t, "value"), rapid.IntRange(0, 5).Draw(t, "times"))}
+		})).Draw(t, "records")
+		var file bytes.Buffer
+		w, err := NewWriter(&file, Options{
+			Codec:      rapid.SampledFrom(codecs).Draw(t, "codec"),
+			BlockBytes: rapid.IntRange(1, 2000).Draw(t, "block"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			if err := w.Append([]byte(r.Key), []byte(r.Value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var got []record
+		size := int64(file.Len())
+		for off := int64(0); off < size; {
+			n := rapid.Int64Range(1, size-off).Draw(t, "range")
+			part, err := readRange(file.Bytes(), off, n, Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, part...)
+			off += n
+		}
+		if !slices.Equal(got, records) {
+			t.Fatalf("read %q, wrote %q", got, records)
+		}
+	})
+}
+
+func TestHugeRecordHasItsOwnBlock(t *testing.T) {
+	big := strings.Repeat("0123456789", 300_000)
+	records := []record{{"before", "x"}, {"big", big}, {"after", "y"}}
+	for _, c := range codecs {
+		file := write(t, Options{Codec: c}, records)
+		got, err := readSplit(file, 1000)
+		if err != nil || !slices.Equal(got, records) {
+			t.Errorf("%v: %d records, error %v", c, len(got), err)
+		}
+		_, err = readRange(file, 0, int64(len(file)), Limits{MaxBlockBytes: 1 << 20})
+		if err == nil || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "limit") {
+			t.Errorf("%v: with a limit of 1 MiB: error %v", c, err)
+		}
+	}
+}
+
+func TestIncompressibleBlocksAreStoredRaw(t *testing.T) {
+	noise := sample(400)
+	for i := range noise {
+		if i%4 == 0 {
+			noise[i] = record{}
+		}
+	}
+	for _, c := range []Codec{S2, Zstd} {
+		plain, packed := write(t, Options{}, noise), write(t, Options{Codec: c}, noise)
+		if len(packed) > len(plain) {
+			t.Errorf("%v: %d bytes became %d", c, len(plain), len(packed))
+		}
+	}
+}
+
+func TestEmptyFile(t *testing.T) {
+	file := write(t, DefaultOptions(), nil)
+	if len(file) != fileHeaderBytes+blockHeaderBytes {
+		t.Errorf("a file of no records has %d bytes", len(file))
+	}
+	if got, err := readSplit(file, 7); err != nil || len(got) != 0 {
+		t.Errorf("read %d records, error %v", len(got), err)
+	}
+}
+
+func TestNoAllocationPerRecord(t *testing.T) {
+	file := write(t, Options{Codec: S2, BlockBytes: 4096}, sample(4000))
+	allocs := testing.AllocsPerRun(5, func() {
+		r, err := NewReader(bytes.NewReader(file), int64(len(file)), 0, int64(len(file)), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r.Next() {
+		}
+	})
+	if allocs > 20 {
+		t.Errorf("reading 4000 records allocates %v times", allocs)
+	}
+}

@@ -1,0 +1,145 @@
+package recordfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/zeebo/xxh3"
+)
+
+var errClosed = errors.New("record file: append after close")
+
+// Writer writes a record file from its beginning to its end.
+type Writer struct {
+	w       io.Writer
+	options Options
+	marker  marker
+	offset  int64  // bytes written so far
+	raw     []byte // records of the block being filled
+	records uint32 // how many of them
+	packed  []byte // memory for the block as stored
+	head    [blockHeaderBytes]byte
+	closed  bool
+	err     error // the first failure; nothing is written after it
+}
+
+// NewWriter returns a Writer to w, which must be empty: blocks know their offset.
+func NewWriter(w io.Writer, o Options) (*Writer, error) {
+	o.setDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &Writer{w: w, options: o}, nil
+}
+
+// Append adds a record. It keeps neither slice. After an error every further
+// call returns that error, except that a record refused for its size is only
+// left out.
+func (w *Writer) Append(key, value []byte) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.closed {
+		return errClosed
+	}
+	// Each length is compared by itself first: their sum could overflow.
+	if limit := w.options.MaxRecordBytes; len(key) > limit || len(value) > limit-len(key) {
+		return fmt.Errorf("record file: record of %d + %d bytes is over the limit of %d", len(key), len(value), limit)
+	}
+	if len(w.raw) > 0 && len(w.raw)+recordBytes(key, value) > w.options.BlockBytes {
+		if w.flush(); w.err != nil {
+			return w.err
+		}
+	}
+	w.raw = binary.AppendUvarint(w.raw, uint64(len(key)))
+	w.raw = binary.AppendUvarint(w.raw, uint64(len(value)))
+	w.raw = append(append(w.raw, key...), value...)
+	w.records++
+	return nil
+}
+
+// recordBytes is the most a record takes in a block.
+func recordBytes(key, value []byte) int { return recordOverhead + len(key) + len(value) }
+
+// Offset returns how many bytes have been handed to the underlying writer.
+func (w *Writer) Offset() int64 { return w.offset }
+
+// Close writes what is left and the end of the file. It may be called again and
+// then returns the same result.
+func (w *Writer) Close() error {
+	if w.closed || w.err != nil {
+		w.closed = true
+		return w.err
+	}
+	w.closed = true
+	w.flush()
+	w.begin()
+	w.writeBlock(nil, blockHeader{codec: endOfFile})
+	w.raw, w.packed = nil, nil
+	return w.err
+}
+
+// flush writes the block being filled, if it holds any record.
+func (w *Writer) flush() {
+	if w.records == 0 {
+		return
+	}
+	w.begin()
+	if w.options.Codec != None {
+		w.packed = grow(w.packed, s2.MaxEncodedLen(len(w.raw))) // enough for zstd too
+	}
+	stored, codec := compress(w.options.Codec, w.packed, w.raw)
+	w.writeBlock(stored, blockHeader{raw: uint32(len(w.raw)), records: w.records, codec: codec})
+	w.raw, w.records = w.raw[:0], 0
+	w.shrink()
+}
+
+// shrink lets go of the memory of a block that a single huge record made.
+func (w *Writer) shrink() {
+	if limit := 4 * (w.options.BlockBytes + recordOverhead); cap(w.raw) > limit {
+		w.raw, w.packed = nil, nil
+	}
+}
+
+// begin writes the file header before the first block.
+func (w *Writer) begin() {
+	if w.offset != 0 || w.err != nil {
+		return
+	}
+	if w.options.Marker == nil {
+		w.marker = xxh3.Hash128(w.raw).Bytes()
+	} else if _, err := io.ReadFull(w.options.Marker, w.marker[:]); err != nil {
+		w.err = fmt.Errorf("record file: read sync marker: %w", err)
+		return
+	}
+	head := (&fileHeader{codec: w.options.Codec, marker: w.marker}).encode()
+	w.write(head[:])
+}
+
+// writeBlock completes the header and writes it and the stored bytes.
+func (w *Writer) writeBlock(stored []byte, h blockHeader) {
+	h.marker = w.marker
+	h.offset = w.offset
+	h.stored = uint32(len(stored))
+	h.sum = checksum(stored)
+	h.encode(&w.head)
+	w.write(w.head[:])
+	w.write(stored)
+}
+
+func (w *Writer) write(p []byte) {
+	if w.err != nil {
+		return
+	}
+	n, err := w.w.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		w.err = fmt.Errorf("record file: write at offset %d: %w", w.offset, err)
+	}
+	w.offset += int64(n)
+}

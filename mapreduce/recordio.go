@@ -1,0 +1,81 @@
+package mapreduce
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/millrace/millrace/mapreduce/recordfile"
+)
+
+// RecordFile reads the native record file (docs/formats/recordfile.md): pairs of
+// encoded bytes, compressed and checksummed in blocks, splittable.
+var RecordFile InputFormat = recordInput{}
+
+// RecordOutput writes the native record file, compressed with s2.
+var RecordOutput OutputFormat = recordOutput{}
+
+type recordInput struct{}
+
+func (recordInput) Name() string           { return "record-file" }
+func (recordInput) Splittable([]byte) bool { return true }
+
+func (recordInput) Open(src Source) (RecordReader, error) {
+	if err := src.checkRange(); err != nil {
+		return nil, err
+	}
+	r, err := recordfile.NewReader(src.R, src.Size, src.Offset, src.end()-src.Offset, recordfile.DefaultLimits())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", src.Name, err)
+	}
+	return &recordReader{r: r, name: src.Name, max: src.maxRecord()}, nil
+}
+
+type recordReader struct {
+	r    *recordfile.Reader
+	name string
+	max  int
+	err  error
+}
+
+var _ RecordReader = (*recordReader)(nil)
+
+func (r *recordReader) Next() bool {
+	if r.err != nil || !r.r.Next() {
+		return false
+	}
+	if n := len(r.r.Key()) + len(r.r.Value()); n > r.max {
+		r.err = tooLarge(r.name, r.r.Offset(), itoa(n), r.max)
+		return false
+	}
+	return true
+}
+
+func (r *recordReader) Record() Record {
+	return Record{Key: r.r.Key(), Value: r.r.Value(), Offset: r.r.Offset()}
+}
+
+func (r *recordReader) Err() error {
+	if r.err != nil {
+		return r.err
+	}
+	if err := r.r.Err(); err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	return nil
+}
+
+func (*recordReader) Close() error { return nil }
+
+type recordOutput struct{}
+
+func (recordOutput) Name() string { return "record-file" }
+
+func (recordOutput) Open(w io.Writer, _, _ Type) (RecordWriter, error) {
+	rw, err := recordfile.NewWriter(w, recordfile.DefaultOptions())
+	return recordWriter{rw}, err
+}
+
+type recordWriter struct{ w *recordfile.Writer }
+
+func (r recordWriter) Write(key, value []byte) error { return r.w.Append(key, value) }
+func (r recordWriter) Close() error                  { return r.w.Close() }

@@ -1,0 +1,272 @@
+package mapreduce
+
+import (
+	"bytes"
+	"io"
+)
+
+// Text reads lines: everything up to a newline byte, which is not part of the
+// record. A last line without a newline counts when it is not empty. Nothing else
+// is interpreted: carriage returns, NUL bytes and invalid UTF-8 pass through.
+// Files compressed with gzip or zstd are noticed by their first bytes, read whole
+// and decompressed on the way.
+var Text InputFormat = textFormat{}
+
+// KeyTabValue reads lines as [Text] does and divides them at the first tab.
+var KeyTabValue InputFormat = keyTabValue{}
+
+type textFormat struct{}
+
+func (textFormat) Name() string                { return "text" }
+func (textFormat) Splittable(head []byte) bool { return sniff(head) == plain }
+
+func (textFormat) Open(src Source) (RecordReader, error) { return openLines(src) }
+
+type keyTabValue struct{ textFormat }
+
+func (keyTabValue) Name() string { return "key-tab-value" }
+
+func (keyTabValue) Open(src Source) (RecordReader, error) {
+	r, err := openLines(src)
+	if err != nil {
+		return nil, err
+	}
+	return &tabReader{r}, nil
+}
+
+// tabReader hides the chunks of its line reader: its records have another shape.
+type tabReader struct{ lines *lineReader }
+
+func (t *tabReader) Next() bool   { return t.lines.Next() }
+func (t *tabReader) Err() error   { return t.lines.Err() }
+func (t *tabReader) Close() error { return t.lines.Close() }
+
+func (t *tabReader) Record() Record {
+	r := t.lines.Record()
+	r.Key, r.Value, _ = bytes.Cut(r.Value, []byte{'\t'})
+	return r
+}
+
+// textBuffer is how much of a file is read at once: it fits a core's cache, so
+// that the bytes are still near when the mapper looks at them.
+const textBuffer = 256 << 10
+
+// lineReader reads lines from a stream of bytes. The stream starts at a line's
+// first byte and ends after a line's last.
+type lineReader struct {
+	name   string
+	src    io.Reader
+	closer io.Closer
+	max    int
+
+	buf    []byte // lines not handed out yet, then free space
+	lo, hi int    // buf[lo:hi] is unread
+	clean  int    // bytes from lo on that hold no newline: looked at once, not at every read
+	off    int64  // of buf[lo] in the stream
+	eof    bool
+	err    error
+	rec    Record
+}
+
+var _ ChunkReader = (*lineReader)(nil)
+
+func openLines(src Source) (*lineReader, error) {
+	if err := src.checkRange(); err != nil {
+		return nil, err
+	}
+	head := make([]byte, min(HeadBytes, src.Size))
+	if err := readFullAt(src.R, head, 0); err != nil {
+		return nil, wrapRead(src.Name, 0, err)
+	}
+	l := &lineReader{name: src.Name, max: src.maxRecord()}
+	if kind := sniff(head); kind != plain {
+		return l, l.openCompressed(src, kind)
+	}
+	start, err := lineStart(src, src.Offset)
+	if err != nil {
+		return nil, err
+	}
+	end := start // no line starts in the range: it lies inside a long one
+	if start < src.end() {
+		if end, err = lineStart(src, src.end()); err != nil {
+			return nil, err
+		}
+	}
+	l.src, l.off = io.NewSectionReader(src.R, start, max(0, end-start)), start
+	l.buf = make([]byte, min(l.bufferSize(), max(0, end-start)+1)) // one more, to see the end without growing
+	return l, nil
+}
+
+func (l *lineReader) openCompressed(src Source, kind compression) error {
+	if src.Offset > 0 { // the range at 0 reads the whole file
+		l.src = bytes.NewReader(nil)
+		return nil
+	}
+	d, err := decompress(io.NewSectionReader(src.R, 0, src.Size), kind)
+	if err != nil {
+		return wrapRead(src.Name, 0, err)
+	}
+	l.src, l.closer, l.buf = d, d, make([]byte, l.bufferSize())
+	return nil
+}
+
+// bufferSize is what is read at once: never more than the longest line and its
+// newline, so that no chunk can hold a line over the limit.
+func (l *lineReader) bufferSize() int64 { return min(textBuffer, int64(l.max)+1) }
+
+// lineStart returns where the first line starts at or after x: the place behind
+// the first newline at x-1 or later, or the end of the file.
+func lineStart(src Source, x int64) (int64, error) {
+	if x == 0 || x >= src.Size {
+		return min(x, src.Size), nil
+	}
+	buf := make([]byte, 4<<10)
+	for at := x - 1; at < src.Size; {
+		n := min(int64(len(buf)), src.Size-at)
+		if err := readFullAt(src.R, buf[:n], at); err != nil {
+			return 0, wrapRead(src.Name, at, err)
+		}
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			return at + int64(i) + 1, nil
+		}
+		at += n
+		if len(buf) < textBuffer {
+			buf = make([]byte, textBuffer) // a long line: read in larger steps
+		}
+	}
+	return src.Size, nil
+}
+
+// Next advances by one line.
+func (l *lineReader) Next() bool {
+	for {
+		if i := bytes.IndexByte(l.buf[l.lo+l.clean:l.hi], '\n'); i >= 0 {
+			l.take(l.clean+i, l.clean+i+1)
+			return true
+		}
+		l.clean = l.hi - l.lo
+		if l.eof {
+			if l.lo == l.hi || l.err != nil {
+				return false
+			}
+			l.take(l.hi-l.lo, l.hi-l.lo)
+			return true
+		}
+		l.fill()
+	}
+}
+
+func (l *lineReader) take(length, advance int) {
+	l.rec = Record{Value: l.buf[l.lo : l.lo+length : l.lo+length], Offset: l.off}
+	l.lo += advance
+	l.clean = 0
+	l.off += int64(advance)
+}
+
+// NextChunk returns all whole lines that are at hand.
+func (l *lineReader) NextChunk() ([]byte, int64, bool) {
+	for {
+		if i := bytes.LastIndexByte(l.buf[l.lo+l.clean:l.hi], '\n'); i >= 0 {
+			return l.chunk(l.clean + i + 1)
+		}
+		l.clean = l.hi - l.lo
+		if l.eof {
+			if l.lo == l.hi || l.err != nil {
+				return nil, 0, false
+			}
+			return l.chunk(l.hi - l.lo)
+		}
+		l.fill()
+	}
+}
+
+func (l *lineReader) chunk(n int) ([]byte, int64, bool) {
+	c, off := l.buf[l.lo:l.lo+n:l.lo+n], l.off
+	l.lo += n
+	l.clean = 0
+	l.off += int64(n)
+	return c, off, true
+}
+
+// RecordsIn counts lines.
+func (l *lineReader) RecordsIn(chunk []byte) int64 {
+	n := int64(bytes.Count(chunk, []byte{'\n'}))
+	if len(chunk) > 0 && chunk[len(chunk)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// fill reads more bytes behind the unread ones, making room first.
+func (l *lineReader) fill() {
+	if l.lo > 0 {
+		copy(l.buf, l.buf[l.lo:l.hi])
+		l.lo, l.hi = 0, l.hi-l.lo
+	}
+	if l.hi == len(l.buf) && !l.grow() {
+		return
+	}
+	n, err := l.src.Read(l.buf[l.hi:])
+	l.hi += n
+	switch {
+	case err == io.EOF:
+		l.eof = true
+	case err != nil:
+		l.fail(wrapRead(l.name, l.off+int64(l.hi), err))
+	}
+}
+
+// grow makes room for a line longer than the buffer. Where the rest of the line
+// can be measured first the buffer grows once, to the size that is needed.
+func (l *lineReader) grow() bool {
+	if len(l.buf) > l.max { // one byte more than the limit, for the newline
+		l.fail(tooLarge(l.name, l.off, "more than "+itoa(l.max), l.max))
+		return false
+	}
+	want := max(2*len(l.buf), 4<<10)
+	if s, ok := l.src.(*io.SectionReader); ok {
+		want = l.hi + restOfLine(s)
+	}
+	bigger := make([]byte, min(max(want, len(l.buf)+1), l.max+1))
+	copy(bigger, l.buf[:l.hi])
+	l.buf = bigger
+	return true
+}
+
+// restOfLine returns how many bytes lie between s's position and the end of the
+// line it stands in, newline included. Errors show when the bytes are read.
+func restOfLine(s *io.SectionReader) int {
+	pos, _ := s.Seek(0, io.SeekCurrent)
+	buf := make([]byte, textBuffer)
+	for n := 0; ; {
+		got, err := s.ReadAt(buf, pos+int64(n))
+		if i := bytes.IndexByte(buf[:got], '\n'); i >= 0 {
+			return n + i + 1
+		}
+		n += got
+		if err != nil || got == 0 {
+			return n
+		}
+	}
+}
+
+func (l *lineReader) fail(err error) {
+	l.err, l.eof = err, true
+	l.lo, l.clean = l.hi, 0
+}
+
+// Record returns the current line.
+func (l *lineReader) Record() Record { return l.rec }
+
+// Err returns what stopped the reading, if it was not the end.
+func (l *lineReader) Err() error { return l.err }
+
+// Close frees the decompressor.
+func (l *lineReader) Close() error {
+	if l.closer == nil {
+		return nil
+	}
+	c := l.closer
+	l.closer = nil
+	return c.Close()
+}

@@ -1,0 +1,208 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// An Entry is one input file, with the full path that names it in a [Mux].
+type Entry struct {
+	Path string
+	Size int64
+}
+
+// maxDepth bounds the walk of a directory, against links that lead back.
+const maxDepth = 64
+
+// Expand turns files, directories and patterns (*, ?, [a-z] in any part of the
+// path) into the files they mean, in a stable order, each once. Directories are
+// walked to the bottom. Hidden names are passed over unless they are given
+// outright. A path that does not exist and a pattern that matches nothing are
+// errors; a directory without files is not: a job may have written it.
+func (m Mux) Expand(paths []string) ([]Entry, error) {
+	var out []Entry
+	seen := map[string]bool{}
+	for _, p := range paths {
+		store, inner, err := m.Resolve(p)
+		if err != nil {
+			return nil, err
+		}
+		found, err := expandOne(store, inner)
+		if err != nil {
+			return nil, inputError(p, err)
+		}
+		for _, e := range found {
+			e.Path = withScheme(p, e.Path)
+			if !seen[e.Path] {
+				seen[e.Path] = true
+				out = append(out, e)
+			}
+		}
+	}
+	return out, nil
+}
+
+func inputError(p string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("input %q does not exist: %w", p, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("input %q cannot be read: %w", p, err)
+	}
+	return fmt.Errorf("input %q: %w", p, err)
+}
+
+func expandOne(store FS, p string) ([]Entry, error) {
+	info, err := store.Stat(p)
+	if err == nil {
+		return walk(store, p, info, nil)
+	}
+	if !strings.ContainsAny(p, `*?[`) || !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	matches, err := glob(store, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(matches) == 0 {
+		return nil, errors.New("pattern matches no file")
+	}
+	var out []Entry
+	for _, match := range matches {
+		info, err := store.Stat(match)
+		if err != nil {
+			return nil, err
+		}
+		found, err := walk(store, match, info, nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// walk collects the files below p. above holds the directories on the way down,
+// to notice one that contains itself.
+func walk(store FS, p string, info fs.FileInfo, above []string) ([]Entry, error) {
+	if !info.IsDir() {
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is not a regular file (%s)", p, info.Mode().Type())
+		}
+		return []Entry{{p, info.Size()}}, nil
+	}
+	id, err := resolve(store, p)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(above, id) || len(above) >= maxDepth {
+		return nil, fmt.Errorf("directory loop: %s contains itself", p)
+	}
+	entries, err := store.ReadDir(p)
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	for _, e := range entries {
+		if Hidden(e.Name()) {
+			continue
+		}
+		child := path.Join(p, e.Name())
+		info, err := store.Stat(child)
+		if err != nil {
+			return nil, err
+		}
+		found, err := walk(store, child, info, append(above[:len(above):len(above)], id))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// Hidden reports whether a name is passed over in directories: ".x" and "_x".
+func Hidden(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
+}
+
+func resolve(store FS, p string) (string, error) {
+	if r, ok := store.(Resolver); ok {
+		return r.Resolve(p)
+	}
+	return path.Clean(p), nil
+}
+
+// glob matches one path element after the other.
+func glob(store FS, pattern string) ([]string, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("pattern: %w", err)
+	}
+	dirs := []string{"."}
+	if strings.HasPrefix(pattern, "/") {
+		dirs = []string{"/"}
+	}
+	for part := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
+		var next []string
+		for _, dir := range dirs {
+			found, err := globDir(store, dir, part)
+			if err != nil {
+				return nil, err
+			}
+			next = append(next, found...)
+		}
+		dirs = next
+	}
+	return dirs, nil
+}
+
+func globDir(store FS, dir, part string) ([]string, error) {
+	if !strings.ContainsAny(part, `*?[\`) {
+		if _, err := store.Stat(path.Join(dir, part)); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			return nil, err
+		}
+		return []string{path.Join(dir, part)}, nil
+	}
+	entries, err := store.ReadDir(dir)
+	if err != nil {
+		if info, statErr := store.Stat(dir); statErr == nil && !info.IsDir() {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		hidden := Hidden(e.Name()) && !Hidden(part)
+		if ok, _ := path.Match(part, e.Name()); ok && !hidden {
+			out = append(out, path.Join(dir, e.Name()))
+		}
+	}
+	return out, nil
+}
+
+// Inside reports whether path lies in or is dir, links followed. Paths of
+// different stores are never inside one another.
+func (m Mux) Inside(dir, p string) (bool, error) {
+	ds, di, err := m.Resolve(dir)
+	if err != nil {
+		return false, err
+	}
+	ps, pi, err := m.Resolve(p)
+	if err != nil || ds != ps {
+		return false, err
+	}
+	if di, err = resolve(ds, di); err != nil {
+		return false, err
+	}
+	if pi, err = resolve(ps, pi); err != nil {
+		return false, err
+	}
+	return pi == di || strings.HasPrefix(pi, strings.TrimSuffix(di, "/")+"/"), nil
+}

@@ -1,0 +1,105 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An FS is a store of files. Paths are as the store spells them, without scheme.
+// Errors wrap fs.ErrNotExist, fs.ErrExist and fs.ErrPermission where they apply,
+// and name the path. Implementations are usable by several goroutines at once.
+type FS interface {
+	Open(path string) (File, error)
+	Stat(path string) (fs.FileInfo, error)
+	// ReadDir lists a directory by name.
+	ReadDir(path string) ([]fs.DirEntry, error)
+	// Create makes a new file for writing, or fails with fs.ErrExist.
+	Create(path string) (Writer, error)
+	// MkdirAll makes a directory and its parents.
+	MkdirAll(path string) error
+	// Rename moves a file or directory in one step. The new name must be free,
+	// or a file when the old is a file.
+	Rename(from, to string) error
+	// RemoveAll removes path and everything below; an absent path is no error.
+	RemoveAll(path string) error
+}
+
+// A File is open for reading at any place.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// A Writer is a file being written. Sync makes the bytes durable.
+type Writer interface {
+	io.Writer
+	io.Closer
+	Sync() error
+}
+
+// A Locator knows where the bytes of a file lie: the hosts that hold a copy of the
+// range's first bytes, nearest first. Stores without places do not implement it.
+type Locator interface {
+	Hosts(path string, off, length int64) ([]string, error)
+}
+
+// A Resolver gives a path one spelling, so that two names of one thing compare
+// equal: links followed, relative made absolute.
+type Resolver interface {
+	Resolve(path string) (string, error)
+}
+
+// A Mux chooses the store by a path's scheme. The zero Mux knows only the local disk.
+type Mux struct {
+	Stores map[string]FS // by scheme, such as "dfs"
+}
+
+// ErrScheme marks a path whose scheme no store serves.
+var ErrScheme = errors.New("unknown scheme")
+
+// Resolve returns the store of a full path and the path inside it.
+func (m Mux) Resolve(full string) (FS, string, error) {
+	scheme, rest, ok := cutScheme(full)
+	if !ok || scheme == "file" {
+		if rest == "" {
+			return nil, "", errors.New("path is empty")
+		}
+		return Disk{}, rest, nil
+	}
+	if s := m.Stores[scheme]; s != nil {
+		return s, rest, nil
+	}
+	if scheme == CountScheme {
+		return Count{}, rest, nil
+	}
+	known := slices.Sorted(maps.Keys(m.Stores))
+	return nil, "", fmt.Errorf("path %q: %w %q (known: %s)", full, ErrScheme, scheme,
+		strings.Join(append([]string{"file"}, known...), ", "))
+}
+
+// cutScheme divides "dfs:/a" into "dfs" and "/a". A scheme is two or more lower
+// case letters or digits; "a:b" and "./x:y" are plain file names.
+func cutScheme(full string) (scheme, rest string, ok bool) {
+	s, r, found := strings.Cut(full, ":")
+	if !found || len(s) < 2 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return "", full, false
+	}
+	if !strings.HasPrefix(r, "/") {
+		return "", full, false
+	}
+	return s, r, true
+}
+
+// withScheme is the inverse of Resolve for a path found below full.
+func withScheme(full, inner string) string {
+	if scheme, _, ok := cutScheme(full); ok {
+		return scheme + ":" + inner
+	}
+	return inner
+}
