@@ -1,0 +1,169 @@
+package shuffle
+
+// foldInt folds an integer into the table.
+func (c *Collector) foldInt(key []byte, v int64) error {
+	t := c.table
+	if len(key) <= inlineMax && len(t.dir) > 0 {
+		lo, hi := shortKey(key)
+		h := shortHash(lo, hi)
+		slots := t.dir[h>>(t.shift&63)].slots
+		for i := place(h, len(slots)); i < len(slots); i++ {
+			s := &slots[i]
+			if s.lo == lo && s.hi == hi {
+				s.acc = t.fold.Op.apply(s.acc, v)
+				t.folded++
+				t.bytes += int64(len(key) + 8)
+				return nil
+			}
+			if s.hi == 0 {
+				break
+			}
+		}
+	}
+	return c.foldIntSlowly(key, v)
+}
+
+// foldIntSlowly folds an integer of a long or new key.
+func (c *Collector) foldIntSlowly(key []byte, v int64) error {
+	t := c.table
+	if len(t.dir) > 0 && c.err == nil {
+		if s, _ := t.lookup(key); s.hi != 0 {
+			s.acc = t.fold.Op.apply(s.acc, v)
+			t.count(len(key) + 8)
+			return nil
+		}
+	}
+	s, err := c.newSlot(key, 8)
+	if err != nil {
+		return c.fail(err)
+	}
+	s.acc = v
+	t.count(len(key) + 8)
+	return nil
+}
+
+// foldBytes folds a value into the table.
+func (c *Collector) foldBytes(key, value []byte) error {
+	t := c.table
+	if t.fold.Op != OpBytes {
+		v, ok := decodeInt(value)
+		if !ok {
+			return c.fail(notAnInt(key, value))
+		}
+		return c.foldInt(key, v)
+	}
+	if len(t.dir) > 0 && c.err == nil {
+		if s, _ := t.lookup(key); s.hi != 0 {
+			return c.growAcc(int(s.acc), key, value)
+		}
+	}
+	s, err := c.newSlot(key, len(value))
+	if err != nil {
+		return c.fail(err)
+	}
+	s.acc = int64(len(t.accs))
+	t.accs = append(t.accs, t.keys.copyOf(value))
+	t.heap += accBytes
+	t.count(len(key) + len(value))
+	return nil
+}
+
+// accBytes is the cost of an accumulator besides its content.
+const accBytes = 64
+
+// growAcc folds a value into an accumulator and pays for its growth.
+func (c *Collector) growAcc(i int, key, value []byte) error {
+	t := c.table
+	before := cap(t.accs[i])
+	acc := t.fold.Bytes(t.accs[i], value)
+	t.accs[i] = acc
+	t.count(len(key) + len(value))
+	if len(key)+len(acc) > c.cfg.MaxRecord {
+		return c.fail(tooLarge(c.cfg.Name, len(key)+len(acc), c.cfg.MaxRecord))
+	}
+	if cap(acc) != before {
+		t.heap += int64(cap(acc))
+		return c.payHeap()
+	}
+	return nil
+}
+
+// payHeap reserves memory for accumulators on the heap; when there is none the
+// table is spilled.
+func (c *Collector) payHeap() error {
+	t := c.table
+	for t.heap > t.heapOK {
+		n := max(int64(t.pool.blockSize), t.heap-t.heapOK)
+		if !c.acct.reserveHeap(c.ctx, n) {
+			if err := c.spillTable(); err != nil {
+				return c.fail(err)
+			}
+			return nil
+		}
+		t.heapOK += n
+	}
+	return nil
+}
+
+// newSlot makes a slot for a key that the table does not have, and room for n bytes of
+// accumulator, by splitting a table or spilling all.
+func (c *Collector) newSlot(key []byte, n int) (*slot, error) {
+	if err := c.ready(len(key) + n); err != nil {
+		return nil, err
+	}
+	t := c.table
+	for {
+		if !c.tableRoom(key, n) {
+			if t.n == 0 {
+				return nil, tooLarge(c.cfg.Name, len(key)+n, int(c.cfg.Pool.limit/4))
+			}
+			if err := c.spillTable(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		s, st := t.lookup(key)
+		if st.n < st.max {
+			t.claim(s, st, key)
+			return s, nil
+		}
+		if !t.splittable(st) || !c.acct.reserve(c.ctx, 2*int64(t.pool.blockSize)) {
+			if err := c.spillTable(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		t.split(st)
+	}
+}
+
+// tableRoom makes sure of a first table, and of room in the arena and for accumulators.
+func (c *Collector) tableRoom(key []byte, n int) bool {
+	t, block := c.table, int64(c.cfg.Pool.blockSize)
+	if len(t.tables) == 0 {
+		if !c.acct.reserve(c.ctx, (1+indexBlocks(1))*block) {
+			return false
+		}
+		t.first()
+	}
+	size := 0
+	if len(key) > inlineMax {
+		size = recordSize(len(key), 0)
+	}
+	if t.fold.Op == OpBytes {
+		size += n
+		if need := t.heap + accBytes - t.heapOK; need > 0 {
+			if !c.acct.reserveHeap(c.ctx, block) {
+				return false
+			}
+			t.heapOK += block
+		}
+	}
+	if size > len(t.keys.free) {
+		if t.keys.full() || !c.reserveFor(size) {
+			return false
+		}
+		t.keys.grow(size)
+	}
+	return true
+}

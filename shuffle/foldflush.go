@@ -1,0 +1,82 @@
+package shuffle
+
+import "encoding/binary"
+
+var _ keyed = (*foldTable)(nil)
+
+// indexBlocks is how many blocks of index and sort scratch n tables need:
+// each is at most 11/16 full of slots half as large again as an entry, so two
+// entries for each slot fill less than a block.
+func indexBlocks(n int) int64 { return int64(n) + 1 }
+
+// list adds an entry for each key to x, whose memory was reserved with the tables.
+func (t *foldTable) list(x *index, partition func(key, value []byte) (int, error), plain bool) error {
+	var key, value []byte
+	for ti, st := range t.tables {
+		for si := range st.slots {
+			if st.slots[si].hi == 0 {
+				continue
+			}
+			loc := uint32(ti)<<16 | uint32(si)
+			key, value = t.pair(loc, key[:0], value[:0])
+			p, err := partition(key, value)
+			if err != nil {
+				return err
+			}
+			e := entry{loc: loc, tag: makeTag(p, len(key))}
+			if plain {
+				e.prefix = prefixOf(key)
+			}
+			if x.full() {
+				x.grow()
+			}
+			x.add(e)
+		}
+	}
+	return nil
+}
+
+// pair appends key and value of a slot to two buffers.
+func (t *foldTable) pair(loc uint32, key, value []byte) ([]byte, []byte) {
+	s := &t.tables[loc>>16].slots[loc&0xffff]
+	key = t.appendKey(s, key)
+	if t.fold.Op == OpBytes {
+		return key, append(value, t.accs[s.acc]...)
+	}
+	return key, encodeInt(value, s.acc)
+}
+
+func (t *foldTable) appendKey(s *slot, b []byte) []byte {
+	if s.hi>>56 == longSlot {
+		return append(b, t.keys.key(uint32(s.hi))...)
+	}
+	n := len(b) + int(s.hi>>56) - 1
+	b = binary.LittleEndian.AppendUint64(b, s.lo)
+	b = binary.LittleEndian.AppendUint64(b, s.hi)
+	return b[:n]
+}
+
+// prefetch asks memory for a slot.
+func (t *foldTable) prefetch(loc uint32) {
+	prefetch(&t.tables[loc>>16].block[int(loc&0xffff)*slotBytes])
+}
+
+// key is the key of a slot.
+func (t *foldTable) key(loc uint32) []byte {
+	return t.appendKey(&t.tables[loc>>16].slots[loc&0xffff], nil)
+}
+
+// recycle empties the table and returns the bytes that were reserved for it.
+func (t *foldTable) recycle() int64 {
+	n := t.keys.recycle() + t.heapOK
+	if tables := len(t.tables); tables > 0 {
+		n += (int64(tables) + indexBlocks(tables)) * int64(t.pool.blockSize)
+	}
+	for _, st := range t.tables {
+		t.pool.recycle(st.block)
+	}
+	t.tables, t.dir = nil, nil
+	t.accs, t.heap, t.heapOK = nil, 0, 0
+	t.n, t.folded, t.bytes = 0, 0, 0
+	return n
+}

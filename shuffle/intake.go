@@ -1,0 +1,187 @@
+package shuffle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+)
+
+// IntakeConfig describes the reduce side's intake of segments.
+type IntakeConfig struct {
+	// Merge says where to spill and how to merge.
+	Merge MergeConfig
+
+	// Memory is how many bytes of segments are held in memory, at most; a segment of
+	// more than a quarter of it goes to disk at once. Larger: less disk traffic. Zero means a quarter
+	// of the pool's budget (ours; Hadoop gives the shuffle 70 % of a heap that is its own).
+	Memory int64
+}
+
+// validate fills in defaults.
+func (c *IntakeConfig) validate() error {
+	if err := c.Merge.validate(); err != nil {
+		return err
+	}
+	if c.Memory < 0 {
+		return fmt.Errorf("intake %q: memory of %d bytes", c.Merge.Name, c.Memory)
+	}
+	if c.Memory == 0 {
+		c.Memory = c.Merge.Pool.limit / 4
+	}
+	return nil
+}
+
+// Intake gathers the segments of one reduce attempt, from any number of fetching
+// goroutines, and gives them back as one sorted run. Segments are checked as they come,
+// whether they go to memory or to disk. When memory passes two thirds of
+// its share it is merged to disk in the background.
+//
+// Call Take for each segment, again after an error; then Merge once; then Close. Records
+// with equal keys come in no particular order across segments.
+type Intake struct {
+	cfg  IntakeConfig
+	ctx  context.Context
+	acct *account
+	bg   sync.WaitGroup
+
+	mu      sync.Mutex
+	taken   map[string]bool // names in or on their way in
+	memory  []*memSegment   // not yet merged
+	held    int64           // bytes of memory, merged ones included until they are freed
+	files   []Source
+	owned   []string // files to remove
+	nfiles  int
+	merging bool
+	closed  bool
+	bgErr   error
+	stats   Stats
+}
+
+// memSegment is a segment in memory: stored records, decompressed.
+type memSegment struct {
+	frames [][]byte
+	bytes  int64
+}
+
+var _ streamSource = (*memSegment)(nil)
+
+func (s *memSegment) Open() (Run, error) { return s.open(nil) }
+
+func (s *memSegment) open(*carver) (*stream, error) {
+	return &stream{feed: &rangeFeeder{s.frames}, plain: true}, nil
+}
+
+func (s *memSegment) need() int64 { return 0 }
+func (s *memSegment) size() int64 { return s.bytes }
+
+// NewIntake returns an empty intake. It waits for the memory of one segment writer.
+func NewIntake(ctx context.Context, cfg IntakeConfig) (*Intake, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	p := cfg.Merge.Pool
+	acct, err := p.join(ctx, frameBufferBytes(p, cfg.Merge.Compression), false)
+	if err != nil {
+		return nil, fmt.Errorf("intake %q: %w", cfg.Merge.Name, err)
+	}
+	acct.force(frameBufferBytes(p, cfg.Merge.Compression)) // the floor is the writer's
+	return &Intake{cfg: cfg, ctx: ctx, acct: acct, taken: make(map[string]bool)}, nil
+}
+
+// Take fetches one segment. It may be called concurrently. After an error nothing of the
+// segment is kept and it may be taken again. Errors tell whose fault it is: ErrCorrupt marks
+// damaged or cut data, ErrScratch our own disk, ErrDuplicate a segment that is here;
+// others come from Fetch.
+func (in *Intake) Take(ctx context.Context, seg Segment) error {
+	if err := seg.validate(); err != nil {
+		return err
+	}
+	if err := in.begin(seg.Name); err != nil {
+		return fmt.Errorf("take %s: %w", seg.Name, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(in.ctx, func() { cancel(context.Cause(in.ctx)) })()
+	if err := in.take(ctx, &seg); err != nil {
+		in.mu.Lock()
+		delete(in.taken, seg.Name)
+		in.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+// begin claims a name.
+func (in *Intake) begin(name string) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.closed:
+		return errors.New("intake is closed")
+	case in.bgErr != nil:
+		return in.bgErr
+	case in.taken[name]:
+		return ErrDuplicate
+	}
+	in.taken[name] = true
+	return nil
+}
+
+func (in *Intake) take(ctx context.Context, seg *Segment) (err error) {
+	body, err := seg.Fetch(ctx)
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", seg.Name, err)
+	}
+	defer func() {
+		if cerr := body.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("fetch %s: close: %w", seg.Name, cerr)
+		}
+	}()
+	s := newSegmentStream(seg, &cancelReader{ctx: ctx, in: body})
+	if seg.Info.Records == 0 {
+		_, _, err := s.next()
+		return err
+	}
+	if in.reserve(ctx, seg.Info.RawBytes) {
+		return in.toMemory(s)
+	}
+	return in.toDisk(s)
+}
+
+// reserve takes memory for a segment, if it may be in memory.
+func (in *Intake) reserve(ctx context.Context, n int64) bool {
+	if n > in.cfg.Memory/4 {
+		return false
+	}
+	in.mu.Lock()
+	fits := in.held+n <= in.cfg.Memory
+	if fits {
+		in.held += n
+	}
+	in.mu.Unlock()
+	if fits && !in.acct.reserveHeap(ctx, n) {
+		in.mu.Lock()
+		in.held -= n
+		in.mu.Unlock()
+		fits = false
+	}
+	return fits
+}
+
+// unreserve gives memory of segments back.
+func (in *Intake) unreserve(n int64) {
+	in.mu.Lock()
+	in.held -= n
+	in.mu.Unlock()
+	in.acct.release(n)
+}
+
+// newFile names one more scratch file.
+func (in *Intake) newFile(kind string) string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.nfiles++
+	return filepath.Join(in.cfg.Merge.Dir, fmt.Sprintf("%s.%s-%05d", in.cfg.Merge.Name, kind, in.nfiles))
+}

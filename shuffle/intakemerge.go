@@ -1,0 +1,120 @@
+package shuffle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// mergeIfFull starts merging memory to disk once it passes two thirds of
+// its share. One merge runs at a time. in.mu is held.
+func (in *Intake) mergeIfFull() {
+	if in.merging || in.closed || in.held <= in.cfg.Memory/3*2 || len(in.memory) == 0 {
+		return
+	}
+	lot := in.memory
+	in.memory = nil
+	in.merging = true
+	in.bg.Go(func() {
+		err := guard(func() error { return in.mergeToDisk(lot) })
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.merging = false
+		if in.bgErr == nil {
+			in.bgErr = err
+		}
+		if err == nil {
+			in.mergeIfFull()
+		}
+	})
+}
+
+// mergeToDisk merges segments in memory to one file and frees them.
+func (in *Intake) mergeToDisk(lot []*memSegment) error {
+	m := in.merger(nil)
+	streams := make([]*stream, len(lot))
+	bytes := int64(0)
+	for i, s := range lot {
+		streams[i], _ = s.open(nil) // memory does not fail
+		bytes += s.bytes
+	}
+	defer in.unreserve(bytes)
+	run := newMergedRun(in.ctx, streams, m.cfg.Compare, nil)
+	out, err := m.writeRun(run, in.newFile("merge"))
+	if err = errors.Join(err, run.Close()); err != nil {
+		return fmt.Errorf("merge %d segments of %s in memory: %w", len(lot), in.cfg.Merge.Name, err)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.owned = append(in.owned, out.path)
+	in.files = append(in.files, out.Source(0))
+	in.stats.Spills++
+	in.stats.SpilledRecords += out.infos[0].Records
+	in.stats.SpilledBytes += out.infos[0].StoredBytes
+	return nil
+}
+
+func (in *Intake) merger(sources []Source) *merger {
+	return &merger{cfg: in.cfg.Merge, ctx: in.ctx, sources: sources}
+}
+
+// Stats returns what was merged to disk so far.
+func (in *Intake) Stats() Stats {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.stats
+}
+
+// Merge ends the intake and returns all its records in order. The run is valid until
+// Close of the Intake. Take must not be under way.
+func (in *Intake) Merge() (Run, error) {
+	in.mu.Lock()
+	in.closed = true
+	in.mu.Unlock()
+	in.bg.Wait()
+	if in.bgErr != nil {
+		return nil, in.bgErr
+	}
+	m := in.merger(in.sources())
+	m.noWait = true
+	run, err := m.start()
+	if !errors.Is(err, errNoRoom) {
+		return run, err
+	}
+	// Holding memory and waiting for more could wait for ever: let go of it first.
+	if len(in.memory) > 0 {
+		if err := in.mergeToDisk(in.memory); err != nil {
+			return nil, err
+		}
+		in.memory = nil
+	}
+	in.acct.close()
+	return in.merger(in.sources()).start()
+}
+
+// sources lists files and memory.
+func (in *Intake) sources() []Source {
+	out := slices.Clone(in.files)
+	for _, s := range in.memory {
+		out = append(out, s)
+	}
+	return out
+}
+
+// Close frees memory and removes files. It waits for what runs in the background and may be
+// called twice. Runs of Merge must be closed before.
+func (in *Intake) Close() error {
+	in.mu.Lock()
+	in.closed = true
+	in.mu.Unlock()
+	in.bg.Wait()
+	var errs []error
+	for _, path := range in.owned {
+		if err := in.cfg.Merge.FS.Remove(path); err != nil {
+			errs = append(errs, scratchErr("remove", path, err))
+		}
+	}
+	in.owned, in.files, in.memory = nil, nil, nil
+	in.acct.close()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,136 @@
+package shuffle
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// cancelReader stops reading when its context ends.
+type cancelReader struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r *cancelReader) Read(b []byte) (int, error) {
+	if err := canceled(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.in.Read(b)
+}
+
+// toMemory takes a segment, for which memory is reserved, into memory.
+func (in *Intake) toMemory(s *segmentStream) error {
+	m, err := s.readAll()
+	if err != nil {
+		in.unreserve(s.seg.Info.RawBytes)
+		return err
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.memory = append(in.memory, m)
+	in.mergeIfFull()
+	return nil
+}
+
+// readAll reads all frames and keeps their records.
+func (s *segmentStream) readAll() (*memSegment, error) {
+	m := &memSegment{}
+	room := make([]byte, s.seg.Info.RawBytes)
+	for {
+		b, f, err := s.next()
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			return m, nil
+		}
+		if s.raw > s.seg.Info.RawBytes {
+			return nil, s.corrupt("more than %d bytes of records", s.seg.Info.RawBytes)
+		}
+		n := int(f.raw)
+		if f.codec == None {
+			copy(room, b[frameHeader:])
+		} else if _, err := unpack(room[:n:n], b[frameHeader:], f.codec, n); err != nil {
+			return nil, s.corrupt("%w", err)
+		}
+		if n > 0 {
+			m.frames = append(m.frames, room[:n:n])
+		}
+		m.bytes += int64(n)
+		room = room[n:]
+	}
+}
+
+// toDisk copies a segment, frame by checked frame, to a file.
+func (in *Intake) toDisk(s *segmentStream) error {
+	path := in.newFile("fetch")
+	file, err := in.cfg.Merge.FS.Create(path)
+	if err != nil {
+		return scratchErr("create", path, err)
+	}
+	err = s.copyTo(file, path)
+	if cerr := file.Close(); err == nil && cerr != nil {
+		err = scratchErr("close", path, cerr)
+	}
+	if err != nil {
+		_ = in.cfg.Merge.FS.Remove(path) // the first error is the one to report
+		return err
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.owned = append(in.owned, path)
+	in.files = append(in.files, &fetchedFile{fs: in.cfg.Merge.FS, path: path, seg: s.seg, frame: min(s.maxBuf, maxBlock), packed: s.packed})
+	return nil
+}
+
+// copyTo writes the frames of a stream to a file.
+func (s *segmentStream) copyTo(file File, path string) error {
+	for {
+		b, f, err := s.next()
+		if err != nil || b == nil {
+			return err
+		}
+		if f.codec != None {
+			s.packed = max(s.packed, int(f.raw))
+		}
+		n, err := file.Write(b)
+		if err == nil && n < len(b) {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return scratchErr("write", path, err)
+		}
+	}
+}
+
+// fetchedFile is a segment that went to disk: its frames and nothing else.
+type fetchedFile struct {
+	fs     FS
+	path   string
+	seg    *Segment
+	frame  int // buffer for its frames
+	packed int // buffer for their records, if any is compressed
+}
+
+var _ streamSource = (*fetchedFile)(nil)
+
+func (f *fetchedFile) Open() (Run, error) { return f.open(&carver{}) }
+
+func (f *fetchedFile) open(mem *carver) (*stream, error) {
+	file, err := f.fs.Open(f.path)
+	if err != nil {
+		return nil, scratchErr("open", f.path, err)
+	}
+	r := &frameReader{
+		src: file, end: f.seg.Info.StoredBytes, left: f.seg.Info.Records, buf: mem.get(f.frame), mem: mem, onDone: file.Close,
+		chain: chain{file: fmt.Sprintf("%s (from %s)", f.path, f.seg.Name), tag: nameTag(f.seg.Name), partition: uint32(f.seg.Partition)},
+	}
+	if f.packed > 0 {
+		r.raw = mem.get(f.packed)
+	}
+	return &stream{feed: r, plain: true}, nil
+}
+
+func (f *fetchedFile) need() int64 { return int64(f.frame + f.packed) }
+func (f *fetchedFile) size() int64 { return f.seg.Info.StoredBytes }

@@ -1,0 +1,248 @@
+package shuffle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// streamSource is a Source of this package, which reads through the merge's own buffers.
+type streamSource interface {
+	Source
+	// open opens the source with buffers from mem.
+	open(mem *carver) (*stream, error)
+	// need is the memory of those buffers.
+	need() int64
+	// size is roughly the bytes to read.
+	size() int64
+}
+
+// Merge merges sorted sources into one run. Ties go to the source with the lower index. It
+// opens at most MergeFactor sources at a time, and fewer when the memory for their
+// buffers is more than a quarter of the pool; beyond that it first merges neighbours to files in
+// Dir, combined or folded, which are removed when the run is closed. With a Fold the run has one record
+// for each key. Merge waits until the pool has room for its buffers.
+func Merge(ctx context.Context, cfg MergeConfig, sources []Source) (Run, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return (&merger{cfg: cfg, ctx: ctx, sources: slices.Clone(sources)}).start()
+}
+
+// merger holds what a merge owns while its run is open.
+type merger struct {
+	cfg     MergeConfig
+	ctx     context.Context
+	sources []Source
+	acct    *account
+	mem     carver
+	temps   []*Output // results of passes
+	nfiles  int
+	stats   Stats
+	noWait  bool // fail with errNoRoom instead of waiting for memory
+}
+
+// start opens the merge; after an error nothing is left of it.
+func (m *merger) start() (Run, error) {
+	run, err := m.open()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("merge %s: %w", m.cfg.Name, err), m.close())
+	}
+	return run, nil
+}
+
+// open runs the passes and opens the last merge.
+func (m *merger) open() (Run, error) {
+	factor, err := m.reserve()
+	if err != nil {
+		return nil, err
+	}
+	for files := m.files(); len(files) > factor; files = m.files() {
+		if err := m.pass(files, factor); err != nil {
+			return nil, err
+		}
+	}
+	run, err := m.merged(m.sources, m.close)
+	if err != nil || m.cfg.Fold == nil {
+		return run, err
+	}
+	return newFoldRun(run, m.cfg.Fold, m.cfg.Compare, &m.stats), nil
+}
+
+// reserve plans the merge and takes its memory, again if meanwhile sources moved from
+// memory to disk; they never move back.
+func (m *merger) reserve() (factor int, err error) {
+	for {
+		factor, bytes := m.plan()
+		if m.acct, err = m.join(bytes); err != nil {
+			return 0, err
+		}
+		if _, now := m.plan(); now <= bytes {
+			m.mem = carver{acct: m.acct, reserved: bytes}
+			return factor, nil
+		}
+		m.acct.close()
+		m.acct = nil
+	}
+}
+
+// join reserves the memory of the merge, waiting for it if that is allowed.
+func (m *merger) join(bytes int64) (*account, error) {
+	if m.noWait {
+		return m.cfg.Pool.tryJoin(m.ctx, bytes)
+	}
+	return m.cfg.Pool.join(m.ctx, bytes, false)
+}
+
+// files lists the sources that need a descriptor or a buffer. Those in memory
+// can be merged in any number.
+func (m *merger) files() []int {
+	var at []int
+	for i, s := range m.sources {
+		if s, ok := s.(streamSource); !ok || s.need() > 0 {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// plan decides how many files are open at once, and the memory for that.
+func (m *merger) plan() (factor int, bytes int64) {
+	var needs []int64
+	for _, i := range m.files() {
+		n := int64(0)
+		if s, ok := m.sources[i].(streamSource); ok {
+			n = s.need()
+		}
+		needs = append(needs, n)
+	}
+	slices.SortFunc(needs, func(a, b int64) int { return cmp.Compare(b, a) })
+	factor = max(min(m.cfg.MergeFactor, len(needs)), 2)
+	limit := m.cfg.Pool.limit / 4
+	if len(needs) > factor || sum(needs) > limit {
+		for i := range needs { // the results of passes are read as well
+			needs[i] = max(needs[i], 2*int64(m.cfg.Pool.frameSize()))
+		}
+	}
+	needs = needs[:min(factor, len(needs))]
+	for len(needs) > 2 && sum(needs) > limit {
+		needs = needs[:len(needs)-1]
+		factor = len(needs)
+	}
+	bytes = sum(needs)
+	if len(m.files()) > factor {
+		bytes += frameBufferBytes(m.cfg.Pool, m.cfg.Compression)
+	}
+	return factor, bytes
+}
+
+func sum(ns []int64) int64 {
+	total := int64(0)
+	for _, n := range ns {
+		total += n
+	}
+	return total
+}
+
+// merged opens sources and merges them; onClose is called when the run is closed.
+func (m *merger) merged(sources []Source, onClose func() error) (*mergedRun, error) {
+	var streams []*stream
+	for _, src := range sources {
+		s, err := m.openSource(src)
+		if err != nil {
+			closeStreams(streams)
+			return nil, err
+		}
+		streams = append(streams, s)
+	}
+	return newMergedRun(m.ctx, streams, m.cfg.Compare, onClose), nil
+}
+
+func (m *merger) openSource(src Source) (*stream, error) {
+	if s, ok := src.(streamSource); ok {
+		return s.open(&m.mem)
+	}
+	run, err := src.Open()
+	if err != nil {
+		return nil, err
+	}
+	return &stream{ext: run}, nil
+}
+
+// pass merges the cheapest window of neighbouring files, and what is between them in
+// memory, to a file that takes their place.
+func (m *merger) pass(files []int, factor int) error {
+	first, n := nextWindow(len(files), factor, func(i int) int64 {
+		if s, ok := m.sources[files[i]].(streamSource); ok {
+			return s.size()
+		}
+		return 0
+	})
+	lo, hi := files[first], files[first+n-1]+1
+	run, err := m.merged(m.sources[lo:hi], nil)
+	if err != nil {
+		return err
+	}
+	out, err := m.writeTemp(run)
+	if err = errors.Join(err, run.Close()); err != nil {
+		return err
+	}
+	m.mem.recycle()
+	m.sources = slices.Replace(m.sources, lo, hi, out.Source(0))
+	return nil
+}
+
+// writeTemp writes a run to a file that is removed with the merge.
+func (m *merger) writeTemp(run Run) (*Output, error) {
+	m.nfiles++
+	out, err := m.writeRun(run, filepath.Join(m.cfg.Dir, fmt.Sprintf("%s.pass-%04d", m.cfg.Name, m.nfiles)))
+	if err == nil {
+		m.temps = append(m.temps, out)
+	}
+	return out, err
+}
+
+// writeRun writes a run, combined or folded, to a file of one partition.
+func (m *merger) writeRun(run Run, path string) (*Output, error) {
+	bufs := newFrameBuffers(m.cfg.Pool, m.cfg.Compression)
+	w, err := newSegmentWriter(m.ctx, m.cfg.FS, path, m.cfg.Name, m.cfg.Compression, 1, bufs)
+	if err != nil {
+		return nil, err
+	}
+	defer w.abandon()
+	w.begin(0)
+	how := merging{cfg: m.cfg, combining: m.combining(), stats: &m.stats}
+	if err := how.write(run, w, 0); err != nil {
+		return nil, err
+	}
+	foot, err := w.finish()
+	if err != nil {
+		return nil, err
+	}
+	return fileOutput(m.cfg.FS, path, foot), nil
+}
+
+func (m *merger) combining() *combining {
+	if m.cfg.Combine == nil {
+		return nil
+	}
+	return &combining{name: m.cfg.Name, combine: m.cfg.Combine, compare: m.cfg.Compare, stats: &m.stats}
+}
+
+// close removes the files of passes and gives the memory back.
+func (m *merger) close() error {
+	var errs []error
+	for _, t := range m.temps {
+		errs = append(errs, t.Release())
+	}
+	m.temps = nil
+	if m.acct != nil {
+		m.mem.recycle()
+		m.acct.close()
+		m.acct = nil
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,120 @@
+package shuffle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+)
+
+// checkEvery is how many records pass between looks at the context.
+const checkEvery = 4096
+
+// mergedRun is the merge of open streams.
+type mergedRun struct {
+	ctx     context.Context
+	streams []*stream
+	tree    *loserTree
+	cur     *stream
+	compare func(a, b []byte) int
+	left    int // records until the next look at the context
+	err     error
+	onClose func() error
+}
+
+var (
+	_ Run      = (*mergedRun)(nil)
+	_ Recorder = (*mergedRun)(nil)
+)
+
+// newMergedRun merges streams, of which it becomes the owner, in the order
+// of compare. onClose, if not nil, is called once, after they are closed.
+func newMergedRun(ctx context.Context, streams []*stream, compare func(a, b []byte) int, onClose func() error) *mergedRun {
+	for _, s := range streams {
+		s.plain = compare == nil
+	}
+	return &mergedRun{ctx: ctx, streams: streams, compare: compare, onClose: onClose}
+}
+
+// Next moves to the next record of all streams.
+func (m *mergedRun) Next() bool {
+	if m.left--; m.left < 0 {
+		if !m.check() {
+			return false
+		}
+	}
+	if m.tree == nil {
+		return m.start()
+	}
+	s := m.cur
+	prefix, kv, keyLen, fills := s.prefix, s.kv, s.keyLen, s.fills
+	if !s.Next() && s.err != nil {
+		return m.fail(s.err)
+	}
+	if s.prefix == prefix && s.fills == fills && s.plain && !s.done && bytes.Equal(s.kv[:s.keyLen], kv[:keyLen]) {
+		return true // the same key again: who won with it wins with it
+	}
+	if len(m.streams) > 1 {
+		m.tree.replay()
+		m.cur = m.streams[m.tree.winner.src]
+	}
+	return !m.cur.done
+}
+
+// check looks at the context now and then.
+func (m *mergedRun) check() bool {
+	m.left = checkEvery
+	if m.err == nil {
+		m.err = canceled(m.ctx)
+	}
+	return m.err == nil
+}
+
+// start moves all streams to their first record.
+func (m *mergedRun) start() bool {
+	if len(m.streams) == 0 {
+		return false
+	}
+	for _, s := range m.streams {
+		if !s.Next() && s.err != nil {
+			return m.fail(s.err)
+		}
+	}
+	m.tree = newLoserTree(m.streams, m.compare)
+	m.cur = m.streams[m.tree.winner.src]
+	return !m.cur.done
+}
+
+// fail ends the run for good.
+func (m *mergedRun) fail(err error) bool {
+	m.err = err
+	m.left = 0
+	return false
+}
+
+func (m *mergedRun) Key() []byte           { return m.cur.Key() }
+func (m *mergedRun) Value() []byte         { return m.cur.Value() }
+func (m *mergedRun) Record() ([]byte, int) { return m.cur.kv, m.cur.keyLen }
+func (m *mergedRun) Err() error            { return m.err }
+
+// Close closes all streams.
+func (m *mergedRun) Close() error {
+	errs := closeStreams(m.streams)
+	m.streams, m.tree = nil, nil
+	m.cur = nil
+	if m.onClose != nil {
+		done := m.onClose
+		m.onClose = nil
+		errs = append(errs, done())
+	}
+	return errors.Join(errs...)
+}
+
+func closeStreams(streams []*stream) []error {
+	var errs []error
+	for _, s := range streams {
+		if err := s.Close(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}

@@ -1,0 +1,22 @@
+package shuffle
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// adviseHuge asks for huge pages behind the aligned part of b. It is advice: a kernel
+// that cannot follow it changes nothing but speed.
+func adviseHuge(b []byte) {
+	const huge = 2 << 20
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % huge)
+	if n := (len(b) - skip) &^ (huge - 1); n > 0 {
+		_ = unix.Madvise(b[skip:skip+n], unix.MADV_HUGEPAGE) // advice only
+	}
+}
+
+// returnMemory gives the pages behind a block back to the system; the block reads
+// as zeros when it is used again. It reports whether that worked: if not, the block
+// is to be forgotten.
+func returnMemory(b []byte) bool { return unix.Madvise(b, unix.MADV_DONTNEED) == nil }
