@@ -1,0 +1,115 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
+	"github.com/millrace/millrace/task"
+)
+
+// ErrScratch marks a run that failed for want of a good scratch disk.
+var ErrScratch = shuffle.ErrScratch
+
+// A Runner runs one job or chain of jobs.
+type Runner struct {
+	cfg   Config
+	gauge gauge
+	env   task.Env
+	id    string
+
+	mu  sync.Mutex // guards res while tasks run
+	res Result
+}
+
+// New checks the configuration.
+func New(cfg Config) (*Runner, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{cfg: cfg, gauge: gauge{start: time.Now()}}, nil
+}
+
+// Run is New and Run in one, for those who need no progress.
+func Run(ctx context.Context, cfg Config, stages ...mapreduce.Job) (Result, error) {
+	r, err := New(cfg)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.Run(ctx, stages...)
+}
+
+// Run runs a job, or a chain in which each job reads what the one before wrote. The
+// stages after the first need no Input, those before the last no Output. It may be
+// called once. With an error comes what was done until then, and no Output.
+func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, err error) {
+	if len(stages) == 0 {
+		return Result{}, errors.New("no job given")
+	}
+	scratch, err := os.MkdirTemp(r.cfg.Scratch, "millrace-")
+	if err != nil {
+		return Result{}, fmt.Errorf("make a scratch directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	r.id = filepath.Base(scratch)[len("millrace-"):]
+	r.env = task.Env{
+		Store: r.cfg.Store, Scratch: scratch, Pool: shuffle.NewPool(r.cfg.poolBytes()),
+		KeepInMemory: true, MaxRecord: r.cfg.maxRecord(), MergeFactor: r.cfg.mergeFactor(),
+	}
+	r.res = Result{Counts: mapreduce.Counts{}}
+	r.gauge.stages.Store(int32(len(stages)))
+	err = r.runStages(ctx, link(stages, scratch))
+	slices.SortFunc(r.res.Skipped, task.BadRecord.Compare)
+	r.res.Elapsed = time.Since(r.gauge.start)
+	return r.res, err
+}
+
+func (r *Runner) runStages(ctx context.Context, stages []mapreduce.Job) error {
+	for i, job := range stages {
+		r.gauge.stage.Store(int32(i + 1))
+		if err := r.runStage(ctx, job, i == len(stages)-1); err != nil {
+			return err
+		}
+	}
+	last := stages[len(stages)-1]
+	r.res.Job, r.res.Output = last.Name, last.Output
+	r.gauge.enter(Finished, 0, 0)
+	return nil
+}
+
+// link connects the stages of a chain through directories in scratch.
+func link(stages []mapreduce.Job, scratch string) []mapreduce.Job {
+	jobs := append([]mapreduce.Job(nil), stages...)
+	for i := range len(jobs) - 1 {
+		between := filepath.Join(scratch, fmt.Sprintf("stage-%d", i))
+		jobs[i].Output = between
+		if jobs[i].Format == nil && jobs[i+1].Map.Format == mapreduce.RecordFile {
+			jobs[i].Format = mapreduce.RecordOutput
+		}
+		jobs[i+1].Input = []string{between}
+	}
+	return jobs
+}
+
+func (r *Runner) runStage(ctx context.Context, job mapreduce.Job, last bool) error {
+	r.gauge.job.Store(&job.Name)
+	r.gauge.enter(Planning, 0, 0)
+	s := &stage{r: r, job: &job, last: last, res: StageResult{Job: job.Name, Counts: mapreduce.Counts{}}}
+	if err := s.run(ctx); err != nil {
+		if job.Name != "" {
+			return fmt.Errorf("job %s: %w", job.Name, err)
+		}
+		return err
+	}
+	r.res.Counts.Add(s.res.Counts)
+	r.res.Stages = append(r.res.Stages, s.res)
+	return nil
+}

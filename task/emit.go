@@ -1,0 +1,119 @@
+package task
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
+)
+
+// failer is an emitter that remembers its first failure.
+type failer interface {
+	mapreduce.Emitter
+	failure() error
+}
+
+// collectEmitter feeds the shuffle.
+type collectEmitter struct {
+	to  *shuffle.Collector
+	err error
+}
+
+func (e *collectEmitter) Emit(key, value []byte) {
+	if e.err == nil {
+		e.err = e.to.Add(key, value)
+	}
+}
+
+func (e *collectEmitter) EmitInt(key []byte, value int64) {
+	if e.err == nil {
+		e.err = e.to.AddInt(key, value)
+	}
+}
+
+func (e *collectEmitter) failure() error { return e.err }
+
+// liftEmitter turns emitted values into a fold's accumulators first.
+type liftEmitter struct {
+	collectEmitter
+	lift     func(dst, value []byte) []byte
+	acc, raw []byte
+}
+
+func (e *liftEmitter) Emit(key, value []byte) {
+	e.acc = e.lift(e.acc[:0], value)
+	e.collectEmitter.Emit(key, e.acc)
+}
+
+func (e *liftEmitter) EmitInt(key []byte, value int64) {
+	e.raw = binary.BigEndian.AppendUint64(e.raw[:0], mapreduce.EncodeInt(value))
+	e.Emit(key, e.raw)
+}
+
+// writeEmitter writes output records.
+type writeEmitter struct {
+	to      mapreduce.RecordWriter
+	records int64
+	err     error
+	raw     [8]byte
+}
+
+func (e *writeEmitter) Emit(key, value []byte) {
+	if e.err == nil {
+		e.err = e.to.Write(key, value)
+		e.records++
+	}
+}
+
+func (e *writeEmitter) EmitInt(key []byte, value int64) {
+	binary.BigEndian.PutUint64(e.raw[:], mapreduce.EncodeInt(value))
+	e.Emit(key, e.raw[:])
+}
+
+func (e *writeEmitter) failure() error { return e.err }
+
+// holdEmitter keeps the pairs of one record until it is known that user code came
+// through it, so that a record that is skipped leaves nothing behind.
+type holdEmitter struct {
+	pairs [][2][]byte
+}
+
+func (h *holdEmitter) Emit(key, value []byte) {
+	h.pairs = append(h.pairs, [2][]byte{bytes.Clone(key), bytes.Clone(value)})
+}
+
+func (h *holdEmitter) EmitInt(key []byte, value int64) {
+	h.Emit(key, binary.BigEndian.AppendUint64(nil, mapreduce.EncodeInt(value)))
+}
+
+func (h *holdEmitter) release(to mapreduce.Emitter) {
+	for _, p := range h.pairs {
+		to.Emit(p[0], p[1])
+	}
+	h.pairs = h.pairs[:0]
+}
+
+var (
+	_ failer            = (*liftEmitter)(nil)
+	_ failer            = (*writeEmitter)(nil)
+	_ mapreduce.Emitter = (*holdEmitter)(nil)
+)
+
+// funcEmitter calls a function for each pair.
+type funcEmitter struct {
+	to  func(key, value []byte) error
+	err error
+	raw [8]byte
+}
+
+func (e *funcEmitter) Emit(key, value []byte) {
+	if e.err == nil {
+		e.err = e.to(key, value)
+	}
+}
+
+func (e *funcEmitter) EmitInt(key []byte, value int64) {
+	binary.BigEndian.PutUint64(e.raw[:], mapreduce.EncodeInt(value))
+	e.Emit(key, e.raw[:])
+}

@@ -1,0 +1,58 @@
+package task
+
+import (
+	"sync/atomic"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
+	"github.com/millrace/millrace/storage"
+)
+
+// An Env is what attempts need of the process they run in.
+type Env struct {
+	Store storage.Mux
+	// Scratch is a directory for spills, owned by the caller. Attempts remove
+	// what they put there, except map output, which [MapResult] hands over.
+	Scratch string
+	// Pool bounds the memory of all attempts that share it.
+	Pool *shuffle.Pool
+	// Compression of spills and map output.
+	Compression shuffle.Compression
+	// KeepInMemory lets map output stay in the pool while there is room.
+	KeepInMemory bool
+	// MaxRecord bounds one record in bytes, unless the job sets its own bound.
+	MaxRecord int
+	// MergeFactor is how many runs are merged, and files open, at once. 0 leaves
+	// it to the shuffle.
+	MergeFactor int
+	// SideDir holds the job's side files under their base names.
+	SideDir string
+}
+
+func (e *Env) maxRecord(job *mapreduce.Job) int {
+	if job.MaxRecordBytes > 0 {
+		return job.MaxRecordBytes
+	}
+	return e.MaxRecord
+}
+
+// A Meter counts what an attempt has done so far; progress displays read it while
+// the attempt runs. The zero Meter is ready.
+type Meter struct {
+	Bytes   atomic.Int64 // of input read, or of map output merged
+	Records atomic.Int64
+}
+
+// ID names an attempt.
+type ID struct {
+	Kind    mapreduce.Kind
+	Index   int
+	Attempt int
+}
+
+func (e *Env) newTask(a *attempt) *mapreduce.Task {
+	return mapreduce.NewTask(a.ctx, mapreduce.TaskInfo{
+		Job: a.job.Name, Kind: a.id.Kind, Index: a.id.Index, Attempt: a.id.Attempt,
+		Reduces: a.plan.Reducers, MaxRecord: e.maxRecord(a.job), Params: a.job.Params, SideDir: e.SideDir,
+	}, &a.counters)
+}

@@ -1,0 +1,79 @@
+package task
+
+import (
+	"bytes"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
+)
+
+// grouped divides a sorted stream into groups of keys that compare equal.
+type grouped struct {
+	in     shuffle.Run
+	same   func(a, b []byte) bool
+	first  []byte // the group's first key
+	state  groupState
+	onward bool // in stands on the first pair of the following group
+}
+
+type groupState uint8
+
+const (
+	atFirst groupState = iota // in stands on a pair that Next has not given yet
+	inside
+	ended
+)
+
+var _ mapreduce.Values = (*grouped)(nil)
+
+func newGrouped(in shuffle.Run, job *mapreduce.Job) *grouped {
+	order := job.Group
+	if order == nil {
+		order = job.Sort
+	}
+	g := &grouped{in: in, same: bytes.Equal, state: ended}
+	if order != nil {
+		g.same = func(a, b []byte) bool { return order(a, b) == 0 }
+	}
+	return g
+}
+
+// nextGroup skips what is left of the group and moves to the following one.
+func (g *grouped) nextGroup() bool {
+	for g.Next() { // values that the reducer left unread
+		continue
+	}
+	if !g.onward && !g.in.Next() {
+		return false
+	}
+	g.onward = false
+	g.first = append(g.first[:0], g.in.Key()...)
+	g.state = atFirst
+	return true
+}
+
+// Next moves to the following value of the group.
+func (g *grouped) Next() bool {
+	switch g.state {
+	case atFirst:
+		g.state = inside
+		return true
+	case ended:
+		return false
+	}
+	if !g.in.Next() {
+		g.state = ended
+		return false
+	}
+	if !g.same(g.first, g.in.Key()) {
+		g.state, g.onward = ended, true
+		return false
+	}
+	return true
+}
+
+// Key returns the key of the current value.
+func (g *grouped) Key() []byte { return g.in.Key() }
+
+// Value returns the current value.
+func (g *grouped) Value() []byte { return g.in.Value() }

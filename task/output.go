@@ -1,0 +1,264 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"sync"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/storage"
+)
+
+// SuccessFile is written last: its presence means that the output is whole.
+const SuccessFile = "_SUCCESS"
+
+// attemptDir holds what attempts write before they commit.
+const attemptDir = "_attempts"
+
+// ErrOutputExists marks an output directory that is there already.
+var ErrOutputExists = errors.New("output exists")
+
+// A JobOutput is the output directory of a job while the job runs: a hidden
+// sibling of the final directory, which takes its name by one rename at the end.
+// It is safe for concurrent use.
+type JobOutput struct {
+	store       storage.FS
+	name        string // as the job spells it
+	final, work string
+	overwrite   bool
+	made        []string // parents that were not there before, deepest first
+
+	mu        sync.Mutex
+	committed map[string]bool // parts by name
+}
+
+// PrepareOutput claims the job's output. id makes the hidden name unique.
+func PrepareOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite bool) (*JobOutput, error) {
+	store, final, err := mux.Resolve(job.Output)
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	final = path.Clean(final)
+	o := &JobOutput{
+		store: store, name: job.Output, final: final, overwrite: overwrite, committed: map[string]bool{},
+		work: path.Join(path.Dir(final), "."+shortened(path.Base(final))+".millrace-"+id),
+	}
+	if err := o.check(mux, job); err != nil {
+		return nil, err
+	}
+	if err := o.claim(); err != nil {
+		return nil, errors.Join(fmt.Errorf("output %q: %w", job.Output, err), o.Abort())
+	}
+	return o, nil
+}
+
+// shortened leaves room for what is added to a name: file systems allow 255 bytes.
+func shortened(name string) string { return name[:min(len(name), 200)] }
+
+// claim makes the hidden directory, and notes which parents it had to make.
+func (o *JobOutput) claim() error {
+	for dir := path.Dir(o.final); ; dir = path.Dir(dir) {
+		if _, err := o.store.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == path.Dir(dir) {
+			break
+		}
+		o.made = append(o.made, dir)
+	}
+	return o.store.MkdirAll(path.Join(o.work, attemptDir))
+}
+
+// check refuses outputs that would destroy something or be read as input.
+func (o *JobOutput) check(mux storage.Mux, job *mapreduce.Job) error {
+	_, err := o.store.Stat(o.final)
+	switch {
+	case err == nil && !o.overwrite:
+		return fmt.Errorf("output directory %q: %w (remove it, choose another, or give --overwrite)", job.Output, ErrOutputExists)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("output %q: %w", job.Output, err)
+	}
+	for _, in := range job.AllInputs() {
+		for _, p := range in.Paths {
+			if err := checkApart(mux, p, job.Output, o.overwrite); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkApart(mux storage.Mux, in, out string, overwrite bool) error {
+	inside, err := mux.Inside(in, out)
+	if err == nil && inside {
+		return fmt.Errorf("output %q lies inside the input %q: the job would read what it writes; choose another output", out, in)
+	}
+	if !overwrite {
+		return nil
+	}
+	if inside, err = mux.Inside(out, in); err == nil && inside {
+		return fmt.Errorf("input %q lies inside the output %q, which would be overwritten; choose another output", in, out)
+	}
+	return nil
+}
+
+// CheckInput refuses to overwrite what the plan reads: a pattern can lead into the
+// output where its text does not show it.
+func (o *JobOutput) CheckInput(mux storage.Mux, plan *Plan) error {
+	if !o.overwrite {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, s := range plan.Splits {
+		for _, r := range s.Ranges {
+			dir := path.Dir(r.Path)
+			if seen[dir] {
+				continue
+			}
+			seen[dir] = true
+			if inside, err := mux.Inside(o.name, dir); err == nil && inside {
+				return fmt.Errorf("input %q lies inside the output %q, which would be overwritten; choose another output", r.Path, o.name)
+			}
+		}
+	}
+	return nil
+}
+
+// Commit makes the output visible. Until the final rename nobody sees any of it.
+func (o *JobOutput) Commit() error {
+	if err := o.store.RemoveAll(path.Join(o.work, attemptDir)); err != nil {
+		return o.commitError(err)
+	}
+	w, err := o.store.Create(path.Join(o.work, SuccessFile))
+	if err != nil {
+		return o.commitError(err)
+	}
+	if err := w.Close(); err != nil {
+		return o.commitError(err)
+	}
+	if o.overwrite {
+		err = o.replace()
+	} else {
+		err = o.store.Rename(o.work, o.final)
+	}
+	if err != nil {
+		return o.commitError(err)
+	}
+	return nil
+}
+
+// replace moves the old output aside before the new one takes its place.
+func (o *JobOutput) replace() error {
+	old := o.work + "-old"
+	err := o.store.Rename(o.final, old)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if renameErr := o.store.Rename(o.work, o.final); renameErr != nil {
+		if err == nil { // bring the old one back
+			return errors.Join(renameErr, o.store.Rename(old, o.final))
+		}
+		return renameErr
+	}
+	return o.store.RemoveAll(old)
+}
+
+func (o *JobOutput) commitError(err error) error {
+	return fmt.Errorf("commit output %q: %w", o.final, err)
+}
+
+// Abort removes what was written, and the parents that were made for it unless
+// somebody has put something there. The final directory is not touched.
+func (o *JobOutput) Abort() error {
+	if err := o.store.RemoveAll(o.work); err != nil {
+		return err
+	}
+	for _, dir := range o.made {
+		entries, err := o.store.ReadDir(dir)
+		if err != nil || len(entries) > 0 {
+			break
+		}
+		if err := o.store.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ErrCommitted marks a second commit of the same part.
+var ErrCommitted = errors.New("another attempt has committed this part")
+
+// create opens a part for one attempt.
+func (o *JobOutput) create(kind mapreduce.Kind, id ID) (*part, error) {
+	name := fmt.Sprintf("part-%c-%05d", kind.String()[0], id.Index)
+	p := &part{
+		out: o, name: name,
+		tmp: path.Join(o.work, attemptDir, fmt.Sprintf("%s-%d", name, id.Attempt)),
+	}
+	var err error
+	if p.file, err = o.store.Create(p.tmp); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	return p, nil
+}
+
+// part is one file of output while an attempt writes it.
+type part struct {
+	out       *JobOutput
+	name, tmp string
+	file      storage.Writer
+	records   mapreduce.RecordWriter
+	bytes     int64
+	done      bool
+}
+
+// open starts the job's output format on the part.
+func (p *part) open(job *mapreduce.Job) (*writeEmitter, error) {
+	key, value := job.OutputTypes()
+	var err error
+	if p.records, err = job.OutputFormat().Open((*partBytes)(p), key, value); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	return &writeEmitter{to: p.records}, nil
+}
+
+// partBytes counts what is written.
+type partBytes part
+
+func (p *partBytes) Write(b []byte) (int, error) {
+	n, err := p.file.Write(b)
+	p.bytes += int64(n)
+	return n, err
+}
+
+var _ io.Writer = (*partBytes)(nil)
+
+// Commit makes the part one of the output's. A second attempt's commit is refused.
+func (p *part) Commit() error {
+	if err := p.records.Close(); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	if err := p.file.Close(); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	p.out.mu.Lock()
+	defer p.out.mu.Unlock()
+	if p.out.committed[p.name] {
+		return fmt.Errorf("%s: %w", p.name, ErrCommitted)
+	}
+	if err := p.out.store.Rename(p.tmp, path.Join(p.out.work, p.name)); err != nil {
+		return fmt.Errorf("commit %s: %w", p.name, err)
+	}
+	p.out.committed[p.name], p.done = true, true
+	return nil
+}
+
+// Discard removes the attempt's file unless it was committed.
+func (p *part) Discard() {
+	if p.done {
+		return
+	}
+	p.done = true
+	_ = p.file.Close()
+	_ = p.out.store.RemoveAll(p.tmp)
+}

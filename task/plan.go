@@ -1,0 +1,193 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/storage"
+)
+
+// A Plan is what is decided about a job before its first task runs. It is plain
+// data, the same for every attempt.
+type Plan struct {
+	Splits   []Split  `json:"splits"`
+	Reducers int      `json:"reducers"` // 0 for a map-only job
+	Bounds   [][]byte `json:"bounds,omitempty"`
+	Bytes    int64    `json:"bytes"` // of input
+}
+
+// MaxTasks bounds the map tasks of one job.
+const MaxTasks = 10_000_000
+
+// A Layout is how an engine wants the input divided. It is asked once the size of
+// the input is known.
+type Layout func(job *mapreduce.Job, inputBytes int64) (splitBytes int64, reducers int)
+
+// MakePlan finds the input, divides it, and samples partition bounds where the job
+// wants a total order.
+func MakePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) (plan *Plan, err error) {
+	a := newAttempt(ctx, env, job, &Plan{}, ID{Kind: mapreduce.MapTask}, nil)
+	a.place.stage = "the planning of splits and partitions"
+	err = a.guard(func() (err error) {
+		plan, err = makePlan(ctx, env, job, layout)
+		return err
+	})
+	return plan, err
+}
+
+func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) (*Plan, error) {
+	files := make([][]storage.Entry, len(job.AllInputs()))
+	plan := &Plan{}
+	for i, in := range job.AllInputs() {
+		found, err := env.Store.Expand(in.Paths)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			plan.Bytes += f.Size
+		}
+		files[i] = found
+	}
+	target, reducers := layout(job, plan.Bytes)
+	if err := plan.divide(env, job, files, max(1, target)); err != nil {
+		return nil, err
+	}
+	if job.MapOnly {
+		return plan, nil
+	}
+	plan.Reducers = max(1, reducers)
+	return plan, plan.sample(ctx, env, job)
+}
+
+func (p *Plan) divide(env *Env, job *mapreduce.Job, files [][]storage.Entry, target int64) error {
+	if p.Bytes/target > MaxTasks {
+		return fmt.Errorf("%d bytes in splits of %d are more than %d map tasks: raise the split size", p.Bytes, target, MaxTasks)
+	}
+	for i, in := range job.AllInputs() {
+		s := splitter{store: env.Store, input: i, format: formatOf(in.Map), target: target}
+		for _, f := range files[i] {
+			if err := s.add(f); err != nil {
+				return err
+			}
+		}
+		s.flush()
+		p.Splits = append(p.Splits, s.out...)
+	}
+	return nil
+}
+
+// Partition returns the partition function of the job under this plan, or nil when
+// there is one partition only.
+func (p *Plan) Partition(job *mapreduce.Job) func(key, value []byte) int {
+	if p.Reducers <= 1 {
+		return nil
+	}
+	part, n := job.Partitioner(), p.Reducers
+	if _, ok := part.(mapreduce.TotalOrder); ok {
+		find := mapreduce.RangePartition{Bounds: p.Bounds, Compare: job.Sort}.Finder()
+		return func(key, _ []byte) int { return find(key) }
+	}
+	return func(key, value []byte) int { return part.Partition(key, value, n) }
+}
+
+const (
+	minSamples       = 10_000
+	samplesPerReduce = 5_000
+	maxSamples       = 100_000
+	sampleSpots      = 128
+	sampleBytes      = 128 << 10
+	// sampleKey is how much of a key is kept. In the order of bytes the beginning
+	// of a key divides as well as the whole; a job's own order may need all of it.
+	sampleKey = 1 << 10
+)
+
+// sample reads keys at places spread over the input by running the job's own map
+// on them, and derives the bounds.
+func (p *Plan) sample(ctx context.Context, env *Env, job *mapreduce.Job) error {
+	order, ok := job.Partitioner().(mapreduce.TotalOrder)
+	if !ok || p.Reducers <= 1 {
+		return nil
+	}
+	want := order.Samples
+	if want <= 0 {
+		want = min(max(minSamples, samplesPerReduce*p.Reducers), maxSamples)
+	}
+	spots := p.spots()
+	keys := &keySampler{longest: math.MaxInt}
+	if job.Sort == nil {
+		keys.longest = sampleKey
+	}
+	for i, s := range spots {
+		keys.stop = want * (i + 1) / len(spots)
+		if err := p.sampleSpot(ctx, env, job, s, keys); err != nil {
+			return fmt.Errorf("sample keys: %w", err)
+		}
+	}
+	p.Bounds = mapreduce.BoundsOf(keys.keys, p.Reducers, job.Sort)
+	return nil
+}
+
+// spots picks places evenly over all splits.
+func (p *Plan) spots() []Split {
+	perSplit := max(1, sampleSpots/max(1, len(p.Splits)))
+	step := max(1, len(p.Splits)/sampleSpots)
+	var out []Split
+	for i := 0; i < len(p.Splits); i += step {
+		s := p.Splits[i]
+		r := s.Ranges[0]
+		for k := range perSplit {
+			off := r.Offset + r.Length/int64(perSplit)*int64(k)
+			length := min(sampleBytes, r.Offset+r.Length-off, max(1, r.Length/int64(perSplit)))
+			out = append(out, Split{Input: s.Input, Ranges: []Range{{r.Path, off, length}}})
+		}
+	}
+	return out
+}
+
+// errEnough ends the reading of a spot.
+var errEnough = errors.New("enough samples")
+
+func (p *Plan) sampleSpot(ctx context.Context, env *Env, job *mapreduce.Job, s Split, keys *keySampler) error {
+	a := newAttempt(ctx, env, job, p, ID{Kind: mapreduce.MapTask}, nil)
+	m := &mapAttempt{attempt: a, split: s, out: keys, exact: true, maySkip: job.SkipBadRecords}
+	err := m.readSplit()
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// keySampler collects keys up to a number.
+type keySampler struct {
+	keys    [][]byte
+	arena   []byte // that the last keys lie in
+	longest int    // of what is kept of a key
+	stop    int
+	err     error
+}
+
+func (k *keySampler) Emit(key, _ []byte) {
+	if len(k.keys) < k.stop {
+		key = key[:min(len(key), k.longest)]
+		if cap(k.arena)-len(k.arena) < len(key) {
+			k.arena = make([]byte, 0, max(64<<10, len(key)))
+		}
+		from := len(k.arena)
+		k.arena = append(k.arena, key...)
+		k.keys = append(k.keys, k.arena[from:len(k.arena):len(k.arena)])
+	}
+	if len(k.keys) >= k.stop {
+		k.err = errEnough
+	}
+}
+
+func (k *keySampler) EmitInt(key []byte, _ int64) { k.Emit(key, nil) }
+
+func (k *keySampler) failure() error {
+	err := k.err
+	k.err = nil
+	return err
+}

@@ -1,0 +1,182 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
+)
+
+// A ReduceResult is what a successful reduce attempt leaves, beside its committed part.
+type ReduceResult struct {
+	Counts mapreduce.Counts
+}
+
+// RunReduce runs one attempt of reduce task id.Index over its share of every map's
+// output and commits one part of out.
+func RunReduce(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, id ID, sources []shuffle.Source, out *JobOutput, meter *Meter) (res ReduceResult, err error) {
+	r := &reduceAttempt{attempt: newAttempt(ctx, env, job, plan, id, meter)}
+	err = r.guard(func() (err error) {
+		res, err = r.runToPart(sources, out)
+		return err
+	})
+	return res, err
+}
+
+func (r *reduceAttempt) runToPart(sources []shuffle.Source, out *JobOutput) (ReduceResult, error) {
+	part, err := out.create(mapreduce.ReduceTask, r.id)
+	if err != nil {
+		return ReduceResult{}, err
+	}
+	defer part.Discard()
+	if r.out, err = part.open(r.job); err != nil {
+		return ReduceResult{}, err
+	}
+	if err := r.run(sources); err != nil {
+		return ReduceResult{}, err
+	}
+	if err := part.Commit(); err != nil {
+		return ReduceResult{}, fmt.Errorf("%s: %w", r.task, err)
+	}
+	r.count(mapreduce.ReduceInputGroups, r.groups)
+	r.count(mapreduce.ReduceInputRecords, r.records)
+	r.count(mapreduce.ReduceInputBytes, r.bytes)
+	r.count(mapreduce.ReduceOutputRecords, r.out.records)
+	r.count(mapreduce.OutputRecords, r.out.records)
+	r.count(mapreduce.OutputBytes, part.bytes)
+	return ReduceResult{Counts: r.counters.Snapshot()}, nil
+}
+
+type reduceAttempt struct {
+	*attempt
+	out *writeEmitter
+
+	groups, records, bytes int64
+	reported               int64 // bytes already told to the meter
+}
+
+func (r *reduceAttempt) run(sources []shuffle.Source) (err error) {
+	merged, err := r.merge(sources)
+	defer func() { err = errors.Join(err, r.release(r.combine)) }()
+	if err != nil {
+		return err
+	}
+	defer merged.Close()
+	r.place.stage = "the merge of map output"
+	in := &countedRun{Run: merged, r: r}
+	if r.job.Reduce.IsZero() {
+		err = r.passOn(in)
+	} else {
+		err = r.reduceGroups(in)
+	}
+	if err != nil {
+		return err
+	}
+	if err := merged.Err(); err != nil {
+		return fmt.Errorf("%s: merge: %w", r.task, err)
+	}
+	return r.checkpoint()
+}
+
+// merge opens the sorted stream of everything that belongs to this reduce. Under a
+// fold it has each key once.
+func (r *reduceAttempt) merge(sources []shuffle.Source) (shuffle.Run, error) {
+	fold, _, err := foldOf(r.job, r.job.AllInputs()[0].Map.Value)
+	if err != nil {
+		return nil, err
+	}
+	combine, err := r.combiner()
+	if err != nil {
+		return nil, err
+	}
+	run, err := shuffle.Merge(r.ctx, shuffle.MergeConfig{
+		Dir:         r.env.Scratch,
+		Name:        fmt.Sprintf("reduce-%05d-%d", r.id.Index, r.id.Attempt),
+		Pool:        r.env.Pool,
+		Compare:     r.job.Sort,
+		Combine:     combine,
+		Fold:        fold,
+		Compression: r.env.Compression,
+		MergeFactor: r.env.MergeFactor,
+		MaxRecord:   r.env.maxRecord(r.job),
+	}, sources)
+	if err != nil {
+		return nil, fmt.Errorf("%s: merge: %w", r.task, err)
+	}
+	return run, nil
+}
+
+// countedRun counts what the reduce takes in and looks from time to time whether
+// the attempt is still wanted.
+type countedRun struct {
+	shuffle.Run
+	r   *reduceAttempt
+	err error
+}
+
+func (c *countedRun) Next() bool {
+	if c.err != nil || !c.Run.Next() {
+		return false
+	}
+	c.r.records++
+	c.r.bytes += int64(len(c.Key()) + len(c.Value()))
+	if c.r.records%1024 == 0 || c.r.bytes-c.r.reported > 1<<20 {
+		c.err = c.r.checkpoint()
+		return c.err == nil
+	}
+	return true
+}
+
+func (r *reduceAttempt) checkpoint() error {
+	r.meter.Bytes.Add(r.bytes - r.reported)
+	r.reported = r.bytes
+	r.meter.Records.Store(r.records)
+	if err := r.out.failure(); err != nil {
+		return fmt.Errorf("%s: %w", r.task, err)
+	}
+	return r.ctx.Err()
+}
+
+// passOn is the reduce of a job that has none: the sorted pairs are the output.
+func (r *reduceAttempt) passOn(in *countedRun) error {
+	for in.Next() {
+		r.out.Emit(in.Key(), in.Value())
+	}
+	if !r.job.Fold.IsZero() {
+		r.groups = r.records
+	}
+	return in.err
+}
+
+// reduceGroups calls the user's reducer for each group.
+func (r *reduceAttempt) reduceGroups(in *countedRun) (err error) {
+	var reducer mapreduce.Reducer
+	err = r.userCode(func() (err error) {
+		reducer, err = r.job.Reduce.New(r.task)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.release(reducer)) }()
+	g := newGrouped(in, r.job)
+	err = r.guard(func() error {
+		for g.nextGroup() {
+			r.groups++
+			r.place.group = g.first
+			if err := reducer.Reduce(g.first, g, r.out); err != nil {
+				return r.blame(err)
+			}
+		}
+		if err := in.Err(); err != nil && in.err == nil {
+			return fmt.Errorf("%s: merge: %w", r.task, err)
+		}
+		return in.err
+	})
+	if f, ok := reducer.(mapreduce.Finisher); ok && err == nil {
+		return r.userCode(func() error { return f.Finish(r.out) })
+	}
+	return err
+}

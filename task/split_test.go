@@ -1,0 +1,120 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/storage"
+)
+
+func lines() mapreduce.Map {
+	return mapreduce.Lines(func(line []byte, emit func([]byte, int64)) { emit(line, 1) })
+}
+
+func plan(t testing.TB, job *mapreduce.Job, splitBytes int64, reducers int) (*Plan, error) {
+	env := &Env{Scratch: t.TempDir()}
+	return MakePlan(context.Background(), env, job, func(*mapreduce.Job, int64) (int64, int) { return splitBytes, reducers })
+}
+
+// TestSplitsCoverTheInput: whatever the sizes, every byte is in exactly one split,
+// and the splits are in the order of the files.
+func TestSplitsCoverTheInput(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(0, 3000)), 0, 20).Draw(rt, "sizes")
+		target := rapid.Int64Range(1, 2000).Draw(rt, "target")
+		if err := os.RemoveAll(dir + "/in"); err != nil {
+			rt.Fatal(err)
+		}
+		if err := os.Mkdir(dir+"/in", 0o755); err != nil {
+			rt.Fatal(err)
+		}
+		var total int64
+		for i, size := range sizes {
+			total += int64(size)
+			if err := os.WriteFile(fmt.Sprintf("%s/in/%03d", dir, i), make([]byte, size), 0o644); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		p, err := plan(t, &mapreduce.Job{Input: []string{dir + "/in"}, Map: lines(), MapOnly: true}, target, 0)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		checkCover(rt, p, sizes, target)
+		if p.Bytes != total {
+			rt.Fatalf("%d bytes planned, want %d", p.Bytes, total)
+		}
+	})
+}
+
+// checkCover follows the ranges: each begins where the one before ended.
+func checkCover(rt *rapid.T, p *Plan, sizes []int, target int64) {
+	file, at := 0, int64(0)
+	for _, s := range p.Splits {
+		if s.Bytes() > target && len(s.Ranges) > 1 {
+			rt.Fatalf("several files make a split of %d bytes, over %d", s.Bytes(), target)
+		}
+		for _, r := range s.Ranges {
+			for file < len(sizes) && at == int64(sizes[file]) {
+				file, at = file+1, 0
+			}
+			if want := fmt.Sprintf("%03d", file); filepath.Base(r.Path) != want || r.Offset != at || r.Length < 1 {
+				rt.Fatalf("range %+v, want %s from %d", r, want, at)
+			}
+			at += r.Length
+		}
+	}
+	for ; file < len(sizes); file, at = file+1, 0 {
+		if at != int64(sizes[file]) {
+			rt.Fatalf("file %d is read up to %d of %d bytes", file, at, sizes[file])
+		}
+	}
+}
+
+func TestPlanRefusesAbsurdSplits(t *testing.T) {
+	_, err := plan(t, &mapreduce.Job{Input: []string{"count:/1000000000000"}, Map: lines(), MapOnly: true}, 8, 0)
+	if err == nil || !strings.Contains(err.Error(), "map tasks") || !strings.Contains(err.Error(), "raise the split size") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestCompressedFilesAreNotSplit whatever their size.
+func TestCompressedFilesAreNotSplit(t *testing.T) {
+	dir := t.TempDir()
+	for name, magic := range map[string]string{"gz": "\x1f\x8b\x08", "zst": "\x28\xb5\x2f\xfd"} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(magic+strings.Repeat("x", 1000)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan(t, &mapreduce.Job{Input: []string{file}, Map: lines(), MapOnly: true}, 10, 0)
+		if err != nil || len(p.Splits) != 1 {
+			t.Errorf("%s: %d splits, %v", name, len(p.Splits), err)
+		}
+	}
+}
+
+// located is a store that knows where its bytes are.
+type located struct{ storage.Count }
+
+func (located) Hosts(_ string, off, length int64) ([]string, error) {
+	return []string{fmt.Sprintf("host-%d-%d", off, length)}, nil
+}
+
+func TestSplitsCarryTheirHosts(t *testing.T) {
+	env := &Env{Store: storage.Mux{Stores: map[string]storage.FS{"far": located{}}}}
+	job := &mapreduce.Job{Input: []string{"far:/10"}, Map: mapreduce.Numbers(func(uint64, func([]byte, []byte)) {}), MapOnly: true}
+	p, err := MakePlan(t.Context(), env, job, func(*mapreduce.Job, int64) (int64, int) { return 40, 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Splits) != 2 || p.Splits[1].Hosts[0] != "host-40-40" {
+		t.Errorf("splits %+v", p.Splits)
+	}
+}
