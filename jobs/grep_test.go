@@ -1,0 +1,75 @@
+package jobs_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestGrepLinesAgainstGrep wants the lines, and their order over files and splits.
+func TestGrepLinesAgainstGrep(t *testing.T) {
+	b := newBed(t)
+	b.write("in/a", oddText(8000))
+	b.write("in/b", []byte("word at the start\nand the word"))
+	b.write("in/c", zipfText(t, 200_000))
+	b.write("in/d", nil)
+	for _, c := range []struct {
+		pattern, grep string
+		flags         []string
+	}{
+		{"word", "grep -h -a -F word", []string{"--fixed"}},
+		{"foo.bar", "grep -h -a -F foo.bar", []string{"--fixed"}},
+		{"foo.bar", "grep -h -a -E foo.bar", nil},
+		{"^a", "grep -h -a -E ^a", nil},
+		{"(word|Zebra)s? *$", "grep -h -a -E '(word|Zebra)s? *$'", nil},
+		{"zEBRA", "grep -h -a -i zEBRA", []string{"--ignore-case"}},
+		{"FOO.BAR", "grep -h -a -F -i FOO.BAR", []string{"--ignore-case", "--fixed"}},
+		{"^$", "grep -h -a -E '^$'", nil},
+		{"no such thing anywhere", "grep -h -a -F 'no such thing anywhere'", []string{"--fixed"}},
+		{"\r", "grep -h -a -F \"$(printf '\\r')\"", []string{"--fixed"}},
+		{"x", "grep -h -a -F x", []string{"--fixed"}},
+	} {
+		want := b.shell("%s in/a in/b in/c in/d", c.grep)
+		if strings.HasPrefix(c.pattern, "no such") != (want == "") {
+			t.Fatalf("the reference for %q has %d bytes", c.pattern, len(want))
+		}
+		for _, s := range setups() {
+			s.reducers = 0 // map-only
+			got, _ := b.run(s, "grep", slices.Concat(c.flags, []string{
+				"--lines", "--pattern", c.pattern, "--input", b.path("in"), "--split-bytes", "40000",
+			})...)
+			same(t, named(c.pattern), want, got)
+		}
+	}
+}
+
+type named string
+
+func (n named) String() string { return string(n) }
+
+// TestGrepCountsAgainstUniq: the matches of every line, most frequent first.
+func TestGrepCountsAgainstUniq(t *testing.T) {
+	b := newBed(t)
+	in := b.write("in", slices.Concat(zipfText(t, 200_000), []byte("aa aaa foofoo a1a22a333 A1\n")))
+	const order = ` in | sort | uniq -c | sed 's/^ *\([0-9]*\) /\1	/' | sort -t '	' -k1,1nr -k2`
+	for _, c := range []struct {
+		pattern, grep string
+		flags         []string
+	}{
+		{"[a-z]*e", "grep -a -o -E '[a-z]*e'", nil},
+		{"^[a-z]", "grep -a -o -E '^[a-z]'", nil},
+		{"a[0-9]+", "grep -a -o -E 'a[0-9]+'", nil},
+		{"a[0-9]+", "grep -a -o -i -E 'a[0-9]+'", []string{"--ignore-case"}},
+		{"aa", "grep -a -o -F aa", []string{"--fixed"}},
+		{"x*", "grep -a -o -E 'x*'", nil}, // empty matches do not count
+		{`\bth`, `grep -a -o -E '\bth'`, nil},
+	} {
+		want := b.shell("%s%s", c.grep, order)
+		for _, s := range setups() {
+			got, _ := b.run(s, "grep", slices.Concat(c.flags, []string{
+				"--pattern", c.pattern, "--input", in, "--split-bytes", "40000",
+			})...)
+			same(t, named(c.pattern), want, got)
+		}
+	}
+}

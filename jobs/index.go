@@ -1,0 +1,106 @@
+package jobs
+
+import (
+	"bytes"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+var topK = Builtin{
+	Name:    "topk",
+	Summary: "the k most frequent words (or lines, with --by line), most frequent first",
+	Example: "topk --k 20 --input books/ --output top",
+	define: func(flags *pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
+		k := flags.Int("k", 10, "how many")
+		by := flags.String("by", "word", "what is counted: word or line")
+		return func(base mapreduce.Job) ([]mapreduce.Job, error) {
+			if err := checkRange("k", int64(*k), 1, 1_000_000); err != nil {
+				return nil, err
+			}
+			switch *by {
+			case "word":
+				base.Map = wordMap
+			case "line":
+				base.Map = mapreduce.Lines(func(line []byte, emit func([]byte, int64)) { emit(line, 1) })
+			default:
+				return nil, errOneOf("by", *by, "word", "line")
+			}
+			base.Fold = mapreduce.Sum
+			return []mapreduce.Job{base, byCount(base, *k)}, nil
+		}
+	},
+}
+
+var invertedIndex = Builtin{
+	Name:    "inverted-index",
+	Summary: "for each word the files it occurs in",
+	Example: "inverted-index --input books/ --output index",
+	define: none(func(base mapreduce.Job) mapreduce.Job {
+		base.Map = mapreduce.Map{
+			Key: mapreduce.Bytes, Value: mapreduce.Int64,
+			New: func(t *mapreduce.Task) (mapreduce.Mapper, error) { return &indexMapper{task: t}, nil },
+		}
+		base.Fold = mapreduce.Sum // each word and file once
+		base.Partition = mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
+			word, _, _ := bytes.Cut(key, tab)
+			return mapreduce.HashPartition{}.Partition(word, nil, n)
+		})
+		base.Group = func(a, b []byte) int {
+			wordA, _, _ := bytes.Cut(a, tab)
+			wordB, _, _ := bytes.Cut(b, tab)
+			return bytes.Compare(wordA, wordB)
+		}
+		base.Reduce = mapreduce.Reduce{
+			Key: mapreduce.Bytes, Value: mapreduce.Bytes,
+			New: func(*mapreduce.Task) (mapreduce.Reducer, error) { return &fileList{}, nil },
+		}
+		return base
+	}),
+}
+
+var tab = []byte{'\t'}
+
+// indexMapper emits "word TAB file"; words hold no tab, so all keys of a word stand
+// together when sorted, and its files in order.
+type indexMapper struct {
+	task *mapreduce.Task
+	key  []byte
+}
+
+func (m *indexMapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
+	emitWords(r.Value, fileEmitter{m, out, m.task.Input()})
+	return nil
+}
+
+// fileEmitter adds the file to the words that it is given.
+type fileEmitter struct {
+	m    *indexMapper
+	to   mapreduce.Emitter
+	file string
+}
+
+func (e fileEmitter) Emit(key, _ []byte) { e.EmitInt(key, 1) }
+
+func (e fileEmitter) EmitInt(word []byte, n int64) {
+	e.m.key = append(append(append(e.m.key[:0], word...), '\t'), e.file...)
+	e.to.EmitInt(e.m.key, n)
+}
+
+// fileList writes the files of a word, separated by spaces.
+type fileList struct{ files []byte }
+
+func (l *fileList) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
+	word, _, _ := bytes.Cut(key, tab)
+	l.files = l.files[:0]
+	for values.Next() {
+		_, file, _ := bytes.Cut(values.Key(), tab)
+		if len(l.files) > 0 {
+			l.files = append(l.files, ' ')
+		}
+		l.files = append(l.files, file...)
+	}
+	out.Emit(word, l.files)
+	return nil
+}

@@ -1,0 +1,103 @@
+package jobs
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+var join = Builtin{
+	Name:    "join",
+	Summary: "inner join of two tables of key TAB rest lines: key TAB left TAB right for every pair",
+	Example: "join --left users.tsv --right visits.tsv --output joined",
+	NoInput: true,
+	define: func(flags *pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
+		left := flags.StringArray("left", nil, "files of the left table; may be given several times")
+		right := flags.StringArray("right", nil, "files of the right table; may be given several times")
+		return func(base mapreduce.Job) ([]mapreduce.Job, error) {
+			if len(*left) == 0 || len(*right) == 0 {
+				return nil, errors.New("a join needs two tables: give --left and --right")
+			}
+			base.Inputs = []mapreduce.Input{
+				{Paths: *left, Map: tagMap(leftTag)},
+				{Paths: *right, Map: tagMap(rightTag)},
+			}
+			base.Sort, base.Group = compareTagged, compareUntagged
+			base.Partition = mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
+				return mapreduce.HashPartition{}.Partition(untag(key), nil, n)
+			})
+			base.Reduce = mapreduce.Reduce{
+				Key: mapreduce.Bytes, Value: mapreduce.Bytes,
+				New: func(*mapreduce.Task) (mapreduce.Reducer, error) { return &crossProduct{}, nil },
+			}
+			return []mapreduce.Job{base}, nil
+		}
+	},
+}
+
+// The last byte of a map output key says which table it comes from. Left sorts
+// before right, so that the reducer holds only the left rows of one key.
+const (
+	leftTag  = 0
+	rightTag = 1
+)
+
+func tagMap(tag byte) mapreduce.Map {
+	return mapreduce.Map{
+		Format: mapreduce.KeyTabValue,
+		New: func(*mapreduce.Task) (mapreduce.Mapper, error) {
+			var key []byte
+			return mapreduce.MapperFunc(func(r mapreduce.Record, out mapreduce.Emitter) error {
+				key = append(append(key[:0], r.Key...), tag)
+				out.Emit(key, r.Value)
+				return nil
+			}), nil
+		},
+	}
+}
+
+func untag(key []byte) []byte { return key[:len(key)-1] }
+
+func compareUntagged(a, b []byte) int { return bytes.Compare(untag(a), untag(b)) }
+
+func compareTagged(a, b []byte) int {
+	if c := compareUntagged(a, b); c != 0 {
+		return c
+	}
+	return int(a[len(a)-1]) - int(b[len(b)-1])
+}
+
+// crossProduct pairs each right row of a key with every left one.
+type crossProduct struct {
+	left  replay
+	value []byte
+}
+
+func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
+	key = untag(key)
+	defer c.left.reset()
+	for values.Next() {
+		k, v := values.Key(), values.Value()
+		if k[len(k)-1] == leftTag {
+			if err := c.left.add(v); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.left.rows == 0 {
+			return nil // nothing to join with: leave the rest unread
+		}
+		err := c.left.each(func(row []byte) error {
+			c.value = append(append(append(c.value[:0], row...), '\t'), v...)
+			out.Emit(key, c.value)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

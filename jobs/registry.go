@@ -1,0 +1,185 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// A Builtin is one job of the binary.
+type Builtin struct {
+	Name    string
+	Summary string // one line
+	Example string // the words after "millrace run"
+	// Result says that the output is a short text to be shown, so that --output
+	// may be left out.
+	Result bool
+	// NoInput says that the job makes its own data.
+	NoInput bool
+
+	// define adds the job's own flags and returns the function that builds the
+	// job from base once they are parsed.
+	define func(flags *pflag.FlagSet) func(base mapreduce.Job) ([]mapreduce.Job, error)
+}
+
+// All lists the built-in jobs by name.
+var All = map[string]Builtin{
+	"wordcount":      wordCount,
+	"grep":           grep,
+	"sort":           sortLines,
+	"teragen":        teraGen,
+	"terasort":       teraSort,
+	"teravalidate":   teraValidate,
+	"join":           join,
+	"distinct":       distinct,
+	"topk":           topK,
+	"inverted-index": invertedIndex,
+	"pi":             pi,
+	"sleep":          sleep,
+	"synthetic":      synthetic,
+	"streaming":      streamingJob,
+}
+
+// Names returns the names of all jobs in order.
+func Names() []string { return slices.Sorted(maps.Keys(All)) }
+
+// Find returns the job of that name, or an error that lists the names.
+func Find(name string) (Builtin, error) {
+	b, ok := All[name]
+	if !ok {
+		return Builtin{}, fmt.Errorf("unknown job %q (known: %s)", name, strings.Join(Names(), ", "))
+	}
+	return b, nil
+}
+
+// A Command is a built-in job with its flags defined, ready to be parsed and built.
+type Command struct {
+	Builtin
+	Flags *pflag.FlagSet
+
+	base     mapreduce.Job
+	priority string
+	build    func(base mapreduce.Job) ([]mapreduce.Job, error)
+}
+
+// NewCommand defines all flags of a job: those of every job and its own.
+func NewCommand(b Builtin) *Command {
+	c := &Command{Builtin: b, Flags: pflag.NewFlagSet(b.Name, pflag.ContinueOnError)}
+	c.Flags.SortFlags = false
+	c.commonFlags()
+	c.build = b.define(c.Flags)
+	return c
+}
+
+func (c *Command) commonFlags() {
+	f, j := c.Flags, &c.base
+	if !c.NoInput {
+		f.StringArrayVarP(&j.Input, "input", "i", nil, "input file, directory or pattern; may be given several times")
+	}
+	f.StringVarP(&j.Output, "output", "o", "", "directory to make")
+	f.IntVarP(&j.Reducers, "reducers", "r", 0, "number of reduces and of output parts (0: chosen from cores and input)")
+	f.StringVar(&j.Compression, "compress", "", "compression of map output: s2, zstd or none (default: none on one machine, s2 on a cluster)")
+	f.Int64Var(&j.SplitBytes, "split-bytes", 0, "input of one map task (0: chosen from input and memory)")
+	f.IntVar(&j.MaxAttempts, "max-attempts", 0, "tries of a task before the job fails (default 4)")
+	f.IntVar(&j.SkipBadRecords, "skip-bad-records", 0, "records that may be left out because the mapper fails on them")
+	f.IntVar(&j.MaxRecordBytes, "max-record-bytes", 0, "largest record (default: half the memory)")
+	f.StringVar(&j.User, "user", "", "user to run as on a cluster")
+	f.StringVar(&j.Queue, "queue", "", "queue of the cluster")
+	f.StringVar(&j.Pool, "pool", "", "pool of the cluster's fair scheduler")
+	f.StringVar(&c.priority, "priority", "normal", "very-low, low, normal, high or very-high")
+	f.DurationVar(&j.Deadline, "deadline", 0, "completion-time goal, counted from submission")
+}
+
+// Jobs builds the job, or chain of jobs, from the parsed flags.
+func (c *Command) Jobs() ([]mapreduce.Job, error) {
+	base := c.base
+	base.Name = c.Name
+	var err error
+	if base.Priority, err = mapreduce.ParsePriority(c.priority); err != nil {
+		return nil, err
+	}
+	if !c.NoInput && len(base.Input) == 0 {
+		return nil, errors.New("no input: give --input FILE, DIRECTORY or PATTERN")
+	}
+	if base.Output == "" && !c.Result {
+		return nil, errors.New("no output: give --output DIRECTORY")
+	}
+	if f := c.Flags.Lookup("reducers"); f.Changed && base.Reducers < 1 {
+		return nil, fmt.Errorf("--reducers is %d, must be in 1..%d", base.Reducers, mapreduce.MaxReducers)
+	}
+	if base.Deadline < 0 {
+		return nil, fmt.Errorf("--deadline is %s, must be positive", base.Deadline)
+	}
+	stages, err := c.build(base)
+	if err != nil {
+		return nil, err
+	}
+	return stages, checkStages(stages)
+}
+
+// checkStages finds wrong numbers and names before anything runs. The engine gives
+// a chain its directories between the stages, and a result its directory.
+func checkStages(stages []mapreduce.Job) error {
+	for i, job := range stages {
+		if i > 0 {
+			job.Input = []string{"."}
+		}
+		if job.Output == "" || i < len(stages)-1 {
+			job.Output = "."
+		}
+		if err := job.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Parse builds a job from the words after its name.
+func Parse(name string, words []string) ([]mapreduce.Job, error) {
+	b, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	c := NewCommand(b)
+	if err := c.Flags.Parse(words); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if rest := c.Flags.Args(); len(rest) > 0 {
+		return nil, fmt.Errorf("%s: unexpected argument %q", name, rest[0])
+	}
+	return c.Jobs()
+}
+
+// none is the define of jobs without flags of their own.
+func none(build func(base mapreduce.Job) mapreduce.Job) func(*pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
+	return func(*pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
+		return func(base mapreduce.Job) ([]mapreduce.Job, error) {
+			return []mapreduce.Job{build(base)}, nil
+		}
+	}
+}
+
+func checkRange(flag string, n, low, high int64) error {
+	if n < low || n > high {
+		return fmt.Errorf("--%s is %d, must be in %d..%d", flag, n, low, high)
+	}
+	return nil
+}
+
+func checkTime(flag string, d time.Duration) error {
+	if d < 0 || d > 24*time.Hour {
+		return fmt.Errorf("--%s is %s, must be in 0s..24h", flag, d)
+	}
+	return nil
+}
+
+func errOneOf(flag, have string, known ...string) error {
+	return fmt.Errorf("--%s is %q, must be one of %s", flag, have, strings.Join(known, ", "))
+}

@@ -1,0 +1,98 @@
+package streaming
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// combineBytes is how much mapper output is gathered for one run of the combiner.
+// Larger: fewer processes, better combining, more memory beside the job's budget.
+const combineBytes = 8 << 20
+
+// combiner gathers pairs, sorts them and runs a command over them, once for each
+// combineBytes. A command cannot be called key by key as a combiner in Go is, so it
+// works before the sort and spill of the engine, not in them.
+type combiner struct {
+	task    *mapreduce.Task
+	command string
+	data    []byte
+	pairs   []span
+	proc    *process
+}
+
+// span is a pair in data: key, then value.
+type span struct{ key, value, end int }
+
+func (c *combiner) add(key, value []byte, out mapreduce.Emitter) error {
+	s := span{key: len(c.data)}
+	c.data = append(c.data, key...)
+	s.value = len(c.data)
+	c.data = append(c.data, value...)
+	s.end = len(c.data)
+	c.pairs = append(c.pairs, s)
+	if len(c.data) < combineBytes {
+		return nil
+	}
+	return c.flush(out)
+}
+
+// flush runs the command over what was gathered and emits what it prints.
+func (c *combiner) flush(out mapreduce.Emitter) (err error) {
+	if len(c.pairs) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(c.pairs, func(a, b span) int {
+		return bytes.Compare(c.data[a.key:a.value], c.data[b.key:b.value])
+	})
+	if c.proc, err = start(c.task, "combiner", c.command); err != nil {
+		return err
+	}
+	var printed int64
+	take := func(lines batch) error {
+		printed += emitPairs(lines, out)
+		return nil
+	}
+	if err := c.send(take); err != nil {
+		return err
+	}
+	if err := c.proc.finish(take); err != nil {
+		return err
+	}
+	c.task.Counter(mapreduce.TaskGroup, mapreduce.CombineInputRecords).Add(int64(len(c.pairs)))
+	c.task.Counter(mapreduce.TaskGroup, mapreduce.CombineOutputRecords).Add(printed)
+	c.data, c.pairs = c.data[:0], c.pairs[:0]
+	return nil
+}
+
+// send hands the sorted pairs to the command.
+func (c *combiner) send(take func(batch) error) error {
+	buf := c.proc.buffer()
+	for i, s := range c.pairs {
+		buf = appendPair(buf, c.data[s.key:s.value], c.data[s.value:s.end])
+		if len(buf) < batchBytes && i < len(c.pairs)-1 {
+			continue
+		}
+		if err := c.proc.send(buf, take); err != nil {
+			return err
+		}
+		buf = c.proc.buffer()
+	}
+	return nil
+}
+
+func appendPair(dst, key, value []byte) []byte {
+	dst = append(append(dst, key...), '\t')
+	return append(append(dst, value...), '\n')
+}
+
+// emitPairs emits lines divided at their first tab, and counts them.
+func emitPairs(lines batch, out mapreduce.Emitter) (n int64) {
+	for line := range bytes.Lines(lines) {
+		key, value, _ := bytes.Cut(bytes.TrimSuffix(line, newline), tab)
+		out.Emit(key, value)
+		n++
+	}
+	return n
+}

@@ -1,0 +1,48 @@
+package streaming
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// environment is what a command sees: the worker's path and home, no more of its
+// variables, and the job's settings under Hadoop's names.
+func environment(t *mapreduce.Task) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	settings := map[string]string{
+		"mapreduce.job.name":        t.Job,
+		"mapreduce.job.reduces":     strconv.Itoa(t.Reduces),
+		"mapreduce.task.ismap":      strconv.FormatBool(t.Kind == mapreduce.MapTask),
+		"mapreduce.task.partition":  strconv.Itoa(t.Index),
+		"mapreduce.task.id":         fmt.Sprintf("task_%c_%06d", t.Kind.String()[0], t.Index),
+		"mapreduce.task.attempt.id": fmt.Sprintf("attempt_%c_%06d_%d", t.Kind.String()[0], t.Index, t.Attempt),
+		"mapreduce.map.input.file":  t.Input(),
+	}
+	maps.Copy(settings, t.Params)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		env = append(env, variable(name)+"="+strings.ReplaceAll(settings[name], "\x00", ""))
+	}
+	return env
+}
+
+// variable turns every character that is not a letter or digit into "_".
+func variable(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+			return c
+		}
+		return '_'
+	}, name)
+}

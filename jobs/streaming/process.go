@@ -1,0 +1,199 @@
+package streaming
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// process is a running command. One goroutine feeds and drains it; four others
+// move its bytes and reap it, and wait ends them all.
+type process struct {
+	what    string // "mapper", for errors
+	cmd     *exec.Cmd
+	stdin   chan []byte // chunks for the command; closed at the end of input
+	stdout  chan batch  // what it printed; closed at the end of output
+	spare   chan []byte // buffers to use again
+	done    chan struct{}
+	report  *reporter
+	maxLine int
+	wg      sync.WaitGroup
+
+	readErr  error // set before stdout is closed
+	writeErr error // set before wg is done, as is exitErr
+	exitErr  error
+	over     bool
+	err      error // how it ended, once over
+}
+
+// batch is a number of whole lines.
+type batch []byte
+
+const batchBytes = 64 << 10
+
+// start runs command through the shell.
+func start(t *mapreduce.Task, what, command string) (*process, error) {
+	p := &process{
+		what: what, stdin: make(chan []byte), stdout: make(chan batch, 2),
+		spare: make(chan []byte, 4), done: make(chan struct{}),
+		report: &reporter{task: t}, maxLine: maxLine(t),
+		cmd: exec.Command("/bin/sh", "-c", command),
+	}
+	p.cmd.Dir = workDir(t)
+	p.cmd.Env = environment(t)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipes, err := p.connect()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	pipes.closeTheirs()
+	if err != nil {
+		pipes.closeOurs()
+		return nil, fmt.Errorf("start %s %q: %w", what, command, err)
+	}
+	stop := context.AfterFunc(t.Context(), p.kill)
+	p.wg.Go(func() { p.writeErr = p.feed(pipes.ours[0]) })
+	p.wg.Go(func() { p.drain(pipes.ours[1]) })
+	p.wg.Go(func() { p.report.read(pipes.ours[2]) })
+	p.wg.Go(func() {
+		p.exitErr = p.cmd.Wait()
+		p.kill() // what it left behind in its group holds the pipes open
+		stop()
+	})
+	return p, nil
+}
+
+// maxLine bounds the memory that one line of a command can take.
+func maxLine(t *mapreduce.Task) int {
+	if t.MaxRecord > 0 {
+		return t.MaxRecord
+	}
+	return 128 << 20
+}
+
+// pipes are the ends of standard input, output and error.
+type pipes struct{ ours, theirs [3]*os.File }
+
+// connect makes the pipes. They are not those of package exec, whose Wait closes
+// them under the reader.
+func (p *process) connect() (ends pipes, err error) {
+	for i := range ends.ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return ends, err
+		}
+		ends.ours[i], ends.theirs[i] = r, w
+	}
+	ends.ours[0], ends.theirs[0] = ends.theirs[0], ends.ours[0]
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = ends.theirs[0], ends.theirs[1], ends.theirs[2]
+	return ends, nil
+}
+
+func (e *pipes) closeTheirs() { closeAll(e.theirs) }
+func (e *pipes) closeOurs()   { closeAll(e.ours) }
+
+func closeAll(files [3]*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// workDir is the directory of side files, or none.
+func workDir(t *mapreduce.Task) string {
+	if info, err := os.Stat(t.SideDir); err == nil && info.IsDir() {
+		return t.SideDir
+	}
+	return ""
+}
+
+// buffer returns memory for a chunk of input.
+func (p *process) buffer() []byte {
+	select {
+	case b := <-p.spare:
+		return b[:0]
+	default:
+		return make([]byte, 0, batchBytes)
+	}
+}
+
+func (p *process) recycle(b []byte) {
+	select {
+	case p.spare <- b:
+	default:
+	}
+}
+
+// send hands a chunk to the command, taking what it prints meanwhile so that
+// neither side waits for the other for ever. A command that exits well before its
+// input ends has seen enough: the rest is thrown away.
+func (p *process) send(chunk []byte, take func(batch) error) error {
+	for !p.over {
+		select {
+		case p.stdin <- chunk:
+			return nil
+		case lines, ok := <-p.stdout:
+			if !ok { // the command has closed its output
+				return p.wait()
+			}
+			if err := take(lines); err != nil {
+				return err
+			}
+		}
+	}
+	return p.err
+}
+
+// finish ends the input, takes what is left of the output and waits for the exit.
+func (p *process) finish(take func(batch) error) error {
+	if p.over {
+		return p.err
+	}
+	close(p.stdin)
+	var err error
+	for lines := range p.stdout {
+		if err == nil {
+			err = take(lines)
+		}
+	}
+	return errors.Join(err, p.wait())
+}
+
+// wait reaps the command and its goroutines and says what went wrong.
+func (p *process) wait() error {
+	close(p.done)
+	p.wg.Wait()
+	p.over = true
+	err := p.readErr
+	if err == nil {
+		err = p.exitErr
+	}
+	if err == nil {
+		err = p.writeErr
+	}
+	if err != nil {
+		p.err = fmt.Errorf("%s: %w%s", p.what, err, p.report.tail())
+	}
+	return p.err
+}
+
+// close ends the command if it still runs, and all that it started.
+func (p *process) close() {
+	if p == nil || p.over {
+		return
+	}
+	p.kill()
+	_ = p.wait() // killed, so that there is nothing to learn
+}
+
+// kill ends the whole process group. It may be called at any time, also twice.
+func (p *process) kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+}

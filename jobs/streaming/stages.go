@@ -1,0 +1,201 @@
+package streaming
+
+import (
+	"bytes"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// Map runs command as the mapper; its lines are divided at the first tab. With a
+// combining command, which may be empty, what the mapper prints goes through that
+// first.
+func Map(command, combining string) mapreduce.Map {
+	return mapreduce.Map{
+		Key: mapreduce.Bytes, Value: mapreduce.Bytes,
+		New: func(t *mapreduce.Task) (mapreduce.Mapper, error) {
+			m := &mapper{task: t, command: command}
+			if combining != "" {
+				m.combine = &combiner{task: t, command: combining}
+			}
+			return m, nil
+		},
+	}
+}
+
+// MapOnly runs command as the mapper of a map-only job: its lines are the output.
+func MapOnly(command string) mapreduce.Map {
+	return mapreduce.Map{
+		Key: mapreduce.Bytes, Value: mapreduce.CodecFor[mapreduce.None](),
+		New: func(t *mapreduce.Task) (mapreduce.Mapper, error) {
+			return &mapper{task: t, command: command, whole: true}, nil
+		},
+	}
+}
+
+// mapper feeds lines to a command that it starts at the first of them, when the
+// name of the input file is known.
+type mapper struct {
+	task    *mapreduce.Task
+	command string
+	whole   bool      // lines are not divided
+	combine *combiner // nil for none
+	proc    *process
+	out     mapreduce.Emitter
+}
+
+var (
+	_ mapreduce.ChunkMapper = (*mapper)(nil)
+	_ mapreduce.Finisher    = (*mapper)(nil)
+)
+
+func (m *mapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
+	return m.MapChunk(r.Value, r.Offset, out)
+}
+
+func (m *mapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
+	m.out = out
+	if err := m.begin(); err != nil {
+		return err
+	}
+	buf := append(m.proc.buffer(), chunk...)
+	if len(chunk) == 0 || chunk[len(chunk)-1] != '\n' {
+		buf = append(buf, '\n')
+	}
+	return m.proc.send(buf, m.take)
+}
+
+func (m *mapper) begin() (err error) {
+	if m.proc == nil {
+		m.proc, err = start(m.task, "mapper", m.command)
+	}
+	return err
+}
+
+// Finish ends the command's input and takes what it still prints.
+func (m *mapper) Finish(out mapreduce.Emitter) error {
+	m.out = out
+	if err := m.begin(); err != nil {
+		return err
+	}
+	if err := m.proc.finish(m.take); err != nil || m.combine == nil {
+		return err
+	}
+	return m.combine.flush(out)
+}
+
+// Close ends what an attempt that failed leaves running.
+func (m *mapper) Close() error {
+	m.proc.close()
+	if m.combine != nil {
+		m.combine.proc.close()
+	}
+	return nil
+}
+
+func (m *mapper) take(lines batch) error {
+	switch {
+	case m.whole:
+		emitLines(lines, m.out)
+	case m.combine == nil:
+		emitPairs(lines, m.out)
+	default:
+		for line := range bytes.Lines(lines) {
+			key, value, _ := bytes.Cut(bytes.TrimSuffix(line, newline), tab)
+			if err := m.combine.add(key, value, m.out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func emitLines(lines batch, out mapreduce.Emitter) {
+	for line := range bytes.Lines(lines) {
+		out.Emit(bytes.TrimSuffix(line, newline), nil)
+	}
+}
+
+var (
+	newline = []byte{'\n'}
+	tab     = []byte{'\t'}
+)
+
+// Reduce runs command as the reducer; its lines are the output of the job.
+func Reduce(command string) mapreduce.Reduce {
+	return mapreduce.Reduce{
+		Key: mapreduce.Bytes, Value: mapreduce.CodecFor[mapreduce.None](),
+		New: func(t *mapreduce.Task) (mapreduce.Reducer, error) {
+			return &reducer{task: t, command: command}, nil
+		},
+	}
+}
+
+// reducer feeds "key TAB value" lines to a command that it starts at the first.
+type reducer struct {
+	task    *mapreduce.Task
+	command string
+	proc    *process
+	out     mapreduce.Emitter
+	buf     []byte
+}
+
+var (
+	_ mapreduce.Reducer  = (*reducer)(nil)
+	_ mapreduce.Finisher = (*reducer)(nil)
+)
+
+func (r *reducer) Reduce(_ []byte, values mapreduce.Values, out mapreduce.Emitter) error {
+	r.out = out
+	if err := r.begin(); err != nil {
+		return err
+	}
+	for values.Next() {
+		r.buf = appendPair(r.buf, values.Key(), values.Value())
+		if len(r.buf) < batchBytes {
+			continue
+		}
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reducer) begin() (err error) {
+	if r.proc == nil {
+		r.proc, err = start(r.task, "reducer", r.command)
+	}
+	return err
+}
+
+func (r *reducer) send() error {
+	chunk := r.buf
+	r.buf = r.proc.buffer()
+	return r.proc.send(chunk, r.take)
+}
+
+// Finish ends the command's input and takes what it still prints. A reduce without
+// input runs its command all the same, as Hadoop does.
+func (r *reducer) Finish(out mapreduce.Emitter) error {
+	r.out = out
+	if err := r.begin(); err != nil {
+		return err
+	}
+	if len(r.buf) > 0 {
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	return r.proc.finish(r.take)
+}
+
+// Close ends what an attempt that failed leaves running.
+func (r *reducer) Close() error {
+	r.proc.close()
+	return nil
+}
+
+func (r *reducer) take(lines batch) error {
+	emitLines(lines, r.out)
+	return nil
+}

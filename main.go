@@ -1,0 +1,144 @@
+package millrace
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/local"
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// Main runs a job, or a chain of jobs in which each reads what the one before wrote,
+// as the whole of a program: it defines its flags beside those the program has
+// defined, parses the command line, runs, reports, and exits with 0 (done), 1 (the
+// job failed) or 2 (wrong usage). Input and output given in the job are defaults of
+// the flags.
+//
+// The program's own flags have their values when tasks start, not before Main:
+// read them in set-up code such as [mapreduce.LinesWith].
+func Main(stages ...mapreduce.Job) {
+	os.Exit(mainCode(stages))
+}
+
+type options struct {
+	input, output       string
+	reducers            int
+	memory              string
+	overwrite, jsonOnly bool
+	progress            string
+}
+
+func (o *options) define(f *flag.FlagSet) {
+	f.StringVar(&o.input, "input", "", "input file, directory or pattern; several separated by commas")
+	f.StringVar(&o.output, "output", "", "directory to make")
+	f.IntVar(&o.reducers, "reducers", 0, "number of reduces and output parts (0: chosen from cores and input)")
+	f.StringVar(&o.memory, "memory", "1GiB", "memory for sorting and merging")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
+	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, nothing else")
+	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
+}
+
+func mainCode(stages []mapreduce.Job) int {
+	var o options
+	o.define(flag.CommandLine)
+	flag.Parse()
+	cfg, mode, err := o.apply(stages)
+	if err == nil && flag.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q: give input as -input", flag.Arg(0))
+	}
+	var r *local.Runner
+	if err == nil {
+		r, err = local.New(cfg)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%v (-help lists the flags)\n", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	res, err := watch(ctx, r, cfg.Memory, mode, stages)
+	return o.report(res, err, stages)
+}
+
+// apply puts the flags into the jobs and the engine's configuration.
+func (o *options) apply(stages []mapreduce.Job) (local.Config, console.Mode, error) {
+	if len(stages) == 0 {
+		return local.Config{}, "", errors.New("the program gives no job to Main")
+	}
+	first, last := &stages[0], &stages[len(stages)-1]
+	if o.input != "" {
+		first.Input = splitList(o.input)
+	}
+	if o.output != "" {
+		last.Output = o.output
+	}
+	if o.reducers < 0 || o.reducers > mapreduce.MaxReducers {
+		return local.Config{}, "", fmt.Errorf("-reducers is %d, must be in 1..%d", o.reducers, mapreduce.MaxReducers)
+	}
+	if o.reducers != 0 {
+		last.Reducers = o.reducers
+	}
+	memory, err := jobs.ParseBytes(o.memory)
+	if err != nil {
+		return local.Config{}, "", fmt.Errorf("-memory: %w", err)
+	}
+	mode, err := console.ParseMode(o.progress)
+	if err != nil {
+		return local.Config{}, "", err
+	}
+	if o.jsonOnly {
+		mode = console.None
+	}
+	switch {
+	case len(first.Inputs) == 0 && len(first.Input) == 0:
+		err = errors.New("no input: give -input FILE, DIRECTORY or PATTERN")
+	case last.Output == "":
+		err = errors.New("no output: give -output DIRECTORY")
+	}
+	return local.Config{Memory: memory, Overwrite: o.overwrite}, mode, err
+}
+
+func splitList(s string) (out []string) {
+	start := 0
+	for i := range len(s) + 1 {
+		if i == len(s) || s[i] == ',' {
+			if i > start {
+				out = append(out, s[start:i])
+			}
+			start = i + 1
+		}
+	}
+	return out
+}
+
+func watch(ctx context.Context, r *local.Runner, memory int64, mode console.Mode, stages []mapreduce.Job) (local.Result, error) {
+	console.LimitMemory(memory)
+	stop := console.Watch(os.Stderr, mode, r.Progress)
+	defer stop()
+	return r.Run(ctx, stages...)
+}
+
+func (o *options) report(res local.Result, err error, stages []mapreduce.Job) int {
+	if o.jsonOnly {
+		if werr := console.ReportOf(stages, res, err).WriteJSON(os.Stdout); werr != nil {
+			return 1
+		}
+	} else if err == nil {
+		console.Summary(os.Stderr, res)
+	}
+	if err != nil && !o.jsonOnly {
+		fmt.Fprintln(os.Stderr, console.Failure(err))
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
