@@ -1,0 +1,107 @@
+package topology
+
+import "fmt"
+
+// A Builder makes and grows a Topology. The zero value is not ready; use
+// NewBuilder.
+type Builder struct{ t *Topology }
+
+// NewBuilder returns a builder of an empty topology.
+func NewBuilder() *Builder {
+	return &Builder{t: &Topology{
+		classes:    []string{""},
+		nodeByName: make(map[string]NodeID),
+		rackByName: make(map[string]RackID),
+	}}
+}
+
+// Topology returns the read-only face. It stays valid, and sees what is added
+// later.
+func (b *Builder) Topology() *Topology { return b.t }
+
+// AddRack adds a rack. A name that exists, or a negative rate, is an error; an
+// empty name becomes "r<id>".
+func (b *Builder) AddRack(r Rack) (RackID, error) {
+	t := b.t
+	r.ID = RackID(len(t.racks))
+	if r.Name == "" {
+		r.Name = fmt.Sprintf("r%d", r.ID)
+	}
+	if _, dup := t.rackByName[r.Name]; dup {
+		return NoRack, fmt.Errorf("rack %s exists already", r.Name)
+	}
+	if r.Uplink < 0 || r.Downlink < 0 {
+		return NoRack, fmt.Errorf("rack %s: negative link rate", r.Name)
+	}
+	if r.Downlink == 0 {
+		r.Downlink = r.Uplink
+	}
+	t.racks = append(t.racks, r)
+	t.members = append(t.members, nil)
+	t.rackByName[r.Name] = r.ID
+	return r.ID, nil
+}
+
+// AddNode adds a node to an existing rack. A name that exists, an unknown rack
+// or a negative rate is an error; an empty name becomes "n<id>".
+func (b *Builder) AddNode(n Node) (NodeID, error) {
+	t := b.t
+	n.ID = NodeID(len(t.nodes))
+	if n.Name == "" {
+		n.Name = fmt.Sprintf("n%d", n.ID)
+	}
+	if _, dup := t.nodeByName[n.Name]; dup {
+		return NoNode, fmt.Errorf("node %s exists already", n.Name)
+	}
+	if !t.HasRack(n.Rack) {
+		return NoNode, fmt.Errorf("node %s: no rack %d", n.Name, n.Rack)
+	}
+	if n.NIC < 0 {
+		return NoNode, fmt.Errorf("node %s: negative NIC rate", n.Name)
+	}
+	t.nodes = append(t.nodes, n)
+	t.rackOf = append(t.rackOf, n.Rack)
+	t.classOf = append(t.classOf, b.intern(n.Class))
+	t.members[n.Rack] = append(t.members[n.Rack], n.ID)
+	t.nodeByName[n.Name] = n.ID
+	return n.ID, nil
+}
+
+// SetOCS sets the optical circuit switch.
+func (b *Builder) SetOCS(o OCS) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	b.t.ocs = o
+	return nil
+}
+
+func (b *Builder) intern(class string) ClassID {
+	if id, ok := b.t.Class(class); ok {
+		return id
+	}
+	b.t.classes = append(b.t.classes, class)
+	return ClassID(len(b.t.classes) - 1)
+}
+
+// Uniform builds racks of equal size with default names r0, r1, ... and n0,
+// n1, ...: the cluster of most experiments. Nodes of one rack have neighbouring
+// ids.
+func Uniform(racks, nodesPerRack int, nic, uplink Rate) (*Topology, error) {
+	if racks < 1 || nodesPerRack < 1 {
+		return nil, fmt.Errorf("cluster of %d racks of %d nodes: both must be at least 1", racks, nodesPerRack)
+	}
+	b := NewBuilder()
+	for range racks {
+		r, err := b.AddRack(Rack{Uplink: uplink})
+		if err != nil {
+			return nil, err
+		}
+		for range nodesPerRack {
+			if _, err := b.AddNode(Node{Rack: r, NIC: nic}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.Topology(), nil
+}
