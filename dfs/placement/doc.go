@@ -1,0 +1,21 @@
+// Package placement decides on which nodes the replicas of a block go. It is
+// pure: it knows racks and machine classes from topology, and hears from the
+// caller which nodes can take a block; it stores nothing and asks nobody.
+//
+// The three policies are the rack-aware default (first replica on the writer,
+// second off its rack, third beside the second), the two machine classes of the
+// hybrid cluster (two replicas on scale-out, one on scale-up; hybrid.md 3.5) and
+// the planned racks of jobpacker (first replica where the maps will run;
+// jobpacker.md 3.9).
+//
+// The three calls that matter:
+//
+//	p, err := placement.New("rack-aware", topo)
+//	got, err := p.Place(rng, placement.Request{Writer: n, Replicas: 3, Usable: alive})
+//	got.Nodes, got.Bent                    where, and which rule could not be kept
+//
+// The caller owns rng, keeps Usable true to the cluster, and decides what to do
+// when Place finds too few nodes: the nodes it did find are returned beside an
+// error that wraps ErrTooFew. The same rng state and request give the same
+// nodes.
+package placement

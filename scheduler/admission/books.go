@@ -1,0 +1,80 @@
+package admission
+
+import (
+	"github.com/millrace/millrace/scheduler"
+)
+
+// room is an amount in both units a MARP can be measured in.
+type room struct{ mb, slots int64 }
+
+func (r room) in(memory bool) int64 {
+	if memory {
+		return r.mb
+	}
+	return r.slots
+}
+
+func (r *room) add(o room, sign int64) {
+	r.mb += sign * o.mb
+	r.slots += sign * o.slots
+}
+
+func roomOf(j *scheduler.Job, k scheduler.Kind) room {
+	d := j.Demand(k)
+	return room{mb: d.MemoryMB, slots: int64(d.Slots)}
+}
+
+func driverRoom(j *scheduler.Job) room {
+	if !j.Spec().HasDriver {
+		return room{}
+	}
+	return roomOf(j, scheduler.Driver)
+}
+
+// stuckRoom is what j can hold while none of its maps runs: its driver and all
+// its reduces.
+func stuckRoom(j *scheduler.Job) room {
+	r, one := driverRoom(j), roomOf(j, scheduler.Reduce)
+	n := int64(j.Spec().Reduces)
+	return room{mb: r.mb + n*one.mb, slots: r.slots + n*one.slots}
+}
+
+// books counts what admitted jobs can hold without finishing a map.
+type books struct {
+	in   []bool // by job slot: admitted
+	held []room // by job slot
+	sum  room
+	jobs int // admitted and unfinished
+}
+
+func (b *books) observe(e scheduler.Event, v *scheduler.View) {
+	j := v.Job(e.Job)
+	if j == nil {
+		return
+	}
+	for len(b.in) <= j.Slot() {
+		b.in, b.held = append(b.in, false), append(b.held, room{})
+	}
+	switch p := j.Phase(); {
+	case p == scheduler.Waiting || p == scheduler.Ended:
+		b.set(j.Slot(), false, room{})
+	case e.Kind == scheduler.EvJobAdmitted || e.Kind == scheduler.EvJobReady:
+		b.set(j.Slot(), true, stuckRoom(j))
+	}
+}
+
+func (b *books) set(slot int, in bool, held room) {
+	if b.in[slot] != in {
+		b.in[slot] = in
+		if in {
+			b.jobs++
+		} else {
+			b.jobs--
+		}
+	}
+	b.sum.add(b.held[slot], -1)
+	b.held[slot] = held
+	b.sum.add(held, 1)
+}
+
+func (b *books) has(j *scheduler.Job) bool { return j.Slot() < len(b.in) && b.in[j.Slot()] }

@@ -1,0 +1,88 @@
+package scheduler
+
+import "time"
+
+// finish ends attempt at with a result. The first attempt to finish makes its
+// task done; a later one is only taken off the books.
+func (s *State) finish(now time.Duration, j *Job, e Event, at int32) {
+	t, set := e.Task, &j.tasks[e.Task.Kind]
+	length := e.Duration
+	if length <= 0 {
+		length = now - s.attempts.all[at].Start
+	}
+	first := set.state[t.Index] == TaskRunning
+	s.release(now, j, at)
+	if !first {
+		return
+	}
+	set.state[t.Index], set.ref[t.Index] = TaskDone, int32(e.Node)
+	set.running--
+	set.done++
+	set.sample(length, s.useful(now, j, t.Kind, length))
+	share := s.share(j, s.topo.RackOf(e.Node))
+	share.Done[t.Kind]++
+	if t.Kind != Map {
+		return
+	}
+	if j.moved == nil {
+		j.moved = make([]mapBytes, set.total())
+	}
+	j.moved[t.Index] = mapBytes{e.InBytes, e.OutBytes}
+	share.MapOutput += e.OutBytes
+	j.sum.in += e.InBytes
+	j.sum.out += e.OutBytes
+	if set.done == set.total() {
+		j.mapsDoneAt = now
+	}
+}
+
+func (t *taskSet) sample(length, useful time.Duration) {
+	t.samples++
+	t.sum += length
+	t.max = max(t.max, length)
+	t.work += useful
+}
+
+// useful is the part of a reduce's length after the last map finished.
+func (s *State) useful(now time.Duration, j *Job, k Kind, length time.Duration) time.Duration {
+	if k != Reduce || j.mapsDoneAt < 0 {
+		return length
+	}
+	return min(length, now-j.mapsDoneAt)
+}
+
+// abort ends attempt at without a result. The task is pending again unless
+// another attempt runs or has finished.
+func (s *State) abort(now time.Duration, j *Job, e Event, at int32) {
+	t, set := e.Task, &j.tasks[e.Task.Kind]
+	if e.Kind == EvTaskFailed {
+		set.failures++
+	}
+	s.release(now, j, at)
+	if set.state[t.Index] == TaskRunning && set.ref[t.Index] < 0 {
+		set.running--
+		s.putPending(j, t)
+	}
+}
+
+// lose makes a finished task pending again because its output is gone.
+func (s *State) lose(j *Job, e Event) error {
+	t, set := e.Task, &j.tasks[e.Task.Kind]
+	if set.state[t.Index] != TaskDone {
+		return stale(e, "the task is "+set.state[t.Index].String())
+	}
+	r := s.topo.RackOf(j.OutputNode(t.Kind, t.Index))
+	share := s.share(j, r)
+	share.Done[t.Kind]--
+	if t.Kind == Map {
+		was := j.moved[t.Index]
+		share.MapOutput -= was.out
+		j.sum.in -= was.in
+		j.sum.out -= was.out
+		j.mapsDoneAt = -1
+	}
+	set.done--
+	s.putPending(j, t)
+	s.refresh(j)
+	return nil
+}

@@ -1,0 +1,144 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+)
+
+// InitConfig is the configuration of the admission policy (capacity.md 3.3, job
+// initialisation).
+type InitConfig struct {
+	Queues []Queue
+	// MaxSystemJobs bounds the initialised jobs of the whole cluster; queues get
+	// their part of it. Lower: less memory in the master, later jobs wait longer
+	// and run faster. Default 3000.
+	MaxSystemJobs int
+	// PollInterval is how often waiting jobs are looked at. Longer: later
+	// starts. Default 5 s.
+	PollInterval time.Duration
+	// MaxMB refuses jobs with larger tasks, by kind; 0: none (capacity.md 3.6).
+	MaxMB [kinds]int64
+}
+
+// DefaultInitConfig returns the defaults of Table 2.1.
+func DefaultInitConfig() InitConfig {
+	return InitConfig{Queues: DefaultConfig().Queues, MaxSystemJobs: 3000, PollInterval: 5 * time.Second}
+}
+
+func (c *InitConfig) validate() error {
+	if c.MaxSystemJobs < 1 || c.PollInterval <= 0 {
+		return fmt.Errorf("%d system jobs and a poll interval of %v must be above 0", c.MaxSystemJobs, c.PollInterval)
+	}
+	return nil
+}
+
+// Init is the initialisation poller as an admission policy: jobs that could never
+// be initialised are rejected at once, others wait for a poll that finds room.
+type Init struct {
+	cfg InitConfig
+	*tree
+	lobbies []lobby // by place of the leaf in tree.leaves
+	index   map[*queue]int
+	guests  []guest // by job slot
+	refused []refusal
+	granted []*job
+}
+
+// A lobby is the waiting room of one leaf.
+type lobby struct {
+	queue   *queue
+	limits  JobLimits
+	waiting *scheduler.Order[*job, int8]
+	jobs    int // waiting and initialised
+	active  int // initialised: initializing or running
+	tasks   int // of initialised jobs: activeTasks
+	users   []lodger
+	full    []bool // scratch, by user slot: failed step 2d in this poll
+}
+
+// A lodger is one user in one lobby.
+type lodger struct{ jobs, active, tasks int }
+
+// A guest is one job.
+type guest struct {
+	in, active bool
+	lobby      int
+	tasks      int
+}
+
+type refusal struct {
+	job *job
+	why scheduler.Reason
+}
+
+var (
+	_ scheduler.Admission = (*Init)(nil)
+	_ scheduler.Ticker    = (*Init)(nil)
+	_ scheduler.Explainer = (*Init)(nil)
+)
+
+// NewInit returns the admission policy that cfg describes.
+func NewInit(cfg InitConfig) (*Init, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	t, err := newTree(cfg.Queues)
+	if err != nil {
+		return nil, err
+	}
+	i := &Init{cfg: cfg, tree: t, index: make(map[*queue]int)}
+	for n, q := range t.leaves {
+		i.index[q] = n
+		i.lobbies = append(i.lobbies, lobby{
+			queue: q, limits: LimitsOf(cfg.MaxSystemJobs, q.part, q.UserLimit, q.AcceptFactor),
+			waiting: scheduler.NewOrder[*job](func(a, b int8) int { return int(b) - int(a) }),
+		})
+	}
+	return i, nil
+}
+
+// Observe implements scheduler.Admission.
+func (i *Init) Observe(_ time.Duration, e scheduler.Event, v *scheduler.View) {
+	j := v.Job(e.Job)
+	if j == nil {
+		return
+	}
+	switch e.Kind {
+	case scheduler.EvJobSubmitted:
+		i.submit(j)
+	case scheduler.EvJobAdmitted:
+		if g := &i.guests[j.Slot()]; g.in && !g.active { // admitted before this policy was there
+			i.initialise(j)
+		}
+	case scheduler.EvJobReady:
+		i.recount(j)
+	case scheduler.EvJobFinished, scheduler.EvJobFailed, scheduler.EvJobVanished:
+		i.leave(j)
+	}
+}
+
+// Admit implements scheduler.Admission.
+func (i *Init) Admit(_ time.Duration, v *scheduler.View) scheduler.AdmitDecision {
+	if len(i.refused) > 0 {
+		r := i.refused[0]
+		i.refused = slices.Delete(i.refused, 0, 1)
+		return scheduler.AdmitDecision{Verdict: scheduler.Reject, Job: r.job.ID(), Reason: r.why}
+	}
+	for len(i.granted) > 0 {
+		j := i.granted[0]
+		i.granted = slices.Delete(i.granted, 0, 1)
+		if j.Phase() == scheduler.Waiting {
+			l := &i.lobbies[i.guests[j.Slot()].lobby]
+			return scheduler.AdmitDecision{Verdict: scheduler.Admit, Job: j.ID(), Reason: scheduler.Reason{
+				Code: scheduler.Chosen, Say: "{job} is initialised: {group} now has {a} of {b} jobs", Job: j.ID(), Group: j.Queue(), A: int64(l.active), B: int64(l.limits.Init),
+			}}
+		}
+	}
+	if v.Waiting().Len() == 0 {
+		return scheduler.AdmitDecision{Reason: scheduler.Reason{Code: scheduler.NoWork, Say: "no job waits for admission"}}
+	}
+	return scheduler.AdmitDecision{Reason: scheduler.Reason{Code: scheduler.ForAdmission, Say: "{a} jobs wait for a poll that finds room", A: int64(v.Waiting().Len())}}
+}

@@ -1,0 +1,147 @@
+package capacity
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+)
+
+// Interval implements scheduler.Ticker.
+func (i *Init) Interval() time.Duration { return i.cfg.PollInterval }
+
+// Tick implements scheduler.Ticker: one wake-up of the poller (capacity.md 3.4).
+func (i *Init) Tick(time.Duration, *scheduler.View) {
+	for n := range i.lobbies {
+		i.poll(&i.lobbies[n])
+	}
+}
+
+// poll walks the waiting jobs of one queue in order (capacity.md 3.4, step 2).
+func (i *Init) poll(l *lobby) {
+	clear(l.full)
+	for at := 0; at < l.waiting.Len(); {
+		j := l.waiting.At(at)
+		g, u := &i.guests[j.Slot()], l.user(j)
+		switch {
+		case l.active >= l.limits.Init || l.tasks+g.tasks > l.queue.MaxTasks: // 2b
+			return
+		case l.full[j.User().Slot()]: // 2c
+			at++
+		case u.active >= l.limits.InitPerUser || u.tasks+g.tasks > l.queue.MaxTasksPerUser: // 2d
+			l.full[j.User().Slot()] = true
+			at++
+		default: // 2e
+			i.initialise(j)
+			i.granted = append(i.granted, j)
+		}
+	}
+}
+
+func (l *lobby) user(j *job) *lodger {
+	for len(l.users) <= j.User().Slot() {
+		l.users = append(l.users, lodger{})
+		l.full = append(l.full, false)
+	}
+	return &l.users[j.User().Slot()]
+}
+
+// initialise moves j from waiting to initialised on the books.
+func (i *Init) initialise(j *job) {
+	g := &i.guests[j.Slot()]
+	l := &i.lobbies[g.lobby]
+	l.waiting.Remove(j)
+	u := l.user(j)
+	g.active = true
+	l.active++
+	u.active++
+	l.tasks += g.tasks
+	u.tasks += g.tasks
+}
+
+// submit is capacity.md 3.4, Submit.
+func (i *Init) submit(j *job) {
+	for len(i.guests) <= j.Slot() {
+		i.guests = append(i.guests, guest{})
+	}
+	q, known := i.find(j.Queue().Name())
+	n := i.index[q]
+	l := &i.lobbies[n]
+	u := l.user(j)
+	g := guest{in: true, lobby: n, tasks: tasksOf(j)}
+	if why, refused := i.refuses(l, u, j, g.tasks, known); refused && j.Phase() == scheduler.Waiting {
+		i.guests[j.Slot()] = guest{}
+		i.refused = append(i.refused, refusal{j, why})
+		return
+	}
+	i.guests[j.Slot()] = g
+	l.jobs++
+	u.jobs++
+	turn := int8(0)
+	if q.Priority {
+		turn = j.Priority()
+	}
+	l.waiting.Set(j, turn)
+}
+
+func tasksOf(j *job) int { return int(j.Spec().Maps) + int(j.Spec().Reduces) }
+
+// refuses is steps 1 to 3 of Submit, and what a queue or the memory of a slot
+// cannot hold.
+func (i *Init) refuses(l *lobby, u *lodger, j *job, tasks int, known bool) (scheduler.Reason, bool) {
+	r := scheduler.Reason{Code: scheduler.Denied, Job: j.ID(), Group: j.Queue()}
+	spec := j.Spec()
+	switch {
+	case !known:
+		r.Say = "{job} is refused: there is no {group} that runs jobs"
+	case i.cfg.MaxMB[scheduler.Map] > 0 && spec.MapDemand.MemoryMB > i.cfg.MaxMB[scheduler.Map]:
+		r.Say, r.A, r.B = "{job} is refused: its maps ask for {a} MB, the most is {b}", spec.MapDemand.MemoryMB, i.cfg.MaxMB[scheduler.Map]
+	case i.cfg.MaxMB[scheduler.Reduce] > 0 && spec.ReduceDemand.MemoryMB > i.cfg.MaxMB[scheduler.Reduce]:
+		r.Say, r.A, r.B = "{job} is refused: its reduces ask for {a} MB, the most is {b}", spec.ReduceDemand.MemoryMB, i.cfg.MaxMB[scheduler.Reduce]
+	case tasks > l.queue.MaxTasksPerUser:
+		r.Say, r.A, r.B = "{job} is refused: a user of {group} may have {b} initialised tasks, and it alone has {a}", int64(tasks), int64(l.queue.MaxTasksPerUser)
+	case l.jobs >= l.limits.Accept:
+		r.Say, r.A = "{job} is refused: {group} has accepted {a} jobs, all it may", int64(l.jobs)
+	case u.jobs >= l.limits.AcceptPerUser:
+		r.Say, r.A, r.Group = "{job} is refused: {group} has {a} accepted jobs, all it may", int64(u.jobs), j.Member()
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+// recount takes the tasks that a driver has found.
+func (i *Init) recount(j *job) {
+	g := &i.guests[j.Slot()]
+	by := tasksOf(j) - g.tasks
+	if !g.in || !g.active || by == 0 {
+		return
+	}
+	l := &i.lobbies[g.lobby]
+	g.tasks += by
+	l.tasks += by
+	l.user(j).tasks += by
+}
+
+// leave is capacity.md 3.4, Completion.
+func (i *Init) leave(j *job) {
+	i.refused = slices.DeleteFunc(i.refused, func(r refusal) bool { return r.job == j })
+	i.granted = slices.DeleteFunc(i.granted, func(o *job) bool { return o == j })
+	g := &i.guests[j.Slot()]
+	if !g.in {
+		return
+	}
+	l := &i.lobbies[g.lobby]
+	u := l.user(j)
+	l.jobs--
+	u.jobs--
+	if g.active {
+		l.active--
+		u.active--
+		l.tasks -= g.tasks
+		u.tasks -= g.tasks
+	} else {
+		l.waiting.Remove(j)
+	}
+	*g = guest{}
+}

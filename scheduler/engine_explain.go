@@ -1,0 +1,32 @@
+package scheduler
+
+import "time"
+
+// Explain says why job id is not getting more: what State knows first
+// (unknown, not admitted, no driver, nothing pending), then the policy's own
+// words if it has any.
+func (g *Engine) Explain(now time.Duration, id JobID) Reason {
+	v := &g.state.view
+	j := v.Job(id)
+	switch {
+	case j == nil || j.phase == Ended:
+		return Reason{Code: NoWork, Say: "{job} is not an unfinished job", Job: id}
+	case j.phase == Waiting:
+		return g.explainWaiting(now, j)
+	case j.phase == Admitted:
+		return Reason{Code: ForDriver, Say: "{job} waits for its driver", Job: id}
+	case j.tasks[Map].pending+j.tasks[Reduce].pending == 0:
+		return Reason{Code: NoWork, Say: "{job} has nothing to assign: {a} maps and {b} reduces run", Job: id, A: int64(j.Running(Map)), B: int64(j.Running(Reduce))}
+	}
+	if x, ok := g.policy.(Explainer); ok {
+		return x.Explain(now, id, v)
+	}
+	return Reason{Code: Behind, Say: "{job} waits for room: {a} maps and {b} reduces pending", Job: id, A: int64(j.Pending(Map)), B: int64(j.Pending(Reduce))}
+}
+
+func (g *Engine) explainWaiting(now time.Duration, j *Job) Reason {
+	if x, ok := g.admission.(Explainer); ok {
+		return x.Explain(now, j.id, &g.state.view)
+	}
+	return Reason{Code: ForAdmission, Say: "{job} waits for admission", Job: j.id}
+}

@@ -1,0 +1,274 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/topology"
+)
+
+// greedy takes the oldest job's nearest task; wrong, if set, answers instead.
+type greedy struct {
+	wrong func(v *View) Decision
+	seen  []EventKind
+}
+
+func (g *greedy) Observe(_ time.Duration, e Event, _ *View) { g.seen = append(g.seen, e.Kind) }
+
+func (g *greedy) Assign(_ time.Duration, n topology.NodeID, v *View) Decision {
+	if g.wrong != nil {
+		return g.wrong(v)
+	}
+	for k := range Driver {
+		for j := range v.Runnable(k).All() {
+			if t, near, ok := v.PickTask(j, n, k); ok && v.Fits(n, j, k) {
+				return Run(t, near, Reason{Say: "{job} is oldest", Job: j.ID()})
+			}
+		}
+	}
+	return Idle(Reason{Code: NoWork, Say: "nothing"})
+}
+
+func newTestEngine(t *testing.T, racks, perRack int, c Capacity, p Policy) *Engine {
+	t.Helper()
+	topo, err := topology.Uniform(racks, perRack, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewState(topo, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p == nil {
+		p = &greedy{}
+	}
+	g := NewEngine(s, p, nil)
+	for n := range topology.NodeID(topo.NumNodes()) {
+		mustFeed(t, g, NodeUp(n, c))
+	}
+	return g
+}
+
+func mustFeed(t *testing.T, g *Engine, e Event) {
+	t.Helper()
+	if err := g.Feed(0, e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustSubmit(t *testing.T, g *Engine, s *JobSpec) *Job {
+	t.Helper()
+	mustFeed(t, g, JobSubmitted(s))
+	if _, err := g.Admit(0, nil); err != nil {
+		t.Fatal(err)
+	}
+	return g.View().Job(s.ID)
+}
+
+func mustOffer(t *testing.T, g *Engine, n topology.NodeID) []TaskID {
+	t.Helper()
+	var got []TaskID
+	if _, err := g.Offer(0, n, func(d Decision) { got = append(got, d.Task) }); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// Offer refuses what no correct policy asks for, and State stays as it was.
+func TestOfferRefusesWrongDecisions(t *testing.T) {
+	task := func(k Kind, i int32) TaskID { return TaskID{Job: 1, Kind: k, Index: i} }
+	for name, d := range map[string]Decision{
+		"unknown job":            {OK: true, Task: TaskID{Job: 9}},
+		"unknown task":           {OK: true, Task: task(Map, 5)},
+		"negative task":          {OK: true, Task: task(Map, -1)},
+		"unknown kind":           {OK: true, Task: task(7, 0)},
+		"running task":           {OK: true, Task: task(Map, 0)},
+		"second on same node":    {OK: true, Task: task(Map, 0), Speculative: true},
+		"second without a first": {OK: true, Task: task(Map, 1), Speculative: true},
+		"waiting job":            {OK: true, Task: TaskID{Job: 2}},
+		"no room":                {OK: true, Task: task(Reduce, 0)},
+	} {
+		p := &greedy{}
+		g := newTestEngine(t, 1, 1, Capacity{MapSlots: 2}, p)
+		mustSubmit(t, g, &JobSpec{ID: 1, Maps: 2, Reduces: 1})
+		mustFeed(t, g, Launched(task(Map, 0), 0, Remote, false))
+		mustFeed(t, g, JobSubmitted(&JobSpec{ID: 2, Maps: 1}))
+		p.wrong = func(*View) Decision { return d }
+		before := *g.View().ClusterUsed()
+		if _, err := g.Offer(0, 0, nil); !errors.Is(err, ErrPolicy) {
+			t.Errorf("%s: error %v, want a policy error", name, err)
+		}
+		if *g.View().ClusterUsed() != before {
+			t.Errorf("%s: carried out", name)
+		}
+	}
+}
+
+func TestOfferToDeadAndDrainingNodes(t *testing.T) {
+	g := newTestEngine(t, 1, 2, Capacity{MapSlots: 1}, nil)
+	mustSubmit(t, g, &JobSpec{ID: 1, Maps: 2})
+	mustFeed(t, g, NodeDown(0))
+	if _, err := g.Offer(0, 0, nil); !errors.Is(err, ErrStale) {
+		t.Errorf("dead node: %v", err)
+	}
+	mustFeed(t, g, NodeDraining(1))
+	if got := mustOffer(t, g, 1); len(got) != 0 {
+		t.Errorf("draining node got %v", got)
+	}
+	if total := g.View().Total(); total.Nodes != 0 || total.Slots[Map] != 0 {
+		t.Errorf("total %+v with no node up", total)
+	}
+	mustFeed(t, g, NodeUp(0, Capacity{MapSlots: 1}))
+	if got := mustOffer(t, g, 0); len(got) != 1 {
+		t.Errorf("returned node got %v", got)
+	}
+}
+
+// A job with a driver is admitted, gets its driver placed before anything else,
+// and its tasks when it says that it is ready.
+func TestDriverLife(t *testing.T) {
+	g := newTestEngine(t, 1, 1, Capacity{MemoryMB: 4096}, nil)
+	j := mustSubmit(t, g, &JobSpec{ID: 1, HasDriver: true, DriverDemand: Demand{MemoryMB: 2048}, Maps: 5})
+	if p := g.View().Promised(); p.MemoryMB != 2048 || p.Tasks[Driver] != 1 {
+		t.Errorf("promised %+v", p)
+	}
+	driver := TaskID{Job: 1, Kind: Driver}
+	if got := mustOffer(t, g, 0); len(got) != 1 || got[0] != driver {
+		t.Fatalf("launched %v, want the driver", got)
+	}
+	mustFeed(t, g, JobReady(1, &JobSpec{ID: 1, HasDriver: true, Maps: 3}))
+	if j.Total(Map) != 3 {
+		t.Errorf("%d maps, want the 3 the driver found", j.Total(Map))
+	}
+	if got := mustOffer(t, g, 0); len(got) != 2 {
+		t.Errorf("beside the driver %v fit, want 2 maps", got)
+	}
+	mustFeed(t, g, TaskKilled(driver, 0))
+	if got := mustOffer(t, g, 0); len(got) != 1 || got[0] != driver {
+		t.Errorf("launched %v, want the driver again", got)
+	}
+	mustFeed(t, g, JobFinished(1))
+	if used := *g.View().ClusterUsed(); used != (Usage{}) || g.View().Promised() != (Usage{}) {
+		t.Errorf("an ended job still holds %+v", used)
+	}
+}
+
+// Second attempts: the first to finish counts, the other is only taken off.
+func TestSecondAttempt(t *testing.T) {
+	g := newTestEngine(t, 1, 2, Capacity{MapSlots: 1}, nil)
+	j := mustSubmit(t, g, &JobSpec{ID: 1, Maps: 1, Reduces: 1})
+	m := TaskID{Job: 1}
+	mustOffer(t, g, 0)
+	mustFeed(t, g, Launched(m, 1, Remote, true))
+	mustFeed(t, g, TaskFailed(m, 0))
+	if j.Running(Map) != 1 || j.Pending(Map) != 0 {
+		t.Error("the task is pending although its second attempt runs")
+	}
+	mustFeed(t, g, Launched(m, 0, Remote, true))
+	mustFeed(t, g, TaskFinished(m, 1, 0, 10, 4))
+	mustFeed(t, g, TaskFinished(m, 0, 0, 10, 4))
+	if in, out := j.MapBytes(); in != 10 || out != 4 || j.Done(Map) != 1 || j.Usage().Tasks[Map] != 0 {
+		t.Errorf("in %d out %d done %d holding %d", in, out, j.Done(Map), j.Usage().Tasks[Map])
+	}
+}
+
+// marp.md 2.3: reduces that wait for maps hold all the room.
+func TestDeadlock(t *testing.T) {
+	g := newTestEngine(t, 1, 1, Capacity{Containers: 2}, nil)
+	mustSubmit(t, g, &JobSpec{ID: 1, Maps: 2, Reduces: 2, Slowstart: -1})
+	if _, found := Deadlock(g.View()); found {
+		t.Error("an empty cluster is not locked")
+	}
+	mustFeed(t, g, Launched(TaskID{Job: 1, Kind: Reduce}, 0, Anywhere, false))
+	if _, found := Deadlock(g.View()); found {
+		t.Error("a map still fits")
+	}
+	mustFeed(t, g, Launched(TaskID{Job: 1, Kind: Reduce, Index: 1}, 0, Anywhere, false))
+	victim, found := Deadlock(g.View())
+	other := mustSubmit(t, g, &JobSpec{ID: 2, Reduces: 1})
+	mustFeed(t, g, Launched(TaskID{Job: 2, Kind: Reduce}, 0, Anywhere, false)) // by force: one too many
+	if _, locked := Deadlock(g.View()); locked {
+		t.Errorf("%v has no maps to wait for and will give its place back", other.ID())
+	}
+	if !found || victim.Task != (TaskID{Job: 1, Kind: Reduce, Index: 1}) {
+		t.Errorf("victim %+v (%v), want the newest reduce", victim, found)
+	}
+}
+
+// A policy that takes over in mid-run is shown everything that lives.
+func TestSetPolicy(t *testing.T) {
+	g := newTestEngine(t, 1, 2, Capacity{MapSlots: 1}, nil)
+	mustSubmit(t, g, &JobSpec{ID: 1, Maps: 3})
+	mustOffer(t, g, 0)
+	p := &greedy{}
+	g.SetPolicy(time.Second, p)
+	if got, want := fmt.Sprint(p.seen), "[node-up node-up job-submitted job-admitted launched]"; got != want {
+		t.Errorf("shown %s, want %s", got, want)
+	}
+}
+
+func TestExplainByState(t *testing.T) {
+	g := newTestEngine(t, 1, 1, Capacity{Containers: 1}, nil)
+	mustFeed(t, g, JobSubmitted(&JobSpec{ID: 1, Maps: 1, HasDriver: true}))
+	for _, step := range []struct {
+		do   func()
+		want Code
+	}{
+		{func() {}, ForAdmission},
+		{func() { mustFeed(t, g, JobAdmitted(1)) }, ForDriver},
+		{func() { mustFeed(t, g, JobReady(1, nil)) }, Behind},
+		{func() { mustFeed(t, g, Launched(TaskID{Job: 1}, 0, Remote, false)) }, NoWork},
+		{func() { mustFeed(t, g, JobVanished(1)) }, NoWork},
+	} {
+		step.do()
+		if r := g.Explain(0, 1); r.Code != step.want {
+			t.Errorf("%v (%s), want %v", r.Code, r.Text(g.View()), step.want)
+		}
+	}
+}
+
+// A policy that counts attempts by events comes out even when a job vanishes.
+func TestEndOfAJobEndsItsAttempts(t *testing.T) {
+	p := &greedy{}
+	g := newTestEngine(t, 1, 1, Capacity{MapSlots: 2}, p)
+	mustSubmit(t, g, &JobSpec{ID: 1, Maps: 5})
+	mustOffer(t, g, 0)
+	p.seen = nil
+	mustFeed(t, g, JobVanished(1))
+	if got, want := fmt.Sprint(p.seen), "[task-killed task-killed job-vanished]"; got != want {
+		t.Errorf("shown %s, want %s", got, want)
+	}
+	if err := g.Feed(0, JobVanished(1)); !errors.Is(err, ErrStale) {
+		t.Errorf("a second end: %v", err)
+	}
+}
+
+// ticking counts its ticks; every is its interval.
+type ticking struct {
+	greedy
+	every time.Duration
+	at    []time.Duration
+}
+
+func (c *ticking) Interval() time.Duration         { return c.every }
+func (c *ticking) Tick(now time.Duration, _ *View) { c.at = append(c.at, now) }
+
+func TestTick(t *testing.T) {
+	p := &ticking{every: 5 * time.Second}
+	g := newTestEngine(t, 1, 1, Capacity{MapSlots: 1}, p)
+	for _, now := range []time.Duration{0, 3, 5, 11, 12, 16} {
+		next, ok := g.Tick(now * time.Second)
+		if !ok || next <= now*time.Second {
+			t.Errorf("at %d s the next tick is at %v (%v)", now, next, ok)
+		}
+	}
+	if got, want := fmt.Sprint(p.at), "[0s 5s 11s 16s]"; got != want {
+		t.Errorf("ticked at %s, want %s", got, want)
+	}
+	p.every = 0
+	if _, ok := g.Tick(time.Hour); ok || len(p.at) != 4 {
+		t.Error("ticked although it did not want to")
+	}
+}

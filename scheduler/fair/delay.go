@@ -1,0 +1,232 @@
+package fair
+
+import (
+	"errors"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// DelayInfo describes the delay policy.
+var DelayInfo = scheduler.Info{
+	Name:    "delay",
+	Seam:    scheduler.Assignment,
+	Summary: "fair shares; who has no map for this node's data is skipped, for a while",
+	Source:  "nas.md 3.11, capacity.md 3.8, hybrid.md 3.7",
+	Params: append(params("user"),
+		scheduler.Param{Name: "by", Type: scheduler.ChoiceParam, Default: "skips", Choices: []string{"skips", "time"}, Doc: "patience is counted in offers passed up, or in time since the first", Source: "nas.md 3.11"},
+		scheduler.Param{Name: "skips", Type: scheduler.IntParam, Default: "135", Min: 0, Max: 1 << 30, Doc: "offers passed up before a map may run off its data; 0 never waits", Source: "nas.md 3.11"},
+		scheduler.Param{Name: "wait", Type: scheduler.DurationParam, Default: "5s", Min: 0, Max: 1e6, Doc: "time passed before a map may run off its data", Source: "nas.md 4.3"},
+		scheduler.Param{Name: "rack-skips", Type: scheduler.IntParam, Default: "0", Min: 0, Max: 1 << 30, Doc: "further offers during which only rack-local maps may run", Source: "capacity.md 6, item 16"},
+		scheduler.Param{Name: "rack-wait", Type: scheduler.DurationParam, Default: "0s", Min: 0, Max: 1e6, Doc: "further time during which only rack-local maps may run", Source: "capacity.md 6, item 16"},
+		scheduler.Param{Name: "reset", Type: scheduler.ChoiceParam, Default: "any", Choices: []string{"any", "local"}, Doc: "which launch restores patience", Source: "nas.md 3.11, 6.5"},
+	),
+	New: func(p scheduler.Params) (any, error) {
+		return NewDelay(configOf(p), Patience{
+			ByTime: p.String("by") == "time", Skips: p.Int("skips"), Wait: p.Duration("wait"),
+			RackSkips: p.Int("rack-skips"), RackWait: p.Duration("rack-wait"), LocalOnly: p.String("reset") == "local",
+		})
+	},
+}
+
+// Patience says how long a holder passes up nodes without its data.
+type Patience struct {
+	// ByTime counts in time (Wait, RackWait) instead of offers (Skips,
+	// RackSkips). Published: offers in simulations, time on real clusters.
+	ByTime bool
+	// Skips and Wait are the patience for a node-local map; 0 never waits.
+	// Larger: more local maps, later starts. Published 135 and 5 s.
+	Skips int
+	Wait  time.Duration
+	// RackSkips and RackWait are the further patience during which a rack-local
+	// map will do; 0 (published) takes any map at once.
+	RackSkips int
+	RackWait  time.Duration
+	// LocalOnly restores patience only after a node-local launch. Published:
+	// after any (nas.md 6.5).
+	LocalOnly bool
+}
+
+// DefaultPatience returns the published values.
+func DefaultPatience() Patience { return Patience{Skips: 135, Wait: 5 * time.Second} }
+
+func (p *Patience) validate() error {
+	if p.Skips < 0 || p.RackSkips < 0 || p.Wait < 0 || p.RackWait < 0 {
+		return errors.New("skips and waits must not be negative")
+	}
+	return nil
+}
+
+// waited is how long a holder has been passed over.
+type waited struct {
+	skips int
+	since time.Duration // of the first skip; meaningful if skips > 0
+}
+
+// worst returns the farthest locality that w has earned.
+func (p *Patience) worst(now time.Duration, w waited) scheduler.Locality {
+	node, rack, passed := int64(p.Skips), int64(p.RackSkips), int64(w.skips)
+	if p.ByTime {
+		node, rack, passed = int64(p.Wait), int64(p.RackWait), 0
+		if w.skips > 0 {
+			passed = int64(now - w.since)
+		}
+	}
+	switch {
+	case passed < node:
+		return scheduler.NodeLocal
+	case passed < node+rack:
+		return scheduler.RackLocal
+	}
+	return scheduler.Remote
+}
+
+// A Delay is fair sharing with delay scheduling of maps.
+type Delay struct {
+	*Shares
+	rule     scheduler.ReduceRule
+	patience Patience
+	waited   []waited // by slot of the holder
+}
+
+var (
+	_ scheduler.Policy    = (*Delay)(nil)
+	_ scheduler.Explainer = (*Delay)(nil)
+)
+
+// NewDelay returns a delay policy.
+func NewDelay(cfg Config, patience Patience) (*Delay, error) {
+	if err := patience.validate(); err != nil {
+		return nil, err
+	}
+	s, err := NewShares(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Delay{Shares: s, rule: cfg.Reduces, patience: patience}, nil
+}
+
+// Observe implements scheduler.Policy.
+func (d *Delay) Observe(now time.Duration, e scheduler.Event, v *scheduler.View) {
+	d.Shares.Observe(now, e, v)
+	j := v.Job(e.Job)
+	if j == nil {
+		return
+	}
+	slot := j.Slot()
+	if g := d.groupOf(j); g != nil {
+		slot = g.Slot()
+	}
+	for len(d.waited) <= slot {
+		d.waited = append(d.waited, waited{})
+	}
+	fresh := e.Kind == scheduler.EvJobSubmitted && d.cfg.Key == "job"
+	served := e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Map && (e.Locality == scheduler.NodeLocal || !d.patience.LocalOnly)
+	if fresh || served {
+		d.waited[slot] = waited{}
+	}
+}
+
+// Assign implements scheduler.Policy.
+func (d *Delay) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
+	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
+	for _, k := range v.KindOrder(n, d.rule.Share) {
+		if d.Len(k) == 0 {
+			continue
+		}
+		var got scheduler.Decision
+		if k == scheduler.Map {
+			got = d.pickMap(now, n, v)
+		} else {
+			got = d.pick(n, k, v)
+		}
+		if got.OK {
+			return got
+		}
+		if why.Code != scheduler.ForLocality {
+			why = got.Reason
+		}
+	}
+	return scheduler.Idle(why)
+}
+
+// pickMap walks the holders; each either has a map that is near enough for its
+// patience, or is skipped (nas.md 3.11).
+func (d *Delay) pickMap(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
+	why := scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a map of {job}", Node: n, Job: d.At(scheduler.Map, 0).At(0).ID()}
+	if !v.HasRoom(n, scheduler.Map) {
+		return scheduler.Idle(why)
+	}
+	for i := range d.Len(scheduler.Map) {
+		line := d.At(scheduler.Map, i)
+		w := &d.waited[line.Slot()]
+		j, t, near, fits := d.nearest(line, n, d.patience.worst(now, *w), v)
+		if j != nil {
+			return scheduler.Run(t, near, d.chosen(line, j, scheduler.Map))
+		}
+		if fits == nil {
+			continue
+		}
+		if w.skips == 0 {
+			w.since = now
+		}
+		w.skips++
+		if why.Code == scheduler.NoRoom {
+			why = d.skipped(now, *w, fits, v)
+		}
+	}
+	return scheduler.Idle(why)
+}
+
+// nearest returns the line's best map that is no farther than worst: the first
+// job with a node-local one, else the first with any that will do. fits is some
+// job with room on n, nil if none has.
+func (d *Delay) nearest(line Line, n topology.NodeID, worst scheduler.Locality, v *scheduler.View) (j *job, t scheduler.TaskID, near scheduler.Locality, fits *job) {
+	for _, level := range [...]scheduler.Locality{scheduler.NodeLocal, worst} {
+		for at := range line.Len() {
+			c := line.At(at)
+			if !v.Fits(n, c, scheduler.Map) {
+				continue
+			}
+			if fits == nil {
+				fits = c
+			}
+			if t, near, ok := v.PickMap(c, n, level); ok {
+				return c, t, near, fits
+			}
+		}
+		if worst == scheduler.NodeLocal {
+			break
+		}
+	}
+	return nil, t, 0, fits
+}
+
+func (d *Delay) skipped(now time.Duration, w waited, j *job, v *scheduler.View) scheduler.Reason {
+	r := scheduler.Reason{Code: scheduler.ForLocality, Job: j.ID(), Node: topology.NoNode, A: int64(w.skips), B: int64(d.patience.Skips + d.patience.RackSkips)}
+	r.Say = "{job} skips {a}/{b}, wants {node}"
+	if d.patience.ByTime {
+		r.A, r.B = int64(now-w.since), int64(d.patience.Wait+d.patience.RackWait)
+		r.Say = "{job} waits {a:time} of {b:time}, wants {node}"
+	}
+	if i, ok := v.AnyPendingMap(j); ok {
+		if at := j.Replicas(i); len(at) > 0 {
+			r.Node = at[0]
+		}
+	}
+	return r
+}
+
+// Explain implements scheduler.Explainer.
+func (d *Delay) Explain(now time.Duration, id scheduler.JobID, v *scheduler.View) scheduler.Reason {
+	j := v.Job(id)
+	slot := j.Slot()
+	if g := d.groupOf(j); g != nil {
+		slot = g.Slot()
+	}
+	if w := d.waited[slot]; w.skips > 0 && j.Pending(scheduler.Map) > 0 {
+		return d.skipped(now, w, j, v)
+	}
+	return d.explain(j)
+}

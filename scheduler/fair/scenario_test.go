@@ -1,0 +1,9 @@
+package fair
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/scheduler/schedulertest"
+)
+
+func TestScenarios(t *testing.T) { schedulertest.Scenarios(t, "testdata", &Info, &DelayInfo) }

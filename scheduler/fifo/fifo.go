@@ -1,0 +1,106 @@
+package fifo
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// Info describes the policy.
+var Info = scheduler.Info{
+	Name:    "fifo",
+	Seam:    scheduler.Assignment,
+	Summary: "jobs by priority, then submission; nearest map first",
+	Source:  "capacity.md 3.1, slowdown.md 3.1",
+	Params:  scheduler.ReduceParams(),
+	New:     func(p scheduler.Params) (any, error) { return New(scheduler.ReduceRuleOf(p)), nil },
+}
+
+// A Policy is the fifo policy.
+type Policy struct {
+	rule scheduler.ReduceRule
+	// lines has, by kind, the jobs with an eligible task, best priority first,
+	// then oldest.
+	lines [scheduler.Driver]*scheduler.Order[*scheduler.Job, int8]
+}
+
+var (
+	_ scheduler.Policy    = (*Policy)(nil)
+	_ scheduler.Explainer = (*Policy)(nil)
+)
+
+// New returns a fifo policy.
+func New(rule scheduler.ReduceRule) *Policy {
+	p := &Policy{rule: rule}
+	for k := range p.lines {
+		p.lines[k] = scheduler.NewOrder[*scheduler.Job](func(a, b int8) int { return cmp.Compare(b, a) })
+	}
+	return p
+}
+
+// Observe implements scheduler.Policy.
+func (p *Policy) Observe(_ time.Duration, e scheduler.Event, v *scheduler.View) {
+	j := v.Job(e.Job)
+	if j == nil {
+		return
+	}
+	for k, line := range p.lines {
+		if p.rule.Eligible(j, scheduler.Kind(k)) {
+			line.Set(j, j.Priority())
+		} else {
+			line.Remove(j)
+		}
+	}
+}
+
+// Assign implements scheduler.Policy.
+func (p *Policy) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
+	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
+	for _, k := range v.KindOrder(n, p.rule.Share) {
+		line := p.lines[k]
+		if line.Len() == 0 {
+			continue
+		}
+		why = scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a {kind} of {job}", Node: n, Kind: k, Job: line.At(0).ID()}
+		if !v.HasRoom(n, k) {
+			continue
+		}
+		for i := range line.Len() {
+			j := line.At(i)
+			if !v.Fits(n, j, k) {
+				continue
+			}
+			if t, near, ok := v.PickTask(j, n, k); ok {
+				return scheduler.Run(t, near, chosen(j, n, i))
+			}
+		}
+	}
+	return scheduler.Idle(why)
+}
+
+func chosen(j *scheduler.Job, n topology.NodeID, ahead int) scheduler.Reason {
+	r := scheduler.Reason{Say: "{job} is first in line", Job: j.ID(), Node: n, A: int64(ahead)}
+	if ahead > 0 {
+		r.Say = "{job} is next in line: {a} jobs before it have nothing that fits {node}"
+	}
+	return r
+}
+
+// Explain implements scheduler.Explainer.
+func (p *Policy) Explain(_ time.Duration, id scheduler.JobID, v *scheduler.View) scheduler.Reason {
+	j := v.Job(id)
+	for k, line := range p.lines {
+		if !line.Has(j) {
+			continue
+		}
+		for i := range line.Len() {
+			if line.At(i) == j && i > 0 {
+				return scheduler.Reason{Code: scheduler.Behind, Say: "{job} waits: {a} jobs are before it for {kind} slots, the first is {other}", Job: id, Kind: scheduler.Kind(k), A: int64(i), Other: line.At(0).ID()}
+			}
+		}
+		return scheduler.Reason{Code: scheduler.NoRoom, Say: "{job} is first in line for {kind} slots and waits for room", Job: id, Kind: scheduler.Kind(k)}
+	}
+	return p.rule.Why(j)
+}

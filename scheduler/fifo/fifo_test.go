@@ -1,0 +1,96 @@
+package fifo
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+func engine(t *testing.T, c scheduler.Capacity, nodes int) *scheduler.Engine {
+	t.Helper()
+	topo, err := topology.Uniform(1, nodes, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scheduler.NewState(topo, scheduler.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := scheduler.NewEngine(s, New(scheduler.DefaultReduceRule()), nil)
+	for n := range topo.NumNodes() {
+		feed(t, g, scheduler.NodeUp(topology.NodeID(n), c))
+	}
+	return g
+}
+
+func feed(t *testing.T, g *scheduler.Engine, e scheduler.Event) {
+	t.Helper()
+	if err := g.Feed(0, e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func submit(t *testing.T, g *scheduler.Engine, s *scheduler.JobSpec) {
+	t.Helper()
+	feed(t, g, scheduler.JobSubmitted(s))
+	if _, err := g.Admit(0, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func offer(t *testing.T, g *scheduler.Engine, n topology.NodeID) []string {
+	t.Helper()
+	var got []string
+	if _, err := g.Offer(0, n, func(d scheduler.Decision) { got = append(got, d.Task.String()) }); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func equal(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
+}
+
+// capacity.md 3.1: priority descending, then submission; what the first job
+// cannot use goes to the next.
+func TestPriorityThenSubmission(t *testing.T) {
+	g := engine(t, scheduler.Capacity{MapSlots: 4, ReduceSlots: 1}, 1)
+	submit(t, g, &scheduler.JobSpec{ID: 1, Maps: 1, Priority: scheduler.VeryLow})
+	submit(t, g, &scheduler.JobSpec{ID: 2, Maps: 1})
+	submit(t, g, &scheduler.JobSpec{ID: 3, Maps: 1, Priority: scheduler.VeryHigh})
+	submit(t, g, &scheduler.JobSpec{ID: 4, Maps: 9})
+	equal(t, offer(t, g, 0), "j3/map/0", "j2/map/0", "j4/map/0", "j4/map/1")
+	if got := g.Explain(0, 1).Text(g.View()); got != "j1 waits: 1 jobs are before it for map slots, the first is j4" {
+		t.Error(got)
+	}
+}
+
+// slowdown.md 3: a reduce starts once max(1, ceil(0.05*maps)) maps are done.
+func TestSlowstart(t *testing.T) {
+	g := engine(t, scheduler.Capacity{MapSlots: 2, ReduceSlots: 2}, 1)
+	submit(t, g, &scheduler.JobSpec{ID: 1, Maps: 21, Reduces: 1})
+	equal(t, offer(t, g, 0), "j1/map/0", "j1/map/1")
+	feed(t, g, scheduler.TaskFinished(scheduler.TaskID{Job: 1}, 0, 1, 0, 0))
+	equal(t, offer(t, g, 0), "j1/map/2")
+	feed(t, g, scheduler.TaskFinished(scheduler.TaskID{Job: 1, Index: 1}, 0, 1, 0, 0))
+	equal(t, offer(t, g, 0), "j1/map/3", "j1/reduce/0")
+}
+
+func TestLocality(t *testing.T) {
+	g := engine(t, scheduler.Capacity{MapSlots: 1}, 2)
+	spec := &scheduler.JobSpec{ID: 1, Maps: 2}
+	spec.Splits.Add(1, 0)
+	spec.Splits.Add(1, 1)
+	submit(t, g, spec)
+	equal(t, offer(t, g, 1), "j1/map/1")
+	equal(t, offer(t, g, 0), "j1/map/0")
+}

@@ -1,0 +1,12 @@
+package fifo
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/schedulertest"
+)
+
+func TestSuite(t *testing.T) {
+	schedulertest.Suite(t, func() scheduler.Policy { return New(scheduler.DefaultReduceRule()) }, schedulertest.Promises{WorkConserving: true})
+}

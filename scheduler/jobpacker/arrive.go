@@ -1,0 +1,148 @@
+package jobpacker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// Plan implements scheduler.Planner. Jobs of which too little is known are left
+// out, and served as ad-hoc jobs when they arrive.
+func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *scheduler.View) []scheduler.Placement {
+	p.grow(v)
+	for _, q := range slices.Clone(p.expected) {
+		p.unline(q)
+	}
+	p.stale = true
+	p.refresh(v)
+	var jobs []*scheduler.JobSpec
+	for _, s := range expected {
+		if plannable(s) {
+			jobs = append(jobs, s)
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	p.expected = p.planner.plan(now, jobs)
+	var out []scheduler.Placement
+	for _, q := range p.expected {
+		p.line(q)
+		p.widths.add(q)
+		out = append(out, scheduler.Placement{Job: q.spec.ID, Name: q.spec.Name, MapRacks: q.racks[scheduler.Map], ReduceRacks: q.racks[scheduler.Reduce]})
+	}
+	return out
+}
+
+// refresh shows the planner the cluster as it is, with what is planned in it.
+func (p *Policy) refresh(v *scheduler.View) {
+	if !p.stale {
+		return
+	}
+	p.stale = false
+	p.planner.reset(v)
+	p.model = p.cfg.model(v.Topology())
+	for _, q := range p.arrived {
+		p.planner.reserve(q)
+	}
+	for _, q := range p.expected {
+		p.planner.reserve(q)
+	}
+}
+
+// arrive decides how a job is served, when its tasks are known.
+func (p *Policy) arrive(now time.Duration, j *scheduler.Job, v *scheduler.View) {
+	p.refresh(v)
+	for len(p.records) <= j.Slot() {
+		p.records = append(p.records, nil)
+	}
+	r := &record{got: now, since: [kinds]time.Duration{now, now}}
+	p.records[j.Slot()] = r
+	if r.plan = p.planFor(now, j, v); r.plan != nil {
+		r.plan.job = j
+		p.arrived = append(p.arrived, r.plan)
+		r.heavy = r.plan.heavy
+		return
+	}
+	r.heavy = !p.cfg.Corral && p.seemsHeavy(j)
+	if p.cfg.AggregateAdhoc {
+		r.limit = p.confine(j, v)
+	}
+}
+
+// planFor finds the plan of an announced job, or makes one.
+func (p *Policy) planFor(now time.Duration, j *scheduler.Job, v *scheduler.View) *plan {
+	s := j.Spec()
+	at := slices.IndexFunc(p.expected, func(q *plan) bool { return q.spec.ID == s.ID && q.spec.Name == s.Name })
+	if at < 0 && s.Name != "" && s.Recurring {
+		at = slices.IndexFunc(p.expected, func(q *plan) bool { return q.spec.Name == s.Name })
+	}
+	if at >= 0 {
+		q := p.expected[at]
+		if p.dead(q, v) || s.Maps > 0 && q.width(scheduler.Map) == 0 || s.Reduces > 0 && q.width(scheduler.Reduce) == 0 {
+			p.unline(q)
+			return nil
+		}
+		p.expected = slices.Delete(p.expected, at, at+1)
+		return q
+	}
+	if !p.cfg.PlanArrivals || !plannable(s) {
+		return nil
+	}
+	for _, q := range p.planner.plan(now, []*scheduler.JobSpec{s}) {
+		p.line(q)
+		p.widths.add(q)
+		return q
+	}
+	return nil
+}
+
+// seemsHeavy judges a job without a plan: by its shuffle size where that is
+// known, else by its input; an unknown input may be large (jobpacker.md 3.10).
+func (p *Policy) seemsHeavy(j *scheduler.Job) bool {
+	s := j.Spec()
+	switch {
+	case s.Reduces == 0:
+		return false
+	case s.Recurring && s.Shuffle.Known:
+		return s.Shuffle.Bytes >= p.model.Threshold
+	case s.Input.Known:
+		return s.Input.Bytes > p.cfg.AdhocHeavy
+	case s.Splits.Len() == 0:
+		return true
+	}
+	total := int64(0)
+	for _, b := range s.Splits.Bytes {
+		total += b
+	}
+	return total > p.cfg.AdhocHeavy
+}
+
+// dead reports whether a rack of the plan has no node left.
+func (p *Policy) dead(q *plan, v *scheduler.View) bool {
+	return slices.ContainsFunc(slices.Concat(q.racks[:]...), func(r topology.RackID) bool { return v.RackTotal(r).Nodes == 0 })
+}
+
+// checkRack drops the plans of jobs that were to run in a rack without nodes:
+// the default scheduler has them now (jobpacker.md 3.10).
+func (p *Policy) checkRack(rack topology.RackID, v *scheduler.View) {
+	if rack == topology.NoRack || v.RackTotal(rack).Nodes > 0 {
+		return
+	}
+	for _, q := range slices.Clone(p.arrived) {
+		if slices.Contains(q.racks[0], rack) || slices.Contains(q.racks[1], rack) {
+			p.release(q.job, v)
+		}
+	}
+}
+
+// release takes a job off its plan for good.
+func (p *Policy) release(j *scheduler.Job, v *scheduler.View) {
+	r := p.record(j)
+	p.unline(r.plan)
+	r.plan, r.limit = nil, nil
+	p.heavy.Touch(j, v)
+	p.light.Touch(j, v)
+}

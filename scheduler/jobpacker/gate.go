@@ -1,0 +1,65 @@
+package jobpacker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// Release implements scheduler.ShuffleGate: the output that a planned heavy job
+// has ready for another rack is held until it is worth a circuit (jobpacker.md
+// 3.3). Once a pair was released, what is ready later follows at once.
+func (p *Policy) Release(now time.Duration, id scheduler.JobID, src, dst topology.RackID, avail int64, v *scheduler.View) bool {
+	j := v.Job(id)
+	if j == nil || src == dst {
+		return true
+	}
+	r := p.record(j)
+	if r == nil || p.cfg.Corral || !r.heavy || r.held() == nil {
+		return true
+	}
+	pair := [2]topology.RackID{src, dst}
+	if r.open[pair] {
+		return true
+	}
+	ok, enough := p.ready(now, j, r.held(), dst, avail)
+	if ok && enough { // later output joins the open flow
+		if r.open == nil {
+			r.open = make(map[[2]topology.RackID]bool)
+		}
+		r.open[pair] = true
+	}
+	return ok
+}
+
+// held returns the racks for which the job's shuffle is held; nil: for none.
+func (r *record) held() *plan {
+	if r.plan != nil {
+		return r.plan
+	}
+	return r.limit
+}
+
+// ready reports whether a pair may be sent, and whether the flow that begins is
+// one that later output should join.
+func (p *Policy) ready(now time.Duration, j *job, q *plan, dst topology.RackID, avail int64) (ok, stays bool) {
+	mapsDone, all := j.MapsDoneAt()
+	placed := p.allPlaced(j, q, dst)
+	switch {
+	case all && (placed || now-mapsDone >= p.cfg.MaxHold): // flush
+		return true, false
+	case avail <= p.model.Threshold:
+		return false, false
+	case p.cfg.WaitAll:
+		return placed, placed
+	}
+	return true, false
+}
+
+// allPlaced reports whether every reduce of j that belongs in rack r is placed.
+func (p *Policy) allPlaced(j *job, q *plan, r topology.RackID) bool {
+	return j.Pending(scheduler.Reduce) == 0 || !slices.Contains(q.racks[scheduler.Reduce], r) ||
+		p.used(j, r, scheduler.Reduce) >= p.quota(q, scheduler.Reduce)
+}

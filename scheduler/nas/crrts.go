@@ -1,0 +1,59 @@
+package nas
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/fair"
+	"github.com/millrace/millrace/topology"
+)
+
+// crRTS is Algorithm 4 (3.9): the rack is congested; only shuffle-light jobs and
+// sharers who have waited long enough start a reduce.
+func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
+	r := v.RackOf(n)
+	p.filter(r, true)
+	why := scheduler.Reason{Code: scheduler.ForNetwork, Say: "CR-RTS: {rack} is congested and no shuffle-light job has a reduce for {node}", Rack: r, Node: n}
+	skipped := false
+	for i := range p.shares.Len(scheduler.Reduce) {
+		line := p.shares.At(scheduler.Reduce, i)
+		any, light := p.rank(line, n, r, v)
+		if any.job == nil {
+			continue // E is empty: not skipped
+		}
+		w := p.reduces.at(line.Slot())
+		if p.cfg.Reduces.over(now, *w) {
+			return runReduce(any.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested, but {job} was skipped {a} times", Job: any.job.ID(), Rack: r, A: int64(w.skips)})
+		}
+		if light.job != nil { // one that has not all its reduces here before others
+			return runReduce(light.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested and {job} shuffles only {a:bytes}", Job: light.job.ID(), Rack: r, A: int64(light.shuffle)})
+		}
+		p.tag(line, n, v)
+		w.skip(now)
+		if !skipped {
+			skipped, why = true, p.heldBack(now, any.job, r, *w)
+		}
+	}
+	return scheduler.Idle(why)
+}
+
+// tag marks every eligible reduce of the line as delayed (3.9, line 6). None of
+// its jobs is shuffle-light.
+func (p *Policy) tag(line fair.Line, n topology.NodeID, v *view) {
+	for at := range line.Len() {
+		if j := line.At(at); p.eligible(j, n, v) {
+			p.est.of(j).delayed = j.Pending(scheduler.Reduce)
+		}
+	}
+}
+
+func (p *Policy) heldBack(now time.Duration, j *job, r topology.RackID, w waited) scheduler.Reason {
+	why := scheduler.Reason{Code: scheduler.ForNetwork, Job: j.ID(), Rack: r}
+	used, all, byTime := p.cfg.Reduces.progress(now, w)
+	why.A, why.B = used, all
+	why.Say = "CR-RTS: {rack} is congested, reduces of {job} are delayed, skips {a}/{b}"
+	if byTime {
+		why.Say = "CR-RTS: {rack} is congested, reduces of {job} are delayed, {a:time} of {b:time}"
+	}
+	return why
+}

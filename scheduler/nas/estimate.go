@@ -1,0 +1,198 @@
+package nas
+
+import (
+	"math"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+type (
+	job  = scheduler.Job
+	view = scheduler.View
+)
+
+// An estimate is what the predictor knows of one job (3.1).
+type estimate struct {
+	live      bool
+	known     bool // the spec of a ready job was read
+	predicted bool // ratio is more than a guess
+	uniform   bool // all splits have the same size
+	reduces   bool
+	counted   bool  // in sMin and sMax
+	delayed   int32 // pending reduces that carry the tag (3.9)
+
+	ratio    float64 // output per input byte
+	sum      float64 // of the ratios of finished maps
+	samples  int32
+	maps     float64
+	input    float64 // bytes of all splits
+	smallest float64 // bytes of the smallest split
+	shuffle  float64 // ShuffleSize: predicted bytes of all map output
+
+	running float64   // input bytes of running maps
+	racks   []float64 // by rack: the same
+	sizes   bySize
+}
+
+// flat reports whether all maps of the job are predicted to write the same:
+// nothing.
+func (e *estimate) flat() bool { return !e.reduces || e.ratio == 0 }
+
+// estimates is the predictor: a table by job slot, and the ratios of finished
+// recurring jobs by name.
+type estimates struct {
+	cfg     *Config
+	all     []estimate
+	history map[string]float64
+	dirty   bool    // sMin and sMax may be wrong
+	sMin    float64 // over unfinished jobs with reduces
+	sMax    float64
+}
+
+func (t *estimates) of(j *job) *estimate { return &t.all[j.Slot()] }
+
+// observe keeps the table true. It reports whether a job came or went.
+func (t *estimates) observe(e scheduler.Event, v *view) (changed bool) {
+	j := v.Job(e.Job)
+	if j == nil {
+		return false
+	}
+	for len(t.all) <= j.Slot() {
+		t.all = append(t.all, estimate{})
+	}
+	est := t.of(j)
+	switch {
+	case e.Kind == scheduler.EvJobSubmitted:
+		*est = estimate{live: true}
+		t.submit(j, est)
+		changed = true
+	case j.Phase() == scheduler.Ended:
+		t.remember(j, est)
+		*est = estimate{}
+		changed, t.dirty = true, true
+	case e.Task.Kind == scheduler.Map:
+		t.observeMap(e, j, est, v)
+	}
+	if !est.known && j.Phase() == scheduler.Ready {
+		est.known = true
+		t.read(j, est)
+		changed = true
+	}
+	return changed
+}
+
+// submit sets the first ratio: as declared, as in an earlier run, or 1 (3.1,
+// item 1).
+func (t *estimates) submit(j *job, est *estimate) {
+	s := j.Spec()
+	est.known = j.Phase() == scheduler.Ready
+	t.read(j, est)
+	est.ratio = 1
+	old, seen := t.history[s.Name]
+	switch {
+	case s.Shuffle.Known && est.input > 0 && (t.cfg.Sizes == "all" || t.cfg.Sizes == "recurring" && s.Recurring):
+		est.ratio, est.predicted = float64(s.Shuffle.Bytes)/est.input, true
+	case seen && s.Recurring && s.Name != "":
+		est.ratio, est.predicted = old, true
+	}
+	if in, out := j.MapBytes(); in > 0 { // shown late: take what its maps did as samples
+		est.samples = j.Done(scheduler.Map)
+		est.ratio, est.predicted = float64(out)/float64(in), true
+		est.sum = est.ratio * float64(est.samples)
+	}
+	t.resize(j, est)
+}
+
+func (t *estimates) remember(j *job, est *estimate) {
+	if s := j.Spec(); s.Recurring && s.Name != "" && est.samples > 0 {
+		t.history[s.Name] = est.ratio
+	}
+}
+
+// read takes sizes from the spec.
+func (t *estimates) read(j *job, est *estimate) {
+	s := j.Spec()
+	est.maps, est.reduces, est.uniform = float64(s.Maps), s.Reduces > 0, true
+	est.input, est.smallest = 0, 0
+	if s.Maps == 0 {
+		return
+	}
+	if s.Splits.Len() == 0 {
+		each := float64(t.cfg.Block)
+		if s.Input.Known {
+			each = float64(s.Input.Bytes / int64(s.Maps))
+		}
+		est.input, est.smallest = each*est.maps, each
+		t.resize(j, est)
+		return
+	}
+	est.smallest = math.Inf(1)
+	for _, b := range s.Splits.Bytes {
+		est.input += float64(b)
+		est.smallest = min(est.smallest, float64(b))
+		est.uniform = est.uniform && b == s.Splits.Bytes[0]
+	}
+	if est.sizes = (bySize{}); !est.uniform && j.Phase() == scheduler.Ready {
+		est.sizes = newBySize(s.Splits.Bytes)
+	}
+	t.resize(j, est)
+}
+
+// bytes returns the input of map i.
+func (t *estimates) bytes(j *job, est *estimate, i int32) float64 {
+	if est.uniform {
+		return est.smallest
+	}
+	return float64(j.SplitBytes(i))
+}
+
+// observeMap follows one map task of j.
+func (t *estimates) observeMap(e scheduler.Event, j *job, est *estimate, v *view) {
+	switch e.Kind {
+	case scheduler.EvLaunched:
+		t.run(j, est, e.Task.Index, v.RackOf(e.Node), 1)
+		return
+	case scheduler.EvTaskFinished:
+		t.run(j, est, e.Task.Index, v.RackOf(e.Node), -1)
+		if e.InBytes > 0 { // an empty input says nothing (3.1)
+			est.samples++
+			est.sum += float64(e.OutBytes) / float64(e.InBytes)
+			est.ratio, est.predicted = est.sum/float64(est.samples), true
+		}
+	case scheduler.EvTaskFailed, scheduler.EvTaskKilled:
+		t.run(j, est, e.Task.Index, v.RackOf(e.Node), -1)
+		est.sizes.back(j, e.Task.Index)
+		return
+	case scheduler.EvTaskLost:
+		est.sizes.back(j, e.Task.Index)
+	default:
+		return
+	}
+	t.resize(j, est)
+}
+
+// run books a map that starts or stops running in rack r.
+func (t *estimates) run(j *job, est *estimate, i int32, r topology.RackID, sign float64) {
+	if r < 0 {
+		return
+	}
+	for len(est.racks) <= int(r) {
+		est.racks = append(est.racks, 0)
+	}
+	b := sign * t.bytes(j, est, i)
+	est.racks[r] += b
+	est.running += b
+}
+
+// resize computes ShuffleSize: what finished maps wrote, and the prediction for
+// the others; 0 for a job without reduces (3.1, item 4).
+func (t *estimates) resize(j *job, est *estimate) {
+	before, counted := est.shuffle, est.counted
+	est.shuffle, est.counted = 0, est.reduces
+	if est.reduces {
+		in, out := j.MapBytes()
+		est.shuffle = float64(out) + est.ratio*max(est.input-float64(in), 0)
+	}
+	t.moved(before, counted, est.shuffle, est.counted)
+}

@@ -1,0 +1,67 @@
+package nas
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+)
+
+// Explain implements scheduler.Explainer.
+func (p *Policy) Explain(now time.Duration, id scheduler.JobID, v *view) scheduler.Reason {
+	j := v.Job(id)
+	if j.Pending(scheduler.Map) > 0 {
+		return p.explainMaps(now, j, v)
+	}
+	return p.explainReduces(now, j, v)
+}
+
+func (p *Policy) explainMaps(now time.Duration, j *job, v *view) scheduler.Reason {
+	w := *p.maps.at(sharer(p.cfg.Key, j))
+	if w.skips == 0 {
+		return explainLine(p.shares.At, p.shares.Len(scheduler.Map), j, scheduler.Map)
+	}
+	r := scheduler.Reason{Code: scheduler.ForLocality, Job: j.ID(), Group: j.User()}
+	used, all, byTime := p.cfg.Maps.progress(now, w)
+	r.A, r.B, r.C = used, all, int64(min(p.limit, 1<<62))
+	switch {
+	case p.est.class(p.est.of(j)) != Light && p.anyFiltered():
+		r.Code, r.Say = scheduler.ForNetwork, "maps of {job} wait for uncongested racks or for their turn: {a} of {b} skips"
+	case !p.cfg.CapTraffic:
+		r.Say = "maps of {job} wait for a node with their data: {a} of {b} skips"
+	default:
+		r.Say = "maps of {job} wait for a node with their data that is producing little enough, of {c:bytes} at most: {a} of {b} skips"
+	}
+	if byTime {
+		r.Say = "maps of {job} have waited {a:time} of {b:time} for a node with their data that is producing little enough"
+	}
+	return r
+}
+
+func (p *Policy) anyFiltered() bool {
+	for _, up := range p.filtered {
+		if up {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Policy) explainReduces(now time.Duration, j *job, v *view) scheduler.Reason {
+	est := p.est.of(j)
+	switch t := p.threshold(est); {
+	case j.MapProgress() < t-slack:
+		return scheduler.Reason{
+			Code: scheduler.ForSlowstart, Say: "reduces of {job} wait until {b:milli} of its maps are done; {a:milli} are",
+			Job: j.ID(), A: int64(1000 * j.MapProgress()), B: int64(1000 * t),
+		}
+	case est.delayed > 0:
+		r := p.heldBack(now, j, 0, *p.reduces.at(sharer(p.cfg.Key, j)))
+		r.Say = "{c} reduces of {job} were delayed in congested racks: {a} of {b} skips"
+		if p.cfg.Reduces.ByTime {
+			r.Say = "{c} reduces of {job} were delayed in congested racks: {a:time} of {b:time}"
+		}
+		r.C = int64(est.delayed)
+		return r
+	}
+	return explainLine(p.shares.At, p.shares.Len(scheduler.Reduce), j, scheduler.Reduce)
+}

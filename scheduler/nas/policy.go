@@ -1,0 +1,181 @@
+package nas
+
+import (
+	"math"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/fair"
+	"github.com/millrace/millrace/topology"
+)
+
+// A Policy is NAS, or as much of it as its Config turns on.
+type Policy struct {
+	cfg    Config
+	shares *fair.Shares // who has pending tasks, ascending by what they hold
+	est    estimates
+	left   unfetched
+
+	maps, reduces waits   // D_i^m and D_i^r, by slot of the sharer
+	limit         float64 // TrafficThreshold, bytes
+	filtered      []bool  // by rack: the map filter of CR-RTS is raised
+}
+
+var (
+	_ scheduler.Policy    = (*Policy)(nil)
+	_ scheduler.Ticker    = (*Policy)(nil)
+	_ scheduler.Explainer = (*Policy)(nil)
+)
+
+// New returns a NAS policy.
+func New(cfg Config) (*Policy, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	shares, err := newShares(cfg.Key, cfg.ReduceShare)
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{cfg: cfg, shares: shares, limit: math.Inf(1)}
+	p.est = estimates{cfg: &p.cfg, dirty: true, history: make(map[string]float64)}
+	return p, nil
+}
+
+// newShares orders sharers by containers held. Reduces are listed once a map is
+// done; the completion threshold is asked at each decision.
+func newShares(key string, share float64) (*fair.Shares, error) {
+	cfg := fair.DefaultConfig()
+	cfg.Key = key
+	cfg.Reduces = scheduler.ReduceRule{Slowstart: 0, Share: share}
+	return fair.NewShares(cfg)
+}
+
+// sharer returns the slot under which j's patience is counted.
+func sharer(key string, j *job) int {
+	switch key {
+	case "user":
+		return j.User().Slot()
+	case "pool":
+		return j.Pool().Slot()
+	case "queue":
+		return j.Queue().Slot()
+	}
+	return j.Slot()
+}
+
+// Observe implements scheduler.Policy.
+func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *view) {
+	p.shares.Observe(now, e, v)
+	if p.cfg.CountUnfetched {
+		p.left.observe(e, v)
+	}
+	if p.est.observe(e, v) || e.Kind == scheduler.EvNodeUp || e.Kind == scheduler.EvNodeDown {
+		p.update(v)
+	}
+	switch e.Kind {
+	case scheduler.EvLaunched:
+		p.launched(e, v)
+	case scheduler.EvJobSubmitted:
+		if p.cfg.Key == "job" { // the slot may have been another job's
+			slot := v.Job(e.Job).Slot()
+			*p.maps.at(slot), *p.reduces.at(slot) = waited{}, waited{}
+		}
+	case scheduler.EvNetSample:
+		if !p.congested(e.Rack, v) {
+			p.filter(e.Rack, false) // 6.21
+		}
+	}
+}
+
+// launched restores patience and clears the tag of a delayed reduce.
+func (p *Policy) launched(e scheduler.Event, v *view) {
+	j := v.Job(e.Job)
+	slot := sharer(p.cfg.Key, j)
+	switch e.Task.Kind {
+	case scheduler.Map:
+		if !p.cfg.LocalReset || e.Locality == scheduler.NodeLocal || e.Locality == scheduler.Anywhere {
+			*p.maps.at(slot) = waited{}
+		}
+	case scheduler.Reduce:
+		*p.reduces.at(slot) = waited{}
+		if est := p.est.of(j); est.delayed > 0 {
+			est.delayed--
+		}
+	}
+}
+
+// Interval implements scheduler.Ticker.
+func (p *Policy) Interval() time.Duration { return p.cfg.Update }
+
+// Tick implements scheduler.Ticker: the threshold follows the estimates (3.4).
+func (p *Policy) Tick(_ time.Duration, v *view) { p.update(v) }
+
+// update computes TrafficThreshold.
+func (p *Policy) update(v *view) {
+	switch total := v.Total(); {
+	case !p.cfg.CapTraffic:
+		p.limit = math.Inf(1)
+	case p.cfg.TrafficLimit > 0:
+		p.limit = float64(p.cfg.TrafficLimit)
+	case total.Nodes > 0:
+		shuffle, maps := p.est.sums()
+		m := float64(total.Slots[scheduler.Map]) / float64(total.Nodes)
+		p.limit = p.cfg.TrafficScale * TrafficThreshold(m, shuffle, maps)
+	}
+}
+
+func (p *Policy) congested(r topology.RackID, v *view) bool {
+	return v.Net(r).Utilisation() >= p.cfg.Congestion
+}
+
+// filter raises or clears the map filter of rack r.
+func (p *Policy) filter(r topology.RackID, up bool) {
+	for r >= 0 && len(p.filtered) <= int(r) {
+		p.filtered = append(p.filtered, false)
+	}
+	if r >= 0 {
+		p.filtered[r] = up
+	}
+}
+
+func (p *Policy) isFiltered(r topology.RackID) bool {
+	return r >= 0 && int(r) < len(p.filtered) && p.filtered[r]
+}
+
+// Assign implements scheduler.Policy: Algorithm 1 for each kind of task that the
+// node could take.
+func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
+	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
+	for _, k := range v.KindOrder(n, p.cfg.ReduceShare) {
+		if p.shares.Len(k) == 0 {
+			continue
+		}
+		if !v.HasRoom(n, k) {
+			if why.Code == scheduler.NoWork {
+				why = scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a {kind}", Node: n, Kind: k}
+			}
+			continue
+		}
+		got := p.request(now, n, k, v)
+		if got.OK {
+			return got
+		}
+		if why.Code == scheduler.NoWork || why.Code == scheduler.NoRoom {
+			why = got.Reason
+		}
+	}
+	return scheduler.Idle(why)
+}
+
+// request is Algorithm 1 (3.5).
+func (p *Policy) request(now time.Duration, n topology.NodeID, k scheduler.Kind, v *view) scheduler.Decision {
+	switch {
+	case k == scheduler.Map:
+		return p.mts(now, n, v)
+	case p.cfg.Mechanisms == "mts":
+		return p.fairReduce(n, v)
+	case p.cfg.Mechanisms == "mts-ca" || !p.congested(v.RackOf(n), v):
+		return p.caRTS(n, v)
+	}
+	return p.crRTS(now, n, v)
+}

@@ -1,0 +1,11 @@
+package nas
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/scheduler/schedulertest"
+)
+
+func TestScenarios(t *testing.T) {
+	schedulertest.Scenarios(t, "testdata", &Info, &WatcherInfo, &MTSInfo, &MTSCAInfo, &NoTTInfo)
+}

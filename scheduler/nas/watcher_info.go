@@ -1,0 +1,89 @@
+package nas
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// WatcherInfo describes ShuffleWatcher.
+var WatcherInfo = watcherInfo("shufflewatcher")
+
+// SWDelayInfo describes the same policy under the name of the experiments.
+var SWDelayInfo = watcherInfo("sw-delay")
+
+func watcherInfo(name string) scheduler.Info {
+	d := DefaultConfig()
+	return scheduler.Info{
+		Name: name, Seam: scheduler.Assignment, Source: "nas.md 3.12",
+		Summary: "delay scheduling with maps squeezed into few racks, reduces where their input is, none in congested racks",
+		Params: append(patienceParams(),
+			choices("key", d.Key, "between whom containers are shared", "nas.md 6.18", keys...),
+			param{Name: "congestion", Type: scheduler.FloatParam, Default: text(d.Congestion), Positive: true, Max: 10, Doc: "utilisation of a rack's link from which reduces wait", Source: "nas.md 3.12"},
+			part("slowstart", d.TMin, "fraction of done maps from which reduces may start", "nas.md 3.12"),
+			part("reduce-share", d.ReduceShare, "part of a node's shared containers that reduces may take while maps are pending", "nas.md 3, MaxReduceFraction"),
+			choices("sizes", d.Sizes, "whose declared shuffle size is believed before a map is done", "nas.md 2.1, 3.1", believed...),
+			bytesOf("block", d.Block, "input of a map whose size is unknown", "nas.md 3.14"),
+		),
+		New: func(p scheduler.Params) (any, error) {
+			c := DefaultConfig()
+			c.Key, c.Congestion, c.ReduceShare = p.String("key"), p.Float("congestion"), p.Float("reduce-share")
+			c.TMin, c.TMax = p.Float("slowstart"), p.Float("slowstart")
+			c.Sizes, c.Block = p.String("sizes"), p.Bytes("block")
+			c.Maps, c.Reduces = patienceOf(p)
+			return NewWatcher(c)
+		},
+	}
+}
+
+func (w *Watcher) chosen(j *job, r topology.RackID, near scheduler.Locality, congested bool, wait waited) scheduler.Reason {
+	why := scheduler.Reason{Job: j.ID(), Rack: r, A: int64(wait.skips), B: int64(w.homes[j.Slot()].racks)}
+	switch {
+	case w.homes[j.Slot()].chosen == nil:
+		why.Say = "{job} is next; its data is nowhere"
+	case w.homes[j.Slot()].has(r) && near == scheduler.NodeLocal:
+		why.Say = "{rack} is one of the {b} racks chosen for {job}"
+	case congested:
+		why.Say = "{rack} is congested: a map of {job} from anywhere instead of a reduce"
+	default:
+		why.Say = "{job} was skipped {a} times and takes any node"
+	}
+	return why
+}
+
+func (w *Watcher) skipped(now time.Duration, j *job, n topology.NodeID, wait waited) scheduler.Reason {
+	used, all, byTime := w.cfg.Maps.progress(now, wait)
+	why := scheduler.Reason{Code: scheduler.ForLocality, Job: j.ID(), Node: n, A: used, B: all, C: int64(w.homes[j.Slot()].racks)}
+	why.Say = "{job} skips {a}/{b}: no data for it on {node} in one of its {c} racks"
+	if byTime {
+		why.Say = "{job} waits {a:time} of {b:time}: no data for it on {node} in one of its {c} racks"
+	}
+	return why
+}
+
+// Explain implements scheduler.Explainer.
+func (w *Watcher) Explain(now time.Duration, id scheduler.JobID, v *view) scheduler.Reason {
+	j := v.Job(id)
+	if j.Pending(scheduler.Map) > 0 {
+		if wait := *w.maps.at(sharer(w.cfg.Key, j)); wait.skips > 0 {
+			used, all, byTime := w.cfg.Maps.progress(now, wait)
+			say := "{job} waits for a node with its data in one of its {c} racks: {a} of {b} skips"
+			if byTime {
+				say = "{job} waits for a node with its data in one of its {c} racks: {a:time} of {b:time}"
+			}
+			return scheduler.Reason{Code: scheduler.ForLocality, Say: say, Job: id, A: used, B: all, C: int64(w.homes[j.Slot()].racks)}
+		}
+		return explainLine(w.shares.At, w.shares.Len(scheduler.Map), j, scheduler.Map)
+	}
+	if !j.PastSlowstart(w.cfg.TMin) {
+		return scheduler.Reason{
+			Code: scheduler.ForSlowstart, Say: "reduces of {job} wait until {b:milli} of its maps are done; {a:milli} are",
+			Job: id, A: int64(1000 * j.MapProgress()), B: int64(1000 * w.cfg.TMin),
+		}
+	}
+	if wait := *w.reduces.at(sharer(w.cfg.Key, j)); wait.skips > 0 {
+		return scheduler.Reason{Code: scheduler.ForPlan, Say: "reduces of {job} wait for racks with its map output: {a} skips", Job: id, A: int64(wait.skips)}
+	}
+	return explainLine(w.shares.At, w.shares.Len(scheduler.Reduce), j, scheduler.Reduce)
+}

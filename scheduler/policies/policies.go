@@ -1,0 +1,118 @@
+package policies
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/admission"
+	"github.com/millrace/millrace/scheduler/capacity"
+	"github.com/millrace/millrace/scheduler/deadline"
+	"github.com/millrace/millrace/scheduler/fair"
+	"github.com/millrace/millrace/scheduler/fifo"
+	"github.com/millrace/millrace/scheduler/hybrid"
+	"github.com/millrace/millrace/scheduler/jobpacker"
+	"github.com/millrace/millrace/scheduler/nas"
+	"github.com/millrace/millrace/scheduler/sizebased"
+)
+
+// All has every policy by name.
+var All = map[string]*scheduler.Info{
+	"cbt":            &admission.CBTInfo,
+	"cbtwat":         &admission.CBTwATInfo,
+	"cbtws":          &admission.CBTwSInfo,
+	"delay":          &fair.DelayInfo,
+	"fair":           &fair.Info,
+	"fifo":           &fifo.Info,
+	"marp":           &admission.MARPInfo,
+	"nas":            &nas.Info,
+	"nas-mts":        &nas.MTSInfo,
+	"nas-mts-ca":     &nas.MTSCAInfo,
+	"nas-no-both":    &nas.NoBothInfo,
+	"nas-no-mct":     &nas.NoMCTInfo,
+	"nas-no-tt":      &nas.NoTTInfo,
+	"shufflewatcher": &nas.WatcherInfo,
+	"sw-delay":       &nas.SWDelayInfo,
+	"unlimited":      &admission.UnlimitedInfo,
+
+	"capacity":      &capacity.Info,
+	"capacity-init": &capacity.InitInfo,
+
+	"deadline-max": &deadline.MaxInfo,
+	"deadline-min": &deadline.MinInfo,
+
+	"corral":              &jobpacker.CorralInfo,
+	"hybrid":              &hybrid.Info,
+	"jobpacker":           &jobpacker.Info,
+	"jobpacker-adhoc-agg": &jobpacker.AdhocAggInfo,
+
+	"comp": &sizebased.COMPInfo,
+	"fbq":  &sizebased.FBQInfo,
+	"sita": &sizebased.SITAInfo,
+	"srpt": &sizebased.SRPTInfo,
+	"tags": &sizebased.TAGSInfo,
+
+	"planned-racks": &plannedRacks,
+	"rack-aware":    &rackAware,
+	"two-plus-one":  &twoPlusOne,
+}
+
+var seams = []scheduler.Seam{scheduler.Assignment, scheduler.Admitting, scheduler.Placing}
+
+// List returns every policy, by seam and then by name.
+func List() []*scheduler.Info {
+	return slices.SortedFunc(maps.Values(All), func(a, b *scheduler.Info) int {
+		if c := slices.Index(seams, a.Seam) - slices.Index(seams, b.Seam); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+// Names returns the names of the policies of one seam, sorted.
+func Names(seam scheduler.Seam) []string {
+	var names []string
+	for _, i := range List() {
+		if i.Seam == seam {
+			names = append(names, i.Name)
+		}
+	}
+	return names
+}
+
+// Policy makes an assignment policy.
+func Policy(name string, params map[string]string) (scheduler.Policy, error) {
+	return Make[scheduler.Policy](scheduler.Assignment, name, params)
+}
+
+// Admission makes an admission policy.
+func Admission(name string, params map[string]string) (scheduler.Admission, error) {
+	return Make[scheduler.Admission](scheduler.Admitting, name, params)
+}
+
+// Placement makes what makes a block placement policy for a cluster.
+func Placement(name string, params map[string]string) (placement.Factory, error) {
+	return Make[placement.Factory](scheduler.Placing, name, params)
+}
+
+// Make makes a policy of any seam. An unknown name is an error that lists the
+// known ones of that seam.
+func Make[T any](seam scheduler.Seam, name string, params map[string]string) (T, error) {
+	var none T
+	info := All[name]
+	if info == nil || info.Seam != seam {
+		return none, fmt.Errorf("no %s policy %q; there are: %s", seam, name, strings.Join(Names(seam), ", "))
+	}
+	made, err := info.Make(params)
+	if err != nil {
+		return none, err
+	}
+	p, ok := made.(T)
+	if !ok {
+		return none, fmt.Errorf("policy %s is a %T, which is no %s policy", name, made, seam)
+	}
+	return p, nil
+}

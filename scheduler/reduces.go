@@ -1,0 +1,69 @@
+package scheduler
+
+// A ReduceRule says when reduces may compete with maps. Policies share it so
+// that experiments can hold it constant.
+type ReduceRule struct {
+	// Slowstart is the fraction of done maps from which reduces may start.
+	// Negative: each job's own (JobSpec.Slowstart). Larger: fewer containers
+	// wait idle, shuffles start later. The experiments of nas.md use 0.2.
+	Slowstart float64
+	// Share is the part of a node's containers that reduces may take while maps
+	// are pending, where kinds share containers; 1 serves reduces first always
+	// (marp.md Appendix A). Default 0.5 (nas.md 3).
+	Share float64
+	// Hold keeps a job's reduces back until its last map is placed. It cures the
+	// slow-start deadlock of marp.md 2.3 and delays shuffles. Default false.
+	Hold bool
+}
+
+// DefaultReduceRule returns the defaults.
+func DefaultReduceRule() ReduceRule { return ReduceRule{Slowstart: -1, Share: 0.5} }
+
+// Eligible reports whether a task of kind k of j may be assigned now.
+func (r *ReduceRule) Eligible(j *Job, k Kind) bool {
+	if !j.isPending[k] || k == Map {
+		return j.isPending[k]
+	}
+	if r.Hold && j.tasks[Map].pending > 0 {
+		return false
+	}
+	if r.Slowstart >= 0 {
+		return j.PastSlowstart(r.Slowstart)
+	}
+	return j.ReduceReady()
+}
+
+// Why says why a reduce of j is not eligible.
+func (r *ReduceRule) Why(j *Job) Reason {
+	if r.Hold && j.tasks[Map].pending > 0 {
+		return Reason{Code: ForSlowstart, Say: "{job} holds its reduces until its last {a} maps are placed", Job: j.id, A: int64(j.Pending(Map))}
+	}
+	need := j.startAt
+	if r.Slowstart >= 0 {
+		need = slowstartMaps(r.Slowstart, j.Total(Map))
+	}
+	return Reason{Code: ForSlowstart, Say: "reduces of {job} wait for slow start: {a} of {b} maps done", Job: j.id, A: int64(j.Done(Map)), B: int64(need)}
+}
+
+// ReduceParams declares the three parameters of a ReduceRule.
+func ReduceParams() []Param {
+	return []Param{
+		{
+			Name: "slowstart", Type: FloatParam, Default: "-1", Min: -1, Max: 1, Source: "nas.md 3.14",
+			Doc: "fraction of done maps from which reduces may start; -1: each job's own",
+		},
+		{
+			Name: "reduce-share", Type: FloatParam, Default: "0.5", Min: 0, Max: 1, Source: "nas.md 3",
+			Doc: "part of a node's shared containers that reduces may take while maps are pending",
+		},
+		{
+			Name: "hold-reduces", Type: BoolParam, Default: "false", Source: "marp.md 6, item 3",
+			Doc: "keep a job's reduces back until its last map is placed",
+		},
+	}
+}
+
+// ReduceRuleOf reads the parameters of ReduceParams.
+func ReduceRuleOf(p Params) ReduceRule {
+	return ReduceRule{Slowstart: p.Float("slowstart"), Share: p.Float("reduce-share"), Hold: p.Bool("hold-reduces")}
+}

@@ -1,0 +1,141 @@
+package schedulertest
+
+import (
+	"fmt"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// shadow keeps its own books of what runs where, with none of State's code, and
+// judges every decision by them.
+type shadow struct {
+	specs    map[scheduler.JobID]*scheduler.JobSpec
+	capacity func(topology.NodeID) scheduler.Capacity
+	alive    map[topology.NodeID]bool
+	draining map[topology.NodeID]bool
+	running  map[scheduler.TaskID][]topology.NodeID
+	done     map[scheduler.TaskID]bool
+	doneMaps map[scheduler.JobID]int32
+	unit     scheduler.Demand
+}
+
+func newShadow(p *plan, cfg scheduler.Config) *shadow {
+	s := &shadow{
+		specs: make(map[scheduler.JobID]*scheduler.JobSpec), capacity: p.capacity,
+		alive: make(map[topology.NodeID]bool), draining: make(map[topology.NodeID]bool),
+		running: make(map[scheduler.TaskID][]topology.NodeID), done: make(map[scheduler.TaskID]bool),
+		doneMaps: make(map[scheduler.JobID]int32), unit: cfg.Unit,
+	}
+	for n := range topology.NodeID(p.racks * p.perRack) {
+		s.alive[n] = true
+	}
+	return s
+}
+
+func (s *shadow) demand(t scheduler.TaskID) scheduler.Demand {
+	spec := s.specs[t.Job]
+	d := [...]scheduler.Demand{spec.MapDemand, spec.ReduceDemand, spec.DriverDemand}[t.Kind]
+	if d.Slots == 0 {
+		d.Slots = 1
+	}
+	if d.VCores == 0 {
+		d.VCores = s.unit.VCores
+	}
+	if d.MemoryMB == 0 {
+		d.MemoryMB = s.unit.MemoryMB
+	}
+	return d
+}
+
+// launch enters a decision in the books, or says which rule it breaks.
+func (s *shadow) launch(d scheduler.Decision, n topology.NodeID) error {
+	t := d.Task
+	switch {
+	case s.specs[t.Job] == nil:
+		return fmt.Errorf("%v launched, but the job is gone", t)
+	case !s.alive[n]:
+		return fmt.Errorf("%v launched on dead node %d", t, n)
+	case s.draining[n]:
+		return fmt.Errorf("%v launched on draining node %d", t, n)
+	case s.done[t]:
+		return fmt.Errorf("%v launched after it was done", t)
+	case len(s.running[t]) > 0 && !d.Speculative:
+		return fmt.Errorf("%v launched on node %d while it runs on %v", t, n, s.running[t])
+	case d.Speculative && len(s.running[t]) == 0:
+		return fmt.Errorf("%v launched as a second attempt without a first", t)
+	case d.Reason.Code == scheduler.Unspecified || d.Reason.Say == "":
+		return fmt.Errorf("%v launched without a reason", t)
+	}
+	s.running[t] = append(s.running[t], n)
+	return s.room(n)
+}
+
+// room checks that node n holds no more than it has.
+func (s *shadow) room(n topology.NodeID) error {
+	var slots [scheduler.NumKinds]int32
+	var cores int32
+	var memory int64
+	for t, nodes := range s.running {
+		for _, on := range nodes {
+			if on == n {
+				d := s.demand(t)
+				slots[t.Kind] += d.Slots
+				cores += d.VCores
+				memory += d.MemoryMB
+			}
+		}
+	}
+	c := s.capacity(n)
+	if c.MapSlots > 0 && slots[scheduler.Map] > c.MapSlots || c.MapSlots > 0 && slots[scheduler.Reduce] > c.ReduceSlots ||
+		c.Containers > 0 && slots[0]+slots[1]+slots[2] > c.Containers || c.VCores > 0 && cores > c.VCores || c.MemoryMB > 0 && memory > c.MemoryMB {
+		return fmt.Errorf("node %d holds slots %v, %d vcores, %d MB, but has %+v", n, slots, cores, memory, c)
+	}
+	return nil
+}
+
+// stop takes an attempt off the books and reports whether it was there.
+func (s *shadow) stop(t scheduler.TaskID, n topology.NodeID) bool {
+	on := s.running[t]
+	for i := range on {
+		if on[i] != n {
+			continue
+		}
+		if len(on) == 1 {
+			delete(s.running, t)
+		} else {
+			s.running[t] = append(on[:i:i], on[i+1:]...)
+		}
+		return true
+	}
+	return false
+}
+
+func (s *shadow) finish(t scheduler.TaskID) {
+	if s.done[t] {
+		return
+	}
+	s.done[t] = true
+	if t.Kind == scheduler.Map {
+		s.doneMaps[t.Job]++
+	}
+}
+
+func (s *shadow) lose(t scheduler.TaskID) {
+	if !s.done[t] {
+		return
+	}
+	delete(s.done, t)
+	if t.Kind == scheduler.Map {
+		s.doneMaps[t.Job]--
+	}
+}
+
+func (s *shadow) forget(j scheduler.JobID) {
+	delete(s.specs, j)
+	for t := range s.running {
+		if t.Job == j {
+			delete(s.running, t)
+		}
+	}
+}

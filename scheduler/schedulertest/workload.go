@@ -1,0 +1,105 @@
+package schedulertest
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// plan is one random situation: a cluster, a workload, and how much goes wrong.
+// The same plan gives the same run.
+type plan struct {
+	seed     uint64
+	racks    int
+	perRack  int
+	capacity func(n topology.NodeID) scheduler.Capacity
+	jobs     []*scheduler.JobSpec
+	faults   faults
+	replace  bool // swap in a fresh policy half-way
+}
+
+// faults are probabilities per event of their kind.
+type faults struct {
+	fail   float64 // an attempt fails
+	refuse float64 // an attempt is killed as soon as it was launched
+	vanish float64 // a job vanishes when it would be submitted next
+	lose   float64 // a node dies at its heartbeat
+	drain  float64 // a node drains at its heartbeat
+	stale  float64 // a report is sent twice, or about something gone
+}
+
+var capacities = []scheduler.Capacity{
+	{MapSlots: 1, ReduceSlots: 1},
+	{MapSlots: 6, ReduceSlots: 2},
+	{Containers: 1},
+	{Containers: 6},
+	{VCores: 8, MemoryMB: 8 << 10},
+	{MapSlots: 2, ReduceSlots: 2, MemoryMB: 4 << 10},
+}
+
+// newPlan draws a small situation from a seed. Everything that a policy might
+// stumble over has a fair chance: no maps, no reduces, unknown sizes, no
+// replicas, replicas on unknown nodes, one node, big tasks, drivers.
+func newPlan(seed uint64, troubled bool) *plan {
+	r := rand.New(rand.NewPCG(seed, 1))
+	p := &plan{seed: seed, racks: 1 + r.IntN(4), perRack: 1 + r.IntN(5), replace: r.IntN(4) == 0}
+	c := capacities[r.IntN(len(capacities))]
+	p.capacity = func(topology.NodeID) scheduler.Capacity { return c }
+	at := time.Duration(0)
+	for i := range 1 + r.IntN(12) {
+		p.jobs = append(p.jobs, drawJob(r, scheduler.JobID(i), at, p.racks*p.perRack, c))
+		// Without a bound on drivers, drivers alone could fill the cluster.
+		p.jobs[i].HasDriver = p.jobs[i].HasDriver && i < p.racks*p.perRack*int(max(c.Containers, c.ReduceSlots, c.VCores))/4
+		if r.IntN(3) > 0 {
+			at += time.Duration(r.IntN(30_000)) * time.Millisecond
+		}
+	}
+	if troubled {
+		p.faults = faults{fail: 0.05, refuse: 0.03, vanish: 0.05, lose: 0.01, drain: 0.01, stale: 0.1}
+	}
+	return p
+}
+
+func drawJob(r *rand.Rand, id scheduler.JobID, at time.Duration, nodes int, c scheduler.Capacity) *scheduler.JobSpec {
+	users, names := []string{"", "alice", "bob", "carol"}, []string{"", "a", "b"}
+	s := &scheduler.JobSpec{
+		ID: id, User: users[r.IntN(len(users))], Queue: names[r.IntN(len(names))], Pool: names[r.IntN(len(names))],
+		Name: names[r.IntN(len(names))], Priority: int8(r.IntN(6)), Submit: at, Weight: float64(r.IntN(3)),
+		Maps: int32(r.IntN(20)), Reduces: int32(r.IntN(5)), Recurring: r.IntN(2) == 0, Slowstart: []float64{0, 0, -1, 0.5, 1}[r.IntN(5)],
+	}
+	if r.IntN(2) == 0 {
+		s.Deadline = at + time.Duration(1+r.IntN(600))*time.Second
+	}
+	if r.IntN(2) == 0 {
+		s.Input = scheduler.Bytes(int64(s.Maps) << (10 + r.IntN(20)))
+		s.Shuffle = scheduler.Bytes(r.Int64N(1 << 31))
+		s.Output = scheduler.Bytes(r.Int64N(1 << 30))
+		s.MapTime, s.ReduceTime, s.Work = 5*time.Second, 9*time.Second, time.Duration(s.Maps)*5*time.Second
+	}
+	if r.IntN(4) > 0 {
+		for range s.Maps {
+			var on []topology.NodeID
+			for range r.IntN(4) {
+				on = append(on, topology.NodeID(r.IntN(nodes+1)))
+			}
+			s.Splits.Add(int64(1)<<(10+r.IntN(18)), on...)
+		}
+	}
+	s.HasDriver = r.IntN(4) == 0
+	if c.MemoryMB > 0 && r.IntN(3) == 0 {
+		s.MapDemand.MemoryMB = 2 << 10
+	}
+	if c.MapSlots >= 6 && r.IntN(4) == 0 {
+		s.MapDemand.Slots = 3
+	}
+	return s
+}
+
+// length is how long an attempt takes: a function of task and try, so that the
+// order of launches does not change it.
+func (p *plan) length(t scheduler.TaskID, try int) time.Duration {
+	r := rand.New(rand.NewPCG(p.seed^uint64(t.Job)<<32^uint64(t.Index)<<8^uint64(t.Kind), uint64(try)))
+	return time.Duration(500+r.IntN(20_000)) * time.Millisecond
+}

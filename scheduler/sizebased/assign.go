@@ -1,0 +1,116 @@
+package sizebased
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// serves returns the queues that may use node n, smallest first.
+func (p *Policy) serves(n topology.NodeID, v *scheduler.View) span {
+	if p.partition == nil {
+		return span{0, int32(p.cfg.K)}
+	}
+	return p.partition.of(n, v)
+}
+
+// Assign implements scheduler.Policy; it is dispatch of slowdown.md 3.
+func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
+	p.applyFeedback(now)
+	own := p.serves(n, v)
+	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job of queues {a} to {b} has work for {node}", Node: n, A: int64(own.from) + 1, B: int64(own.to)}
+	for _, k := range v.KindOrder(n, p.cfg.Reduces.Share) {
+		first := p.first(k, own)
+		if first == nil && !p.lends(n, v) {
+			continue
+		}
+		if first != nil {
+			why = scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a {kind} of {job}", Node: n, Kind: k, Job: first.ID()}
+		}
+		if !v.HasRoom(n, k) {
+			continue
+		}
+		if d := p.serve(n, k, own, v); d.OK {
+			return d
+		}
+	}
+	return scheduler.Idle(why)
+}
+
+// first returns the first job in line for kind k in the queues of s, or nil.
+func (p *Policy) first(k scheduler.Kind, s span) *job {
+	for q := s.from; q < s.to; q++ {
+		if l := p.lines[q][k]; l.Len() > 0 {
+			return l.At(0)
+		}
+	}
+	return nil
+}
+
+// serve gives a place of kind k on n to the first candidate that fits: queue by
+// queue, each first come first served; then, where partitions lend, the others.
+func (p *Policy) serve(n topology.NodeID, k scheduler.Kind, own span, v *scheduler.View) scheduler.Decision {
+	for q := own.from; q < own.to; q++ {
+		if d := p.try(n, k, q, v, false); d.OK {
+			return d
+		}
+	}
+	if !p.lends(n, v) {
+		return scheduler.Decision{}
+	}
+	for q := range int32(p.cfg.K) {
+		if own.has(q) {
+			continue
+		}
+		if d := p.try(n, k, q, v, !p.cfg.Lend); d.OK {
+			return d
+		}
+	}
+	return scheduler.Decision{}
+}
+
+// lends reports whether jobs of other queues may use n at all. Where maps,
+// reduces and drivers share containers, those that only wait could fill a
+// partition and wait for ever for a map that has no place in it; stuck says who
+// may then borrow.
+func (p *Policy) lends(n topology.NodeID, v *scheduler.View) bool {
+	if p.partition == nil {
+		return false
+	}
+	c := v.Capacity(n)
+	return p.cfg.Lend || !c.Slotted() || c.VCores > 0 || c.MemoryMB > 0
+}
+
+// stuck reports whether j may borrow a node of another queue: it holds
+// containers in which something waits, and no job of its queue runs a map.
+func (p *Policy) stuck(j *job, q int32) bool {
+	return p.maps[q] == 0 && j.Usage().Tasks[scheduler.Reduce]+j.Usage().Tasks[scheduler.Driver] > 0
+}
+
+// try offers n to the jobs of queue q in order; with borrow to those only that
+// are stuck.
+func (p *Policy) try(n topology.NodeID, k scheduler.Kind, q int32, v *scheduler.View, borrow bool) scheduler.Decision {
+	l := p.lines[q][k]
+	for i := range l.Len() {
+		j := l.At(i)
+		if borrow && !p.stuck(j, q) || !v.Fits(n, j, k) {
+			continue
+		}
+		if t, near, ok := v.PickTask(j, n, k); ok {
+			return scheduler.Run(t, near, p.chosen(j, n, q, i, borrow))
+		}
+	}
+	return scheduler.Decision{}
+}
+
+func (p *Policy) chosen(j *job, n topology.NodeID, q int32, ahead int, borrowed bool) scheduler.Reason {
+	r := scheduler.Reason{Say: "{job} is first in queue {a} of {b}", Job: j.ID(), Node: n, A: int64(q) + 1, B: int64(p.cfg.K), C: int64(ahead)}
+	switch {
+	case borrowed:
+		r.Say = "{job} of queue {a} borrows {node}: its own nodes hold only what waits"
+	case ahead > 0:
+		r.Say = "{job} is next in queue {a} of {b}: {c} jobs before it have nothing that fits {node}"
+	}
+	return r
+}

@@ -1,0 +1,16 @@
+package sizebased
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/scheduler/schedulertest"
+)
+
+func BenchmarkDecisions10kNodes1kJobs1MTasks(b *testing.B) {
+	for _, i := range infos {
+		b.Run(i.Name, func(b *testing.B) { schedulertest.BenchDecisions(b, factory(b, i, nil), schedulertest.Big) })
+	}
+	b.Run("fbq-k4", func(b *testing.B) {
+		schedulertest.BenchDecisions(b, factory(b, &FBQInfo, map[string]string{"k": "4"}), schedulertest.Big)
+	})
+}

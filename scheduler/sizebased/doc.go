@@ -1,0 +1,18 @@
+// Package sizebased serves jobs of similar size together, so that slowdown is
+// even over all of them: the policies of slowdown.md.
+//
+//	fbq    K queues shared by all slots; a job moves down as it consumes service (3.2)
+//	tags   the same with a partition of the nodes per queue (3.3)
+//	sita   a partition per queue; a job's predicted size chooses its queue (3.4)
+//	comp   K queues; a job is compared with the last K-1 finished jobs (3.5)
+//	srpt   least remaining work first, sizes known: an oracle to compare with (3.7)
+//
+// The first four are one Policy put together from small parts: queues (who is
+// before whom), feedback (when a job moves down), partition (which nodes serve
+// which queue), predictor (how big a job will be). Queues are counted from 1 in
+// words and from 0 in code.
+//
+// The driver has no duties beyond those of package scheduler, except that tags
+// with Restart is a scheduler.Killer, whose victims must be carried out before
+// the job runs again.
+package sizebased

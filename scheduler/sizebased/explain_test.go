@@ -1,0 +1,21 @@
+package sizebased
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/schedulertest"
+)
+
+// Every waiting job has a reason at any time, and asking changes nothing that
+// the suite could see.
+func TestExplain(t *testing.T) {
+	for _, i := range []*scheduler.Info{&FBQInfo, &SITAInfo, &SRPTInfo} {
+		params := map[string]string{"limits": "30"}
+		if i == &SRPTInfo {
+			params = nil
+		}
+		inner := factory(t, i, params)
+		schedulertest.Suite(t, func() scheduler.Policy { return schedulertest.Explained(t, inner()) }, schedulertest.Promises{Quick: true})
+	}
+}
