@@ -1,0 +1,188 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// An Experiment is one published experiment, or several that share their runs.
+type Experiment struct {
+	ID      string
+	Title   string
+	Source  string // specification and items of its list "What to reproduce"
+	Seconds int    // how long a full run takes on two cores, about
+	run     func(r *Recorder) error
+}
+
+// All lists the experiments by id.
+var All = index(slowdownExperiments, deadlineExperiments, marpExperiments, capacityExperiments)
+
+func index(groups ...[]*Experiment) map[string]*Experiment {
+	all := map[string]*Experiment{}
+	for _, g := range groups {
+		for _, e := range g {
+			all[e.ID] = e
+		}
+	}
+	return all
+}
+
+// List returns the experiments in order of their ids.
+func List() []*Experiment {
+	return slices.SortedFunc(maps.Values(All), func(a, b *Experiment) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// Find returns an experiment, or an error that lists the ids.
+func Find(id string) (*Experiment, error) {
+	if e := All[id]; e != nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("unknown experiment %q (known: %s)", id, strings.Join(slices.Sorted(maps.Keys(All)), ", "))
+}
+
+// A Verdict says how a check ended.
+type Verdict string
+
+// The verdicts.
+const (
+	Reproduced    Verdict = "reproduced"
+	NotReproduced Verdict = "not reproduced"
+	ShapeOnly     Verdict = "shape only"
+)
+
+// A Check is one published statement beside what was measured.
+type Check struct {
+	Item      string  `json:"item"`
+	Published string  `json:"published"`
+	Measured  string  `json:"measured"`
+	Tolerance string  `json:"tolerance"`
+	Verdict   Verdict `json:"verdict"`
+	Why       string  `json:"why,omitempty"`
+
+	scale *scale // for the picture; nil where there are no numbers
+}
+
+// scale places a measured number beside what is accepted and what was published.
+type scale struct {
+	value, low, high float64
+	want             float64 // NaN where no single number was published
+}
+
+// A Report is what an experiment found.
+type Report struct {
+	ID     string  `json:"id"`
+	Title  string  `json:"title"`
+	Source string  `json:"source"`
+	Seeds  int     `json:"seeds"`
+	Checks []Check `json:"checks"`
+}
+
+// Options say how thoroughly to run.
+type Options struct {
+	Seeds int    // repetitions; 0 lets the experiment choose
+	Quick bool   // fewer repetitions, for continuous checks
+	Seed  uint64 // of the first repetition
+}
+
+// Run runs an experiment.
+func Run(ctx context.Context, e *Experiment, o Options) (Report, error) {
+	r := &Recorder{ctx: ctx, options: o, report: Report{ID: e.ID, Title: e.Title, Source: e.Source}}
+	if err := e.run(r); err != nil {
+		return r.report, fmt.Errorf("%s: %w", e.ID, err)
+	}
+	return r.report, nil
+}
+
+// A Recorder gathers the checks of a run.
+type Recorder struct {
+	ctx     context.Context
+	options Options
+	report  Report
+}
+
+// seeds returns the number of repetitions: what was asked for, or the experiment's own.
+func (r *Recorder) seeds(full, quick int) int {
+	n := full
+	switch {
+	case r.options.Seeds > 0:
+		n = r.options.Seeds
+	case r.options.Quick:
+		n = quick
+	}
+	r.report.Seeds = n
+	return n
+}
+
+// each calls fn for 0..n-1 on all cores and waits. The results must go to places of
+// their own, so that the order of running does not show.
+func (r *Recorder) each(n int, fn func(i int) error) error {
+	g, ctx := errgroup.WithContext(r.ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return fn(i)
+		})
+	}
+	return g.Wait()
+}
+
+func (r *Recorder) add(c Check) { r.report.Checks = append(r.report.Checks, c) }
+
+// within checks a number against its published value.
+func (r *Recorder) within(item string, measured, published, tolerance float64, why string) {
+	r.decide(math.Abs(measured-published) <= tolerance, Check{
+		Item: item, Published: number(published), Measured: number(measured), Tolerance: "± " + number(tolerance), Why: why,
+		scale: &scale{measured, published - tolerance, published + tolerance, published},
+	})
+}
+
+// between checks a number against bounds; published says what the document says.
+func (r *Recorder) between(item, published string, measured, low, high float64, why string) {
+	tolerance := fmt.Sprintf("%s to %s", number(low), number(high))
+	switch {
+	case math.IsInf(high, 1):
+		tolerance = "at least " + number(low)
+	case math.IsInf(low, -1):
+		tolerance = "at most " + number(high)
+	}
+	r.decide(measured >= low && measured <= high, Check{
+		Item: item, Published: published, Measured: number(measured), Tolerance: tolerance, Why: why,
+		scale: &scale{measured, low, high, math.NaN()},
+	})
+}
+
+// holds checks a statement.
+func (r *Recorder) holds(item, published, measured string, ok bool, why string) {
+	r.decide(ok, Check{Item: item, Published: published, Measured: measured, Tolerance: "as stated", Why: why})
+}
+
+func (r *Recorder) decide(ok bool, c Check) {
+	c.Verdict = NotReproduced
+	if ok {
+		c.Verdict = Reproduced
+	}
+	r.add(c)
+}
+
+// number prints about three digits.
+func number(f float64) string {
+	switch a := math.Abs(f); {
+	case a >= 1000:
+		return fmt.Sprintf("%.0f", f)
+	case a >= 100:
+		return fmt.Sprintf("%.1f", f)
+	case a >= 10:
+		return fmt.Sprintf("%.2f", f)
+	}
+	return fmt.Sprintf("%.3g", f)
+}

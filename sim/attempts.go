@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// offer gives a node work until the policy has none for it.
+func (s *simulation) offer(n topology.NodeID) {
+	_, err := s.engine.OfferSome(s.now, n, s.cfg.PerHeartbeat, func(d scheduler.Decision) { s.launch(n, d) })
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("at %v: %w", s.now, err)
+	}
+}
+
+func (s *simulation) launch(n topology.NodeID, d scheduler.Decision) {
+	s.tries++
+	a := Attempt{Task: d.Task, Node: n, Locality: d.Locality, Start: s.now, Try: s.tries}
+	s.running[n][d.Task] = a
+	s.moved = s.now
+	s.res.Launches++
+	i := s.byID[d.Task.Job]
+	if d.Task.Kind == scheduler.Driver {
+		s.drivers--
+		start := s.cfg.DriverStart
+		if up := s.jobs[i].StartUp; up > 0 {
+			start = up
+		}
+		s.phase(i, Phases.Starting, true)
+		s.agenda.add(s.now+start, happening{what: ready, job: i, a: a})
+		return
+	}
+	s.active++
+	s.res.Jobs[i].began(a)
+	s.cfg.Model.Start(s.now, a, s.jobs[i])
+	if s.cfg.Watch != nil {
+		s.cfg.Watch(s.now, a, true)
+	}
+}
+
+// began notes the first starts of a job.
+func (r *JobResult) began(a Attempt) {
+	if !r.started {
+		r.FirstStart, r.started = a.Start, true
+	}
+	r.Attempts++
+	if a.Task.Kind == scheduler.Reduce {
+		if r.FirstRed == 0 {
+			r.FirstRed = a.Start
+		}
+		return
+	}
+	if r.FirstMap == 0 {
+		r.FirstMap = a.Start
+	}
+	if int(a.Locality) < len(r.Local) {
+		r.Local[a.Locality]++
+	}
+}
+
+// ready makes a job's tasks known, unless its driver has died meanwhile, or a driver
+// before it has done so.
+func (s *simulation) ready(i int32, a Attempt) {
+	id := s.jobs[i].Spec.ID
+	live := s.engine.View().Job(id)
+	if cur, ok := s.running[a.Node][a.Task]; !ok || cur.Try != a.Try || live.Phase() != scheduler.Admitted {
+		return
+	}
+	s.phase(i, Phases.Starting, false)
+	s.feed(scheduler.JobReady(id, nil))
+	s.finishIfComplete(i)
+}
+
+// phase tells a model that wants to know that a job starts up or cleans up.
+func (s *simulation) phase(i int32, what func(Phases, time.Duration, *Job, bool), on bool) {
+	if p, ok := s.cfg.Model.(Phases); ok {
+		what(p, s.now, s.jobs[i], on)
+	}
+}
+
+// report feeds what the model's gauge shows.
+func (s *simulation) report() {
+	g := s.cfg.Model.(Gauge)
+	s.feed(scheduler.CPUSample(topology.NoNode, g.IdlePercent(s.now)))
+	for live := range s.engine.View().Jobs().All() {
+		if live.Phase() == scheduler.Ready {
+			s.feed(scheduler.Progress(live.ID(), g.Progress(s.now, s.jobs[s.byID[live.ID()]])))
+		}
+	}
+	s.agenda.add(s.now+s.cfg.ReportEvery, happening{what: gauge})
+}
+
+// ended is called when the work of an attempt is done. The master may learn of it
+// later.
+func (s *simulation) ended(a Attempt) {
+	s.moved = s.now
+	if s.cfg.ReportLate {
+		s.late[a.Node] = append(s.late[a.Node], a)
+		return
+	}
+	s.settle(a)
+	s.reportNow(a.Node)
+}
+
+// reportNow makes the node ask for work at once where the cluster works that way.
+func (s *simulation) reportNow(n topology.NodeID) {
+	if s.cfg.Heartbeat > 0 && s.cfg.OutOfBand {
+		s.offer(n)
+	}
+}
+
+// settle tells the scheduler that an attempt has succeeded.
+func (s *simulation) settle(a Attempt) {
+	if cur, ok := s.running[a.Node][a.Task]; !ok || cur.Try != a.Try {
+		return // the node died meanwhile
+	}
+	delete(s.running[a.Node], a.Task)
+	i := s.byID[a.Task.Job]
+	j := s.jobs[i]
+	s.account(i, a)
+	var in, out int64
+	if a.Task.Kind == scheduler.Map {
+		in, out = j.input(a.Task.Index), j.output(a.Task.Index)
+	}
+	s.feed(scheduler.TaskFinished(a.Task, a.Node, 0, in, out))
+	s.afterMap(i, a)
+	s.finishIfComplete(i)
+	s.gotRoom(a.Node)
+}
+
+func (s *simulation) account(i int32, a Attempt) {
+	held := s.now - a.Start
+	s.active--
+	s.res.Busy[a.Task.Kind] += held
+	s.res.Jobs[i].Occupied += held
+	if s.cfg.Watch != nil {
+		s.cfg.Watch(s.now, a, false)
+	}
+}
+
+// afterMap tells the model when the job's last map has ended.
+func (s *simulation) afterMap(i int32, a Attempt) {
+	if a.Task.Kind != scheduler.Map {
+		return
+	}
+	if live := s.engine.View().Job(a.Task.Job); live != nil && live.Done(scheduler.Map) == live.Total(scheduler.Map) {
+		s.res.Jobs[i].MapsDone = s.now
+		s.cfg.Model.MapsDone(s.now, s.jobs[i])
+	}
+}
+
+// finishIfComplete ends a job that has nothing left to do.
+func (s *simulation) finishIfComplete(i int32) {
+	id := s.jobs[i].Spec.ID
+	live := s.engine.View().Job(id)
+	if live == nil || live.Phase() != scheduler.Ready || !live.Complete() {
+		return
+	}
+	if up := s.jobs[i].CleanUp; up > 0 {
+		s.phase(i, Phases.Cleaning, true)
+		s.agenda.add(s.now+up, happening{what: finish, job: i})
+		return
+	}
+	s.finish(i)
+}
+
+// finish ends a job.
+func (s *simulation) finish(i int32) {
+	id := s.jobs[i].Spec.ID
+	if s.jobs[i].CleanUp > 0 {
+		s.phase(i, Phases.Cleaning, false)
+	}
+	s.feed(scheduler.JobFinished(id))
+	s.res.Jobs[i].Finished = s.now
+	s.left--
+	if s.jobs[i].Spec.HasDriver {
+		s.dropDriver(id)
+	}
+}
+
+// dropDriver forgets the driver's attempt, which the end of the job has ended.
+func (s *simulation) dropDriver(id scheduler.JobID) {
+	t := scheduler.TaskID{Job: id, Kind: scheduler.Driver}
+	for n := range s.running {
+		if _, ok := s.running[n][t]; ok {
+			delete(s.running[n], t)
+			s.gotRoom(topology.NodeID(n))
+			return
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// Config describes a cluster, how it is scheduled, and how it reports.
+type Config struct {
+	Topology *topology.Topology
+	// Capacity is the room of every node; Capacities, by node, replaces it.
+	Capacity   scheduler.Capacity
+	Capacities []scheduler.Capacity
+
+	Policy    scheduler.Policy
+	Admission scheduler.Admission // nil admits every job at once
+	State     scheduler.Config    // defaults of slow start and demands
+
+	// Heartbeat is the period in which nodes report and are given work. 0 means
+	// at once: a node asks the moment it has room and there is work
+	// (slowdown.md 2.5). The first report of each node comes at a random time
+	// within the first period (capacity.md 2.3).
+	Heartbeat time.Duration
+	// OutOfBand adds a report when an attempt ends (deadline.md 6.13).
+	OutOfBand bool
+	// ReportLate makes the end of an attempt known only at the node's next
+	// report (nas.md 2.6).
+	ReportLate bool
+	// DriverStart is the time from the launch of a job's driver to its first
+	// task. Only jobs with a driver have it.
+	DriverStart time.Duration
+	// PerHeartbeat is how many containers one report may be given; 0 means as many
+	// as fit (marp.md 6: one).
+	PerHeartbeat int
+	// ReportEvery is the period of processor and progress reports, where the model
+	// has a Gauge. 0 means a second.
+	ReportEvery time.Duration
+	// BreakDeadlocks stops a reduce that waits for maps which can never run
+	// (marp.md 2.3).
+	BreakDeadlocks bool
+
+	Model  Model
+	Faults []Fault // in any order
+	Seed   uint64
+
+	// Patience is how long nothing may run while jobs wait before the run is
+	// called stalled. 0 means an hour.
+	Patience time.Duration
+	// Watch, if set, sees every launch and every end of an attempt.
+	Watch func(now time.Duration, a Attempt, started bool)
+	// Sample, if set, is called every SampleEvery with the state as it is then.
+	Sample      func(now time.Duration, v *scheduler.View)
+	SampleEvery time.Duration
+}
+
+// A Fault takes a node away, and gives it back at Until unless that is 0.
+type Fault struct {
+	Node      topology.NodeID
+	At, Until time.Duration
+	// KeepOutput says that finished map output can still be fetched.
+	KeepOutput bool
+}
+
+const defaultPatience = time.Hour
+
+func (c *Config) validate() error {
+	switch {
+	case c.Topology == nil || c.Topology.NumNodes() == 0:
+		return errors.New("the cluster has no nodes")
+	case c.Policy == nil:
+		return errors.New("no policy is given")
+	case c.Model == nil:
+		return errors.New("no model of task times is given")
+	case c.Capacities != nil && len(c.Capacities) != c.Topology.NumNodes():
+		return fmt.Errorf("%d capacities for %d nodes", len(c.Capacities), c.Topology.NumNodes())
+	case c.Heartbeat < 0 || c.DriverStart < 0 || c.Patience < 0:
+		return errors.New("a time is negative")
+	case c.ReportLate && c.Heartbeat == 0:
+		return errors.New("late reports need a heartbeat")
+	case c.Sample != nil && c.SampleEvery <= 0:
+		return errors.New("sampling needs a period")
+	}
+	for _, f := range c.Faults {
+		if int(f.Node) >= c.Topology.NumNodes() || f.Node < 0 || f.At < 0 || f.Until != 0 && f.Until <= f.At {
+			return fmt.Errorf("fault %+v: no such node, or it ends before it starts", f)
+		}
+	}
+	return nil
+}
+
+func (c *Config) capacity(n topology.NodeID) scheduler.Capacity {
+	if c.Capacities != nil {
+		return c.Capacities[n]
+	}
+	return c.Capacity
+}

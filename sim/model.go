@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+)
+
+// Never is later than anything.
+const Never = time.Duration(math.MaxInt64)
+
+// A Model says how long attempts take. The simulation tells it what starts and stops;
+// the model tells when the next attempt ends. One simulation drives it; it must be
+// deterministic.
+type Model interface {
+	// Start begins an attempt of a map or reduce of job.
+	Start(now time.Duration, a Attempt, job *Job)
+	// MapsDone says that all maps of the job have ended: its reduces can go on.
+	MapsDone(now time.Duration, job *Job)
+	// MapsUndone says that output of the job's maps was lost after MapsDone.
+	MapsUndone(now time.Duration, job *Job)
+	// Stop ends an attempt without a result.
+	Stop(now time.Duration, a Attempt)
+	// Next returns when the next attempt ends, Never if none does by itself.
+	Next() time.Duration
+	// End takes one attempt that ends at now off the books; false if none does.
+	End(now time.Duration) (Attempt, bool)
+}
+
+// A Gauge is a model that can say how busy the machines are and how far jobs have come.
+// The simulation then reports both every [Config.ReportEvery].
+type Gauge interface {
+	IdlePercent(now time.Duration) float64
+	Progress(now time.Duration, job *Job) float64
+}
+
+// Phases is a model in which jobs also take room while they start up and clean up.
+type Phases interface {
+	Starting(now time.Duration, job *Job, on bool)
+	Cleaning(now time.Duration, job *Job, on bool)
+}
+
+// fixed holds containers for the times given with the jobs. A reduce's time counts from
+// its launch or from the end of its job's last map, whichever is later (slowdown.md
+// 2.5): until then it sits in its slot.
+type fixed struct {
+	ends  queue[Attempt]
+	live  map[key]uint32                // try of what runs
+	waits map[scheduler.JobID][]Attempt // reduces that wait for maps, by launch
+	done  map[scheduler.JobID]bool      // all maps have ended
+	jobs  map[scheduler.JobID]*Job
+}
+
+type key struct {
+	task scheduler.TaskID
+	node int32
+}
+
+// NewFixed returns the model of fixed times.
+func NewFixed() Model {
+	return &fixed{
+		live: map[key]uint32{}, waits: map[scheduler.JobID][]Attempt{},
+		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{},
+	}
+}
+
+func keyOf(a Attempt) key { return key{a.Task, int32(a.Node)} }
+
+func (f *fixed) Start(now time.Duration, a Attempt, job *Job) {
+	f.live[keyOf(a)] = a.Try
+	id := a.Task.Job
+	if a.Task.Kind == scheduler.Reduce && !f.done[id] && job.Spec.Maps > 0 {
+		f.jobs[id] = job
+		f.waits[id] = append(f.waits[id], a)
+		return
+	}
+	f.ends.add(now+job.Time(a.Task), a)
+}
+
+func (f *fixed) MapsDone(now time.Duration, job *Job) {
+	id := job.Spec.ID
+	f.done[id] = true
+	for _, a := range f.waits[id] {
+		if f.live[keyOf(a)] == a.Try {
+			f.ends.add(now+job.Time(a.Task), a)
+		}
+	}
+	delete(f.waits, id)
+}
+
+func (f *fixed) MapsUndone(_ time.Duration, job *Job) { delete(f.done, job.Spec.ID) }
+
+func (f *fixed) Stop(_ time.Duration, a Attempt) {
+	if f.live[keyOf(a)] == a.Try {
+		delete(f.live, keyOf(a))
+	}
+}
+
+func (f *fixed) Next() time.Duration {
+	for f.ends.len() > 0 && f.live[keyOf(f.ends.items[0].what)] != f.ends.items[0].what.Try {
+		f.ends.take() // stopped meanwhile
+	}
+	if f.ends.len() == 0 {
+		return Never
+	}
+	return f.ends.next()
+}
+
+func (f *fixed) End(now time.Duration) (Attempt, bool) {
+	if f.Next() > now {
+		return Attempt{}, false
+	}
+	_, a := f.ends.take()
+	delete(f.live, keyOf(a))
+	return a, true
+}

@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// beat is a node's report: what has ended is told, then work is handed out.
+func (s *simulation) beat(n topology.NodeID) {
+	if s.engine.View().NodeState(n) == scheduler.NodeIsDown {
+		return // its next report is planned when it comes back
+	}
+	for _, a := range s.late[n] {
+		s.settle(a)
+	}
+	s.late[n] = s.late[n][:0]
+	s.admit()
+	s.offer(n)
+	s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
+}
+
+// idleNodes is the set of nodes that may have room for tasks of a kind, in the order in
+// which they got it: where no period makes nodes report, this is who asks.
+type idleNodes struct {
+	in   []bool
+	list []topology.NodeID
+}
+
+func newIdleNodes(n int) *idleNodes {
+	s := &idleNodes{in: make([]bool, n)}
+	for i := range topology.NodeID(n) {
+		s.add(i)
+	}
+	return s
+}
+
+func (s *idleNodes) add(n topology.NodeID) {
+	if !s.in[n] {
+		s.in[n] = true
+		s.list = append(s.list, n)
+	}
+}
+
+// gotRoom notes that a node may have room again.
+func (s *simulation) gotRoom(n topology.NodeID) {
+	for _, idle := range s.idle {
+		idle.add(n)
+	}
+}
+
+// offerIdle lets every node with room ask, as long as there is work that could run.
+func (s *simulation) offerIdle() {
+	s.offerKind(scheduler.Map)
+	s.offerKind(scheduler.Reduce)
+}
+
+func (s *simulation) offerKind(k scheduler.Kind) {
+	v, idle := s.engine.View(), s.idle[k]
+	if !s.anyWork(v, k) {
+		return
+	}
+	kept := idle.list[:0]
+	for i, n := range idle.list {
+		if s.err != nil || !s.anyWork(v, k) {
+			kept = append(kept, idle.list[i:]...)
+			break
+		}
+		if v.HasRoom(n, k) {
+			s.offer(n)
+		}
+		if v.HasRoom(n, k) || v.NodeState(n) != scheduler.NodeIsReady {
+			kept = append(kept, n)
+		} else {
+			idle.in[n] = false
+		}
+	}
+	idle.list = kept
+}
+
+func (s *simulation) anyWork(v *scheduler.View, k scheduler.Kind) bool {
+	return v.Runnable(k).Len() > 0 || s.drivers > 0
+}
+
+// breakDown takes a node away with everything that runs on it.
+func (s *simulation) breakDown(f Fault) {
+	if f.Until > 0 {
+		s.agenda.add(f.Until, happening{what: comeBack, node: f.Node})
+	}
+	doomed := make([]Attempt, 0, len(s.running[f.Node]))
+	for _, a := range s.running[f.Node] {
+		doomed = append(doomed, a)
+	}
+	slices.SortFunc(doomed, func(a, b Attempt) int { return cmp.Compare(a.Try, b.Try) })
+	for _, a := range doomed {
+		s.stop(a)
+	}
+	s.late[f.Node] = nil
+	lost := map[scheduler.JobID]bool{}
+	err := s.engine.NodeLost(s.now, f.Node, !f.KeepOutput, func(e scheduler.Event) {
+		if e.Kind == scheduler.EvTaskLost && !lost[e.Job] {
+			lost[e.Job] = true
+			s.cfg.Model.MapsUndone(s.now, s.jobs[s.byID[e.Job]])
+		}
+	})
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("at %v: %w", s.now, err)
+	}
+	s.moved = s.now
+}
+
+// stop ends an attempt without a result.
+func (s *simulation) stop(a Attempt) {
+	delete(s.running[a.Node], a.Task)
+	if a.Task.Kind == scheduler.Driver {
+		s.drivers++ // it is placed again
+		return
+	}
+	s.res.Killed++
+	s.account(s.byID[a.Task.Job], a)
+	s.cfg.Model.Stop(s.now, a)
+}
+
+func (s *simulation) comeBack(n topology.NodeID) {
+	s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
+	s.gotRoom(n)
+	s.moved = s.now
+	if s.cfg.Heartbeat > 0 {
+		s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
+	}
+}
+
+// tickEvery is how often deadlocks are looked for where no policy asks for a timer.
+const tickEvery = 10 * time.Second
+
+// tick lets policies do periodic work and breaks deadlocks, and plans the next.
+func (s *simulation) tick() {
+	next, ok := s.engine.Tick(s.now)
+	if s.cfg.BreakDeadlocks {
+		s.breakDeadlock()
+		if soon := s.now + tickEvery; !ok || soon < next {
+			next, ok = soon, true
+		}
+	}
+	if ok {
+		s.agenda.add(max(next, s.now+1), happening{what: tick})
+	}
+}
+
+func (s *simulation) breakDeadlock() {
+	a, found := scheduler.Deadlock(s.engine.View())
+	if !found || a.Node == topology.NoNode {
+		return
+	}
+	if mine, ok := s.running[a.Node][a.Task]; ok {
+		s.stop(mine)
+		s.feed(scheduler.TaskKilled(a.Task, a.Node))
+		s.gotRoom(a.Node)
+	}
+}

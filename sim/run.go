@@ -1,0 +1,265 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// Run simulates a workload to its end.
+func Run(cfg Config, jobs []*Job) (*Result, error) {
+	s, err := newSimulation(cfg, jobs)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.loop(); err != nil {
+		return s.result(), err
+	}
+	return s.result(), nil
+}
+
+// happening is an entry of the agenda.
+type happening struct {
+	what what
+	node topology.NodeID
+	job  int32 // index of the workload
+	a    Attempt
+}
+
+type what uint8
+
+const (
+	arrive    what = iota
+	beat           // a node reports
+	ready          // a driver has started
+	breakDown      // job is the index of the fault
+	comeBack
+	tick
+	sample
+	gauge
+	finish // a job has cleaned up
+)
+
+// simulation is a run in progress.
+type simulation struct {
+	cfg    Config
+	engine *scheduler.Engine
+	agenda queue[happening]
+	now    time.Duration
+	jobs   []*Job
+	byID   map[scheduler.JobID]int32
+	res    Result
+	left   int // jobs not ended
+
+	running []map[scheduler.TaskID]Attempt // by node
+	late    [][]Attempt                    // by node: ended, not reported
+	tries   uint32
+	active  int           // attempts that run, drivers not counted
+	drivers int           // drivers that wait for a place
+	moved   time.Duration // when something last started or ended
+	idle    [2]*idleNodes // by kind
+	err     error
+}
+
+func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = defaultPatience
+	}
+	if cfg.ReportEvery == 0 {
+		cfg.ReportEvery = time.Second
+	}
+	n := cfg.Topology.NumNodes()
+	s := &simulation{
+		cfg: cfg, jobs: jobs, byID: make(map[scheduler.JobID]int32, len(jobs)), left: len(jobs),
+		running: make([]map[scheduler.TaskID]Attempt, n), late: make([][]Attempt, n),
+		idle: [2]*idleNodes{newIdleNodes(n), newIdleNodes(n)},
+	}
+	state, err := scheduler.NewState(cfg.Topology, cfg.State)
+	if err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	s.engine = scheduler.NewEngine(state, cfg.Policy, cfg.Admission)
+	s.res.Jobs = make([]JobResult, len(jobs))
+	for i, j := range jobs {
+		if _, dup := s.byID[j.Spec.ID]; dup {
+			return nil, fmt.Errorf("simulate: two jobs have id %v", j.Spec.ID)
+		}
+		s.byID[j.Spec.ID] = int32(i)
+		s.res.Jobs[i] = JobResult{Job: j, Submitted: j.Spec.Submit}
+		s.agenda.add(j.Spec.Submit, happening{what: arrive, job: int32(i)})
+	}
+	s.start(rand.New(rand.NewPCG(cfg.Seed, 0x6d696c6c)))
+	return s, s.err
+}
+
+// start brings the nodes up and plans first reports, faults and ticks.
+func (s *simulation) start(rng *rand.Rand) {
+	for n := range topology.NodeID(s.cfg.Topology.NumNodes()) {
+		s.running[n] = map[scheduler.TaskID]Attempt{}
+		s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
+		if s.cfg.Heartbeat > 0 {
+			s.agenda.add(time.Duration(rng.Int64N(int64(s.cfg.Heartbeat))), happening{what: beat, node: n})
+		}
+	}
+	for i, f := range s.cfg.Faults {
+		s.agenda.add(f.At, happening{what: breakDown, node: f.Node, job: int32(i)})
+	}
+	s.agenda.add(0, happening{what: tick})
+	if _, ok := s.cfg.Model.(Gauge); ok {
+		s.agenda.add(0, happening{what: gauge})
+	}
+	if s.cfg.Sample != nil {
+		s.agenda.add(s.cfg.SampleEvery, happening{what: sample})
+	}
+}
+
+// feed gives the engine an event that it must accept.
+func (s *simulation) feed(e scheduler.Event) {
+	if err := s.engine.Feed(s.now, e); err != nil && s.err == nil {
+		s.err = fmt.Errorf("at %v: %v: %w", s.now, e, err)
+	}
+}
+
+// loop runs until every job has ended.
+func (s *simulation) loop() error {
+	for s.left > 0 {
+		at, ok := s.nextTime()
+		if !ok || at-s.moved > s.cfg.Patience && s.active == 0 && at-s.lastArrival(at) > s.cfg.Patience {
+			return s.stalled()
+		}
+		s.now = at
+		s.step()
+		if s.err != nil {
+			return s.err
+		}
+	}
+	s.res.Makespan = s.now
+	return nil
+}
+
+func (s *simulation) nextTime() (time.Duration, bool) {
+	at := s.cfg.Model.Next()
+	if s.agenda.len() > 0 {
+		at = min(at, s.agenda.next())
+	}
+	return at, at != Never
+}
+
+// lastArrival returns the latest submission up to now.
+func (s *simulation) lastArrival(now time.Duration) (last time.Duration) {
+	for i := range s.res.Jobs {
+		if t := s.res.Jobs[i].Submitted; t <= now {
+			last = max(last, t)
+		}
+	}
+	return last
+}
+
+// step does everything that happens now: ends of attempts first, then the agenda in
+// order; then work is handed out.
+func (s *simulation) step() {
+	for {
+		a, ok := s.cfg.Model.End(s.now)
+		if !ok {
+			break
+		}
+		s.res.Events++
+		s.ended(a)
+	}
+	for s.agenda.len() > 0 && s.agenda.next() == s.now && s.err == nil {
+		_, h := s.agenda.take()
+		s.res.Events++
+		s.happen(h)
+	}
+	s.admit()
+	if s.cfg.Heartbeat == 0 {
+		s.offerIdle()
+	}
+}
+
+func (s *simulation) happen(h happening) {
+	switch h.what {
+	case arrive:
+		s.feed(scheduler.JobSubmitted(s.jobs[h.job].Spec))
+	case beat:
+		s.beat(h.node)
+	case ready:
+		s.ready(h.job, h.a)
+	case breakDown:
+		s.breakDown(s.cfg.Faults[h.job])
+	case comeBack:
+		s.comeBack(h.node)
+	case tick:
+		s.tick()
+	case gauge:
+		s.report()
+	case finish:
+		s.finish(h.job)
+	case sample:
+		s.cfg.Sample(s.now, s.engine.View())
+		s.agenda.add(s.now+s.cfg.SampleEvery, happening{what: sample})
+	}
+}
+
+// admit asks the admission policy, and notes who was let in or turned away.
+func (s *simulation) admit() {
+	_, err := s.engine.Admit(s.now, func(d scheduler.AdmitDecision) {
+		i := s.byID[d.Job]
+		s.moved = s.now
+		if d.Verdict == scheduler.Reject {
+			s.res.Jobs[i].Failed = true
+			s.res.Jobs[i].Finished = s.now
+			s.left--
+			return
+		}
+		s.res.Jobs[i].Admitted = s.now
+		if s.jobs[i].Spec.HasDriver {
+			s.drivers++
+		}
+		s.finishIfComplete(i)
+	})
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("at %v: %w", s.now, err)
+	}
+}
+
+func (s *simulation) result() *Result { return &s.res }
+
+// A StallError says that nothing will ever happen again although jobs have not ended.
+type StallError struct {
+	At   time.Duration
+	Left int      // jobs not ended
+	Why  []string // a sentence for each of the first of them
+}
+
+func (e *StallError) Error() string {
+	var why strings.Builder
+	for _, w := range e.Why {
+		why.WriteString("\n  " + w)
+	}
+	return fmt.Sprintf("stalled at %v: %d jobs have not ended and nothing runs:%s", e.At, e.Left, why.String())
+}
+
+// stalled diagnoses: the policies themselves say what each job waits for.
+func (s *simulation) stalled() error {
+	e := &StallError{At: s.now, Left: s.left}
+	v := s.engine.View()
+	for _, j := range s.jobs {
+		live := v.Job(j.Spec.ID)
+		if live == nil || live.Phase() == scheduler.Ended {
+			continue
+		}
+		e.Why = append(e.Why, s.engine.Explain(s.now, j.Spec.ID).Text(v))
+		if len(e.Why) == 5 {
+			break
+		}
+	}
+	return e
+}
