@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+)
+
+// A Case is one row of the speed table.
+type Case struct {
+	ID    string
+	What  string
+	Ours  Command
+	Rival Command
+	// Must and Aim bound ours divided by the rival, wall time; less is better.
+	Must, Aim float64
+	// CPU makes Must hold for CPU time too.
+	CPU bool
+	// Budget, if set, bounds our peak memory: at most 1.15 times of it.
+	Budget int64
+	// Rounds replaces the usual number of rounds.
+	Rounds int
+	// Absolute makes Must and Aim milliseconds of our own median; no rival.
+	Absolute bool
+	input    string
+}
+
+// Setup is where and with what cases run.
+type Setup struct {
+	Dir      string // for data and output; reused between runs
+	Self     string // the millrace binary
+	Size     int64  // of the inputs: 1 GB in the published table
+	Large    bool   // also the input of four times the size
+	Rounds   int
+	Parallel int // cores
+}
+
+// Cases lists the rows of the table.
+func (s Setup) Cases() []Case {
+	cases := []Case{
+		s.sortCase("terasort", "terasort, 256 MiB of memory", rows, "terasort", s.Size, 0.60, 0.40),
+		s.bareSortCase(),
+		s.sortCase("sort", "sort of text lines, 256 MiB of memory", text, "sort", s.Size, 0.80, 0.50),
+		s.wordcount("wordcount-mawk", "mawk", 1.0/7, 1.0/13),
+		s.wordcount("wordcount-bare", "bare", 2.5, 1.5),
+		s.grepCase(),
+		s.tinyCase(),
+	}
+	if s.Large {
+		large := s.sortCase("terasort-4x", "terasort of four times the input, 256 MiB of memory", rows, "terasort", 4*s.Size, 0.60, 0.40)
+		cases = append(cases[:1:1], append([]Case{large}, cases[1:]...)...)
+	}
+	return cases
+}
+
+const sortBudget = 256 << 20
+
+func (s Setup) path(name string) string { return filepath.Join(s.Dir, name) }
+
+func (s Setup) run(job string, args ...string) Command {
+	return Command{
+		Name: "millrace",
+		Args: append([]string{s.Self, "run", job, "--output", s.path("out-" + job), "--overwrite", "--progress", "none", "--scratch", s.Dir}, args...),
+	}
+}
+
+func (s Setup) bare(args ...string) Command {
+	return Command{Name: "bare Go", Args: append([]string{s.Self, "bare"}, args...)}
+}
+
+// sortCase compares with GNU sort on the same file.
+func (s Setup) sortCase(id, what string, kind dataKind, job string, size int64, must, aim float64) Case {
+	in := s.file(kind, size)
+	return Case{
+		ID: id, What: fmt.Sprintf("%s, %s", what, gigabytes(size)), input: in, Must: must, Aim: aim,
+		CPU: kind == rows, Budget: sortBudget,
+		Ours: s.run(job, "--input", in, "--memory", "256MiB"),
+		Rival: Command{
+			Name: "GNU sort", Env: []string{"LC_ALL=C"},
+			Args: []string{"sort", "-S256M", fmt.Sprintf("--parallel=%d", s.Parallel), "-T", s.Dir, "-o", s.path("out-gnu"), in},
+		},
+	}
+}
+
+func (s Setup) bareSortCase() Case {
+	in := s.file(rows, s.Size)
+	return Case{
+		ID: "terasort-memory", What: "terasort in memory (2 GiB), " + gigabytes(s.Size), input: in, Must: 1.6, Aim: 1.2,
+		Ours:  s.run("terasort", "--input", in, "--memory", "2GiB"),
+		Rival: s.bare("sort", in, s.path("out-bare")),
+	}
+}
+
+const countWords = `{for(i=1;i<=NF;i++)c[$i]++}END{for(w in c)print w"\t"c[w]}`
+
+func (s Setup) wordcount(id, rival string, must, aim float64) Case {
+	in := s.file(text, s.Size)
+	c := Case{
+		ID: id, What: "wordcount, Zipf text of 100,000 words, " + gigabytes(s.Size), input: in, Must: must, Aim: aim,
+		Ours: s.run("wordcount", "--input", in), Rival: s.bare("wordcount", in, s.path("out-bare")),
+	}
+	if rival == "mawk" {
+		c.Rival = Command{Name: "mawk", Args: []string{"mawk", countWords, in}, Env: []string{"LC_ALL=C"}}
+		c.Rounds = 1 // it takes long, and noise is small beside the distance
+	}
+	return c
+}
+
+func (s Setup) grepCase() Case {
+	in := s.file(text, s.Size)
+	return Case{
+		ID: "grep", What: "grep --fixed --lines, rare pattern, " + gigabytes(s.Size), input: in, Must: 1.0, Aim: 0.6,
+		Ours:  s.run("grep", "--fixed", "--lines", "--pattern", rarePattern, "--input", in),
+		Rival: Command{Name: "grep -F", Args: []string{"grep", "-F", rarePattern, in}, Env: []string{"LC_ALL=C"}, Okay: []int{1}},
+	}
+}
+
+// rarePattern is not in the text, but its letters are common.
+const rarePattern = "tarotelanemil"
+
+func (s Setup) tinyCase() Case {
+	in := s.file(tiny, 1000)
+	return Case{
+		ID: "tiny", What: "tiny job (wordcount of 1 KB), cold process, median", input: in, Must: 40, Aim: 20,
+		Absolute: true, Rounds: 21, Ours: s.run("wordcount", "--input", in),
+	}
+}
+
+func gigabytes(n int64) string { return fmt.Sprintf("%.3g GB", float64(n)/1e9) }
+
+// DefaultSetup fills what is not set.
+func (s Setup) withDefaults() Setup {
+	if s.Size == 0 {
+		s.Size = 1e9
+	}
+	if s.Rounds == 0 {
+		s.Rounds = 3
+	}
+	if s.Parallel == 0 {
+		s.Parallel = runtime.GOMAXPROCS(0)
+	}
+	return s
+}

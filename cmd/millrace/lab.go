@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/lab"
+)
+
+func newLab() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lab ls|run",
+		Short: "Run published scheduling experiments again, and compare",
+		Example: `  millrace lab ls
+  millrace lab run slowdown-policies --quick`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("lab needs a verb: ls or run")
+			}
+			return fmt.Errorf("unknown verb %q (known: ls, run)", args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newLabLs(), newLabRun())
+	return cmd
+}
+
+func newLabLs() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List the experiments",
+		Example: "  millrace lab ls --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			type row struct {
+				ID      string `json:"id"`
+				Title   string `json:"title"`
+				Source  string `json:"source"`
+				Seconds int    `json:"seconds"`
+			}
+			rows := []row{}
+			for _, e := range lab.List() {
+				rows = append(rows, row{e.ID, e.Title, e.Source, e.Seconds})
+			}
+			if asJSON {
+				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(rows))
+			}
+			t := newTable(cmd.OutOrStdout(), "experiment", "question", "source", "takes about")
+			for _, r := range rows {
+				t.AppendRow(table.Row{r.ID, r.Title, r.Source, fmt.Sprintf("%d s", r.Seconds)})
+			}
+			t.Render()
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+func newLabRun() *cobra.Command {
+	var o lab.Options
+	var asJSON bool
+	var out string
+	cmd := &cobra.Command{
+		Use: "run ID|all", Short: "Run an experiment and print what was published beside what was measured",
+		Example: "  millrace lab run all --quick --out report",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list := lab.List()
+			if args[0] != "all" {
+				e, err := lab.Find(args[0])
+				if err != nil {
+					return err
+				}
+				list = []*lab.Experiment{e}
+			}
+			if o.Seeds < 0 || o.Seeds > 10_000 {
+				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
+			}
+			return failed(runLab(cmd, list, o, asJSON, out))
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.Seeds, "seeds", 0, "repetitions (0: as many as the experiment wants)")
+	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
+	f.StringVar(&out, "out", "", "directory for report.html, report.json and report.csv")
+	f.BoolVar(&asJSON, "json", false, "print a JSON object for each experiment")
+	return cmd
+}
+
+// runLab runs one experiment after the other; what is done when one fails, or when the
+// user has seen enough, is still written.
+func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bool, out string) error {
+	var reports []lab.Report
+	var err error
+	for _, e := range list {
+		began := time.Now()
+		fmt.Fprintf(cmd.ErrOrStderr(), "running %s, about %d s ...\n", e.ID, e.Seconds)
+		var r lab.Report
+		if r, err = lab.Run(cmd.Context(), e, o); err != nil {
+			break
+		}
+		reports = append(reports, r)
+		if asJSON {
+			err = json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+		} else {
+			printLab(cmd.OutOrStdout(), r)
+		}
+		if err != nil {
+			break
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s took %s\n", e.ID, console.Duration(time.Since(began)))
+	}
+	if out == "" || len(reports) == 0 {
+		return err
+	}
+	if werr := lab.WriteFiles(out, reports); werr != nil {
+		return errors.Join(err, werr)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(out, "report.html"))
+	return err
+}
+
+func printLab(w io.Writer, r lab.Report) {
+	fmt.Fprintf(w, "%s: %s (%s; %d repetitions)\n", r.ID, r.Title, r.Source, r.Seeds)
+	t := newTable(w, "item", "published", "measured", "accepted", "verdict", "remark")
+	for _, c := range r.Checks {
+		t.AppendRow(table.Row{c.Item, c.Published, c.Measured, c.Tolerance, c.Verdict, text.WrapSoft(c.Why, 40)})
+	}
+	t.Render()
+}

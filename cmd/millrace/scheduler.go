@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
+)
+
+func newScheduler() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "scheduler ls|show",
+		Short: "List the scheduling policies and their parameters",
+		Example: `  millrace scheduler ls
+  millrace scheduler show fair`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("scheduler needs a verb: ls or show")
+			}
+			return fmt.Errorf("unknown verb %q (known: ls, show)", args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSchedulerLs(), newSchedulerShow())
+	return cmd
+}
+
+// policyJSON is the form that scripts rely on.
+type policyJSON struct {
+	Name    string      `json:"name"`
+	Seam    string      `json:"seam"`
+	Summary string      `json:"summary"`
+	Source  string      `json:"source"`
+	Params  []paramJSON `json:"params"`
+}
+
+type paramJSON struct {
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Default string `json:"default"`
+	Range   string `json:"range"`
+	Doc     string `json:"doc"`
+	Source  string `json:"source"`
+}
+
+func policyOf(i *scheduler.Info) policyJSON {
+	out := policyJSON{Name: i.Name, Seam: string(i.Seam), Summary: i.Summary, Source: i.Source, Params: []paramJSON{}}
+	for _, p := range i.Params {
+		out.Params = append(out.Params, paramJSON{p.Name, string(p.Type), p.Default, p.Range(), p.Doc, p.Source})
+	}
+	return out
+}
+
+func newSchedulerLs() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List all policies by seam",
+		Example: "  millrace scheduler ls --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := []policyJSON{}
+			for _, i := range policies.List() {
+				out = append(out, policyOf(i))
+			}
+			if asJSON {
+				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(out))
+			}
+			t := newTable(cmd.OutOrStdout(), "seam", "policy", "what it does", "source")
+			for _, p := range out {
+				t.AppendRow(table.Row{p.Seam, p.Name, text.WrapSoft(p.Summary, 70), text.WrapSoft(p.Source, 30)})
+			}
+			t.Render()
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+func newSchedulerShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show POLICY", Short: "Print a policy's parameters with defaults and sources",
+		Example: "  millrace scheduler show fair",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i, ok := policies.All[args[0]]
+			if !ok {
+				return fmt.Errorf("unknown policy %q (known: %s)", args[0], strings.Join(slices.Sorted(maps.Keys(policies.All)), ", "))
+			}
+			if asJSON {
+				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(policyOf(i)))
+			}
+			printPolicy(cmd.OutOrStdout(), policyOf(i))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func printPolicy(w io.Writer, p policyJSON) {
+	fmt.Fprintf(w, "%s (%s): %s\nsource: %s\n", p.Name, p.Seam, p.Summary, p.Source)
+	if len(p.Params) == 0 {
+		fmt.Fprintln(w, "no parameters")
+		return
+	}
+	t := newTable(w, "parameter", "default", "allowed", "meaning", "source")
+	for _, a := range p.Params {
+		def := a.Default
+		if def == "" {
+			def = "-"
+		}
+		t.AppendRow(table.Row{a.Name, def, a.Type + ": " + text.WrapSoft(a.Range, 24), text.WrapSoft(a.Doc, 60), text.WrapSoft(a.Source, 24)})
+	}
+	t.Render()
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/trace"
+)
+
+func newTrace() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trace stat|gen|fit",
+		Short: "Describe job traces, and make new ones with the same tails",
+		Example: `  millrace trace stat FB-2010_samples_24_times_1hr_0.tsv
+  millrace trace gen --model fb-2010 --jobs 1000 > trace.tsv`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("trace needs a verb: stat, gen or fit")
+			}
+			return fmt.Errorf("unknown verb %q (known: stat, gen, fit)", args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newTraceStat(), newTraceGen(), newTraceFit())
+	return cmd
+}
+
+func readTrace(name string) ([]trace.Job, error) {
+	if name == "-" {
+		return trace.ReadSWIM(bufio.NewReader(os.Stdin), "standard input")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return trace.ReadSWIM(f, name)
+}
+
+func newTraceStat() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "stat FILE", Short: "Print the statistics of a SWIM trace (- for standard input)",
+		Example: "  millrace trace stat trace.tsv --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			jobs, err := readTrace(args[0])
+			if err != nil {
+				return failed(err)
+			}
+			d := trace.Describe(jobs, 128<<20)
+			if asJSON {
+				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(d))
+			}
+			printTrace(cmd.OutOrStdout(), d)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func printTrace(w io.Writer, d trace.Description) {
+	share := func(n int) string {
+		return fmt.Sprintf("%s (%.2f %%)", console.Count(int64(n)), 100*float64(n)/float64(d.Jobs))
+	}
+	fmt.Fprintf(w, "%s jobs, submitted from %v to %v\n", console.Count(int64(d.Jobs)), d.First, d.Last)
+	fmt.Fprintf(w, "input %s, shuffle %s, output %s; %s map tasks of %s\n",
+		console.Bytes(d.Input), console.Bytes(d.Shuffle), console.Bytes(d.Output), console.Count(d.Maps), console.Bytes(d.BlockBytes))
+	fmt.Fprintf(w, "input below 10 MiB: %s; one block: %.1f %%\n", share(d.SmallInput), 100*d.OneBlock)
+	fmt.Fprintf(w, "shuffle light (< 1 MiB): %s, medium: %s, heavy (> 100 MiB): %s; none: %.1f %%\n",
+		share(d.Light), share(d.Medium), share(d.Heavy), 100*d.NoShuffle)
+	fmt.Fprintf(w, "the 100 largest jobs have %.1f %% of the shuffle bytes\n", 100*d.TopShuffle)
+	fmt.Fprintf(w, "correlation of logarithms: input-shuffle %.2f, input-output %.2f, shuffle-output %.2f\n",
+		d.InputShuffle, d.InputOutput, d.ShuffleOutput)
+	t := newTable(w, "quantile", "input", "shuffle", "output", "gap")
+	rows := func(of func(trace.Quantiles) float64, name string) {
+		t.AppendRow(table.Row{
+			name, console.Bytes(int64(of(d.InputQ))), console.Bytes(int64(of(d.ShuffleQ))), console.Bytes(int64(of(d.OutputQ))),
+			fmt.Sprintf("%.3g s", of(d.GapQ)),
+		})
+	}
+	rows(func(q trace.Quantiles) float64 { return q.P5 }, "5 %")
+	rows(func(q trace.Quantiles) float64 { return q.P25 }, "25 %")
+	rows(func(q trace.Quantiles) float64 { return q.Median }, "median")
+	rows(func(q trace.Quantiles) float64 { return q.P75 }, "75 %")
+	rows(func(q trace.Quantiles) float64 { return q.P95 }, "95 %")
+	rows(func(q trace.Quantiles) float64 { return q.P99 }, "99 %")
+	rows(func(q trace.Quantiles) float64 { return q.Max }, "largest")
+	t.Render()
+}
+
+func modelNames() []string { return slices.Sorted(maps.Keys(trace.Models)) }
+
+func newTraceGen() *cobra.Command {
+	var model string
+	var n int
+	var seed uint64
+	cmd := &cobra.Command{
+		Use: "gen", Short: "Make a trace with the tails and correlations of a real one, on standard output",
+		Example: "  millrace trace gen --model fb-2010 --jobs 24442 --seed 7 > trace.tsv",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m, ok := trace.Models[model]
+			if !ok {
+				return fmt.Errorf("unknown model %q (known: %s)", model, strings.Join(modelNames(), ", "))
+			}
+			if n < 1 || n > 50_000_000 {
+				return fmt.Errorf("--jobs is %d, must be in 1..50000000", n)
+			}
+			return failed(trace.WriteSWIM(cmd.OutOrStdout(), m.Generate(n, rand.New(rand.NewPCG(seed, 1)))))
+		},
+	}
+	cmd.Flags().StringVar(&model, "model", "fb-2010", "what it should be like: "+strings.Join(modelNames(), ", "))
+	cmd.Flags().IntVar(&n, "jobs", 1000, "number of jobs")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed: the same seed makes the same trace")
+	return cmd
+}
+
+func newTraceFit() *cobra.Command {
+	var clusters int
+	cmd := &cobra.Command{
+		Use: "fit FILE", Short: "Fit a generator to a trace and print it as Go source",
+		Example: "  millrace trace fit trace.tsv --clusters 16",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if clusters < 1 || clusters > 1000 {
+				return fmt.Errorf("--clusters is %d, must be in 1..1000", clusters)
+			}
+			jobs, err := readTrace(args[0])
+			if err != nil {
+				return failed(err)
+			}
+			m := trace.Fit(args[0], jobs, clusters, rand.New(rand.NewPCG(1, 1)))
+			fmt.Fprintf(cmd.OutOrStdout(), "%#v\n", m)
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&clusters, "clusters", 16, "kinds of job to tell apart, about")
+	return cmd
+}

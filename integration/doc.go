@@ -1,0 +1,3 @@
+// Package integration holds the tests that need more than one room: programs built
+// and run as a user would. It has no code of its own.
+package integration
