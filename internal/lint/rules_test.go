@@ -42,11 +42,26 @@ var rooms = map[string][]string{
 	"scheduler/policies":      {"scheduler/...", "topology", "dfs/placement"},
 	"scheduler/schedulertest": {"topology", "netmon", "scheduler", "scheduler/policies"},
 
-	"sim": {"topology", "netmon", "scheduler", "scheduler/policies", "trace", "dfs/placement", "sim/flow"},
+	"sim/flow": {"topology"},
+	"sim":      {"topology", "netmon", "scheduler", "scheduler/policies", "trace", "dfs/placement", "sim/flow"},
 
 	"lab": {"topology", "netmon", "scheduler", "scheduler/...", "trace", "dfs/placement", "sim", "sim/flow"},
 
 	"internal/console": {"local", "mapreduce"},
+	"internal/chart":   nil,
+
+	"internal/disk":       nil,
+	"internal/memnet":     nil,
+	"internal/metrics":    nil,
+	"internal/journal":    {"internal/disk", "internal/wire"},
+	"internal/wire":       {"topology"},
+	"internal/membership": {"topology"},
+	"internal/rpc":        {"internal/wire", "internal/metrics"},
+	"internal/pins":       nil,
+
+	"dfs":              {"dfs/placement", "topology", "storage", "internal/wire", "internal/rpc"},
+	"dfs/names":        {"dfs/placement", "topology", "internal/wire", "internal/journal", "internal/disk"},
+	"dfs/blocks":       {"topology", "internal/wire", "internal/rpc", "internal/disk"},
 	"internal/lint":    nil,
 	"internal/require": nil,
 	".":                {"internal/console", "jobs", "local", "mapreduce"},

@@ -9,8 +9,6 @@ import (
 	_ "github.com/cockroachdb/pebble/v2"
 	_ "github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	_ "github.com/goccy/go-yaml"
-	_ "github.com/hashicorp/memberlist"
-	_ "github.com/hashicorp/serf/coordinate"
 	_ "github.com/lmittmann/tint"
 	_ "github.com/prometheus/client_golang/prometheus/promhttp"
 	_ "go.etcd.io/bbolt"
