@@ -1,0 +1,128 @@
+package disk
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Root is a directory of the real disk. Names cannot leave it, not even by links:
+// os.Root sees to that.
+type Root struct {
+	root *os.Root
+	path string
+}
+
+var _ FS = (*Root)(nil)
+
+// OpenRoot makes the directory if it is not there and opens it.
+func OpenRoot(path string) (*Root, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, err
+	}
+	r, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Root{r, path}, nil
+}
+
+// Path is where the directory lies.
+func (r *Root) Path() string { return r.path }
+
+// Close gives the directory back. Open files stay usable.
+func (r *Root) Close() error { return r.root.Close() }
+
+// An osFile is an *os.File with a Size; OSFile gets the file itself, for sendfile.
+type osFile struct{ *os.File }
+
+func (f osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// OSFile returns the operating system's file under f, if there is one.
+func OSFile(f File) (*os.File, bool) {
+	of, ok := f.(osFile)
+	return of.File, ok
+}
+
+// Create makes a new file.
+func (r *Root) Create(name string) (File, error) {
+	return r.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+}
+
+// Open opens for reading.
+func (r *Root) Open(name string) (File, error) { return r.open(name, os.O_RDONLY) }
+
+// Edit opens for reading and writing.
+func (r *Root) Edit(name string) (File, error) { return r.open(name, os.O_RDWR) }
+
+func (r *Root) open(name string, flag int) (File, error) {
+	f, err := r.root.OpenFile(name, flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+// Rename replaces what has the new name.
+func (r *Root) Rename(from, to string) error { return r.root.Rename(from, to) }
+
+// Remove removes a file or an empty directory.
+func (r *Root) Remove(name string) error { return r.root.Remove(name) }
+
+// MkdirAll makes a directory and its parents.
+func (r *Root) MkdirAll(name string) error { return r.root.MkdirAll(name, 0o700) }
+
+// ReadDir lists names, sorted.
+func (r *Root) ReadDir(name string) ([]string, error) {
+	d, err := r.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	if e := d.Close(); err == nil {
+		err = e
+	}
+	return names, err
+}
+
+// Stat describes a file.
+func (r *Root) Stat(name string) (fs.FileInfo, error) { return r.root.Stat(name) }
+
+// SyncDir makes the names in a directory durable.
+func (r *Root) SyncDir(name string) error {
+	d, err := r.root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if e := d.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// Free asks the file system.
+func (r *Root) Free() (total, free int64, err error) {
+	d, err := r.root.Open(".")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer d.Close()
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(d.Fd()), &st); err != nil {
+		return 0, 0, &fs.PathError{Op: "statfs", Path: r.path, Err: err}
+	}
+	if st.Ffree == 0 && st.Files > 0 {
+		return int64(st.Blocks) * st.Bsize, 0, nil // no inodes: no room either
+	}
+	return int64(st.Blocks) * st.Bsize, int64(st.Bavail) * st.Bsize, nil
+}

@@ -1,0 +1,204 @@
+package wire
+
+import "fmt"
+
+// A BlockID names a block for ever; ids are never used twice in a cluster.
+type BlockID uint64
+
+func (b BlockID) String() string { return fmt.Sprintf("blk_%016x", uint64(b)) }
+
+// A FileID names a file or directory for ever, whatever it is called.
+type FileID uint64
+
+// A NodeName is the name under which a worker registers; it outlives restarts.
+type NodeName string
+
+// A Block is one piece of a file at one generation. A replica with a lower generation
+// than the name service knows is out of date and is never read.
+type Block struct {
+	ID  BlockID `json:"id"`
+	Gen uint64  `json:"gen"`
+	Len int64   `json:"len"`
+}
+
+// A Place is where a replica is, or should go.
+type Place struct {
+	Node NodeName `json:"node"`
+	Rack string   `json:"rack"`
+	Addr string   `json:"addr"` // of the block service
+}
+
+// A LocatedBlock is a block, where in its file it begins, and who has it: nearest to
+// the asker first.
+type LocatedBlock struct {
+	Block
+	Off    int64   `json:"off"`
+	Places []Place `json:"places"`
+}
+
+// FileInfo describes a file or directory.
+type FileInfo struct {
+	Path        string `json:"path"`
+	ID          FileID `json:"id"`
+	Dir         bool   `json:"dir,omitempty"`
+	Open        bool   `json:"open,omitempty"` // being written; Len counts finished blocks only
+	Len         int64  `json:"len"`
+	Replication int    `json:"replication,omitempty"`
+	BlockSize   int64  `json:"block_size,omitempty"`
+	Blocks      int    `json:"blocks,omitempty"`
+	ModTime     int64  `json:"mod_time"` // milliseconds since 1970
+	User        string `json:"user,omitempty"`
+	// CRC is the CRC32C of the content; HasCRC is false where the writer died and
+	// nobody knows it.
+	CRC    uint32 `json:"crc,omitempty"`
+	HasCRC bool   `json:"has_crc,omitempty"`
+}
+
+// CreateRequest opens a new file for writing.
+type CreateRequest struct {
+	Path        string `json:"path"`
+	User        string `json:"user"`
+	Holder      string `json:"holder"` // of the lease: a name the client made up, unique to it
+	Replication int    `json:"replication,omitempty"`
+	BlockSize   int64  `json:"block_size,omitempty"`
+	Overwrite   bool   `json:"overwrite,omitempty"` // the old file stays readable until Complete replaces it
+	Parents     bool   `json:"parents,omitempty"`   // make missing directories
+	Request     string `json:"request,omitempty"`   // the same request twice is one file
+}
+
+// CreateResponse is the file as created, with defaults filled in.
+type CreateResponse struct {
+	File FileInfo `json:"file"`
+}
+
+// AddBlockRequest asks for the next block of an open file. Previous, if any, is the
+// block just finished, with its final length, and Stored the nodes that acknowledged it.
+type AddBlockRequest struct {
+	File     FileID     `json:"file"`
+	Holder   string     `json:"holder"`
+	Writer   NodeName   `json:"writer,omitempty"` // the node the client runs on, if it is one of ours
+	Previous *Block     `json:"previous,omitempty"`
+	Stored   []NodeName `json:"stored,omitempty"`
+	Exclude  []NodeName `json:"exclude,omitempty"` // nodes that just failed this client
+	Hints    []string   `json:"hints,omitempty"`   // racks a plan wants
+}
+
+// A Pipeline is a block to be written and the nodes to write it through, in order.
+type Pipeline struct {
+	Block  Block   `json:"block"`
+	Places []Place `json:"places"`
+}
+
+// BumpRequest asks for a new generation of a block whose pipeline broke. Alive are the
+// nodes that still hold it up to Acked bytes.
+type BumpRequest struct {
+	File    FileID     `json:"file"`
+	Holder  string     `json:"holder"`
+	Block   Block      `json:"block"`
+	Alive   []NodeName `json:"alive"`
+	Exclude []NodeName `json:"exclude,omitempty"`
+}
+
+// CompleteRequest closes a file: from here on it is visible and cannot change.
+type CompleteRequest struct {
+	File   FileID     `json:"file"`
+	Holder string     `json:"holder"`
+	Last   *Block     `json:"last,omitempty"`
+	Stored []NodeName `json:"stored,omitempty"`
+	CRC    uint32     `json:"crc"`
+}
+
+// PathRequest names one file or directory.
+type PathRequest struct {
+	Path string `json:"path"`
+	User string `json:"user,omitempty"`
+}
+
+// LeaseRequest renews all leases of a holder, or gives up one file.
+type LeaseRequest struct {
+	Holder string `json:"holder"`
+	File   FileID `json:"file,omitempty"`
+}
+
+// ListRequest asks for a page of a directory, by name, after a name.
+type ListRequest struct {
+	Path  string `json:"path"`
+	User  string `json:"user,omitempty"`
+	After string `json:"after,omitempty"`
+	Limit int    `json:"limit,omitempty"` // 0 means 1,000
+}
+
+// ListResponse is one page; More says that another follows.
+type ListResponse struct {
+	Entries []FileInfo `json:"entries"`
+	More    bool       `json:"more,omitempty"`
+}
+
+// LocateRequest asks where the bytes [Off, Off+Len) of a file are; Len -1 means to the
+// end. Reader, if it is one of our nodes, is where "nearest" is measured from.
+type LocateRequest struct {
+	Path   string   `json:"path"`
+	User   string   `json:"user,omitempty"`
+	Off    int64    `json:"off,omitempty"`
+	Len    int64    `json:"len"`
+	Reader NodeName `json:"reader,omitempty"`
+	// Count bounds the answer; 0 means 1,000 blocks. A reader asks on for the rest.
+	Count int `json:"count,omitempty"`
+}
+
+// LocateResponse is the file and its blocks that overlap the range.
+type LocateResponse struct {
+	File   FileInfo       `json:"file"`
+	Blocks []LocatedBlock `json:"blocks"`
+}
+
+// MkdirRequest makes a directory and, with Parents, those above it; with Parents an
+// existing directory is no error.
+type MkdirRequest struct {
+	Path    string `json:"path"`
+	User    string `json:"user"`
+	Parents bool   `json:"parents,omitempty"`
+}
+
+// RenameRequest moves a file or directory. With Replace a file at To is replaced in the
+// same step.
+type RenameRequest struct {
+	From    string `json:"from"`
+	To      string `json:"to"`
+	User    string `json:"user"`
+	Replace bool   `json:"replace,omitempty"`
+}
+
+// DeleteRequest removes a file, or with Recursive a directory and what is below it.
+type DeleteRequest struct {
+	Path      string `json:"path"`
+	User      string `json:"user"`
+	Recursive bool   `json:"recursive,omitempty"`
+}
+
+// SetReplicationRequest changes how many copies a file is to have.
+type SetReplicationRequest struct {
+	Path        string `json:"path"`
+	User        string `json:"user"`
+	Replication int    `json:"replication"`
+}
+
+// QuotaRequest limits what is below a directory (Path) or belongs to a user (Of).
+// Negative means no limit.
+type QuotaRequest struct {
+	Path  string `json:"path,omitempty"`
+	Of    string `json:"of,omitempty"`
+	User  string `json:"user"`
+	Files int64  `json:"files"` // files and directories
+	Bytes int64  `json:"bytes"` // content length times replication
+}
+
+// Usage is what a directory or user holds, and may hold.
+type Usage struct {
+	Files      int64 `json:"files"`
+	Dirs       int64 `json:"dirs"`
+	Len        int64 `json:"len"`
+	Bytes      int64 `json:"bytes"` // with replication
+	QuotaFiles int64 `json:"quota_files"`
+	QuotaBytes int64 `json:"quota_bytes"`
+}

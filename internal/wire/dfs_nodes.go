@@ -1,0 +1,171 @@
+package wire
+
+// A Volume is one data directory of a worker.
+type Volume struct {
+	ID     string `json:"id"`
+	Total  int64  `json:"total"`
+	Free   int64  `json:"free"` // after the reserve
+	Failed string `json:"failed,omitempty"`
+}
+
+// RegisterRequest introduces a block service. Cluster is empty on a node that never
+// belonged to one; the answer then tells it which it joined.
+type RegisterRequest struct {
+	Node    NodeName `json:"node"`
+	Rack    string   `json:"rack"`
+	Addr    string   `json:"addr"`
+	Machine string   `json:"machine,omitempty"` // machine type, for hybrid placement
+	Cluster string   `json:"cluster,omitempty"`
+	Volumes []Volume `json:"volumes"`
+	Blocks  int64    `json:"blocks"` // how many will be reported
+}
+
+// RegisterResponse gives the node its place in the cluster. Commands with a lower epoch
+// than the highest seen come from a master that was replaced: refuse them.
+type RegisterResponse struct {
+	Cluster string `json:"cluster"`
+	Epoch   uint64 `json:"epoch"`
+	// Session changes with each registration; reports of an older one are refused.
+	Session uint64 `json:"session"`
+}
+
+// A ReportRequest is part of a full block report. The pages of one report come in order;
+// after the Last the name service forgets replicas of this node that were not in it.
+type ReportRequest struct {
+	Node    NodeName `json:"node"`
+	Session uint64   `json:"session"`
+	Page    int      `json:"page"`
+	Last    bool     `json:"last"`
+	Blocks  []Block  `json:"blocks"`
+}
+
+// BeatRequest is a block service's heartbeat: what changed since the last one that was
+// answered. Order between the lists: deleted, then received.
+type BeatRequest struct {
+	Node     NodeName    `json:"node"`
+	Session  uint64      `json:"session"`
+	Volumes  []Volume    `json:"volumes"`
+	Received []Block     `json:"received,omitempty"`
+	Deleted  []Block     `json:"deleted,omitempty"`
+	Corrupt  []BadBlock  `json:"corrupt,omitempty"`
+	Failed   []DoneWork  `json:"failed,omitempty"` // commands that could not be carried out
+	Done     []Recovered `json:"done,omitempty"`   // block recoveries finished
+}
+
+// A BadBlock is a replica that failed its checksum and is quarantined.
+type BadBlock struct {
+	Block
+	Why string `json:"why"`
+}
+
+// DoneWork is a copy command that failed, and why.
+type DoneWork struct {
+	Block  Block    `json:"block"`
+	Target NodeName `json:"target"`
+	Why    string   `json:"why"`
+}
+
+// Recovered is a block whose replicas were brought to one length and generation.
+type Recovered struct {
+	Block  Block      `json:"block"`
+	Stored []NodeName `json:"stored"`
+}
+
+// BeatResponse tells the node what to do.
+type BeatResponse struct {
+	Epoch   uint64        `json:"epoch"`
+	Delete  []Block       `json:"delete,omitempty"`
+	Copy    []CopyWork    `json:"copy,omitempty"`
+	Recover []RecoverWork `json:"recover,omitempty"`
+	// Report asks for a full block report; Register says that the name service does
+	// not know this session.
+	Report   bool `json:"report,omitempty"`
+	Register bool `json:"register,omitempty"`
+}
+
+// CopyWork asks a node to send its replica to others, each of which keeps a copy.
+type CopyWork struct {
+	Block   Block   `json:"block"`
+	Targets []Place `json:"targets"`
+}
+
+// RecoverWork asks a node to bring the replicas of an abandoned block to one length,
+// the shortest of those that are whole, under the new generation NewGen.
+type RecoverWork struct {
+	Block  Block   `json:"block"`
+	NewGen uint64  `json:"new_gen"`
+	Places []Place `json:"places"`
+}
+
+// SafeModeRequest asks about safe mode, or with Set "enter" or "leave" changes it.
+type SafeModeRequest struct {
+	Set  string `json:"set,omitempty"`
+	User string `json:"user,omitempty"`
+}
+
+// SafeMode says whether the name service only answers reads of names, and why.
+type SafeMode struct {
+	On       bool    `json:"on"`
+	Manual   bool    `json:"manual,omitempty"`
+	Reported float64 `json:"reported"` // share of blocks with a copy
+	Why      string  `json:"why,omitempty"`
+}
+
+// DrainRequest takes a node out of service without losing a replica, or back.
+type DrainRequest struct {
+	Node  NodeName `json:"node"`
+	User  string   `json:"user,omitempty"`
+	Undo  bool     `json:"undo,omitempty"`
+	Force bool     `json:"force,omitempty"`
+}
+
+// A StoreNode is what the name service knows about one node.
+type StoreNode struct {
+	Place
+	Machine string   `json:"machine,omitempty"`
+	State   string   `json:"state"` // live, dead, draining, drained
+	Left    int64    `json:"left"`  // blocks still to copy away while draining
+	Blocks  int64    `json:"blocks"`
+	Volumes []Volume `json:"volumes"`
+}
+
+// FsckRequest asks for the health of everything below a path, a page at a time.
+type FsckRequest struct {
+	Path  string `json:"path"`
+	User  string `json:"user,omitempty"`
+	After string `json:"after,omitempty"` // path of the last file of the page before
+	Limit int    `json:"limit,omitempty"`
+	All   bool   `json:"all,omitempty"` // healthy files too
+}
+
+// A FsckFile is one file's health.
+type FsckFile struct {
+	Path    string      `json:"path"`
+	Len     int64       `json:"len"`
+	Status  string      `json:"status"` // healthy, open, under, over, misplaced, corrupt, missing
+	Blocks  []FsckBlock `json:"blocks,omitempty"`
+	Problem string      `json:"problem,omitempty"`
+}
+
+// A FsckBlock is one block's health, given where it is not healthy or all are asked for.
+type FsckBlock struct {
+	Block
+	Want    int        `json:"want"`
+	Live    []NodeName `json:"live"`
+	Corrupt []NodeName `json:"corrupt,omitempty"`
+	Racks   int        `json:"racks"`
+}
+
+// FsckResponse is a page of the report; the counts are over the page.
+type FsckResponse struct {
+	Files   []FsckFile `json:"files"`
+	Scanned int64      `json:"scanned"`
+	Blocks  int64      `json:"blocks"`
+	Bytes   int64      `json:"bytes"`
+	Under   int64      `json:"under"`
+	Over    int64      `json:"over"`
+	Missing int64      `json:"missing"`
+	Corrupt int64      `json:"corrupt"`
+	More    bool       `json:"more,omitempty"`
+	Last    string     `json:"last,omitempty"`
+}

@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+)
+
+func TestKindsSurviveWrappingAndTheWire(t *testing.T) {
+	err := fmt.Errorf("stat: %w", Errorf(NotFound, "no file %q", "/a"))
+	sent, e := json.Marshal(ToError(err))
+	if e != nil {
+		t.Fatal(e)
+	}
+	got := &Error{}
+	if e := json.Unmarshal(sent, got); e != nil {
+		t.Fatal(e)
+	}
+	if !errors.Is(got, NotFound) || !errors.Is(got, fs.ErrNotExist) || errors.Is(got, Exists) {
+		t.Errorf("%v came back as %s", err, sent)
+	}
+	if want := `stat: no file "/a"`; got.Error() != want {
+		t.Errorf("text %q, want %q", got, want)
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	for err, want := range map[error]Kind{
+		fs.ErrExist:                                NotFound + 1,
+		fmt.Errorf("x: %w", context.Canceled):      Canceled,
+		context.DeadlineExceeded:                   Unavailable,
+		errors.New("?"):                            Internal,
+		fmt.Errorf("y: %w", Errorf(Quota, "full")): Quota,
+		Corrupt: Corrupt,
+	} {
+		if got := KindOf(err); got != want {
+			t.Errorf("KindOf(%v) = %v, want %v", err, got, want)
+		}
+	}
+	if Kind(200).Error() != "kind 200" {
+		t.Error(Kind(200).Error())
+	}
+}
