@@ -45,7 +45,7 @@ var rooms = map[string][]string{
 	"sim/flow": {"topology"},
 	"sim":      {"topology", "netmon", "scheduler", "scheduler/policies", "trace", "dfs/placement", "sim/flow"},
 
-	"lab": {"topology", "netmon", "scheduler", "scheduler/...", "trace", "dfs/placement", "sim", "sim/flow"},
+	"lab": {"topology", "netmon", "scheduler", "scheduler/...", "trace", "dfs/placement", "sim", "sim/flow", "internal/chart"},
 
 	"internal/console": {"local", "mapreduce"},
 	"internal/chart":   nil,
@@ -72,7 +72,7 @@ var rooms = map[string][]string{
 
 // pure rooms decide and do nothing else: the simulator and the live cluster run the
 // same code.
-var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim"}
+var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim", "internal/chart"}
 
 // impure lists what a pure room may not import.
 var impure = []string{"os", "net", "context", "log", "io/fs", "os/exec", "log/slog", "syscall", "unsafe", "crypto/rand", "runtime"}

@@ -1,0 +1,136 @@
+package chart
+
+import (
+	"math"
+	"strconv"
+)
+
+// span is the smallest and largest of some finite values.
+type span struct{ low, high float64 }
+
+func nothing() span { return span{math.Inf(1), math.Inf(-1)} }
+
+func (s span) empty() bool { return s.low > s.high }
+
+// add takes a value in, unless it is not finite.
+func (s *span) add(v float64) {
+	if finite(v) {
+		s.low, s.high = min(s.low, v), max(s.high, v)
+	}
+}
+
+func (s *span) addAll(x []float64) {
+	for _, v := range x {
+		s.add(v)
+	}
+}
+
+// addFor takes in what an axis can show: a logarithmic one nothing below 0.
+func (s *span) addFor(a Axis, v float64) {
+	if !a.Log || v > 0 {
+		s.add(v)
+	}
+}
+
+// finite also refuses what is so large that sums of it would not be.
+func finite(v float64) bool { return math.Abs(v) <= 1e200 }
+
+// axis places values on pixels.
+type axis struct {
+	low, high float64 // in logarithms where log
+	log       bool
+	from, to  float64
+}
+
+func newAxis(a Axis, s span, from, to float64) axis {
+	if a.Max > a.Min && (!a.Log || a.Min > 0) {
+		s = span{a.Min, a.Max}
+	}
+	if a.Log {
+		s = span{math.Log10(max(s.low, math.SmallestNonzeroFloat64)), math.Log10(max(s.high, math.SmallestNonzeroFloat64))}
+	}
+	if s.high-s.low < 1e-9*max(1, math.Abs(s.high)) {
+		s.low, s.high = s.low-0.5, s.high+0.5
+	}
+	return axis{s.low, s.high, a.Log, from, to}
+}
+
+// shows says whether a value has a place.
+func (a axis) shows(v float64) bool { return finite(v) && (!a.log || v > 0) }
+
+// at returns the pixel of a value, no further out than the ends.
+func (a axis) at(v float64) float64 {
+	if a.log {
+		v = math.Log10(max(v, math.SmallestNonzeroFloat64))
+	}
+	part := min(max((v-a.low)/(a.high-a.low), 0), 1)
+	return a.from + part*(a.to-a.from)
+}
+
+// ticks returns the values that get a line and a number.
+func (a axis) ticks(about int) []float64 {
+	if a.log {
+		return a.logTicks()
+	}
+	step := niceStep((a.high - a.low) / float64(max(about, 1)))
+	var out []float64
+	for i := math.Ceil(a.low/step - 1e-9); i*step <= a.high+1e-9*step && len(out) < 50; i++ {
+		out = append(out, i*step+0) // no minus before 0
+	}
+	return out
+}
+
+func (a axis) logTicks() []float64 {
+	factors := []float64{1}
+	if a.high-a.low < 2 {
+		factors = []float64{1, 2, 5}
+	}
+	every := int(math.Ceil((a.high - a.low) / 8))
+	var out []float64
+	for e := int(math.Floor(a.low)); e <= int(math.Ceil(a.high)); e++ {
+		for _, f := range factors {
+			if v := math.Log10(f) + float64(e); v >= a.low-1e-9 && v <= a.high+1e-9 && e%max(every, 1) == 0 {
+				out = append(out, f*math.Pow(10, float64(e)))
+			}
+		}
+	}
+	return out
+}
+
+// niceStep is the next of 1, 2, 5 times a power of ten.
+func niceStep(raw float64) float64 {
+	if raw <= 0 || !finite(raw) {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(raw)))
+	for _, f := range []float64{1, 2, 5} {
+		if f*power >= raw*(1-1e-9) {
+			return f * power
+		}
+	}
+	return 10 * power
+}
+
+// Number prints a value shortly, as on an axis: 12k, 3.5M, 0.25.
+func Number(v float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
+		if math.Abs(v) >= u.size*(1-1e-9) {
+			if u.name == "k" {
+				u.size = 1e3
+			}
+			return short(v/u.size) + u.name
+		}
+	}
+	return short(v)
+}
+
+func short(v float64) string {
+	s := strconv.FormatFloat(v, 'g', 4, 64)
+	if f, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(f) >= 1e-4 && math.Abs(f) < 1e6 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return s
+}

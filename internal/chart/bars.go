@@ -1,0 +1,107 @@
+package chart
+
+import "math"
+
+// Bars are horizontal, one below the other, with an interval around each value and a
+// thick line where a value was published.
+type Bars struct {
+	Frame
+	Bars []Bar
+	// Groups names the colours; empty means one colour.
+	Groups []string
+}
+
+// A Bar is one value. Low and High are the ends of its interval, Published what was
+// published; NaN leaves any of them out.
+type Bar struct {
+	Label            string
+	Value, Low, High float64
+	Published        float64
+	Group            int
+}
+
+// Plain returns a bar without interval and published value.
+func Plain(label string, value float64) Bar {
+	return Bar{Label: label, Value: value, Low: math.NaN(), High: math.NaN(), Published: math.NaN()}
+}
+
+const barHeight = 20
+
+func (b Bars) frame() Frame {
+	f := frameOf(b.Frame, 1)
+	return frameOf(b.Frame, 78+17*len(legendRows(b.Groups, f.Width))+barHeight*len(b.Bars))
+}
+
+func (b Bars) names() []string { return b.Groups }
+
+func (b Bars) labels() []string {
+	var out []string
+	for _, bar := range b.Bars {
+		out = append(out, bar.Label)
+	}
+	return out
+}
+
+func (b Bars) extent() (x, y span) {
+	x = nothing()
+	for _, bar := range b.Bars {
+		for _, v := range []float64{bar.Value, bar.Low, bar.High, bar.Published} {
+			x.addFor(b.X, v)
+		}
+	}
+	if x.empty() {
+		return x, nothing()
+	}
+	if !b.X.Log {
+		x.low, x.high = min(x.low, 0), max(x.high, 0)
+	} else {
+		x.low /= 1.2
+	}
+	return x, span{0, float64(len(b.Bars))}
+}
+
+func (b Bars) table() [][]string {
+	rows := [][]string{{"label", "value", "low", "high", "published"}}
+	for _, bar := range b.Bars {
+		rows = append(rows, []string{bar.Label, exact(bar.Value), exact(bar.Low), exact(bar.High), exact(bar.Published)})
+	}
+	return rows
+}
+
+func (b Bars) draw(c *canvas, x, y axis) {
+	height := (y.from - y.to) / float64(len(b.Bars))
+	zero := x.from
+	if !x.log {
+		zero = x.at(0)
+	}
+	for i, bar := range b.Bars {
+		top := y.to + height*float64(i)
+		mid := top + height/2
+		c.text("name", x.from-5, mid+4, "end", bar.Label)
+		if x.shows(bar.Value) {
+			at := x.at(bar.Value)
+			c.rect("bar "+fill(bar.Group), min(zero, at), top+height*0.2, math.Abs(at-zero), height*0.6, bar.title())
+		}
+		if x.shows(bar.Low) && x.shows(bar.High) {
+			low, high := x.at(bar.Low), x.at(bar.High)
+			c.line("whisker", low, mid, high, mid, "")
+			c.line("whisker", low, mid-4, low, mid+4, "")
+			c.line("whisker", high, mid-4, high, mid+4, "")
+		}
+		if x.shows(bar.Published) {
+			at := x.at(bar.Published)
+			c.line("published", at, top+1, at, top+height-1, "published: "+Number(bar.Published))
+		}
+	}
+}
+
+func (b Bar) title() string {
+	s := b.Label + ": " + Number(b.Value)
+	if finite(b.Low) && finite(b.High) {
+		s += ", interval " + Number(b.Low) + " to " + Number(b.High)
+	}
+	if finite(b.Published) {
+		s += ", published " + Number(b.Published)
+	}
+	return s
+}

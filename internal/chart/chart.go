@@ -1,0 +1,153 @@
+package chart
+
+import "strings"
+
+// A Chart can draw itself. The kinds are Lines, CDF, Scatter, Area, Gantt, Bars and
+// Heat.
+type Chart interface {
+	// frame returns title, axes and size, with everything filled in.
+	frame() Frame
+	// names are those of the legend, in order of their colours.
+	names() []string
+	// extent returns the smallest and largest finite values on both axes.
+	extent() (x, y span)
+	// draw adds the data.
+	draw(c *canvas, x, y axis)
+	// table returns the data.
+	table() [][]string
+}
+
+// A Frame is what every chart has.
+type Frame struct {
+	Title string
+	X, Y  Axis
+	// Width and Height are in pixels; 0 means 640 by 300, or what the rows need.
+	Width, Height int
+}
+
+// An Axis is one direction of a chart.
+type Axis struct {
+	Label string
+	Log   bool
+	// Min and Max replace the ends found in the data where they differ.
+	Min, Max float64
+}
+
+// A Series is a named line of points.
+type Series struct {
+	Name string
+	X, Y []float64
+}
+
+// A Mark is a line across the chart at a value, such as a published number or a goal.
+type Mark struct {
+	Name     string
+	Value    float64
+	Vertical bool // at a value of X
+}
+
+// Inline draws a chart for a page that holds Style.
+func Inline(c Chart) string { return render(c, false) }
+
+// File draws a chart as a file of its own.
+func File(c Chart) string { return render(c, true) }
+
+// Table returns the data of a chart, a header first.
+func Table(c Chart) [][]string { return c.table() }
+
+const (
+	defaultWidth  = 640
+	defaultHeight = 300
+)
+
+func render(c Chart, alone bool) string {
+	f := c.frame()
+	legend := legendRows(c.names(), f.Width)
+	x, y := c.extent()
+	g := layout(f, c, len(legend))
+	v := &canvas{}
+	v.open(f, alone)
+	v.text("title", float64(f.Width)/2, 17, "middle", f.Title)
+	v.legend(legend, f.Width)
+	if x.empty() || y.empty() {
+		v.text("none", float64(f.Width)/2, float64(f.Height)/2, "middle", "no data")
+		v.add("</svg>")
+		return v.String()
+	}
+	ax, ay := newAxis(f.X, x, g.left, g.right), newAxis(f.Y, y, g.bottom, g.top)
+	v.axes(c, f, g, ax, ay)
+	c.draw(v, ax, ay)
+	v.add("</svg>")
+	return v.String()
+}
+
+// room is where the data go.
+type room struct{ left, right, top, bottom float64 }
+
+// labelled charts have rows with names instead of numbers on the left.
+type labelled interface{ labels() []string }
+
+func layout(f Frame, c Chart, legendLines int) room {
+	g := room{left: 58, right: float64(f.Width) - 16, top: 28 + 17*float64(legendLines), bottom: float64(f.Height) - 40}
+	if l, ok := c.(labelled); ok {
+		longest := 0
+		for _, s := range l.labels() {
+			longest = max(longest, textWidth(s))
+		}
+		g.left = 12 + min(float64(longest), 0.5*float64(f.Width))
+	}
+	return g
+}
+
+// legendRows breaks the names of a legend into lines.
+func legendRows(names []string, width int) [][]entry {
+	if len(names) < 2 {
+		return nil
+	}
+	var rows [][]entry
+	var row []entry
+	used := 0
+	for i, n := range names {
+		w := textWidth(n) + 26
+		if used+w > width-40 && len(row) > 0 {
+			rows, row, used = append(rows, row), nil, 0
+		}
+		row = append(row, entry{i, n, w})
+		used += w
+	}
+	return append(rows, row)
+}
+
+// entry is one name of a legend.
+type entry struct {
+	colour int
+	name   string
+	width  int
+}
+
+// textWidth estimates the width of small print in pixels.
+func textWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("iljt.,:;|!'() ", r):
+			n += 4
+		case strings.ContainsRune("mwMW%", r):
+			n += 10
+		default:
+			n += 7
+		}
+	}
+	return n
+}
+
+// frameOf fills in the size.
+func frameOf(f Frame, height int) Frame {
+	if f.Width <= 0 {
+		f.Width = defaultWidth
+	}
+	if f.Height <= 0 {
+		f.Height = height
+	}
+	return f
+}

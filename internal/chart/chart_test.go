@@ -1,0 +1,180 @@
+package chart
+
+import (
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
+
+var nan = math.NaN()
+
+// examples has a chart of each kind, with values that cannot be shown among the others.
+var examples = map[string]Chart{
+	"lines": Lines{
+		Frame:  Frame{Title: "Slots over time", X: Axis{Label: "time, s"}, Y: Axis{Label: "slots"}},
+		Series: []Series{{"J1", []float64{0, 1, 2, 3, 4}, []float64{1, 4, nan, 2, 6}}, {"J2", []float64{0, 2, 4}, []float64{0, 3, 3}}},
+		Marks:  []Mark{{"goal", 3.5, true}, {"all", 6, false}},
+	},
+	"steps": Lines{Frame: Frame{Title: "Steps"}, Steps: true, Series: []Series{{"only", []float64{0, 5, 9}, []float64{10, 30, 20}}}},
+	"cdf": CDF{
+		Frame:   Frame{Title: "Slowdown", X: Axis{Label: "slowdown", Log: true}},
+		Samples: []Sample{{"fifo", []float64{1, 2, 4, 8, math.Inf(1), -3}}, {"fbq", []float64{1, 1.5, 2, 2}}},
+	},
+	"scatter": Scatter{
+		Frame:  Frame{Title: "Slowdown against size", X: Axis{Label: "size, s", Log: true}, Y: Axis{Label: "slowdown", Log: true}},
+		Groups: []Series{{"a", []float64{10, 100, 1000, 0}, []float64{1, 20, 3, 1}}, {"b", []float64{30, 30000}, []float64{2, 5}}},
+		Titles: [][]string{nil, {"job <1>", "job & 2"}},
+	},
+	"area": Area{
+		Frame: Frame{Title: "Queue usage", X: Axis{Label: "time, s"}, Y: Axis{Label: "slots"}},
+		At:    []float64{0, 10, 20, 30}, Series: []Layer{{"q1", []float64{1, 2, 2, 0}}, {"q2", []float64{0, 3, nan, 1}}, {"idle", nil}},
+		Marks: []Mark{{"all", 6, false}},
+	},
+	"gantt": Gantt{
+		Frame: Frame{Title: "Tasks by node", X: Axis{Label: "time, s"}}, Rows: []string{"n1", "n2"}, Groups: []string{"map", "reduce"},
+		Spans: []Span{{0, 0, 4, 0, "j1 map 0"}, {1, 1, 6, 1, "j1 reduce 0"}, {0, 4, nan, 0, "never"}, {7, 1, 2, 0, "no row"}},
+		Marks: []Mark{{"maps done", 4, true}},
+	},
+	"bars": Bars{
+		Frame: Frame{Title: "Gain over PRJ, %", X: Axis{Label: "%"}}, Groups: []string{"measured", "other"},
+		Bars: []Bar{{"CBT", 13, 11, 15, 10.9, 0}, {"CBTwS", -4, nan, nan, nan, 1}, Plain("none", nan)},
+	},
+	"heat": Heat{
+		Frame: Frame{Title: "Traffic between racks"}, Rows: []string{"rack 1", "rack 2"}, Columns: []string{"rack 1", "rack 2", "rack 3"},
+		Values: [][]float64{{0, 5, 2}, {nan, 1}}, Unit: " GB",
+	},
+	"empty": Lines{Frame: Frame{Title: "Nothing"}, Series: []Series{{"none", []float64{nan}, []float64{1}}}},
+}
+
+func TestGolden(t *testing.T) {
+	for name, c := range examples {
+		path := filepath.Join("testdata", name+".svg")
+		got := File(c)
+		if *rewrite {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), got); d != "" {
+			t.Errorf("%s: -want +got\n%s", name, d)
+		}
+		wellFormed(t, got)
+	}
+}
+
+func TestTables(t *testing.T) {
+	want := map[string]string{
+		"lines":   "series,time, s,slots|J1,0,1|J1,1,4|J1,2,|J1,3,2|J1,4,6|J2,0,0|J2,2,3|J2,4,3",
+		"cdf":     "series,slowdown,share|fifo,1,0.25|fifo,2,0.5|fifo,4,0.75|fifo,8,1|fbq,1,0.25|fbq,1.5,0.5|fbq,2,0.75|fbq,2,1",
+		"area":    "time, s,q1,q2,idle|0,1,0,0|10,2,3,0|20,2,0,0|30,0,1,0",
+		"gantt":   "row,from,to,group,title|n1,0,4,map,j1 map 0|n2,1,6,reduce,j1 reduce 0|n1,4,,map,never",
+		"bars":    "label,value,low,high,published|CBT,13,11,15,10.9|CBTwS,-4,,,|none,,,,",
+		"heat":    ",rack 1,rack 2,rack 3|rack 1,0,5,2|rack 2,,1,",
+		"scatter": "series,size, s,slowdown|a,10,1|a,100,20|a,1000,3|a,0,1|b,30,2|b,30000,5",
+	}
+	for name, w := range want {
+		var rows []string
+		for _, r := range Table(examples[name]) {
+			rows = append(rows, strings.Join(r, ","))
+		}
+		if got := strings.Join(rows, "|"); got != w {
+			t.Errorf("%s: table\n%s\nwant\n%s", name, got, w)
+		}
+	}
+}
+
+// Any data make well-formed SVG, the same twice, without a number that is none.
+func TestAnyDataCanBeDrawn(t *testing.T) {
+	value := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-10, 1000), rapid.SampledFrom([]float64{nan, math.Inf(1), math.Inf(-1), 0, 5e-324, math.MaxFloat64}))
+	values := rapid.SliceOfN(value, 0, 12)
+	text := rapid.SampledFrom([]string{"", "a", "<script>", `"quoted" & more`})
+	rapid.Check(t, func(t *rapid.T) {
+		f := Frame{Title: text.Draw(t, "title"), X: Axis{Log: rapid.Bool().Draw(t, "logx")}, Y: Axis{Log: rapid.Bool().Draw(t, "logy"), Label: text.Draw(t, "label")}}
+		x, y := values.Draw(t, "x"), values.Draw(t, "y")
+		s := []Series{{text.Draw(t, "name"), x, y}, {"b", y, x}}
+		rows := []string{"r", text.Draw(t, "row")}
+		var spans []Span
+		var bars []Bar
+		for i := range min(len(x), len(y)) {
+			spans = append(spans, Span{i % 3, x[i], y[i], i, text.Draw(t, "span")})
+			bars = append(bars, Bar{"b", x[i], y[i], x[i], y[i], i})
+		}
+		marks := []Mark{{"m", value.Draw(t, "mark"), true}, {"n", value.Draw(t, "mark"), false}}
+		for _, c := range []Chart{
+			Lines{f, s, false, marks},
+			Lines{f, s, true, nil},
+			CDF{f, []Sample{{"a", x}}, marks},
+			Scatter{f, s, nil, marks},
+			Area{f, x, []Layer{{"a", y}, {"b", x}}, marks},
+			Gantt{f, rows, []string{"g", "h"}, spans, marks},
+			Bars{f, bars, nil},
+			Heat{f, rows, []string{"c", "d"}, [][]float64{x, y}, ""},
+		} {
+			a := Inline(c)
+			if a != Inline(c) {
+				t.Fatalf("%T: not the same twice", c)
+			}
+			for _, bad := range []string{"NaN", "Inf", "<script"} {
+				if strings.Contains(a, bad) {
+					t.Fatalf("%T holds %s:\n%s", c, bad, a)
+				}
+			}
+			wellFormed(t, a)
+			Table(c)
+		}
+	})
+}
+
+func wellFormed(t interface{ Errorf(string, ...any) }, svg string) {
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Errorf("not well-formed: %v\n%s", err, svg)
+			return
+		}
+	}
+}
+
+func TestManySpansBecomePaths(t *testing.T) {
+	g := Gantt{Rows: []string{"n"}, Groups: []string{"map"}}
+	for i := range spanTitles + 1 {
+		g.Spans = append(g.Spans, Span{0, float64(i), float64(i + 1), 0, "t"})
+	}
+	if svg := Inline(g); strings.Count(svg, "<rect") != 0 || strings.Count(svg, "<path") != 1 {
+		t.Error("many spans are not one path")
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 1500: "1500", 12000: "12k", 3.5e6: "3.5M", -2e9: "-2G", 0.000012: "1.2e-05", 1e6: "1M"} {
+		if got := Number(v); got != want {
+			t.Errorf("%g: %s, want %s", v, got, want)
+		}
+	}
+}
+
+func ExampleInline() {
+	svg := Inline(Bars{Frame: Frame{Title: "Makespan"}, Bars: []Bar{Plain("fifo", 12)}})
+	fmt.Println(strings.HasPrefix(svg, `<svg class="chart"`), strings.Contains(svg, "<title>fifo: 12</title>"))
+	// Output: true true
+}
