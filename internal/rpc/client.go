@@ -1,0 +1,237 @@
+package rpc
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// ClientConfig says who a client is and how it reaches others.
+type ClientConfig struct {
+	User  string // on whose behalf calls are made
+	Node  string // our name, if we are a node
+	Token string // a task's token
+	// Dial reaches an address; nil means TCP with a timeout of 3 s.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// TLS, if set, is spoken on every connection.
+	TLS *tls.Config
+	// MaxMessage bounds requests and responses; 0 means 16 MiB.
+	MaxMessage int
+	Meter      *Meter
+	Shaper     Shaper
+}
+
+// A Client makes calls. It keeps one connection to each address it has called.
+type Client struct {
+	cfg  ClientConfig
+	http *http.Client
+
+	mu     sync.Mutex // guards the fields below
+	conns  map[string]*clientConn
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// NewClient returns a client without connections.
+func NewClient(cfg ClientConfig) *Client {
+	if cfg.Dial == nil {
+		d := &net.Dialer{Timeout: 3 * time.Second}
+		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
+	}
+	if cfg.MaxMessage == 0 {
+		cfg.MaxMessage = DefaultMaxMessage
+	}
+	if cfg.Meter == nil {
+		cfg.Meter = &Meter{}
+	}
+	c := &Client{cfg: cfg, conns: map[string]*clientConn{}}
+	c.http = &http.Client{Transport: &http.Transport{
+		DialContext:         func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, addr) },
+		DialTLSContext:      func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, addr) },
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     30 * time.Second,
+		DisableCompression:  true,
+		WriteBufferSize:     64 << 10,
+		ReadBufferSize:      64 << 10,
+	}}
+	return c
+}
+
+// Meter counts what this client sent and received, by address.
+func (c *Client) Meter() *Meter { return c.cfg.Meter }
+
+func (c *Client) dial(ctx context.Context, addr string) (net.Conn, error) {
+	raw, err := c.cfg.Dial(ctx, addr)
+	if err != nil {
+		return nil, wire.Errorf(wire.Unavailable, "%s cannot be reached: %w", addr, err)
+	}
+	var conn net.Conn = countConn(raw, c.cfg.Meter, c.cfg.Shaper, addr)
+	if c.cfg.TLS != nil {
+		conn = tls.Client(conn, c.cfg.TLS)
+	}
+	return conn, nil
+}
+
+func (c *Client) introduce(h http.Header) {
+	for k, v := range map[string]string{userHeader: c.cfg.User, nodeHeader: c.cfg.Node, tokenHeader: c.cfg.Token} {
+		if v != "" {
+			h.Set(k, v)
+		}
+	}
+}
+
+// Get asks for bulk data by HTTP. The path has a slash in front; the caller closes the
+// body. A status other than 200 and 206 is an error of its kind.
+func (c *Client) Get(ctx context.Context, addr, path string) (*http.Response, error) {
+	scheme := "http://"
+	if c.cfg.TLS != nil {
+		scheme = "https://"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+addr+path, nil)
+	if err != nil {
+		return nil, wire.Errorf(wire.Invalid, "GET %s from %s: %w", path, addr, err)
+	}
+	c.introduce(req.Header)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, wire.Errorf(wire.Unavailable, "GET %s from %s: %w", path, addr, err)
+	}
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusPartialContent {
+		err := ReadError(resp)
+		resp.Body.Close()
+		return nil, fmt.Errorf("from %s: %w", addr, err)
+	}
+	return resp, nil
+}
+
+// Call makes a call and waits for the answer. A peer that cannot be reached, or dies
+// meanwhile, is wire.Unavailable: the call may or may not have been carried out.
+func Call[Req, Resp any](ctx context.Context, c *Client, addr, method string, req Req) (Resp, error) {
+	var resp Resp
+	body, err := json.Marshal(req)
+	if err != nil {
+		return resp, wire.Errorf(wire.Invalid, "%s: request cannot be encoded: %w", method, err)
+	}
+	cc, err := c.connTo(ctx, addr)
+	if err != nil {
+		return resp, err
+	}
+	answer, err := cc.call(ctx, method, body)
+	if err != nil {
+		return resp, err
+	}
+	if err := json.Unmarshal(answer, &resp); err != nil {
+		return resp, wire.Errorf(wire.Corrupt, "%s: answer of %s is not understood: %w", method, addr, err)
+	}
+	return resp, nil
+}
+
+// connTo returns the connection to an address, making it if need be. Callers that come
+// while it is being made wait for the same one.
+func (c *Client) connTo(ctx context.Context, addr string) (*clientConn, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, wire.Errorf(wire.Canceled, "the client is closed")
+	}
+	cc := c.conns[addr]
+	if cc == nil || cc.broken() {
+		cc = &clientConn{addr: addr, ready: make(chan struct{}), gone: make(chan struct{}), pending: map[uint64]chan answer{}}
+		c.conns[addr] = cc
+		c.wg.Go(func() { c.connect(cc) })
+	}
+	c.mu.Unlock()
+	select {
+	case <-cc.ready:
+		return cc, cc.failure()
+	case <-ctx.Done():
+		return nil, ctxError(ctx, addr)
+	}
+}
+
+// connectTimeout bounds dialling and the handshake together.
+const connectTimeout = 5 * time.Second
+
+// connect makes the connection of cc and then reads its answers until it breaks.
+func (c *Client) connect(cc *clientConn) {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	conn, in, err := c.upgrade(ctx, cc.addr, framesPath, framesProto, nil)
+	if err == nil {
+		cc.attach(newFrameConn(conn, in, c.cfg.MaxMessage))
+	} else {
+		cc.fail(err)
+	}
+	close(cc.ready)
+	if err == nil {
+		cc.readAll()
+	}
+}
+
+// upgrade dials and asks HTTP to hand over the connection.
+func (c *Client) upgrade(ctx context.Context, addr, path, proto string, args []byte) (net.Conn, *bufio.Reader, error) {
+	conn, err := c.dial(ctx, addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	in, err := c.handshake(conn, addr, path, proto, args)
+	if !stop() && err == nil {
+		err = wire.Errorf(wire.Unavailable, "%s did not answer in time", addr)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return conn, in, nil
+}
+
+func (c *Client) handshake(conn net.Conn, addr, path, proto string, args []byte) (*bufio.Reader, error) {
+	req, err := http.NewRequest(http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		return nil, wire.Errorf(wire.Invalid, "address %q: %w", addr, err)
+	}
+	c.introduce(req.Header)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", proto)
+	if args != nil {
+		req.Header.Set(argsHeader, string(args))
+	}
+	if err := req.Write(conn); err != nil {
+		return nil, wire.Errorf(wire.Unavailable, "%s: %w", addr, err)
+	}
+	in := bufio.NewReaderSize(conn, 64<<10)
+	resp, err := http.ReadResponse(in, req)
+	if err != nil {
+		return nil, wire.Errorf(wire.Unavailable, "%s: %w", addr, err)
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		defer resp.Body.Close()
+		return nil, ReadError(resp)
+	}
+	return in, nil
+}
+
+// Close breaks all connections and waits for what read them. It may be called twice.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	for _, cc := range c.conns {
+		cc.fail(wire.Errorf(wire.Canceled, "the client was closed"))
+	}
+	c.mu.Unlock()
+	c.http.CloseIdleConnections()
+	c.wg.Wait()
+	return nil
+}

@@ -1,0 +1,103 @@
+package rpc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A frame is a header of 24 bytes, little endian, and a payload:
+//
+//	0  length of the payload   u32
+//	4  CRC32C of all but this  u32
+//	8  id of the call          u64
+//	16 milliseconds it may take, 0 for no limit (calls only)  u32
+//	20 kind                    u8
+//	21 length of the method's name, which begins the payload (calls only)  u8
+//	22 zero                    u16
+const headerSize = 24
+
+type frameKind uint8
+
+const (
+	callFrame   frameKind = iota + 1 // method name and request
+	replyFrame                       // response
+	errorFrame                       // a wire.Error
+	cancelFrame                      // the caller no longer wants the answer
+)
+
+type header struct {
+	length  uint32
+	crc     uint32
+	id      uint64
+	millis  uint32
+	kind    frameKind
+	nameLen uint8
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendFrame appends a whole frame to buf.
+func appendFrame(buf []byte, h header, name string, payload []byte) []byte {
+	at := len(buf)
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(name)+len(payload)))
+	buf = binary.LittleEndian.AppendUint32(buf, 0)
+	buf = binary.LittleEndian.AppendUint64(buf, h.id)
+	buf = binary.LittleEndian.AppendUint32(buf, h.millis)
+	buf = append(buf, byte(h.kind), byte(len(name)), 0, 0)
+	buf = append(buf, name...)
+	buf = append(buf, payload...)
+	crc := crc32.Update(crc32.Checksum(buf[at:at+4], castagnoli), castagnoli, buf[at+8:])
+	binary.LittleEndian.PutUint32(buf[at+4:], crc)
+	return buf
+}
+
+// readFrame reads one frame whose payload is at most limit bytes. The payload is fresh
+// memory. Damage is wire.Corrupt; the connection cannot be used after it.
+func readFrame(r io.Reader, limit int) (header, []byte, error) {
+	var raw [headerSize]byte
+	if _, err := io.ReadFull(r, raw[:]); err != nil {
+		return header{}, nil, err
+	}
+	h := header{
+		length:  binary.LittleEndian.Uint32(raw[0:]),
+		crc:     binary.LittleEndian.Uint32(raw[4:]),
+		id:      binary.LittleEndian.Uint64(raw[8:]),
+		millis:  binary.LittleEndian.Uint32(raw[16:]),
+		kind:    frameKind(raw[20]),
+		nameLen: raw[21],
+	}
+	if h.kind < callFrame || h.kind > cancelFrame || uint32(h.nameLen) > h.length {
+		return h, nil, wire.Errorf(wire.Corrupt, "frame of kind %d with a name of %d in %d bytes", h.kind, h.nameLen, h.length)
+	}
+	if int64(h.length) > int64(limit) {
+		return h, nil, wire.Errorf(wire.TooLarge, "frame of %d bytes, the limit is %d", h.length, limit)
+	}
+	payload, err := readSteps(r, int(h.length))
+	if err != nil {
+		return h, nil, fmt.Errorf("frame cut short: %w", err)
+	}
+	crc := crc32.Update(crc32.Checksum(raw[:4], castagnoli), castagnoli, raw[8:])
+	if crc = crc32.Update(crc, castagnoli, payload); crc != h.crc {
+		return h, nil, wire.Errorf(wire.Corrupt, "frame of %d bytes has checksum %08x, should be %08x", h.length, crc, h.crc)
+	}
+	return h, payload, nil
+}
+
+// readSteps reads n bytes and allocates no more than came: a header that promises much
+// costs nothing by itself.
+func readSteps(r io.Reader, n int) ([]byte, error) {
+	const step = 256 << 10
+	buf := make([]byte, min(n, step))
+	for got := 0; ; {
+		m, err := io.ReadFull(r, buf[got:])
+		got += m
+		if err != nil || got == n {
+			return buf[:got], err
+		}
+		buf = append(buf, make([]byte, min(n-got, len(buf)))...)
+	}
+}

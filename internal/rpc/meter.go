@@ -1,0 +1,144 @@
+package rpc
+
+import (
+	"io"
+	"maps"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// Bytes counts what went to and came from one peer.
+type Bytes struct{ Sent, Received int64 }
+
+// A Meter counts bytes by peer: the node's name where it is known, else the address.
+// The zero Meter is ready for use.
+type Meter struct {
+	mu    sync.Mutex // guards peers
+	peers map[string]*counts
+}
+
+type counts struct{ sent, received atomic.Int64 }
+
+func (m *Meter) of(peer string) *counts {
+	if m == nil {
+		return &counts{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.peers[peer]
+	if c == nil {
+		if m.peers == nil {
+			m.peers = map[string]*counts{}
+		}
+		c = &counts{}
+		m.peers[peer] = c
+	}
+	return c
+}
+
+// Read returns the totals so far.
+func (m *Meter) Read() map[string]Bytes {
+	m.mu.Lock()
+	peers := maps.Clone(m.peers)
+	m.mu.Unlock()
+	out := make(map[string]Bytes, len(peers))
+	for p, c := range peers {
+		out[p] = Bytes{c.sent.Load(), c.received.Load()}
+	}
+	return out
+}
+
+// A Shaper delays a transfer of n bytes between this process and a peer, as a slower
+// network would. It may block; it returns early when the transfer is given up.
+type Shaper interface {
+	Send(peer string, n int)
+	Receive(peer string, n int)
+}
+
+// shapeStep is how much moves between two questions to the Shaper.
+const shapeStep = 256 << 10
+
+// A countedConn counts, and shapes, what passes. It keeps ReadFrom, without which files
+// would not go out by sendfile.
+type countedConn struct {
+	net.Conn
+	peer   atomic.Pointer[peerCounts]
+	shaper Shaper
+}
+
+type peerCounts struct {
+	name string
+	*counts
+}
+
+func countConn(c net.Conn, m *Meter, s Shaper, peer string) *countedConn {
+	cc := &countedConn{Conn: c, shaper: s}
+	cc.rename(m, peer)
+	return cc
+}
+
+// rename says who the peer turned out to be; what was counted before stays where it was.
+func (c *countedConn) rename(m *Meter, peer string) {
+	c.peer.Store(&peerCounts{peer, m.of(peer)})
+}
+
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	peer := c.peer.Load()
+	peer.received.Add(int64(n))
+	if c.shaper != nil && n > 0 {
+		c.shaper.Receive(peer.name, n)
+	}
+	return n, err
+}
+
+func (c *countedConn) Write(p []byte) (int, error) {
+	peer := c.peer.Load()
+	if c.shaper == nil {
+		n, err := c.Conn.Write(p)
+		peer.sent.Add(int64(n))
+		return n, err
+	}
+	done := 0
+	for done < len(p) {
+		step := p[done:min(len(p), done+shapeStep)]
+		c.shaper.Send(peer.name, len(step))
+		n, err := c.Conn.Write(step)
+		done += n
+		peer.sent.Add(int64(n))
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// ReadFrom hands a file to the system in steps.
+func (c *countedConn) ReadFrom(r io.Reader) (int64, error) {
+	rf, ok := c.Conn.(io.ReaderFrom)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	peer := c.peer.Load()
+	left := int64(1<<63 - 1)
+	if lr, ok := r.(*io.LimitedReader); ok {
+		r, left = lr.R, lr.N
+		defer func() { lr.N = left }()
+	}
+	var total int64
+	for left > 0 {
+		step := min(left, shapeStep*4)
+		if c.shaper != nil {
+			step = min(left, shapeStep)
+			c.shaper.Send(peer.name, int(step))
+		}
+		n, err := rf.ReadFrom(&io.LimitedReader{R: r, N: step})
+		total, left = total+n, left-n
+		peer.sent.Add(n)
+		if err != nil || n < step {
+			return total, err
+		}
+	}
+	return total, nil
+}

@@ -1,0 +1,75 @@
+package rpc
+
+import (
+	"bufio"
+	"net"
+	"sync"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A frameConn writes and reads frames. Writes of many goroutines are gathered: while one
+// of them is in the system call the others append to the next buffer.
+type frameConn struct {
+	conn  net.Conn
+	in    *bufio.Reader
+	limit int
+
+	mu      sync.Mutex // guards the fields below
+	buf     []byte     // frames not yet handed to the system
+	spare   []byte     // the other buffer
+	writing bool       // somebody is in conn.Write
+	room    sync.Cond  // signalled when buf was taken
+	err     error      // the first failed write
+}
+
+// maxGather bounds what waits to be written; a sender past it waits.
+const maxGather = 4 << 20
+
+func newFrameConn(c net.Conn, in *bufio.Reader, limit int) *frameConn {
+	if in == nil {
+		in = bufio.NewReaderSize(c, 64<<10)
+	}
+	f := &frameConn{conn: c, in: in, limit: limit}
+	f.room.L = &f.mu
+	return f
+}
+
+// send queues a frame and, if nobody else is writing, writes until the queue is empty.
+func (f *frameConn) send(h header, name string, payload []byte) error {
+	if len(name)+len(payload) > f.limit {
+		return wire.Errorf(wire.TooLarge, "message %s of %d bytes, the limit is %d", name, len(payload), f.limit)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.err == nil && len(f.buf) > maxGather {
+		f.room.Wait()
+	}
+	if f.err != nil {
+		return f.err
+	}
+	f.buf = appendFrame(f.buf, h, name, payload)
+	if f.writing {
+		return nil
+	}
+	f.writing = true
+	for f.err == nil && len(f.buf) > 0 {
+		out := f.buf
+		f.buf = f.spare[:0]
+		f.room.Broadcast()
+		f.mu.Unlock()
+		_, err := f.conn.Write(out)
+		f.mu.Lock()
+		if f.spare = out; cap(out) > maxGather {
+			f.spare = nil
+		}
+		if err != nil {
+			f.err = err
+		}
+	}
+	f.writing = false
+	f.room.Broadcast()
+	return f.err
+}
+
+func (f *frameConn) read() (header, []byte, error) { return readFrame(f.in, f.limit) }

@@ -1,0 +1,151 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A clientConn is one connection on which many calls are under way.
+type clientConn struct {
+	addr  string
+	ready chan struct{} // closed when the connection is made, or failed
+	gone  chan struct{} // closed when it broke
+
+	mu      sync.Mutex // guards the fields below
+	frames  *frameConn // nil until made
+	err     error      // why it broke
+	next    uint64
+	pending map[uint64]chan answer
+}
+
+type answer struct {
+	payload []byte
+	err     error
+}
+
+func (cc *clientConn) attach(f *frameConn) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	cc.frames = f
+	if cc.err != nil { // closed meanwhile
+		f.conn.Close()
+	}
+}
+
+func (cc *clientConn) failure() error {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	return cc.err
+}
+
+func (cc *clientConn) broken() bool { return cc.failure() != nil }
+
+// fail ends the connection and every call on it. Only the first reason counts.
+func (cc *clientConn) fail(err error) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.err != nil {
+		return
+	}
+	cc.err = err
+	close(cc.gone)
+	if cc.frames != nil {
+		cc.frames.conn.Close()
+	}
+	for _, ch := range cc.pending {
+		ch <- answer{err: err}
+	}
+	cc.pending = nil
+}
+
+func (cc *clientConn) readAll() {
+	for {
+		h, payload, err := cc.frames.read()
+		if err != nil {
+			cc.fail(wire.Errorf(wire.Unavailable, "connection to %s: %w", cc.addr, err))
+			return
+		}
+		a := answer{payload: payload}
+		if h.kind == errorFrame {
+			e := &wire.Error{}
+			if json.Unmarshal(payload, e) != nil {
+				e = &wire.Error{Kind: wire.Corrupt, Text: "error of " + cc.addr + " is not understood"}
+			}
+			a = answer{err: e}
+		}
+		if ch := cc.take(h.id); ch != nil {
+			ch <- a
+		}
+	}
+}
+
+// take removes a call from the books; nil if nobody waits for it any more. The channel
+// has room for one answer and gets at most one.
+func (cc *clientConn) take(id uint64) chan answer {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	ch := cc.pending[id]
+	delete(cc.pending, id)
+	return ch
+}
+
+func (cc *clientConn) begin() (uint64, chan answer, error) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.err != nil {
+		return 0, nil, cc.err
+	}
+	cc.next++
+	ch := make(chan answer, 1)
+	cc.pending[cc.next] = ch
+	return cc.next, ch, nil
+}
+
+func (cc *clientConn) call(ctx context.Context, method string, body []byte) ([]byte, error) {
+	id, ch, err := cc.begin()
+	if err != nil {
+		return nil, err
+	}
+	h := header{id: id, kind: callFrame}
+	if d, ok := ctx.Deadline(); ok {
+		h.millis = uint32(max(1, min(int64(time.Until(d)/time.Millisecond), 1<<31)))
+	}
+	if err := cc.frames.send(h, method, body); err != nil {
+		cc.take(id)
+		if wire.KindOf(err) != wire.TooLarge {
+			err = wire.Errorf(wire.Unavailable, "connection to %s: %w", cc.addr, err)
+			cc.fail(err)
+		}
+		return nil, err
+	}
+	select {
+	case a := <-ch:
+		return a.payload, a.err
+	case <-ctx.Done():
+		if cc.take(id) != nil {
+			_ = cc.frames.send(header{id: id, kind: cancelFrame}, "", nil) // a courtesy
+		}
+		return nil, ctxError(ctx, cc.addr)
+	}
+}
+
+func ctxError(ctx context.Context, addr string) error {
+	if ctx.Err() == context.Canceled {
+		return wire.Errorf(wire.Canceled, "call to %s was given up: %w", addr, context.Cause(ctx))
+	}
+	return wire.Errorf(wire.Unavailable, "%s did not answer in time", addr)
+}
+
+// Gone returns a channel that is closed when the connection to addr breaks, making the
+// connection if there is none. It is how the death of a process is seen at once.
+func (c *Client) Gone(ctx context.Context, addr string) (<-chan struct{}, error) {
+	cc, err := c.connTo(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return cc.gone, nil
+}

@@ -1,0 +1,46 @@
+package rpc
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Retry is how often and how patiently a call is tried again. Only errors whose kind is
+// retryable are; the call must be one that may be carried out twice.
+type Retry struct {
+	First time.Duration // pause after the first failure; doubles; 0 means 20 ms
+	Most  time.Duration // longest pause; 0 means 1 s
+	For   time.Duration // give up after this; 0 means 30 s
+}
+
+// Do calls fn until it succeeds, fails for good, or time is up.
+func (r Retry) Do(ctx context.Context, fn func() error) error {
+	pause, most, limit := r.First, r.Most, r.For
+	if pause == 0 {
+		pause = 20 * time.Millisecond
+	}
+	if most == 0 {
+		most = time.Second
+	}
+	if limit == 0 {
+		limit = 30 * time.Second
+	}
+	begin := time.Now()
+	for {
+		err := fn()
+		if err == nil || !wire.KindOf(err).Retryable() || ctx.Err() != nil || time.Since(begin)+pause > limit {
+			return err
+		}
+		t := time.NewTimer(pause/2 + rand.N(pause/2+1))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return err
+		}
+		pause = min(pause*2, most)
+	}
+}

@@ -1,0 +1,94 @@
+package rpc
+
+import (
+	"crypto/subtle"
+	"net/http"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Caller is who stands at the other end.
+type Caller struct {
+	User string // the person, or the owner of the job, on whose behalf
+	Node string // name of the peer if it is a node of the cluster
+	Job  string // the only job this caller may speak for, if it is a task
+	Addr string // where it calls from
+	// Admin is set for those who may change the cluster.
+	Admin bool
+}
+
+// A Rule says who may call a method. Every route has one.
+type Rule uint8
+
+// The rules.
+const (
+	noRule Rule = iota
+	Anyone      // health checks; tells nothing worth hiding
+	Users       // any caller whose identity is known
+	Nodes       // masters and workers only
+	Admins      // those who may change the cluster
+	Tasks       // nodes, and tasks for their own job: the handler checks which
+)
+
+// Check returns nil if c may use a route with this rule.
+func (r Rule) Check(c Caller) error {
+	switch r {
+	case Anyone:
+		return nil
+	case Users:
+		if (c.User != "" || c.Node != "") && c.Job == "" {
+			return nil
+		}
+	case Nodes:
+		if c.Node != "" {
+			return nil
+		}
+	case Admins:
+		if c.Admin || c.Node != "" {
+			return nil
+		}
+	case Tasks:
+		if c.Node != "" || c.Job != "" {
+			return nil
+		}
+	}
+	return wire.Errorf(wire.Denied, "%s may not do this: it is for %s", c.name(), r)
+}
+
+func (c Caller) name() string {
+	switch {
+	case c.Node != "":
+		return "node " + c.Node
+	case c.Job != "":
+		return "a task of job " + c.Job
+	case c.User != "":
+		return "user " + c.User
+	}
+	return "an unknown caller"
+}
+
+func (r Rule) String() string {
+	return [...]string{"nobody", "anyone", "known users", "nodes", "administrators", "nodes and tasks"}[min(r, Tasks)]
+}
+
+// An Authenticator finds out who sent a request: by its certificate, its token, or, on an
+// open cluster of one machine, by what it says.
+type Authenticator func(r *http.Request) (Caller, error)
+
+// The headers by which callers introduce themselves.
+const (
+	userHeader  = "Millrace-User"
+	nodeHeader  = "Millrace-Node"
+	tokenHeader = "Millrace-Token"
+)
+
+// Trusting believes what callers say about themselves. It is for clusters that listen on
+// the loopback interface only, where whoever can connect could as well read the files.
+func Trusting(r *http.Request) (Caller, error) {
+	c := Caller{User: r.Header.Get(userHeader), Node: r.Header.Get(nodeHeader), Addr: r.RemoteAddr}
+	c.Admin = c.User != ""
+	return c, nil
+}
+
+// SameSecret compares two secrets in constant time.
+func SameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

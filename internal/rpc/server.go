@@ -1,0 +1,268 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// ServerConfig is how a Server behaves. The zero value trusts its callers.
+type ServerConfig struct {
+	// Authenticate finds out who calls; nil means Trusting.
+	Authenticate Authenticator
+	// TLS, if set, is asked of every connection.
+	TLS *tls.Config
+	// MaxMessage bounds a request and a response; 0 means 16 MiB. Larger: fewer
+	// refusals, more memory for a stranger to ask for.
+	MaxMessage int
+	// MaxCalls is how many calls of one connection run at once; 0 means 256. The
+	// connection is not read while they do.
+	MaxCalls int
+	Meter    *Meter
+	Shaper   Shaper
+	// Panicked is told of a panic in a handler; the caller gets an internal error.
+	Panicked func(method string, v any, stack []byte)
+}
+
+// DefaultMaxMessage bounds messages where the configuration does not.
+const DefaultMaxMessage = 16 << 20
+
+func (c ServerConfig) withDefaults() ServerConfig {
+	if c.Authenticate == nil {
+		c.Authenticate = Trusting
+	}
+	if c.MaxMessage == 0 {
+		c.MaxMessage = DefaultMaxMessage
+	}
+	if c.MaxCalls == 0 {
+		c.MaxCalls = 256
+	}
+	if c.Meter == nil {
+		c.Meter = &Meter{}
+	}
+	if c.Panicked == nil {
+		c.Panicked = func(string, any, []byte) {}
+	}
+	return c
+}
+
+// A Server answers calls. Register everything before Serve.
+type Server struct {
+	cfg     ServerConfig
+	mux     *http.ServeMux
+	http    *http.Server
+	methods map[string]method
+	streams map[string]stream
+	routes  []Route
+
+	stop context.CancelFunc
+	base context.Context
+	wg   sync.WaitGroup
+
+	mu    sync.Mutex // guards conns
+	conns map[net.Conn]bool
+}
+
+type method struct {
+	rule Rule
+	call func(ctx context.Context, c Caller, req []byte) ([]byte, error)
+}
+
+// A Route is one way into the server, for tests that try every one of them.
+type Route struct {
+	Path string
+	Rule Rule
+}
+
+// Prefix begins the path of every method.
+const Prefix = "/api/v1/"
+
+// NewServer returns a server without methods.
+func NewServer(cfg ServerConfig) *Server {
+	s := &Server{
+		cfg: cfg.withDefaults(), mux: http.NewServeMux(),
+		methods: map[string]method{}, streams: map[string]stream{}, conns: map[net.Conn]bool{},
+	}
+	s.base, s.stop = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler:           s.mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return s.base },
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ErrorLog:          discardLog,
+	}
+	s.mux.HandleFunc("POST "+Prefix+"{method}", s.serveCall)
+	s.mux.HandleFunc("GET "+framesPath, s.serveFrames)
+	s.mux.HandleFunc("GET "+streamPath+"{name}", s.serveStream)
+	return s
+}
+
+type connKey struct{}
+
+// Handle registers a method. The name must be new; the rule must be one of the rules.
+func Handle[Req, Resp any](s *Server, name string, rule Rule, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
+	if _, taken := s.methods[name]; taken || rule == noRule || len(name) > 255 {
+		panic(fmt.Sprintf("rpc: method %q is registered already, or has no rule", name))
+	}
+	s.routes = append(s.routes, Route{Prefix + name, rule})
+	s.methods[name] = method{rule, func(ctx context.Context, c Caller, body []byte) ([]byte, error) {
+		var req Req
+		if err := json.Unmarshal(body, &req); err != nil {
+			return nil, wire.Errorf(wire.Invalid, "%s: request is not understood: %w", name, err)
+		}
+		resp, err := fn(ctx, c, req)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(resp)
+	}}
+}
+
+// HandleHTTP registers a plain HTTP handler under a pattern of http.ServeMux.
+func (s *Server) HandleHTTP(pattern string, rule Rule, h func(w http.ResponseWriter, r *http.Request, c Caller)) {
+	if rule == noRule {
+		panic("rpc: " + pattern + " has no rule")
+	}
+	s.routes = append(s.routes, Route{pattern, rule})
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		c, err := s.identify(r)
+		if err == nil {
+			err = rule.Check(c)
+		}
+		if err != nil {
+			WriteError(w, err)
+			return
+		}
+		h(w, r, c)
+	})
+}
+
+// Routes lists every way in, sorted.
+func (s *Server) Routes() []Route {
+	out := slices.Clone(s.routes)
+	slices.SortFunc(out, func(a, b Route) int {
+		if a.Path < b.Path {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// identify finds out who calls, and from then on counts the connection's bytes there.
+func (s *Server) identify(r *http.Request) (Caller, error) {
+	c, err := s.cfg.Authenticate(r)
+	if err != nil {
+		return c, err
+	}
+	if c.Node != "" {
+		conn, _ := r.Context().Value(connKey{}).(net.Conn)
+		if t, ok := conn.(*tls.Conn); ok {
+			conn = t.NetConn()
+		}
+		if cc, ok := conn.(*countedConn); ok && cc.peer.Load().name != c.Node {
+			cc.rename(s.cfg.Meter, c.Node)
+		}
+	}
+	return c, nil
+}
+
+// Serve answers calls from a listener until Close. Several may be served at once.
+func (s *Server) Serve(l net.Listener) error {
+	l = countListener{l, s.cfg.Meter, s.cfg.Shaper}
+	if s.cfg.TLS != nil {
+		l = tls.NewListener(l, s.cfg.TLS)
+	}
+	err := s.http.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Close stops the server and waits for its calls. It may be called twice.
+func (s *Server) Close() error {
+	s.stop()
+	err := s.http.Close()
+	s.mu.Lock()
+	for c := range s.conns {
+		c.Close()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+	return err
+}
+
+// keep remembers a connection that was taken from the HTTP server, until release. It is
+// false if the server has been closed.
+func (s *Server) keep(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.base.Err() != nil {
+		c.Close()
+		return false
+	}
+	s.conns[c] = true
+	s.wg.Add(1)
+	return true
+}
+
+func (s *Server) release(c net.Conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	c.Close()
+	s.wg.Done()
+}
+
+// run calls a method and turns a panic into an error.
+func (s *Server) run(ctx context.Context, c Caller, name string, body []byte) (resp []byte, err error) {
+	m, ok := s.methods[name]
+	if !ok {
+		return nil, wire.Errorf(wire.Invalid, "there is no method %q here", name)
+	}
+	if err := m.rule.Check(c); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			s.cfg.Panicked(name, v, debug.Stack())
+			resp, err = nil, wire.Errorf(wire.Internal, "%s: panic: %v", name, v)
+		}
+	}()
+	return m.call(ctx, c, body)
+}
+
+type countListener struct {
+	net.Listener
+	meter  *Meter
+	shaper Shaper
+}
+
+func (l countListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return countConn(c, l.meter, l.shaper, hostOf(c.RemoteAddr())), nil
+}
+
+func hostOf(a net.Addr) string {
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
+}

@@ -1,0 +1,84 @@
+package rpc
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Stream is a connection that belongs to one transfer.
+type Stream struct {
+	net.Conn
+	In *bufio.Reader // read from here: it may hold bytes already
+}
+
+// Read takes what In holds first.
+func (s *Stream) Read(p []byte) (int, error) { return s.In.Read(p) }
+
+type stream struct {
+	rule  Rule
+	serve func(ctx context.Context, c Caller, args []byte, s *Stream)
+}
+
+// HandleStream registers a transfer by name. The connection is closed when fn returns, and
+// when the server is closed.
+func HandleStream[Args any](s *Server, name string, rule Rule, fn func(ctx context.Context, c Caller, args Args, st *Stream)) {
+	if _, taken := s.streams[name]; taken || rule == noRule {
+		panic(fmt.Sprintf("rpc: stream %q is registered already, or has no rule", name))
+	}
+	s.routes = append(s.routes, Route{streamPath + name, rule})
+	s.streams[name] = stream{rule, func(ctx context.Context, c Caller, raw []byte, st *Stream) {
+		var args Args
+		if json.Unmarshal(raw, &args) != nil {
+			return // checked before the upgrade
+		}
+		fn(ctx, c, args, st)
+	}}
+}
+
+func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
+	c, err := s.identify(r)
+	st, known := s.streams[r.PathValue("name")]
+	args := []byte(r.Header.Get(argsHeader))
+	if err == nil && !known {
+		err = wire.Errorf(wire.NotFound, "there is no stream %q here", r.PathValue("name"))
+	}
+	if err == nil {
+		err = st.rule.Check(c)
+	}
+	if err == nil && !json.Valid(args) {
+		err = wire.Errorf(wire.Invalid, "%s: arguments are not JSON", r.URL.Path)
+	}
+	if err != nil {
+		WriteError(w, err)
+		return
+	}
+	conn, in, ok := s.upgrade(w, r, streamProto)
+	if !ok {
+		return
+	}
+	defer s.release(conn)
+	st.serve(s.base, c, args, &Stream{conn, in})
+}
+
+// Stream opens a transfer: a connection of its own. The arguments, as JSON, must fit a
+// header of HTTP: some tens of kilobytes. When ctx ends before the transfer is open it
+// fails; after that ctx has no say, and the caller closes the stream.
+func (c *Client) Stream(ctx context.Context, addr, name string, args any) (*Stream, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return nil, wire.Errorf(wire.Invalid, "stream %s: arguments cannot be encoded: %w", name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, in, err := c.upgrade(ctx, addr, streamPath+name, streamProto, raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{conn, in}, nil
+}
