@@ -1,0 +1,74 @@
+package flow
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/topology"
+)
+
+// Totals are bytes since the start.
+type Totals struct {
+	InRack    float64 // that stayed in their rack, inside nodes included
+	CrossRack float64
+	Optical   float64 // of CrossRack, over circuits
+	Flows     int64   // ended
+}
+
+// count adds bytes that a flow has sent. Flows in progress are not counted yet.
+func (n *Network) count(f *flow, bytes float64) {
+	if f.from >= 0 && f.to >= 0 {
+		n.matrix[int(f.from)*n.links.racks+int(f.to)] += bytes
+	}
+	n.totals.Flows++
+	switch {
+	case f.from == f.to:
+		n.totals.InRack += bytes
+		return
+	case f.optical:
+		n.totals.Optical += bytes
+	}
+	n.totals.CrossRack += bytes
+}
+
+// Totals returns what the flows that have ended have sent.
+func (n *Network) Totals() Totals { return n.totals }
+
+// Sent returns the bytes that ended flows took from rack a to rack b.
+func (n *Network) Sent(a, b topology.RackID) float64 {
+	return n.matrix[int(a)*n.links.racks+int(b)]
+}
+
+// RackBytes returns the bytes that have crossed a rack's link to the packet network's
+// core by now, which is not after Next.
+func (n *Network) RackBytes(now time.Duration, r topology.RackID) (up, down float64) {
+	return n.linkBytes(now, n.links.up(r)), n.linkBytes(now, n.links.down(r))
+}
+
+// NodeBytes returns the bytes that have left and entered a node's card by now. Flows
+// with a rack as their end are not on any card.
+func (n *Network) NodeBytes(now time.Duration, node topology.NodeID) (out, in float64) {
+	return n.linkBytes(now, n.links.out(node)), n.linkBytes(now, n.links.in(node))
+}
+
+func (n *Network) linkBytes(now time.Duration, l int32) float64 {
+	return n.links.moved[l] + n.links.load[l]*max(0, now-n.now).Seconds()
+}
+
+// RackLoad returns the bytes a second that cross it now.
+func (n *Network) RackLoad(r topology.RackID) (up, down float64) {
+	return n.links.load[n.links.up(r)], n.links.load[n.links.down(r)]
+}
+
+// Flows returns how many flows of the packet network are under way, and in how many
+// classes.
+func (n *Network) Flows() (flows, classes int) { return n.live, len(n.active) }
+
+// Rate returns the bytes a second that a flow of the packet network has now; 0 if it has
+// ended, or has not begun.
+func (n *Network) Rate(id ID) float64 {
+	f := &n.flows[id.slot]
+	if f.gen != id.gen || !f.live || f.optical || f.mark == 0 {
+		return 0
+	}
+	return n.rates[f.class]
+}

@@ -1,0 +1,89 @@
+package flow
+
+import "math"
+
+// match finds the one-to-one assignment of rows to columns of a square matrix that has
+// the largest sum of weights, none of which is negative; pairs of weight 0 are left out.
+// It returns the column of each row, -1 for none. This is the Hungarian method with
+// potentials: a row at a time, the cheapest augmenting path, O(n^3).
+//
+// Of two best assignments the one that keeps more of the pairs in keep wins; keep may be
+// nil.
+func match(weights [][]int64, keep []int) []int {
+	n := len(weights)
+	cost := func(i, j int) int64 {
+		w := weights[i][j] * int64(n+1)
+		if keep != nil && keep[i] == j && w > 0 {
+			w++
+		}
+		return -w
+	}
+	h := hungarian{n: n, cost: cost, u: make([]int64, n+1), v: make([]int64, n+1), row: make([]int, n+1), way: make([]int, n+1)}
+	for i := 1; i <= n; i++ {
+		h.augment(i)
+	}
+	out := make([]int, n)
+	for j := 1; j <= n; j++ {
+		out[h.row[j]-1] = j - 1
+	}
+	for i, j := range out {
+		if weights[i][j] == 0 {
+			out[i] = -1
+		}
+	}
+	return out
+}
+
+// hungarian counts rows and columns from 1; column 0 holds the row that is being added.
+type hungarian struct {
+	n    int
+	cost func(i, j int) int64
+	u, v []int64 // potentials
+	row  []int   // of each column
+	way  []int   // column before it on the path
+}
+
+// augment gives row i a column.
+func (h *hungarian) augment(i int) {
+	h.row[0] = i
+	least := make([]int64, h.n+1)
+	for j := range least {
+		least[j] = math.MaxInt64
+	}
+	used := make([]bool, h.n+1)
+	at := 0
+	for h.row[at] != 0 {
+		used[at] = true
+		at = h.extend(at, least, used)
+	}
+	for at != 0 {
+		before := h.way[at]
+		h.row[at] = h.row[before]
+		at = before
+	}
+}
+
+// extend moves the path to the cheapest column not used, and the potentials with it.
+func (h *hungarian) extend(at int, least []int64, used []bool) (next int) {
+	row, delta := h.row[at], int64(math.MaxInt64)
+	for j := 1; j <= h.n; j++ {
+		if used[j] {
+			continue
+		}
+		if c := h.cost(row-1, j-1) - h.u[row] - h.v[j]; c < least[j] {
+			least[j], h.way[j] = c, at
+		}
+		if least[j] < delta {
+			delta, next = least[j], j
+		}
+	}
+	for j := range used {
+		if used[j] {
+			h.u[h.row[j]] += delta
+			h.v[j] -= delta
+		} else {
+			least[j] -= delta
+		}
+	}
+	return next
+}
