@@ -8,30 +8,54 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/millrace/millrace/internal/chart"
 )
 
 // WriteFiles writes report.html, report.json and report.csv into a directory, which it
-// makes.
-func WriteFiles(dir string, reports []Report) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// makes, and below it each figure as SVG and its data as CSV.
+func WriteFiles(dir string, p Page) error {
+	if err := os.MkdirAll(filepath.Join(dir, "figures"), 0o755); err != nil {
 		return err
 	}
-	for name, write := range map[string]func(io.Writer, []Report) error{
-		"report.html": WriteHTML, "report.json": writeJSON, "report.csv": writeCSV,
-	} {
-		if err := writeFile(filepath.Join(dir, name), reports, write); err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
+	files := []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"report.html", func(w io.Writer) error { return WriteHTML(w, p) }},
+		{"report.json", func(w io.Writer) error { return writeJSON(w, p.Reports) }},
+		{"report.csv", func(w io.Writer) error { return writeCSV(w, p.Reports) }},
+	}
+	for _, f := range files {
+		if err := writeFile(filepath.Join(dir, f.name), f.write); err != nil {
+			return fmt.Errorf("write %s: %w", f.name, err)
+		}
+	}
+	for _, r := range p.Reports {
+		for _, f := range r.Figures {
+			if err := writeFigure(filepath.Join(dir, "figures", FigureFile(r, f)), f); err != nil {
+				return fmt.Errorf("write figure %s: %w", f.Name, err)
+			}
 		}
 	}
 	return nil
 }
 
-func writeFile(path string, reports []Report, write func(io.Writer, []Report) error) error {
+func writeFigure(path string, f Figure) error {
+	return errors.Join(
+		writeFile(path+".svg", func(w io.Writer) error {
+			_, err := io.WriteString(w, chart.File(f.Chart))
+			return err
+		}),
+		writeFile(path+".csv", func(w io.Writer) error { return csv.NewWriter(w).WriteAll(chart.Table(f.Chart)) }))
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f, reports), f.Close())
+	return errors.Join(write(f), f.Close())
 }
 
 func writeJSON(w io.Writer, reports []Report) error {

@@ -1,15 +1,11 @@
 package lab
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // An Experiment is one published experiment, or several that share their runs.
@@ -18,7 +14,12 @@ type Experiment struct {
 	Title   string
 	Source  string // specification and items of its list "What to reproduce"
 	Seconds int    // how long a full run takes on two cores, about
-	run     func(r *Recorder) error
+
+	// For the reader of a report: what is asked, how it is set up, and how to read
+	// the charts.
+	Question, Setup, Read string
+
+	run func(r *Recorder) error
 }
 
 // All lists the experiments by id.
@@ -82,6 +83,18 @@ type Report struct {
 	Source string  `json:"source"`
 	Seeds  int     `json:"seeds"`
 	Checks []Check `json:"checks"`
+
+	Question string   `json:"question,omitempty"`
+	Setup    string   `json:"setup,omitempty"`
+	Read     string   `json:"read,omitempty"`
+	Figures  []Figure `json:"figures,omitempty"`
+	Tables   []Table  `json:"tables,omitempty"`
+}
+
+// A Table is further data of a report, as text.
+type Table struct {
+	Head []string   `json:"head"`
+	Rows [][]string `json:"rows"`
 }
 
 // Options say how thoroughly to run.
@@ -89,51 +102,6 @@ type Options struct {
 	Seeds int    // repetitions; 0 lets the experiment choose
 	Quick bool   // fewer repetitions, for continuous checks
 	Seed  uint64 // of the first repetition
-}
-
-// Run runs an experiment.
-func Run(ctx context.Context, e *Experiment, o Options) (Report, error) {
-	r := &Recorder{ctx: ctx, options: o, report: Report{ID: e.ID, Title: e.Title, Source: e.Source}}
-	if err := e.run(r); err != nil {
-		return r.report, fmt.Errorf("%s: %w", e.ID, err)
-	}
-	return r.report, nil
-}
-
-// A Recorder gathers the checks of a run.
-type Recorder struct {
-	ctx     context.Context
-	options Options
-	report  Report
-}
-
-// seeds returns the number of repetitions: what was asked for, or the experiment's own.
-func (r *Recorder) seeds(full, quick int) int {
-	n := full
-	switch {
-	case r.options.Seeds > 0:
-		n = r.options.Seeds
-	case r.options.Quick:
-		n = quick
-	}
-	r.report.Seeds = n
-	return n
-}
-
-// each calls fn for 0..n-1 on all cores and waits. The results must go to places of
-// their own, so that the order of running does not show.
-func (r *Recorder) each(n int, fn func(i int) error) error {
-	g, ctx := errgroup.WithContext(r.ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range n {
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return fn(i)
-		})
-	}
-	return g.Wait()
 }
 
 func (r *Recorder) add(c Check) { r.report.Checks = append(r.report.Checks, c) }

@@ -47,7 +47,7 @@ func TestReportsRepeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		var page strings.Builder
-		if err := WriteHTML(&page, []Report{r}); err != nil {
+		if err := WriteHTML(&page, Page{Reports: []Report{r}}); err != nil {
 			t.Fatal(err)
 		}
 		return page.String()
@@ -81,7 +81,7 @@ func TestHTML(t *testing.T) {
 		{Item: "open", Published: "more", Measured: "9", Verdict: NotReproduced, scale: &scale{9, 10, inf, math.NaN()}},
 	}}
 	var b strings.Builder
-	if err := WriteHTML(&b, []Report{r}); err != nil {
+	if err := WriteHTML(&b, Page{Reports: []Report{r}}); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
@@ -97,7 +97,7 @@ func TestHTML(t *testing.T) {
 
 func TestWriteFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	if err := WriteFiles(dir, []Report{{ID: "x", Checks: []Check{{Item: "a,b", Verdict: ShapeOnly}}}}); err != nil {
+	if err := WriteFiles(dir, Page{Reports: []Report{{ID: "x", Checks: []Check{{Item: "a,b", Verdict: ShapeOnly}}}}}); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "report.csv"))

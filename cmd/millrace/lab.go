@@ -69,7 +69,7 @@ func newLabLs() *cobra.Command {
 func newLabRun() *cobra.Command {
 	var o lab.Options
 	var asJSON bool
-	var out string
+	var out, date string
 	cmd := &cobra.Command{
 		Use: "run ID|all", Short: "Run an experiment and print what was published beside what was measured",
 		Example: "  millrace lab run all --quick --out report",
@@ -86,48 +86,46 @@ func newLabRun() *cobra.Command {
 			if o.Seeds < 0 || o.Seeds > 10_000 {
 				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
 			}
-			return failed(runLab(cmd, list, o, asJSON, out))
+			return failed(runLab(cmd, list, o, asJSON, out, date))
 		},
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.Seeds, "seeds", 0, "repetitions (0: as many as the experiment wants)")
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
-	f.StringVar(&out, "out", "", "directory for report.html, report.json and report.csv")
+	f.StringVar(&out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
+	f.StringVar(&date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
 	f.BoolVar(&asJSON, "json", false, "print a JSON object for each experiment")
 	return cmd
 }
 
-// runLab runs one experiment after the other; what is done when one fails, or when the
-// user has seen enough, is still written.
-func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bool, out string) error {
-	var reports []lab.Report
-	var err error
-	for _, e := range list {
-		began := time.Now()
-		fmt.Fprintf(cmd.ErrOrStderr(), "running %s, about %d s ...\n", e.ID, e.Seconds)
-		var r lab.Report
-		if r, err = lab.Run(cmd.Context(), e, o); err != nil {
-			break
+// runLab runs experiments on all cores; what is done when one fails, or when the user
+// has seen enough, is still written.
+func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bool, out, date string) error {
+	began, left := time.Now(), len(list)
+	fmt.Fprintf(cmd.ErrOrStderr(), "running %d experiments ...\n", left)
+	var printing error
+	reports, err := lab.RunAll(cmd.Context(), list, o, func(r lab.Report, err error) {
+		left--
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s did not end: %v\n", r.ID, err)
+			return
 		}
-		reports = append(reports, r)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is done after %s, %d to go\n", r.ID, console.Duration(time.Since(began)), left)
 		if asJSON {
-			err = json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+			printing = errors.Join(printing, json.NewEncoder(cmd.OutOrStdout()).Encode(r))
 		} else {
 			printLab(cmd.OutOrStdout(), r)
 		}
-		if err != nil {
-			break
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s took %s\n", e.ID, console.Duration(time.Since(began)))
-	}
+	})
+	err = errors.Join(err, printing)
 	if out == "" || len(reports) == 0 {
 		return err
 	}
-	if werr := lab.WriteFiles(out, reports); werr != nil {
+	if werr := lab.WriteFiles(out, lab.Page{Date: date, Reports: reports}); werr != nil {
 		return errors.Join(err, werr)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(out, "report.html"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "report of %d experiments: %s\n", len(reports), filepath.Join(out, "report.html"))
 	return err
 }
 

@@ -1,0 +1,167 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+)
+
+// A Watcher keeps what ran when, for charts over time. Attach it to one run.
+type Watcher struct {
+	// Keys names the layers; Of says which one an attempt belongs to, -1 for none.
+	Keys []string
+	Of   func(sim.Attempt) int
+	// KeepSpans keeps every attempt for a Gantt chart.
+	KeepSpans bool
+
+	changes []change
+	spans   []ran
+}
+
+// change is a start or an end.
+type change struct {
+	at  time.Duration
+	key int32
+	by  int32
+}
+
+// ran is an attempt that has ended.
+type ran struct {
+	a  sim.Attempt
+	to time.Duration
+}
+
+// Attach makes a run tell the watcher; a function set before is still called.
+func (w *Watcher) Attach(cfg *sim.Config) {
+	before := cfg.Watch
+	cfg.Watch = func(now time.Duration, a sim.Attempt, started bool) {
+		if before != nil {
+			before(now, a, started)
+		}
+		w.see(now, a, started)
+	}
+}
+
+func (w *Watcher) see(now time.Duration, a sim.Attempt, started bool) {
+	by := int32(-1)
+	if started {
+		by = 1
+	} else if w.KeepSpans {
+		w.spans = append(w.spans, ran{a, now})
+	}
+	if k := w.Of(a); k >= 0 {
+		w.changes = append(w.changes, change{now, int32(k), by})
+	}
+}
+
+// periods is how finely charts over time are drawn.
+const periods = 300
+
+// Area draws how many attempts of each key ran, as means over short periods.
+func (w *Watcher) Area(title string, end time.Duration, marks ...chart.Mark) chart.Area {
+	at, layers := w.series(end)
+	return chart.Area{
+		Frame: chart.Frame{Title: title, X: chart.Axis{Label: "time, s"}, Y: chart.Axis{Label: "running tasks"}},
+		At:    at, Series: layers, Marks: marks,
+	}
+}
+
+// Lines draws the same as a line for each key.
+func (w *Watcher) Lines(title string, end time.Duration, marks ...chart.Mark) chart.Lines {
+	at, layers := w.series(end)
+	l := chart.Lines{
+		Frame: chart.Frame{Title: title, X: chart.Axis{Label: "time, s"}, Y: chart.Axis{Label: "running tasks"}},
+		Steps: true, Marks: marks,
+	}
+	for _, s := range layers {
+		l.Series = append(l.Series, chart.Series{Name: s.Name, X: at, Y: s.Values})
+	}
+	return l
+}
+
+func (w *Watcher) series(end time.Duration) (at []float64, layers []chart.Layer) {
+	step := end.Seconds() / periods
+	for i := range periods {
+		at = append(at, step*float64(i))
+	}
+	for _, k := range w.Keys {
+		layers = append(layers, chart.Layer{Name: k, Values: make([]float64, periods)})
+	}
+	if step <= 0 {
+		return at, layers
+	}
+	running := make([]int32, len(w.Keys))
+	last := make([]time.Duration, len(w.Keys))
+	spread := func(k int, to time.Duration) {
+		addOver(layers[k].Values, last[k].Seconds()/step, to.Seconds()/step, float64(running[k]))
+		last[k] = to
+	}
+	for _, c := range w.changes {
+		spread(int(c.key), c.at)
+		running[c.key] += c.by
+	}
+	for k := range w.Keys {
+		spread(k, end)
+	}
+	return at, layers
+}
+
+// addOver adds a level to the periods between two places, each by how much of it they
+// cover.
+func addOver(values []float64, from, to, level float64) {
+	if level == 0 {
+		return
+	}
+	for i := int(from); i < len(values) && float64(i) < to; i++ {
+		values[i] += level * (min(to, float64(i+1)) - max(from, float64(i)))
+	}
+}
+
+// Gantt draws the attempts by node, in the colours of the keys, from one time to
+// another.
+func (w *Watcher) Gantt(title string, topo *topology.Topology, from, to time.Duration, marks ...chart.Mark) chart.Gantt {
+	g := chart.Gantt{
+		Frame: chart.Frame{Title: title, X: chart.Axis{Label: "time, s"}}, Groups: w.Keys, Marks: marks,
+	}
+	lanes := newLanes(topo.NumNodes())
+	for _, s := range w.byStart() {
+		k := w.Of(s.a)
+		if k < 0 || s.a.Start >= to || s.to <= from {
+			continue
+		}
+		start, end := max(s.a.Start, from), min(s.to, to)
+		lane := lanes.take(s.a.Node, s.a.Start, s.to)
+		g.Spans = append(g.Spans, chart.Span{Row: lane, From: start.Seconds(), To: end.Seconds(), Group: k, Title: titleOf(s)})
+	}
+	lanes.number(&g)
+	return g
+}
+
+func titleOf(s ran) string {
+	return fmt.Sprintf("job %d, %s %d, %s to %s s", s.a.Task.Job, s.a.Task.Kind, s.a.Task.Index, number(s.a.Start.Seconds()), number(s.to.Seconds()))
+}
+
+// onlyMaps keys attempts by job, maps only.
+func onlyMaps(jobs int) func(sim.Attempt) int {
+	return func(a sim.Attempt) int {
+		if a.Task.Kind != scheduler.Map || int(a.Task.Job) >= jobs {
+			return -1
+		}
+		return int(a.Task.Job)
+	}
+}
+
+// byKind keys attempts by what they are.
+func byKind(a sim.Attempt) int {
+	switch a.Task.Kind {
+	case scheduler.Map:
+		return 0
+	case scheduler.Reduce:
+		return 1
+	}
+	return -1
+}
