@@ -178,6 +178,7 @@ func (s *simulation) step() {
 		s.res.Events++
 		s.happen(h)
 	}
+	s.kill()
 	s.admit()
 	if s.cfg.Heartbeat == 0 {
 		s.offerIdle()
