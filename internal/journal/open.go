@@ -1,0 +1,209 @@
+package journal
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A segment is one file of the journal.
+type segment struct {
+	name  string // with its directory
+	first uint64
+}
+
+// Open opens the journal in a directory, which it makes if need be, and gives fn every
+// record from sequence number from on, in order; the payload is fn's only during the
+// call. Everything given to fn is durable. A journal that begins after from is refused.
+func Open(fsys disk.FS, dir string, cfg Config, from uint64, fn func(seq uint64, payload []byte) error) (*Journal, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := makeDir(fsys, dir); err != nil {
+		return nil, err
+	}
+	j := &Journal{fs: fsys, dir: dir, cfg: cfg, next: max(from, 1)}
+	j.changed = sync.NewCond(&j.mu)
+	if j.segs, err = segments(fsys, dir); err != nil {
+		return nil, err
+	}
+	if err := j.load(max(from, 1), fn); err != nil {
+		j.closeFile()
+		return nil, err
+	}
+	j.durable.Store(j.next - 1)
+	j.low = !j.fillReserve()
+	return j, nil
+}
+
+// makeDir makes the directory durable and clean.
+func makeDir(fsys disk.FS, dir string) error {
+	if err := fsys.MkdirAll(dir); err != nil {
+		return err
+	}
+	if err := fsys.SyncDir(path.Dir(dir)); err != nil {
+		return err
+	}
+	return sweep(fsys, dir)
+}
+
+// segments lists the files of a journal, oldest first.
+func segments(fsys disk.FS, dir string) ([]segment, error) {
+	names, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var segs []segment
+	for _, name := range names {
+		if first, ok := parseName(name); ok {
+			segs = append(segs, segment{path.Join(dir, name), first})
+		}
+	}
+	return segs, nil
+}
+
+// sweep removes files that were being made when the power went.
+func sweep(fsys disk.FS, dir string) error {
+	names, err := fsys.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".new") {
+			if err := fsys.Remove(path.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// load replays and leaves the last segment open for appending.
+func (j *Journal) load(from uint64, fn func(uint64, []byte) error) error {
+	if len(j.segs) > 0 && j.segs[0].first > from {
+		return wire.Errorf(wire.Corrupt, "journal %s: offset 0: records %d to %d are missing", j.segs[0].name, from, j.segs[0].first-1)
+	}
+	for i, seg := range j.segs {
+		last := i == len(j.segs)-1
+		if !last && j.segs[i+1].first <= from {
+			continue // a checkpoint holds all of it
+		}
+		next, err := j.loadSegment(seg, last, from, fn)
+		if err != nil {
+			return err
+		}
+		if !last && next != j.segs[i+1].first {
+			return wire.Errorf(wire.Corrupt, "journal %s: offset 0: records %d to %d are missing", j.segs[i+1].name, next, j.segs[i+1].first-1)
+		}
+		j.next = next
+	}
+	if len(j.segs) == 0 || j.next < from {
+		return j.restart(from)
+	}
+	return nil
+}
+
+// restart begins anew at from: nothing was there, or all of it is older.
+func (j *Journal) restart(from uint64) error {
+	j.closeFile()
+	j.next = from
+	for _, seg := range j.segs {
+		if err := j.fs.Remove(seg.name); err != nil {
+			return err
+		}
+	}
+	j.segs = nil
+	return j.newSegment()
+}
+
+// loadSegment replays one segment and returns the sequence number behind its last
+// record. The last segment's unfinished tail is cut.
+func (j *Journal) loadSegment(seg segment, last bool, from uint64, fn func(uint64, []byte) error) (uint64, error) {
+	f, data, err := readSegment(j.fs, seg.name)
+	if err != nil {
+		return 0, err
+	}
+	if last {
+		j.file = f
+	} else {
+		defer f.Close()
+	}
+	at, next, err := walk(seg, data, func(r record) error {
+		if r.seq < from {
+			return nil
+		}
+		return fn(r.seq, r.payload)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if at < len(data) {
+		if why, bad := damaged(data, at, next); bad || !last {
+			return 0, corrupt(seg.name, at, next, why)
+		}
+		if err := f.Truncate(int64(at)); err != nil {
+			return 0, err
+		}
+	}
+	if last {
+		j.size = int64(at)
+		// What was found may never have been synced.
+		if err := f.Sync(); err != nil {
+			return 0, fmt.Errorf("journal %s: %w", seg.name, err)
+		}
+	}
+	return next, nil
+}
+
+func corrupt(name string, at int, seq uint64, why string) error {
+	if why == "" {
+		why = "the file ends in the middle of it, but is not the last"
+	}
+	return wire.Errorf(wire.Corrupt, "journal %s: offset %d: record %d: %s", name, at, seq, why)
+}
+
+// readSegment opens a segment and reads all of it.
+func readSegment(fsys disk.FS, name string) (disk.File, []byte, error) {
+	f, err := fsys.Edit(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	size, err := f.Size()
+	if err == nil && size > 0 {
+		data := make([]byte, size)
+		if _, err = f.ReadAt(data, 0); err == nil || err == io.EOF {
+			return f, data, nil
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("journal %s: %w", name, err)
+	}
+	return f, nil, nil
+}
+
+// walk calls fn for each whole record and returns where the first that is not begins,
+// and its number.
+func walk(seg segment, data []byte, fn func(record) error) (at int, next uint64, err error) {
+	if err := checkHeader(seg.name, data, seg.first); err != nil {
+		return 0, seg.first, err
+	}
+	at, next = headerLen, seg.first
+	for {
+		r, ok := parseRecord(data[at:])
+		if !ok || r.seq != next {
+			return at, next, nil
+		}
+		if err := fn(r); err != nil {
+			return at, next, fmt.Errorf("journal %s: offset %d: record %d: %w", seg.name, at, next, err)
+		}
+		at += r.len
+		next++
+	}
+}
