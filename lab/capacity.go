@@ -2,32 +2,98 @@ package lab
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
-	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/topology"
 )
 
 var capacityExperiments = []*Experiment{
 	{
-		ID: "capacity-locality", Title: "How many maps run beside their data, in all 32 experiments", Seconds: 130,
-		Source: "capacity.md 6, item 1", run: capacityLocality,
+		ID: "capacity-locality", Title: "How many maps run beside their data, in all 32 experiments", Seconds: 90,
+		Source:   "capacity.md 6, item 1",
+		Question: "Which jobs find a slot on a node that holds their data, and do the settings of the scheduler matter for it?",
+		Setup:    "30 nodes with 4 + 4 slots in one rack, 100 jobs of seven types in two sides, three replicas; the four groups of eight settings of the source.",
+		Read:     "A job of one map takes the first slot offered, which holds its block with probability 3/30; a job of many maps can choose. The law says how many maps stay without local data.",
+		run:      capacityLocality,
 	},
 	{
 		ID: "capacity-phased", Title: "User limits and response ratio when small jobs come last", Seconds: 15,
-		Source: "capacity.md 6, items 2, 3, 7", run: capacityPhased,
+		Source:   "capacity.md 6, items 2, 3, 7",
+		Question: "Long jobs come first, small ones later. Who waits, and what does the minimum user limit (MULP) change?",
+		Setup:    "Two queues of 50 %, the long jobs first, then the small ones; settings a to h of the source: with and without a cap, user limit factor 1 or 2, MULP 100 or 25.",
+		Read:     "Response ratio is elapsed over execution time: 1 means that the job never waited. With MULP 100 the queue is first come, first served; with 25 four users share it, and late jobs gain most.",
+		run:      capacityPhased,
 	},
 	{
-		ID: "capacity-separate", Title: "Queues of their own for small jobs, against shared ones", Seconds: 22,
-		Source: "capacity.md 6, items 3-5", run: capacitySeparate,
+		ID: "capacity-separate", Title: "Queues of their own for small jobs, against shared ones", Seconds: 18,
+		Source:   "capacity.md 6, items 3-5",
+		Question: "Should small jobs have a queue of their own?",
+		Setup:    "Small and long jobs alternate; in one queue a side, or long jobs in queues of 40 % and small ones in queues of 10 %, with caps.",
+		Read:     "With caps the small jobs' queue is always ready for them.",
+		run:      capacitySeparate,
 	},
 	{
-		ID: "capacity-unequal", Title: "Queues of 70 and 30 per cent with caps", Seconds: 2,
-		Source: "capacity.md 6, item 6", run: capacityUnequal,
+		ID: "capacity-unequal", Title: "Queues of 70 and 30 per cent with caps", Seconds: 6,
+		Source:   "capacity.md 6, item 6",
+		Question: "The same jobs in a queue of 70 % and in one of 30 %: how much worse off is the second?",
+		Setup:    "As capacity-phased, capacities 70 and 30, caps at the capacity.",
+		run:      capacityUnequal,
+	},
+	{
+		ID: "capacity-uncapped", Title: "Unequal queues without caps: the published numbers and the documented rule", Seconds: 10,
+		Source:   "capacity.md 6 (last paragraph), 7.1",
+		Question: "Without caps the source reports that a 30 % queue does as well as a 70 % queue, and that idle queues of 10 % starve. Can the documented order of queues do that?",
+		Setup:    "Experiments 9, 25 and 28 with the documented order (least occupied share first) and with an order by backlog, which is our inference from the numbers and in no text.",
+		Read:     "The documented rule does not give the published numbers; an order by backlog does. The source's advice always to cap leans on this.",
+		run:      capacityUncapped,
+	},
+	{
+		ID: "capacity-inert", Title: "Settings that cannot matter do not", Seconds: 10,
+		Source:   "capacity.md 6, items 7 and 8",
+		Question: "A user limit factor above 1 lets a user exceed the queue's capacity. With a cap at the capacity it must change nothing.",
+		Setup:    "Pairs of experiments that differ in the factor only, same seed, compared job by job.",
+		run:      capacityInert,
+	},
+	{
+		ID: "capacity-variability", Title: "How much a job's execution time varies", Seconds: 12,
+		Source:   "capacity.md 6, item 9",
+		Question: "The same workload, other block placements and noise: how much does each type's execution time vary?",
+		Setup:    "Experiments 2, 4 and 6 over ten seeds; the coefficient of variation of each job, averaged by type.",
+		Read:     "Small jobs vary most: one map that is local or not, beside a busy disk or not, is their whole run.",
+		run:      capacityVariability,
+	},
+	{
+		ID: "capacity-arithmetic", Title: "User limits and initialisation limits as numbers", Seconds: 1,
+		Source:   "capacity.md 6, items 10 and 11",
+		Question: "Do the limits come out as the document computes them, and do they hold in a run?",
+		Setup:    "The table of item 10; two queues of 50 % with maximum-system-jobs 2, 4 and unlimited, and with limits on active tasks.",
+		Read:     "Fewer jobs at once means longer waits.",
+		run:      capacityArithmetic,
+	},
+	{
+		ID: "capacity-small", Title: "The orderings of the small real cluster", Seconds: 2,
+		Source:   "capacity.md 6, items 12 and 13",
+		Question: "The source measured one setting at a time on five workers. Does the simulator show the same directions?",
+		Setup:    "5 workers with 2 + 2 slots; each queue has three users with a job of 75 maps and 1 reduce each, 1 s apart. All jobs cost what MRPERF's TeraSort costs.",
+		Read:     "Only orderings are compared: the source's data and machines differ.",
+		run:      capacitySmall,
+	},
+	{
+		ID: "capacity-pairs", Title: "Two reduces on one node", Seconds: 2,
+		Source:   "capacity.md 6, item 14",
+		Question: "Reduces that share a node's disk slow each other down. By how much?",
+		Setup:    "Two reduces of 100 s on one device; then the validation workload of eight jobs with 1 and with 2 reduce slots on a node.",
+		run:      capacityPairs,
+	},
+	{
+		ID: "capacity-delay", Title: "Waiting for a node with the data (an extension)", Seconds: 3,
+		Source:   "capacity.md 6, item 16 (not published)",
+		Question: "What if a job passed up rack-local slots for a while?",
+		Setup:    "Experiment 2, with up to as many missed opportunities as there are nodes before a rack-local map is taken.",
+		run:      capacityDelay,
 	},
 }
 
@@ -98,10 +164,13 @@ const (
 )
 
 // capJobs makes both sides' jobs; queue names a job's queue by side and type.
-func capJobs(phased bool, copies int, queue func(side, typ int) string, rng *rand.Rand) []*sim.Job {
+func capJobs(phased bool, o capOptions, queue func(side, typ int) string, rng *rand.Rand) []*sim.Job {
 	var jobs []*sim.Job
 	for side := range 2 {
 		for i, typ := range capOrder(phased) {
+			if o.longOnly && typ >= longTypes {
+				continue
+			}
 			t := capTypes[typ]
 			id := scheduler.JobID(len(jobs))
 			spec := &scheduler.JobSpec{
@@ -109,7 +178,7 @@ func capJobs(phased bool, copies int, queue func(side, typ int) string, rng *ran
 				Submit: time.Duration(i) * time.Second, Maps: t.maps, Reduces: t.reduces,
 			}
 			for range t.maps {
-				spec.Splits.Add(capBlock, replicas(rng, copies)...)
+				spec.Splits.Add(capBlock, replicas(rng, o.copies)...)
 			}
 			jobs = append(jobs, &sim.Job{Spec: spec, Cost: t.cost})
 		}
@@ -168,107 +237,14 @@ func (g capGroup) params(s capSetting, lag string) map[string]string {
 	return p
 }
 
-// capRun is what one experiment showed, by queue and type.
-type capRun struct {
-	ratio    map[string][]float64 // response ratio by type
-	rack     map[string][]float64 // share of maps that were not node-local
-	makespan map[string]float64
+// capOptions are what experiments vary beside the settings.
+type capOptions struct {
+	lag      string
+	copies   int
+	longOnly bool              // without the small jobs
+	params   map[string]string // of the policy, further ones
+	watch    *Watcher          // of the first repetition
 }
 
-func runCapacity(g capGroup, s capSetting, lag string, copies int, seed uint64) (capRun, error) {
-	topo, err := topology.Uniform(1, capNodes, 0, 0)
-	if err != nil {
-		return capRun{}, err
-	}
-	params := g.params(s, lag)
-	policy, err := policies.Policy("capacity", params)
-	if err != nil {
-		return capRun{}, err
-	}
-	init, err := policies.Admission("capacity-init", map[string]string{"queues": params["queues"], "user-limit": params["user-limit"]})
-	if err != nil {
-		return capRun{}, err
-	}
-	jobs := capJobs(g.phased, copies, g.queueName, rand.New(rand.NewPCG(seed, 0xca)))
-	res, err := sim.Run(sim.Config{
-		Topology: topo, Capacity: scheduler.Capacity{MapSlots: 4, ReduceSlots: 4}, Policy: policy, Admission: init,
-		State: scheduler.DefaultConfig(), Model: sim.NewDevices(sim.DefaultDevices(), capNodes, seed),
-		Heartbeat: 300 * time.Millisecond, Seed: seed,
-	}, jobs)
-	if err != nil {
-		return capRun{}, err
-	}
-	return capMeasure(res, g), nil
-}
-
-func capMeasure(res *sim.Result, g capGroup) capRun {
-	out := capRun{ratio: map[string][]float64{}, rack: map[string][]float64{}, makespan: map[string]float64{}}
-	count := map[string][]float64{}
-	n := len(capTypes)
-	for i := range res.Jobs {
-		j := &res.Jobs[i]
-		q := j.Job.Spec.Queue
-		typ := capOrder(g.phased)[i%50]
-		if out.ratio[q] == nil {
-			out.ratio[q], out.rack[q], count[q] = make([]float64, n), make([]float64, n), make([]float64, n)
-		}
-		out.ratio[q][typ] += j.Completion().Seconds() / (j.Finished - j.FirstMap).Seconds()
-		out.rack[q][typ] += 1 - float64(j.Local[scheduler.NodeLocal])/float64(j.Job.Spec.Maps)
-		count[q][typ]++
-		out.makespan[q] = max(out.makespan[q], j.Finished.Seconds())
-	}
-	for q := range count {
-		for t := range n {
-			out.ratio[q][t] /= count[q][t]
-			out.rack[q][t] /= count[q][t]
-		}
-	}
-	return out
-}
-
-// capSeeds runs one experiment over seeds and averages.
-type capMean struct {
-	ratio, rack []float64            // by type, over all queues that have it
-	byQueue     map[string][]float64 // response ratio
-	makespan    map[string]float64
-}
-
-func (r *Recorder) capacity(g capGroup, s capSetting, lag string, copies, n int) (capMean, error) {
-	runs := make([]capRun, n)
-	err := r.each(n, func(i int) (err error) {
-		runs[i], err = runCapacity(g, s, lag, copies, r.options.Seed+uint64(i))
-		return err
-	})
-	if err != nil {
-		return capMean{}, err
-	}
-	types := len(capTypes)
-	out := capMean{ratio: make([]float64, types), rack: make([]float64, types), byQueue: map[string][]float64{}, makespan: map[string]float64{}}
-	weight := make([]float64, types)
-	for _, run := range runs {
-		for _, q := range []string{"q1", "q2", "long1", "long2", "small1", "small2"} {
-			if run.ratio[q] == nil {
-				continue
-			}
-			if out.byQueue[q] == nil {
-				out.byQueue[q] = make([]float64, types)
-			}
-			out.makespan[q] += run.makespan[q] / float64(n)
-			for t := range types {
-				if v := run.ratio[q][t]; !math.IsNaN(v) {
-					out.ratio[t] += v
-					out.rack[t] += run.rack[q][t]
-					weight[t]++
-					out.byQueue[q][t] += v / float64(n)
-				}
-			}
-		}
-	}
-	for t := range types {
-		out.ratio[t] /= weight[t]
-		out.rack[t] /= weight[t]
-	}
-	return out, nil
-}
-
-const capLag = "300ms"
+// capBase is the base configuration of capacity.md 6.
+func capBase() capOptions { return capOptions{lag: capLag, copies: capCopies} }

@@ -3,6 +3,10 @@ package lab
 import (
 	"fmt"
 	"math"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
 )
 
 // lawOf is the locality law of capacity.md 6, item 1, in per cent.
@@ -26,7 +30,7 @@ func capacityLocality(r *Recorder) error {
 	}
 	for _, g := range capGroups {
 		for _, s := range capSettings {
-			m, err := r.capacity(g, s, capLag, capCopies, n)
+			m, err := r.capacity(g, s, capBase(), n)
 			if err != nil {
 				return err
 			}
@@ -46,7 +50,12 @@ func capacityLocality(r *Recorder) error {
 			r.between(fmt.Sprintf("1: type %d moves over all 32 settings, points", t+1), "15 at most", high[t]-low[t], 0, 15, "")
 		}
 	}
-	one, err := r.capacity(capGroups[0], capSettings[1], capLag, 1, n)
+	bars := chart.Bars{Frame: chart.Frame{Title: "Maps that are only rack-local, %", X: chart.Axis{Label: "mean over all 32 experiments; whiskers: smallest and largest"}}}
+	for t, c := range capTypes {
+		bars.Bars = append(bars.Bars, chart.Bar{Label: fmt.Sprintf("type %d (%d maps)", t+1, c.maps), Value: avg[t], Low: low[t], High: high[t], Published: lawOf(c.maps, capCopies)})
+	}
+	r.figure("locality", "Black: the law of item 1.", bars)
+	one, err := r.capacity(capGroups[0], capSettings[1], capOptions{lag: capLag, copies: 1}, n)
 	if err != nil {
 		return err
 	}
@@ -58,12 +67,21 @@ func capacityPhased(r *Recorder) error {
 	n := r.seeds(5, 2)
 	g := capGroups[0]
 	runs := map[string]capMean{}
+	watched := map[string]*Watcher{"b": watchTypes(), "f": watchTypes()}
 	for _, s := range capSettings {
-		m, err := r.capacity(g, s, capLag, capCopies, n)
+		o := capBase()
+		if s.name == "b" || s.name == "f" {
+			o.watch = watched[s.name]
+		}
+		m, err := r.capacity(g, s, o, n)
 		if err != nil {
 			return err
 		}
 		runs[s.name] = m
+	}
+	for k, name := range []string{"b", "f"} {
+		r.figure("types-"+name, "Maps of a type of job that run; both sides together, first repetition.",
+			watched[name].Area("Running maps by type, MULP "+[]string{"100", "25"}[k], runs[name].runs[0].end))
 	}
 	fifo := map[int]float64{0: 1.205, 1: 1.96, 2: 1.51, 3: 6.72}
 	shared := map[int]float64{0: 1.01, 1: 1.52, 2: 1.145, 3: 1.54}
@@ -82,7 +100,7 @@ func capacityPhased(r *Recorder) error {
 	}
 	delayed := runs["a"].ratio[3]
 	r.between("3: type 4 in experiment 1 / in 2 and 3", "2.1 / 6.7 = 0.31", 2*delayed/(runs["b"].ratio[3]+runs["c"].ratio[3]), 0, 0.5, "delayed map execution, lag 0.3 s")
-	exact, err := r.capacity(g, capSettings[0], "0s", capCopies, n)
+	exact, err := r.capacity(g, capSettings[0], capOptions{lag: "0s", copies: capCopies}, n)
 	if err != nil {
 		return err
 	}
@@ -94,77 +112,40 @@ func capacityPhased(r *Recorder) error {
 		}
 	}
 	r.between("7: largest makespan over settings / experiment 2", "1.03", spanOf, 0.94, 1.06, "")
+	drawPhased(r, runs)
 	r.within("7: makespan of experiment 2, s", runs["b"].makespan["q1"], 1230, 123, "disk rates calibrated in capacity.md 2.5")
 	return nil
 }
 
-func capacitySeparate(r *Recorder) error {
-	n := r.seeds(5, 2)
-	shared, apart := map[string]capMean{}, map[string]capMean{}
-	for _, s := range capSettings {
-		var err error
-		if shared[s.name], err = r.capacity(capGroups[2], s, capLag, capCopies, n); err != nil {
-			return err
-		}
-		if !s.capped {
-			continue
-		}
-		if apart[s.name], err = r.capacity(capGroups[3], s, capLag, capCopies, n); err != nil {
-			return err
-		}
+// watchTypes watches the maps of the seven types.
+func watchTypes() *Watcher {
+	w := &Watcher{}
+	for t := range capTypes {
+		w.Keys = append(w.Keys, fmt.Sprintf("type %d", t+1))
 	}
-	published := map[string][]float64{
-		"b": {1.18, 1.94, 1.51, 8.70, 2.02, 4.16, 6.91}, "d": {1.02, 1.46, 1.15, 1.79, 1.41, 2.47, 1.90},
-	}
-	for _, name := range []string{"b", "d"} {
-		for t, want := range published[name] {
-			wide := 0.15
-			if t >= longTypes {
-				wide = 0.45
-			}
-			r.within(fmt.Sprintf("5: interleaved, setting %s, response ratio of type %d", name, t+1), shared[name].ratio[t], want, wide*want, "")
+	order := capOrder(true)
+	w.Of = func(a sim.Attempt) int {
+		if a.Task.Kind != scheduler.Map {
+			return -1
 		}
+		return order[int(a.Task.Job)%len(order)]
 	}
-	r.between("5: response ratio of type 4, limit 100 / 25", "4.9", shared["b"].ratio[3]/shared["d"].ratio[3], 4, inf, "")
-	r.between("3: interleaved, type 3 in 17 / in 18", "1.35 / 1.51 = 0.89", shared["a"].ratio[2]/shared["b"].ratio[2], 0, 0.97, "delayed map execution")
-	for _, name := range []string{"b", "e", "f", "h"} {
-		worst, lower := 0.0, true
-		for t := longTypes; t < len(capTypes); t++ {
-			worst = max(worst, apart[name].ratio[t])
-			lower = lower && apart[name].ratio[t] < shared[name].ratio[t]
-		}
-		r.between("4: separate queues, setting "+name+", worst response ratio of small types", "1.65 at most", worst, 1, 1.8, "")
-		r.holds("4: and lower than in a shared queue", "lower", fmt.Sprint(lower), lower, "")
-		r.between("4: makespan of small queues / long queues, setting "+name, "0.33",
-			max(apart[name].makespan["small1"], apart[name].makespan["small2"])/max(apart[name].makespan["long1"], apart[name].makespan["long2"]), 0, 0.4, "")
-	}
-	for t, want := range []float64{1.01, 1.555, 1.155} {
-		r.within(fmt.Sprintf("4: experiments 30 and 32, response ratio of type %d", t+1), (apart["f"].ratio[t]+apart["h"].ratio[t])/2, want, 0.15*want, "")
-	}
-	return nil
+	return w
 }
 
-func capacityUnequal(r *Recorder) error {
-	n := r.seeds(5, 2)
-	m, err := r.capacity(capGroups[1], capSettings[1], capLag, capCopies, n)
-	if err != nil {
-		return err
-	}
-	for _, c := range []struct {
-		queue string
-		want  []float64
-	}{{"q1", []float64{1.15, 1.6, 1.42, 5.38}}, {"q2", []float64{1.32, 2.3, 1.87, 10.78}}} {
-		for t, want := range c.want {
-			wide := 0.15
-			if t == 3 {
-				wide = 0.25
+func drawPhased(r *Recorder, runs map[string]capMean) {
+	bars := chart.Bars{Frame: chart.Frame{Title: "Response ratio by type, phased, 50-50", X: chart.Axis{Label: "elapsed over execution time", Log: true}}, Groups: []string{"MULP 100 (experiment 2)", "MULP 25 (experiment 6)"}}
+	published := map[string][]float64{"b": {1.21, 1.96, 1.51, 6.70, 15, 12.9, 10.4}, "f": {1.01, 1.53, 1.15, 1.54, 3.6, 3, 1.83}}
+	for t := range capTypes {
+		for k, name := range []string{"b", "f"} {
+			var over []float64
+			for _, run := range runs[name].runs {
+				over = append(over, (run.ratio["q1"][t]+run.ratio["q2"][t])/2)
 			}
-			r.within(fmt.Sprintf("6: experiment 10, %s, response ratio of type %d", c.queue, t+1), m.byQueue[c.queue][t], want, wide*want, "")
+			b := NewEstimate(over).bar(fmt.Sprintf("type %d", t+1), published[name][t])
+			b.Group = k
+			bars.Bars = append(bars.Bars, b)
 		}
 	}
-	r.between("6: makespan of the 30 % queue / the 70 % queue", "1399 / 1001 = 1.40", m.makespan["q2"]/m.makespan["q1"], 1.3, 1.8, "")
-	for t := longTypes; t < len(capTypes); t++ {
-		r.between(fmt.Sprintf("6: response ratio of type %d, 30 %% / 70 %%", t+1), "2", m.byQueue["q2"][t]/m.byQueue["q1"][t], 1.5, inf, "")
-	}
-	return nil
+	r.figure("ratio", "Black: published.", bars)
 }

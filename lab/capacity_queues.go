@@ -1,0 +1,76 @@
+package lab
+
+import (
+	"fmt"
+)
+
+func capacitySeparate(r *Recorder) error {
+	n := r.seeds(5, 2)
+	shared, apart := map[string]capMean{}, map[string]capMean{}
+	for _, s := range capSettings {
+		var err error
+		if shared[s.name], err = r.capacity(capGroups[2], s, capBase(), n); err != nil {
+			return err
+		}
+		if !s.capped {
+			continue
+		}
+		if apart[s.name], err = r.capacity(capGroups[3], s, capBase(), n); err != nil {
+			return err
+		}
+	}
+	published := map[string][]float64{
+		"b": {1.18, 1.94, 1.51, 8.70, 2.02, 4.16, 6.91}, "d": {1.02, 1.46, 1.15, 1.79, 1.41, 2.47, 1.90},
+	}
+	for _, name := range []string{"b", "d"} {
+		for t, want := range published[name] {
+			wide := 0.15
+			if t >= longTypes {
+				wide = 0.45
+			}
+			r.within(fmt.Sprintf("5: interleaved, setting %s, response ratio of type %d", name, t+1), shared[name].ratio[t], want, wide*want, "")
+		}
+	}
+	r.between("5: response ratio of type 4, limit 100 / 25", "4.9", shared["b"].ratio[3]/shared["d"].ratio[3], 4, inf, "")
+	r.between("3: interleaved, type 3 in 17 / in 18", "1.35 / 1.51 = 0.89", shared["a"].ratio[2]/shared["b"].ratio[2], 0, 0.97, "delayed map execution")
+	for _, name := range []string{"b", "e", "f", "h"} {
+		worst, lower := 0.0, true
+		for t := longTypes; t < len(capTypes); t++ {
+			worst = max(worst, apart[name].ratio[t])
+			lower = lower && apart[name].ratio[t] < shared[name].ratio[t]
+		}
+		r.between("4: separate queues, setting "+name+", worst response ratio of small types", "1.65 at most", worst, 1, 1.8, "")
+		r.holds("4: and lower than in a shared queue", "lower", fmt.Sprint(lower), lower, "")
+		r.between("4: makespan of small queues / long queues, setting "+name, "0.33",
+			max(apart[name].makespan["small1"], apart[name].makespan["small2"])/max(apart[name].makespan["long1"], apart[name].makespan["long2"]), 0, 0.4, "")
+	}
+	for t, want := range []float64{1.01, 1.555, 1.155} {
+		r.within(fmt.Sprintf("4: experiments 30 and 32, response ratio of type %d", t+1), (apart["f"].ratio[t]+apart["h"].ratio[t])/2, want, 0.15*want, "")
+	}
+	return nil
+}
+
+func capacityUnequal(r *Recorder) error {
+	n := r.seeds(5, 2)
+	m, err := r.capacity(capGroups[1], capSettings[1], capBase(), n)
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		queue string
+		want  []float64
+	}{{"q1", []float64{1.15, 1.6, 1.42, 5.38}}, {"q2", []float64{1.32, 2.3, 1.87, 10.78}}} {
+		for t, want := range c.want {
+			wide := 0.15
+			if t == 3 {
+				wide = 0.25
+			}
+			r.within(fmt.Sprintf("6: experiment 10, %s, response ratio of type %d", c.queue, t+1), m.byQueue[c.queue][t], want, wide*want, "")
+		}
+	}
+	r.between("6: makespan of the 30 % queue / the 70 % queue", "1399 / 1001 = 1.40", m.makespan["q2"]/m.makespan["q1"], 1.3, 1.8, "")
+	for t := longTypes; t < len(capTypes); t++ {
+		r.between(fmt.Sprintf("6: response ratio of type %d, 30 %% / 70 %%", t+1), "2", m.byQueue["q2"][t]/m.byQueue["q1"][t], 1.5, inf, "")
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/millrace/millrace/internal/chart"
+)
+
+// drawPolicies draws what the checks measure, from the first repetition where single
+// jobs are shown.
+func drawPolicies(r *Recorder, at lookup) {
+	names := []string{"fifo", "fbq", "tags", "sita", "comp", "fair", "srpt"}
+	for _, load := range []float64{0.7, 0.9} {
+		cdf := chart.CDF{Frame: chart.Frame{Title: fmt.Sprintf("Slowdown, load %g", load), X: chart.Axis{Label: "slowdown", Log: true}, Y: chart.Axis{Label: "share of jobs"}}}
+		for _, name := range names {
+			cdf.Samples = append(cdf.Samples, chart.Sample{Name: name, Values: at(name, load, 0.05).slow})
+		}
+		r.figure(fmt.Sprintf("cdf-%g", load), "One repetition, slow start 0.05. fair and srpt (which knows all sizes) were not evaluated by the source and are shown for comparison.", cdf)
+	}
+	for _, pair := range [][2]string{{"fifo", "fbq"}, {"tags", "sita"}} {
+		sc := chart.Scatter{Frame: chart.Frame{Title: "Slowdown against job size, load 0.7", X: chart.Axis{Label: "job size, slot-seconds", Log: true}, Y: chart.Axis{Label: "slowdown", Log: true}}}
+		for _, name := range pair {
+			s := at(name, 0.7, 0.05)
+			sc.Groups = append(sc.Groups, chart.Series{Name: name, X: s.sizes, Y: s.slow})
+		}
+		r.figure("scatter-"+pair[1], "A point is a job of the first repetition.", sc)
+	}
+	r.figure("sizes", "Mean slowdown by half-decade of size (Fig. 12): even policies are flat.", sizeLines(at, names))
+	v := chart.Lines{Frame: chart.Frame{Title: "Variability V(q), load 0.7 (Fig. 11)", X: chart.Axis{Label: "percentile q"}, Y: chart.Axis{Label: "slowdown at q over median", Log: true}}}
+	for _, name := range names {
+		s := chart.Series{Name: name}
+		for _, q := range percentiles {
+			s.X, s.Y = append(s.X, float64(q)), append(s.Y, at(name, 0.7, 0.05).v(q))
+		}
+		v.Series = append(v.Series, s)
+	}
+	r.figure("variability", "1 at every percentile would be strictly fair.", v)
+}
+
+func sizeLines(at lookup, names []string) chart.Lines {
+	l := chart.Lines{Frame: chart.Frame{Title: "Mean slowdown by job size, load 0.7", X: chart.Axis{Label: "job size, slot-seconds", Log: true}, Y: chart.Axis{Label: "mean slowdown", Log: true}}}
+	for _, name := range names {
+		s := chart.Series{Name: name, Y: at(name, 0.7, 0.05).bySze}
+		for i := range s.Y {
+			s.X = append(s.X, 10*math.Pow(10, 0.5*(float64(i)+0.5)))
+		}
+		l.Series = append(l.Series, s)
+	}
+	return l
+}

@@ -1,0 +1,134 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// spread is the slowdown distribution of one policy at one load, means over seeds.
+type spread struct {
+	q     map[int]float64 // percentile to slowdown
+	bySze []float64       // mean slowdown by half-decade of job size, from 10 s
+	small float64         // share of jobs below 4,000 s that lie above p95
+	busy  float64         // utilisation of all slots
+	work  float64         // slot-seconds in all
+
+	sizes, slow []float64 // of the first repetition's jobs
+}
+
+func (s spread) v(q int) float64 { return s.q[q] / s.q[50] }
+
+// setting is a policy at a load.
+type setting struct {
+	policy    string
+	params    map[string]string
+	load      float64
+	slowstart float64
+	heartbeat time.Duration
+}
+
+var (
+	fbq2  = map[string]string{"limits": "12000"}
+	fbq4  = map[string]string{"k": "4", "limits": "4000,10000,36000"}
+	tags  = map[string]string{"limits": "12000", "shares": "0.5,0.5"}
+	sita  = map[string]string{"limits": "12000", "shares": "0.3,0.7"}
+	comp4 = map[string]string{"k": "4"}
+)
+
+func slowdownPolicies(r *Recorder) error {
+	n := r.seeds(5, 2)
+	var settings []setting
+	for _, load := range []float64{0.7, 0.9} {
+		for _, start := range []float64{0.05, 1} {
+			settings = append(settings,
+				setting{policy: "fifo", load: load, slowstart: start}, setting{policy: "fbq", params: fbq2, load: load, slowstart: start},
+				setting{policy: "tags", params: tags, load: load, slowstart: start}, setting{policy: "sita", params: sita, load: load, slowstart: start}, setting{policy: "comp", load: load, slowstart: start},
+				setting{policy: "fbq4", params: fbq4, load: load, slowstart: start}, setting{policy: "comp4", params: comp4, load: load, slowstart: start})
+		}
+		settings = append(settings, setting{policy: "fair", load: load, slowstart: 0.05}, setting{policy: "srpt", load: load, slowstart: 0.05})
+	}
+	got, err := r.spreads(settings, n)
+	if err != nil {
+		return err
+	}
+	at := func(name string, load, start float64) spread { return got[fmt.Sprintf("%s %g %g", name, load, start)] }
+	checkLevels(r, at)
+	checkHighLoad(r, at)
+	checkSizes(r, at)
+	drawPolicies(r, at)
+	return nil
+}
+
+type lookup func(name string, load, start float64) spread
+
+var inf = math.Inf(1)
+
+func checkLevels(r *Recorder, at lookup) {
+	fifo, fbq, sita, tags, comp := at("fifo", 0.7, 0.05), at("fbq", 0.7, 0.05), at("sita", 0.7, 0.05), at("tags", 0.7, 0.05), at("comp", 0.7, 0.05)
+	const fitted = "the generator is calibrated to this (slowdown.md 4.5)"
+	r.within("1: FIFO median slowdown, load 0.7", fifo.q[50], 2.8, 0.6, fitted)
+	r.within("1: FIFO 95th percentile", fifo.q[95], 23.8, 6, fitted)
+	r.within("1: FIFO variability V(95)", fifo.v(95), 8.5, 2, fitted)
+	r.between("2: p95 FIFO / FBQ, load 0.7", "2 (R15)", fifo.q[95]/fbq.q[95], 1.8, inf, "")
+	r.between("2: p95 FIFO / SITA, load 0.7", "2 (R15)", fifo.q[95]/sita.q[95], 1.8, inf, "")
+	for _, q := range []int{90, 95, 99} {
+		r.between(fmt.Sprintf("3: V(%d) FIFO / FBQ, slow start 0.05", q), "2 (R13)", fifo.v(q)/fbq.v(q), 1.4, inf, "")
+		r.between(fmt.Sprintf("3: V(%d) FIFO / FBQ, slow start 1", q), "2 (R13)", at("fifo", 0.7, 1).v(q)/at("fbq", 0.7, 1).v(q), 1.9, inf, "")
+	}
+	r.between("3: median FBQ / FIFO", "below 1", fbq.q[50]/fifo.q[50], 0, 1, "")
+	r.between("8: V(95) TAGS / FIFO", "below 1 (R10)", tags.v(95)/fifo.v(95), 0, 1, "")
+	r.between("8: median TAGS / FIFO", "above 1 (R10)", tags.q[50]/fifo.q[50], 1, inf, "")
+	r.between("9: median COMP / FIFO", "below 1", comp.q[50]/fifo.q[50], 0, 1, "")
+	r.between("9: V(80) COMP / FIFO", "below 1 (R13)", comp.v(80)/fifo.v(80), 0, 1, "")
+	r.between("9: V(90) COMP / FIFO", "below 1 (R13)", comp.v(90)/fifo.v(90), 0, 1, "")
+	r.between("9: V(95) COMP / FIFO", "about 1 (R13)", comp.v(95)/fifo.v(95), 0.8, 1.25, "")
+	r.between("9: V(99) COMP / FIFO", "above 1 (R13)", comp.v(99)/fifo.v(99), 1, inf, "")
+}
+
+func checkHighLoad(r *Recorder, at lookup) {
+	fifo, fbq, sita, tags, comp := at("fifo", 0.9, 0.05), at("fbq", 0.9, 0.05), at("sita", 0.9, 0.05), at("tags", 0.9, 0.05), at("comp", 0.9, 0.05)
+	r.between("2: p95 FIFO / SITA, load 0.9", "2 (R15)", fifo.q[95]/sita.q[95], 1.8, inf, "")
+	r.between("2: p95 FIFO / FBQ, load 0.9, slow start 0.05", "2 (R15)", fifo.q[95]/fbq.q[95], 1.3, inf, "depends on the number of reduces (6.15)")
+	r.between("2: p95 FIFO / FBQ, load 0.9, slow start 1", "2 (R15)", at("fifo", 0.9, 1).q[95]/at("fbq", 0.9, 1).q[95], 2, inf, "")
+	r.between("6: median TAGS / FIFO, load 0.9", "2 (R11)", tags.q[50]/fifo.q[50], 1.4, inf, "")
+	r.between("6: p95 TAGS, load 0.9", "above 60 (R11)", tags.q[95], 60, inf, "")
+	r.between("7: median SITA / FIFO, load 0.9", "0.5 (R12)", sita.q[50]/fifo.q[50], 0, 0.6, "")
+	r.between("7: mean slowdown above 31,600 s, SITA / FIFO", "above 1 (R12)", sita.bySze[7]/fifo.bySze[7], 1, inf, "")
+	r.between("9: V(95) COMP / FIFO, load 0.9", "p95 above 60 (R11; see 6.14)", comp.v(95)/fifo.v(95), 2, inf, "")
+	four := at("fbq4", 0.9, 1)
+	r.between("11: median FBQ K=4 / K=2, slow start 1", "0.7 (R16)", four.q[50]/at("fbq", 0.9, 1).q[50], 0, 0.8, "")
+	r.between("11: jobs below 4,000 s above p95, K=4, %", "none (R16)", 100*four.small, 0, 0.5, "")
+	r.between("12: median COMP / FBQ, K=4", "below 1 (R17)", at("comp4", 0.9, 0.05).q[50]/at("fbq4", 0.9, 0.05).q[50], 0, 1, "")
+	r.between("12: V(95) COMP / FBQ, K=4, slow start 1", "above 1 (R17)", at("comp4", 0.9, 1).v(95)/four.v(95), 1, inf, "")
+	r.between("20: p95 FBQ, slow start 0.05 / 1", "hoarding hurts (VI-C)", fbq.q[95]/at("fbq", 0.9, 1).q[95], 1.5, inf, "")
+	r.between("20: p95 FIFO, slow start 0.05 / 1", "hardly changes", fifo.q[95]/at("fifo", 0.9, 1).q[95], 0.9, 1.1, "")
+}
+
+func checkSizes(r *Recorder, at lookup) {
+	flat := func(name string) float64 {
+		low, high := inf, 0.0
+		for _, m := range at(name, 0.7, 0.05).bySze {
+			if !math.IsNaN(m) {
+				low, high = min(low, m), max(high, m)
+			}
+		}
+		return high / low
+	}
+	r.between("10: largest over smallest mean slowdown by size, FIFO", "uneven (R14)", flat("fifo"), 10, inf, "")
+	for _, name := range []string{"fbq", "sita", "comp"} {
+		r.between("10: the same, "+name, "flat (R14)", flat(name), 1, 6, "")
+	}
+	falling := true
+	for i, m := range at("fifo", 0.7, 0.05).bySze[1:] {
+		falling = falling && !(m > 1.1*at("fifo", 0.7, 0.05).bySze[i])
+	}
+	r.holds("10: FIFO's mean slowdown falls with size (10 % noise)", "R14", fmt.Sprint(falling), falling, "")
+	r.holds("10: TAGS is less even than those three", "R14", number(flat("tags")),
+		flat("tags") > max(flat("fbq"), flat("sita"), flat("comp")), "")
+	for _, name := range []string{"tags", "sita"} {
+		s := at(name, 0.7, 0.05).bySze
+		r.holds("17: jobs just too big for partition 1 suffer, "+name, "R19",
+			fmt.Sprintf("%s and %s against %s", number(s[6]), number(s[7]), number(s[8])), s[6] > s[8] && s[7] > s[8], "")
+	}
+}
