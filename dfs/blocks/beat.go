@@ -1,0 +1,186 @@
+package blocks
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// reportPage is how many blocks go into one message of a full report.
+const reportPage = 20_000
+
+// Run introduces the service to the name service, reports to it and carries out what it
+// asks, until ctx ends or the data directories have failed. It then waits for what it
+// started. The routes must be served before it is called.
+func (s *Service) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.wg.Wait()
+	defer cancel()
+	failed := make(chan error, 1)
+	s.wg.Go(func() { s.scrub(ctx) })
+	s.wg.Go(func() { s.probe(ctx, failed) })
+	registered := false
+	for ctx.Err() == nil {
+		wait := s.cfg.BeatEvery
+		if !registered {
+			err := s.introduce(ctx)
+			if wire.KindOf(err) == wire.Invalid && err != nil {
+				return err // such as the wrong cluster
+			}
+			if registered = err == nil; !registered {
+				wait = s.cfg.BeatEvery / 4
+			}
+		}
+		if registered {
+			registered = s.beat(ctx)
+		}
+		if err := s.pause(ctx, wait, registered, failed); err != nil {
+			s.farewell()
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits for the next heartbeat: its time has come, or there are news.
+func (s *Service) pause(ctx context.Context, d time.Duration, listen bool, failed <-chan error) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	wake := s.wake
+	if !listen {
+		wake = nil
+	}
+	select {
+	case <-t.C:
+	case <-wake:
+	case <-ctx.Done():
+	case err := <-failed:
+		return err
+	}
+	return nil
+}
+
+// farewell tells the name service that the disks are gone, so that it need not wait for
+// silence.
+func (s *Service) farewell() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.BeatEvery)
+	defer cancel()
+	s.beat(ctx)
+}
+
+// introduce registers and sends a full report.
+func (s *Service) introduce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	list := s.store.List()
+	resp, err := s.cfg.Names.Register(ctx, wire.RegisterRequest{
+		Node: s.cfg.Node, Rack: s.cfg.Rack, Addr: s.cfg.Addr, Machine: s.cfg.Machine,
+		Cluster: s.store.Cluster(), Volumes: s.store.Volumes(), Blocks: int64(len(list)),
+	})
+	if err != nil {
+		return err
+	}
+	if !s.newer(resp.Epoch) {
+		return wire.Errorf(wire.Stale, "the name service is of epoch %d, a newer one was seen", resp.Epoch)
+	}
+	if err := s.store.Join(resp.Cluster); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.session = resp.Session
+	s.mu.Unlock()
+	return s.report(ctx, resp.Session)
+}
+
+// newer notes an epoch and reports whether no higher one was seen.
+func (s *Service) newer(epoch uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch = max(s.epoch, epoch)
+	return epoch == s.epoch
+}
+
+// report sends all finished replicas. What came and went before the list was made is in it
+// and need not be told again.
+func (s *Service) report(ctx context.Context, session uint64) error {
+	old := s.store.changes.take()
+	list := s.store.List()
+	old.Received, old.Deleted = nil, nil
+	s.store.changes.putBack(old)
+	for page := 0; ; page++ {
+		part := list[:min(len(list), reportPage)]
+		list = list[len(part):]
+		err := s.cfg.Names.Report(ctx, wire.ReportRequest{
+			Node: s.cfg.Node, Session: session, Page: page, Last: len(list) == 0, Blocks: part,
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+	}
+}
+
+// beat sends one heartbeat and does what the answer says. It is false if the service has to
+// register again.
+func (s *Service) beat(ctx context.Context) bool {
+	s.mu.Lock()
+	session := s.session
+	s.mu.Unlock()
+	n := s.store.changes.take()
+	bctx, cancel := context.WithTimeout(ctx, 10*s.cfg.BeatEvery)
+	defer cancel()
+	resp, err := s.cfg.Names.Beat(bctx, wire.BeatRequest{
+		Node: s.cfg.Node, Session: session, Volumes: s.store.Volumes(),
+		Received: n.Received, Deleted: n.Deleted, Corrupt: n.Corrupt, Failed: n.Failed, Done: n.Done,
+	})
+	if err != nil {
+		s.store.changes.putBack(n)
+		return wire.KindOf(err) != wire.Stale
+	}
+	if !s.newer(resp.Epoch) {
+		return true // of a master that was replaced: not obeyed
+	}
+	if resp.Register {
+		s.store.changes.putBack(n)
+		return false
+	}
+	if resp.Report {
+		if err := s.report(ctx, session); err != nil {
+			return wire.KindOf(err) != wire.Stale
+		}
+	}
+	s.obey(ctx, resp)
+	return true
+}
+
+// obey starts what the name service asks for.
+func (s *Service) obey(ctx context.Context, r wire.BeatResponse) {
+	for _, b := range r.Delete {
+		if err := s.store.Delete(b); err != nil {
+			s.cfg.Event(Event{"delete failed", b.ID, err})
+		}
+	}
+	for _, w := range r.Copy {
+		s.wg.Go(func() { s.copy(ctx, w) })
+	}
+	for _, w := range r.Recover {
+		s.wg.Go(func() { s.recover(ctx, w) })
+	}
+}
+
+// probe tries the disks until one too many has failed.
+func (s *Service) probe(ctx context.Context, failed chan<- error) {
+	t := time.NewTicker(s.cfg.ProbeEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		if err := s.store.Probe(); err != nil {
+			failed <- err
+			return
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package blocks
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Reader is an open replica.
+type Reader struct {
+	Block wire.Block
+	file  disk.File
+	crcs  []uint32 // of a block being written; a finished one has them on disk
+}
+
+// Open opens a replica for reading. One of a lower generation than asked for is stale. A
+// replica that is being written can be read up to what it had when it was opened.
+func (s *Store) Open(id wire.BlockID, gen uint64) (*Reader, error) {
+	s.mu.Lock()
+	r := s.replicas[id]
+	if r == nil {
+		s.mu.Unlock()
+		return nil, wire.Errorf(wire.NotFound, "%s is not on node %s", id, s.cfg.Node)
+	}
+	if r.block.Gen != gen {
+		s.mu.Unlock()
+		return nil, wire.Errorf(wire.Stale, "%s is on node %s in generation %d, not %d", id, s.cfg.Node, r.block.Gen, gen)
+	}
+	block, path, vol, w := r.block, r.path(), r.vol, r.writer
+	s.mu.Unlock()
+	if w != nil {
+		return w.openUnfinished(path)
+	}
+	f, err := vol.fs.Open(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			s.quarantine(r, block, "the file is gone")
+			return nil, wire.Errorf(wire.Corrupt, "%s: the file is gone from node %s", id, s.cfg.Node)
+		}
+		return nil, vol.blame(err)
+	}
+	return &Reader{Block: block, file: f}, nil
+}
+
+func (w *Writer) openUnfinished(path string) (*Reader, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return nil, wire.Errorf(wire.Unavailable, "%s is just being finished", w.r.block.ID)
+	}
+	f, err := w.r.vol.fs.Open(path)
+	if err != nil {
+		return nil, w.r.vol.blame(err)
+	}
+	b := w.r.block
+	b.Len = w.n
+	return &Reader{Block: b, file: f, crcs: slices.Clone(w.crcs)}, nil
+}
+
+// Table returns the checksums of the chunks that hold [from, to), as on the wire.
+func (r *Reader) Table(from, to int64) ([]byte, error) {
+	first, n := from/pipe.ChunkSize, pipe.Chunks(to-from)
+	if r.crcs != nil {
+		out := make([]byte, 0, 4*n)
+		for _, c := range r.crcs[first : first+n] {
+			out = binary.LittleEndian.AppendUint32(out, c)
+		}
+		return out, nil
+	}
+	out := make([]byte, 4*n)
+	return out, readAt(r.file, out, headerSize+r.Block.Len+4*first)
+}
+
+func decodeTable(b []byte) []uint32 {
+	out := make([]uint32, len(b)/4)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return out
+}
+
+// ReadAt reads data, unverified: the reader at the other end verifies.
+func (r *Reader) ReadAt(p []byte, off int64) (int, error) { return r.file.ReadAt(p, headerSize+off) }
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.file.Close() }
+
+// Delete removes a replica of this generation or an older one; a newer one stays. One that
+// is quarantined goes for good.
+func (s *Store) Delete(b wire.Block) error {
+	s.mu.Lock()
+	r := s.replicas[b.ID]
+	if r != nil && r.block.Gen <= b.Gen {
+		delete(s.replicas, b.ID)
+	} else {
+		r = nil
+	}
+	s.mu.Unlock()
+	for _, v := range s.volumes {
+		if v.failure() == nil {
+			_ = v.fs.Remove(badDir + "/" + fileName(b)) // mostly it is not there
+		}
+	}
+	if r == nil {
+		s.changes.deleted(b) // so that the name service stops asking
+		return nil
+	}
+	s.dispose(r)
+	return r.vol.failure()
+}
+
+// quarantine moves a bad replica out of the way and reports it. It is kept until the name
+// service says that a good copy is safe.
+func (s *Store) quarantine(r *replica, b wire.Block, why string) {
+	s.mu.Lock()
+	if s.replicas[b.ID] != r || r.block != b || r.state != finished {
+		s.mu.Unlock()
+		return // it has changed meanwhile
+	}
+	delete(s.replicas, b.ID)
+	s.mu.Unlock()
+	if err := r.vol.fs.Rename(r.path(), badDir+"/"+fileName(b)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		_ = r.vol.blame(err) // the volume remembers
+	}
+	s.changes.corrupt(wire.BadBlock{Block: b, Why: why})
+}
+
+// Verify reads a whole replica and quarantines it if it is damaged. A replica that is not
+// finished, or not here, is left alone. report is as for CheckFile.
+func (s *Store) Verify(id wire.BlockID, report func(n int)) error {
+	s.mu.Lock()
+	r := s.replicas[id]
+	if r == nil || r.state != finished || r.vol.failure() != nil {
+		s.mu.Unlock()
+		return nil
+	}
+	b, path := r.block, r.path()
+	s.mu.Unlock()
+	f, err := r.vol.fs.Open(path)
+	if err == nil {
+		err = CheckFile(f, b, report)
+		_ = f.Close() // only read
+	}
+	switch {
+	case err == nil:
+		return nil
+	case wire.KindOf(err) == wire.Corrupt || errors.Is(err, fs.ErrNotExist):
+		s.quarantine(r, b, err.Error())
+		return wire.Errorf(wire.Corrupt, "%s on node %s: %w", id, s.cfg.Node, err)
+	}
+	return r.vol.blame(err)
+}
+
+// A Replica describes what is here of a block.
+type Replica struct {
+	wire.Block
+	Finished bool `json:"finished"`
+}
+
+// Inspect says what is here of a block.
+func (s *Store) Inspect(id wire.BlockID) (Replica, error) {
+	s.mu.Lock()
+	r := s.replicas[id]
+	if r == nil {
+		s.mu.Unlock()
+		return Replica{}, wire.Errorf(wire.NotFound, "%s is not on node %s", id, s.cfg.Node)
+	}
+	out, w := Replica{r.block, r.state == finished}, r.writer
+	s.mu.Unlock()
+	if w != nil {
+		w.mu.Lock()
+		out.Len = w.n
+		w.mu.Unlock()
+	}
+	return out, nil
+}
+
+// Path is where a finished replica lies, for a reader on the same machine.
+func (s *Store) Path(id wire.BlockID, gen uint64) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.replicas[id]
+	if r == nil || r.block.Gen != gen || r.state != finished {
+		return "", wire.Errorf(wire.NotFound, "%s generation %d is not on node %s", id, gen, s.cfg.Node)
+	}
+	for i, v := range s.volumes {
+		if v == r.vol {
+			return s.cfg.Dirs[i].Path + "/" + r.path(), nil
+		}
+	}
+	return "", wire.Errorf(wire.Internal, "%s is on no volume", id)
+}

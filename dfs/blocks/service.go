@@ -1,0 +1,276 @@
+package blocks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Names is how a block service reaches the name service. Calls may fail and are repeated.
+type Names interface {
+	Register(ctx context.Context, r wire.RegisterRequest) (wire.RegisterResponse, error)
+	Report(ctx context.Context, r wire.ReportRequest) error
+	Beat(ctx context.Context, r wire.BeatRequest) (wire.BeatResponse, error)
+}
+
+// Config is how a Service behaves. The comment says what zero means.
+type Config struct {
+	Node    wire.NodeName
+	Rack    string
+	Addr    string // where others reach this service
+	Machine string // machine type, for hybrid placement
+	Names   Names
+	Client  *rpc.Client // to reach other block services
+
+	// BeatEvery is the pause between heartbeats; news go out sooner. 0 means 1 s.
+	BeatEvery time.Duration
+	// MaxBlock bounds what a writer may reserve; 0 means 1 GiB.
+	MaxBlock int64
+	// CopyStreams is how many replicas are sent at once for the name service; 0 means 4.
+	// Larger: faster repair, slower jobs.
+	CopyStreams int
+	// CopyRate bounds these copies together, in bytes a second; 0 means 64 MiB.
+	CopyRate int64
+	// ScrubPeriod is how often every replica is read to find rot; 0 means three weeks, as
+	// HDFS does. ScrubRate bounds it, in bytes a second; 0 means 4 MiB.
+	ScrubPeriod time.Duration
+	ScrubRate   int64
+	// ProbeEvery is how often disks are tried; 0 means 2 s.
+	ProbeEvery time.Duration
+	Timing     pipe.Timing
+	// Event is told what happened, for logs. It must not block.
+	Event func(e Event)
+}
+
+// An Event is something an operator may want to know.
+type Event struct {
+	What  string // such as "quarantined"
+	Block wire.BlockID
+	Err   error
+}
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&c.BeatEvery, time.Second)
+	set(&c.ScrubPeriod, 504*time.Hour)
+	set(&c.ProbeEvery, 2*time.Second)
+	if c.MaxBlock == 0 {
+		c.MaxBlock = 1 << 30
+	}
+	if c.CopyStreams == 0 {
+		c.CopyStreams = 4
+	}
+	if c.CopyRate == 0 {
+		c.CopyRate = 64 << 20
+	}
+	if c.ScrubRate == 0 {
+		c.ScrubRate = 4 << 20
+	}
+	if c.Event == nil {
+		c.Event = func(Event) {}
+	}
+	return c
+}
+
+// A Service puts a Store on the wire.
+type Service struct {
+	cfg    Config
+	store  *Store
+	copies chan struct{} // a slot for each copy under way
+	copied *rate.Limiter
+	wake   chan struct{} // there are news
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex // guards the fields below
+	epoch   uint64     // highest seen
+	session uint64
+}
+
+// NewService returns a service that does nothing yet.
+func NewService(store *Store, cfg Config) *Service {
+	s := &Service{cfg: cfg.withDefaults(), store: store, wake: make(chan struct{}, 1)}
+	s.copies = make(chan struct{}, s.cfg.CopyStreams)
+	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), max(pipe.ChunkSize, int(s.cfg.CopyRate/4)))
+	store.changes.mu.Lock()
+	store.changes.wake = s.nudge
+	store.changes.mu.Unlock()
+	return s
+}
+
+func (s *Service) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// BlockRequest names a block for the small calls of this service.
+type BlockRequest struct {
+	Block wire.Block `json:"block"`
+}
+
+// LocalResponse is where a replica lies on this machine.
+type LocalResponse struct {
+	Path string `json:"path"`
+}
+
+// Register adds the service's routes to a server.
+func (s *Service) Register(srv *rpc.Server) {
+	rpc.HandleStream(srv, pipe.StreamName, rpc.Users, s.receive)
+	srv.HandleHTTP(pipe.FetchPattern, rpc.Users, s.serveBlock)
+	rpc.Handle(srv, "block.inspect", rpc.Nodes, func(_ context.Context, _ rpc.Caller, r BlockRequest) (Replica, error) {
+		return s.store.Inspect(r.Block.ID)
+	})
+	rpc.Handle(srv, "block.settle", rpc.Nodes, func(_ context.Context, _ rpc.Caller, r BlockRequest) (struct{}, error) {
+		w, err := s.store.Resume(r.Block.ID, r.Block.Gen, r.Block.Len)
+		if err == nil {
+			err = w.Finish()
+		}
+		return struct{}{}, err
+	})
+	rpc.Handle(srv, "block.local", rpc.Users, func(_ context.Context, _ rpc.Caller, r BlockRequest) (LocalResponse, error) {
+		path, err := s.store.Path(r.Block.ID, r.Block.Gen)
+		return LocalResponse{path}, err
+	})
+	rpc.Handle(srv, "block.suspect", rpc.Users, func(_ context.Context, _ rpc.Caller, r BlockRequest) (struct{}, error) {
+		return struct{}{}, s.suspect(r.Block.ID)
+	})
+}
+
+// suspect verifies a replica that a reader found damaged. That the reader was wrong is no
+// error: its network may lie.
+func (s *Service) suspect(id wire.BlockID) error {
+	err := s.store.Verify(id, func(int) {})
+	if err != nil {
+		s.cfg.Event(Event{"quarantined", id, err})
+	}
+	return nil
+}
+
+// receive is one replica's part in a pipeline.
+func (s *Service) receive(ctx context.Context, _ rpc.Caller, a pipe.WriteArgs, st *rpc.Stream) {
+	w, err := s.prepare(ctx, a)
+	if err != nil {
+		no := pipe.Ack{Failed: true, Kind: wire.KindOf(err), Text: fmt.Sprintf("%s: %v", s.cfg.Node, err)}
+		_, _ = st.Write(no.Append(nil)) // if it is lost, the broken connection says enough
+		return
+	}
+	err = pipe.Receive(st, a.Start, w, s.cfg.Timing, func(notify func()) (*pipe.Sender, error) {
+		if len(a.Next) == 0 {
+			return nil, nil
+		}
+		return pipe.Open(ctx, s.cfg.Client, a.Block, a.Next, a.Start, a.Resume, s.cfg.Timing, notify)
+	})
+	if err != nil {
+		s.cfg.Event(Event{"pipeline broke", a.Block.ID, err})
+	}
+}
+
+// prepare makes the replica that packets will be appended to.
+func (s *Service) prepare(ctx context.Context, a pipe.WriteArgs) (*Writer, error) {
+	if a.Start < 0 || a.Block.Len < 0 || a.Block.Len > s.cfg.MaxBlock {
+		return nil, wire.Errorf(wire.Invalid, "block of %d bytes from %d; the limit is %d", a.Block.Len, a.Start, s.cfg.MaxBlock)
+	}
+	if a.Resume && a.From == nil {
+		return s.store.Resume(a.Block.ID, a.Block.Gen, a.Start)
+	}
+	w, err := s.store.Begin(a.Block, a.Block.Len)
+	if err != nil || a.Start == 0 {
+		return w, err
+	}
+	if a.From == nil {
+		err = wire.Errorf(wire.Invalid, "begins at %d and nobody has what comes before", a.Start)
+	} else {
+		err = s.catchUp(ctx, w, *a.From, a.Block, a.Start)
+	}
+	if err != nil {
+		w.Discard()
+		return nil, err
+	}
+	return w, nil
+}
+
+// catchUp fetches what the others of a pipeline have already.
+func (s *Service) catchUp(ctx context.Context, w *Writer, from wire.Place, b wire.Block, length int64) error {
+	b.Len = length
+	in, err := pipe.Fetch(ctx, s.cfg.Client, from, b, 0, length)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	chunk := make([]byte, pipe.ChunkSize)
+	for at := int64(0); at < length; {
+		n, err := io.ReadFull(in, chunk[:min(pipe.ChunkSize, length-at)])
+		if err != nil {
+			return err
+		}
+		if err := w.Append(chunk[:n], pipe.Checksum(chunk[:n])); err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return nil
+}
+
+// serveBlock answers a reader: the checksums, then the chunks, by sendfile where it can.
+func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, _ rpc.Caller) {
+	b, off, length, err := pipe.ParseFetch(r)
+	if err != nil {
+		rpc.WriteError(w, err)
+		return
+	}
+	rd, err := s.store.Open(b.ID, b.Gen)
+	if err != nil {
+		rpc.WriteError(w, err)
+		return
+	}
+	defer rd.Close()
+	if off >= rd.Block.Len {
+		rpc.WriteError(w, wire.Errorf(wire.Invalid, "%s has %d bytes, asked for %d and on", b.ID, rd.Block.Len, off))
+		return
+	}
+	from, to := pipe.Cover(rd.Block.Len, off, length)
+	table, err := rd.Table(from, to)
+	if err != nil {
+		s.readFailed(b.ID, err)
+		rpc.WriteError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.FormatInt(int64(len(table))+to-from, 10))
+	if _, err := w.Write(table); err != nil {
+		return // the reader went away
+	}
+	if f, ok := disk.OSFile(rd.file); ok {
+		if _, err = f.Seek(headerSize+from, io.SeekStart); err == nil {
+			_, err = io.CopyN(w, f, to-from)
+		}
+	} else {
+		_, err = io.Copy(w, io.NewSectionReader(rd, from, to-from))
+	}
+	if err != nil && r.Context().Err() == nil {
+		s.readFailed(b.ID, err)
+	}
+}
+
+// readFailed looks at a replica whose disk gave an error: it decides whether the block or
+// the volume is bad.
+func (s *Service) readFailed(id wire.BlockID, err error) {
+	s.cfg.Event(Event{"read failed", id, err})
+	_ = s.suspect(id) // it reports by itself
+}

@@ -1,0 +1,269 @@
+package blocks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Dir is a data directory, by the name people know it by.
+type Dir struct {
+	Path string
+	FS   disk.FS
+}
+
+// StoreConfig is what a Store needs to know.
+type StoreConfig struct {
+	Node wire.NodeName
+	Dirs []Dir
+	// Reserve is what stays free on each disk, in bytes. Larger: more room for
+	// others' files, such as spills; fewer blocks. The default is the caller's.
+	Reserve int64
+	// Tolerated is how many volumes may fail before the whole store gives up. 0 means that
+	// it lives as long as one volume does.
+	Tolerated int
+	// NewID makes a name for a new volume.
+	NewID func() string
+}
+
+// A Store is the replicas of one node. Its methods may be called by several goroutines.
+type Store struct {
+	cfg     StoreConfig
+	volumes []*volume
+
+	mu       sync.Mutex // guards the fields below
+	cluster  string
+	replicas map[wire.BlockID]*replica
+	next     int // where the search for a volume begins
+
+	changes changes
+}
+
+// replicaState is how far a replica has come.
+type replicaState uint8
+
+const (
+	writing  replicaState = iota // under its temporary name
+	finished                     // under its final name, durable
+)
+
+// A replica is one block here. Its fields change under Store.mu only.
+type replica struct {
+	block  wire.Block
+	vol    *volume
+	state  replicaState
+	writer *Writer // who writes it now, if anybody
+}
+
+// OpenStore opens data directories, throws away what was being written when the process
+// last ended, and indexes the rest. A directory that cannot be used is a failed volume; it
+// is an error if none can.
+func OpenStore(cfg StoreConfig) (*Store, error) {
+	s := &Store{cfg: cfg, replicas: map[wire.BlockID]*replica{}}
+	var errs []error
+	for _, d := range cfg.Dirs {
+		v, id, err := openVolume(d.FS, identity{Cluster: s.cluster, Node: string(cfg.Node), Volume: cfg.NewID()}, cfg.Reserve)
+		if err == nil {
+			err = s.index(v)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", d.Path, err)
+			if wire.KindOf(err) == wire.Invalid {
+				return nil, err // not a broken disk but a wrong one
+			}
+			errs = append(errs, err)
+			s.volumes = append(s.volumes, &volume{id: d.Path, fs: d.FS, failed: err})
+			continue
+		}
+		s.volumes = append(s.volumes, v)
+		if s.cluster == "" {
+			s.cluster = id.Cluster
+		}
+	}
+	if len(errs) == len(cfg.Dirs) {
+		return nil, fmt.Errorf("no data directory can be used: %w", errors.Join(errs...))
+	}
+	return s, nil
+}
+
+// index reads the names in a volume and the footers behind them.
+func (s *Store) index(v *volume) error {
+	tmp, err := v.fs.ReadDir(tmpDir)
+	if err != nil {
+		return err
+	}
+	for _, name := range tmp {
+		if err := v.fs.Remove(tmpDir + "/" + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	dirs, err := v.fs.ReadDir("blocks")
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		names, err := v.fs.ReadDir("blocks/" + dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			s.adopt(v, "blocks/"+dir, name)
+		}
+	}
+	return nil
+}
+
+// adopt takes a file into the index if it is a replica; what is damaged is quarantined. Of
+// two generations the newer stays.
+func (s *Store) adopt(v *volume, dir, name string) {
+	want, ok := parseName(name)
+	if !ok || dirOf(want) != dir {
+		return // not ours
+	}
+	f, err := v.fs.Open(dir + "/" + name)
+	var b wire.Block
+	if err == nil {
+		b, _, err = readFooter(f)
+		_ = f.Close() // only read
+	}
+	if err == nil && (b.ID != want.ID || b.Gen != want.Gen) {
+		err = wire.Errorf(wire.Corrupt, "holds %s generation %d", b.ID, b.Gen)
+	}
+	if err != nil {
+		s.changes.corrupt(wire.BadBlock{Block: want, Why: err.Error()})
+		_ = v.fs.Rename(dir+"/"+name, badDir+"/"+name) // it is not in the index either way
+		return
+	}
+	if old := s.replicas[b.ID]; old != nil {
+		lose := &replica{block: b, vol: v, state: finished}
+		if b.Gen > old.block.Gen {
+			s.replicas[b.ID], lose = lose, old
+		}
+		_ = lose.vol.fs.Remove(lose.path()) // if it stays, it is found again at the next start
+		return
+	}
+	s.replicas[b.ID] = &replica{block: b, vol: v, state: finished}
+}
+
+func (r *replica) path() string {
+	if r.state == writing {
+		return tmpDir + "/" + fileName(r.block)
+	}
+	return dirOf(r.block) + "/" + fileName(r.block)
+}
+
+// Cluster is the cluster the data belongs to, empty if none yet.
+func (s *Store) Cluster() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cluster
+}
+
+// Join writes down which cluster the data belongs to. A store of another refuses.
+func (s *Store) Join(cluster string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cluster == cluster {
+		return nil
+	}
+	if s.cluster != "" {
+		return wire.Errorf(wire.Invalid, "the data directories belong to cluster %s, not to %s", s.cluster, cluster)
+	}
+	for _, v := range s.volumes {
+		if v.failure() != nil {
+			continue
+		}
+		id := identity{format, cluster, string(s.cfg.Node), v.id}
+		if err := writeIdentity(v.fs, id); err != nil {
+			return v.blame(err)
+		}
+	}
+	s.cluster = cluster
+	return nil
+}
+
+// List returns all finished replicas, by id.
+func (s *Store) List() []wire.Block {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]wire.Block, 0, len(s.replicas))
+	for _, r := range s.replicas {
+		if r.state == finished && r.vol.failure() == nil {
+			out = append(out, r.block)
+		}
+	}
+	slices.SortFunc(out, func(a, b wire.Block) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// Volumes describes the data directories.
+func (s *Store) Volumes() []wire.Volume {
+	out := make([]wire.Volume, len(s.volumes))
+	for i, v := range s.volumes {
+		out[i] = v.describe()
+	}
+	return out
+}
+
+// Probe looks whether the disks still work, and drops the replicas of those that do not.
+// The error, if any, says why the whole store is of no use any more.
+func (s *Store) Probe() error {
+	failed := 0
+	var last error
+	for _, v := range s.volumes {
+		if v.failure() == nil {
+			v.probe()
+		}
+		if err := v.failure(); err != nil {
+			failed, last = failed+1, err
+			s.drop(v)
+		}
+	}
+	if failed == len(s.volumes) || s.cfg.Tolerated > 0 && failed > s.cfg.Tolerated {
+		return wire.Errorf(wire.Unavailable, "%d of %d data directories failed: %w", failed, len(s.volumes), last)
+	}
+	return nil
+}
+
+// drop forgets the replicas of a failed volume and reports them as gone.
+func (s *Store) drop(v *volume) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, r := range s.replicas {
+		if r.vol != v {
+			continue
+		}
+		delete(s.replicas, id)
+		if r.state == finished {
+			s.changes.deleted(r.block)
+		}
+	}
+}
+
+// pick chooses the volume for a new block: in turn, among those with room for it.
+func (s *Store) pick(size int64) (*volume, error) {
+	s.mu.Lock()
+	from := s.next
+	s.next++
+	s.mu.Unlock()
+	for i := range s.volumes {
+		v := s.volumes[(from+i)%len(s.volumes)]
+		if v.failure() != nil {
+			continue
+		}
+		if _, free := v.room(); free >= size {
+			return v, nil
+		}
+	}
+	return nil, wire.Errorf(wire.NoSpace, "no volume of node %s has %d bytes free beyond its reserve", s.cfg.Node, size)
+}

@@ -1,0 +1,166 @@
+package blocks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// copy sends a replica to other nodes for the name service.
+func (s *Service) copy(ctx context.Context, w wire.CopyWork) {
+	select {
+	case s.copies <- struct{}{}:
+		defer func() { <-s.copies }()
+	case <-ctx.Done():
+		return
+	}
+	hops := make([]pipe.Hop, len(w.Targets))
+	for i, p := range w.Targets {
+		hops[i].Place = p
+	}
+	if err := s.send(ctx, w.Block, hops); err != nil {
+		s.cfg.Event(Event{"copy failed", w.Block.ID, err})
+		for _, t := range w.Targets {
+			s.store.changes.failed(wire.DoneWork{Block: w.Block, Target: t.Node, Why: err.Error()})
+		}
+	}
+}
+
+// send streams a finished replica down a pipeline. If it turns out to be damaged it is
+// quarantined, and nobody keeps what was sent.
+func (s *Service) send(ctx context.Context, b wire.Block, hops []pipe.Hop) error {
+	rd, err := s.store.Open(b.ID, b.Gen)
+	if err != nil {
+		return err
+	}
+	defer rd.Close()
+	b = rd.Block
+	table, err := rd.Table(0, b.Len)
+	if err != nil {
+		return err
+	}
+	out, err := pipe.Open(ctx, s.cfg.Client, b, hops, 0, false, s.cfg.Timing, nil)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	crcs, buf := decodeTable(table), new(pipe.Buffer)
+	for at := int64(0); at < b.Len || at == 0; at += pipe.ChunkSize {
+		n := int(min(pipe.ChunkSize, b.Len-at))
+		if err := s.copied.WaitN(ctx, max(n, 1)); err != nil {
+			return err
+		}
+		if err := readAt(rd, buf.Room()[:n], at); err != nil {
+			s.readFailed(b.ID, err)
+			return err
+		}
+		p := buf.Seal(n, at, at+int64(n) == b.Len)
+		if n > 0 && p.CRC != crcs[at/pipe.ChunkSize] {
+			return s.suspectSelf(b.ID, at)
+		}
+		if err := out.Send(&p); err != nil {
+			return err
+		}
+	}
+	return out.Wait(b.Len, true)
+}
+
+func (s *Service) suspectSelf(id wire.BlockID, at int64) error {
+	_ = s.suspect(id) // it reports by itself
+	return wire.Errorf(wire.Corrupt, "%s: chunk at %d is damaged at the source", id, at)
+}
+
+// recover brings the replicas of an abandoned block to one length and generation: the
+// shortest of those that are not empty, of the newest generation there is.
+func (s *Service) recover(ctx context.Context, w wire.RecoverWork) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	type found struct {
+		place wire.Place
+		r     Replica
+	}
+	var all []found
+	var gen uint64
+	for _, p := range w.Places {
+		r, err := s.inspect(ctx, p, w.Block)
+		if err != nil || r.Gen >= w.NewGen || r.Len == 0 {
+			continue
+		}
+		all = append(all, found{p, r})
+		gen = max(gen, r.Gen)
+	}
+	length, whole := int64(-1), false
+	for _, f := range all {
+		switch {
+		case f.r.Gen != gen:
+		case f.r.Finished && !whole: // one that was finished says what the writer meant
+			length, whole = f.r.Len, true
+		case f.r.Finished == whole && (length < 0 || f.r.Len < length):
+			length = f.r.Len
+		}
+	}
+	b := wire.Block{ID: w.Block.ID, Gen: w.NewGen, Len: length}
+	var stored []wire.NodeName
+	for _, f := range all {
+		if f.r.Gen == gen && f.r.Len >= length && s.settle(ctx, f.place, b) == nil {
+			stored = append(stored, f.place.Node)
+		}
+	}
+	if len(stored) == 0 {
+		b.Len = 0
+	}
+	s.store.changes.recovered(wire.Recovered{Block: b, Stored: stored})
+}
+
+func (s *Service) inspect(ctx context.Context, p wire.Place, b wire.Block) (Replica, error) {
+	if p.Node == s.cfg.Node {
+		return s.store.Inspect(b.ID)
+	}
+	return rpc.Call[BlockRequest, Replica](ctx, s.cfg.Client, p.Addr, "block.inspect", BlockRequest{b})
+}
+
+func (s *Service) settle(ctx context.Context, p wire.Place, b wire.Block) error {
+	if p.Node == s.cfg.Node {
+		w, err := s.store.Resume(b.ID, b.Gen, b.Len)
+		if err != nil {
+			return err
+		}
+		return w.Finish()
+	}
+	_, err := rpc.Call[BlockRequest, struct{}](ctx, s.cfg.Client, p.Addr, "block.settle", BlockRequest{b})
+	if err != nil {
+		return fmt.Errorf("settle %s on %s: %w", b.ID, p.Node, err)
+	}
+	return nil
+}
+
+// scrub reads every replica once a period, slowly, to find rot that nobody reads.
+func (s *Service) scrub(ctx context.Context) {
+	limit := rate.NewLimiter(rate.Limit(s.cfg.ScrubRate), max(pipe.ChunkSize, int(s.cfg.ScrubRate/4)))
+	t := time.NewTimer(s.cfg.ScrubPeriod / 4)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		begin := time.Now()
+		for _, b := range s.store.List() {
+			err := s.store.Verify(b.ID, func(n int) { _ = limit.WaitN(ctx, n) }) // an error means that ctx ended
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				s.cfg.Event(Event{"quarantined", b.ID, err})
+			}
+		}
+		t.Reset(max(s.cfg.ScrubPeriod-time.Since(begin), s.cfg.ScrubPeriod/10))
+	}
+}

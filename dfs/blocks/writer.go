@@ -1,0 +1,258 @@
+package blocks
+
+import (
+	"errors"
+	"io/fs"
+	"sync"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Writer writes one replica. It ends by Finish or Discard; one that is let go is kept for
+// whoever resumes the block, until the block is deleted or the process ends.
+type Writer struct {
+	store *Store
+	r     *replica
+
+	mu       sync.Mutex // guards the fields below and the file
+	file     disk.File
+	crcs     []uint32
+	n        int64 // Invariant: all but the last of crcs stand for whole chunks.
+	promised int64 // of the volume's room
+	over     bool  // finished, discarded, or resumed by another Writer
+}
+
+var _ pipe.Replica = (*Writer)(nil)
+
+// Begin starts a new replica. size is what the block may grow to; the volume keeps that much
+// free for it. An older generation that is here is out of date and gives way.
+func (s *Store) Begin(b wire.Block, size int64) (*Writer, error) {
+	vol, err := s.pick(fileSize(size))
+	if err != nil {
+		return nil, err
+	}
+	b.Len = 0
+	r := &replica{block: b, vol: vol, state: writing}
+	w := &Writer{store: s, r: r, promised: fileSize(size)}
+	r.writer = w
+	if err := s.replace(r); err != nil {
+		return nil, err
+	}
+	vol.pending.Add(w.promised)
+	if w.file, err = vol.fs.Create(r.path()); err == nil {
+		_, err = w.file.Write(encodeHeader(b.ID))
+	}
+	if err != nil {
+		w.Discard()
+		return nil, vol.blame(err)
+	}
+	return w, nil
+}
+
+// replace puts a new replica into the index, in the place of an older generation.
+func (s *Store) replace(r *replica) error {
+	s.mu.Lock()
+	old := s.replicas[r.block.ID]
+	if old != nil && old.block.Gen >= r.block.Gen {
+		s.mu.Unlock()
+		if old.block.Gen == r.block.Gen {
+			return wire.Errorf(wire.Exists, "%s generation %d is here already", r.block.ID, r.block.Gen)
+		}
+		return wire.Errorf(wire.Stale, "%s is here in generation %d, newer than %d", r.block.ID, old.block.Gen, r.block.Gen)
+	}
+	s.replicas[r.block.ID] = r
+	s.mu.Unlock()
+	if old != nil {
+		s.dispose(old)
+	}
+	return nil
+}
+
+// dispose removes the file of a replica that is no longer in the index.
+func (s *Store) dispose(r *replica) {
+	if r.writer != nil {
+		r.writer.Discard()
+		return
+	}
+	if err := r.vol.fs.Remove(r.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		_ = r.vol.blame(err) // the volume remembers
+	}
+	s.changes.deleted(r.block)
+}
+
+// Append adds a chunk. Only the last may be shorter than the others.
+func (w *Writer) Append(chunk []byte, crc uint32) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return w.stale()
+	}
+	if w.n%pipe.ChunkSize != 0 || len(chunk) > pipe.ChunkSize || len(chunk) == 0 {
+		return wire.Errorf(wire.Invalid, "%s: chunk of %d bytes after %d", w.r.block.ID, len(chunk), w.n)
+	}
+	if _, err := w.file.Write(chunk); err != nil {
+		return w.r.vol.blame(err)
+	}
+	w.crcs = append(w.crcs, crc)
+	w.n += int64(len(chunk))
+	return nil
+}
+
+func (w *Writer) stale() error {
+	return wire.Errorf(wire.Stale, "%s: this writer was replaced by a newer generation", w.r.block.ID)
+}
+
+// Finish makes the replica durable and gives it its final name.
+func (w *Writer) Finish() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return w.stale()
+	}
+	b := w.r.block
+	b.Len = w.n
+	if err := w.seal(b); err != nil {
+		return w.r.vol.blame(err)
+	}
+	w.end()
+	w.store.mu.Lock()
+	w.r.block, w.r.state, w.r.writer = b, finished, nil
+	w.store.mu.Unlock()
+	w.store.changes.received(b)
+	return nil
+}
+
+func (w *Writer) seal(b wire.Block) error {
+	fsys := w.r.vol.fs
+	if _, err := w.file.Write(encodeTail(b, w.crcs)); err != nil {
+		return err
+	}
+	if err := w.file.Sync(); err != nil {
+		return err
+	}
+	if err := w.r.vol.place(dirOf(b)); err != nil {
+		return err
+	}
+	if err := fsys.Rename(w.r.path(), dirOf(b)+"/"+fileName(b)); err != nil {
+		return err
+	}
+	if err := fsys.SyncDir(dirOf(b)); err != nil {
+		return err
+	}
+	return w.file.Close()
+}
+
+// end gives back what the writer held. The lock is held.
+func (w *Writer) end() {
+	w.over = true
+	w.r.vol.pending.Add(-w.promised)
+	w.file, w.promised = nil, 0
+}
+
+// Discard removes the replica as if it had never been begun. It may be called at any time.
+func (w *Writer) Discard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	if w.file != nil {
+		_ = w.file.Close() // nobody wants the content
+		_ = w.r.vol.fs.Remove(w.r.path())
+	}
+	w.end()
+	w.store.mu.Lock()
+	if w.store.replicas[w.r.block.ID] == w.r {
+		delete(w.store.replicas, w.r.block.ID)
+	}
+	w.store.mu.Unlock()
+}
+
+// Resume carries on with a block whose pipeline broke: its replica here is cut to length
+// bytes and becomes of generation gen. Who wrote it before cannot any more.
+func (s *Store) Resume(id wire.BlockID, gen uint64, length int64) (*Writer, error) {
+	s.mu.Lock()
+	r := s.replicas[id]
+	if r == nil {
+		s.mu.Unlock()
+		return nil, wire.Errorf(wire.NotFound, "%s is not on node %s", id, s.cfg.Node)
+	}
+	if r.block.Gen >= gen {
+		s.mu.Unlock()
+		return nil, wire.Errorf(wire.Stale, "%s is here in generation %d, not older than %d", id, r.block.Gen, gen)
+	}
+	old := r.writer
+	s.mu.Unlock()
+	if old != nil {
+		old.mu.Lock() // waits for the chunk, or the sync, that is under way
+		defer old.mu.Unlock()
+		if !old.over {
+			return s.takeOver(r, old, gen, length)
+		}
+	}
+	return s.reopen(r, gen, length)
+}
+
+// cut checks a length and returns how many checksums stand for it.
+func cut(b wire.Block, have, length int64) (int64, error) {
+	if length > have || length%pipe.ChunkSize != 0 && length != have {
+		return 0, wire.Errorf(wire.Invalid, "%s has %d bytes here and cannot go on at %d", b.ID, have, length)
+	}
+	return pipe.Chunks(length), nil
+}
+
+// takeOver resumes a replica that is being written. The old writer's lock is held.
+func (s *Store) takeOver(r *replica, old *Writer, gen uint64, length int64) (*Writer, error) {
+	keep, err := cut(r.block, old.n, length)
+	if err != nil {
+		return nil, err
+	}
+	if err := old.file.Truncate(headerSize + length); err != nil {
+		return nil, r.vol.blame(err)
+	}
+	return s.regenerate(r, &Writer{store: s, r: r, file: old.file, crcs: old.crcs[:keep], n: length, promised: old.promised}, gen, func() {
+		old.over, old.file = true, nil
+	})
+}
+
+// reopen resumes a replica that was finished here while another failed.
+func (s *Store) reopen(r *replica, gen uint64, length int64) (*Writer, error) {
+	keep, err := cut(r.block, r.block.Len, length)
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.vol.fs.Edit(r.path())
+	if err != nil {
+		return nil, r.vol.blame(err)
+	}
+	table := make([]byte, 4*keep)
+	if err = readAt(f, table, headerSize+r.block.Len); err == nil {
+		err = f.Truncate(headerSize + length)
+	}
+	if err != nil {
+		_ = f.Close() // the error above counts
+		return nil, r.vol.blame(err)
+	}
+	old := r.block
+	w, err := s.regenerate(r, &Writer{store: s, r: r, file: f, crcs: decodeTable(table), n: length}, gen, func() {})
+	if err == nil {
+		s.changes.deleted(old)
+	}
+	return w, err
+}
+
+// regenerate renames a replica to its new generation and hands it to w.
+func (s *Store) regenerate(r *replica, w *Writer, gen uint64, ok func()) (*Writer, error) {
+	b := r.block
+	b.Gen, b.Len = gen, 0
+	if err := r.vol.fs.Rename(r.path(), tmpDir+"/"+fileName(b)); err != nil {
+		return nil, r.vol.blame(err)
+	}
+	ok()
+	s.mu.Lock()
+	r.block, r.state, r.writer = b, writing, w
+	s.mu.Unlock()
+	return w, nil
+}

@@ -1,0 +1,240 @@
+package dfs
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Config is what a Client needs to know.
+type Config struct {
+	Master string // address of the name service
+	Client *rpc.Client
+	User   string
+	// Node is the node this process runs on, if it is one of the cluster's: its disk is
+	// read directly and written first.
+	Node wire.NodeName
+	// NoLocal switches off reading block files directly.
+	NoLocal bool
+
+	// LeaseEvery is how often leases of open files are renewed; 0 means 1 s. It must be
+	// well below the name service's limit.
+	LeaseEvery time.Duration
+	// Patience is how long an operation is tried again while the name service or all
+	// replicas are out of reach; 0 means 30 s.
+	Patience time.Duration
+	// Hedge is how long a replica may take to begin answering before another is asked
+	// too; 0 means 300 ms. Stall is how long it may pause in mid-read; 0 means 3 s.
+	Hedge, Stall time.Duration
+	// Window is how many chunks may be under way to the replicas; 0 means 64.
+	Window int
+	Timing pipe.Timing
+}
+
+func (c Config) withDefaults() Config {
+	for d, v := range map[*time.Duration]time.Duration{
+		&c.LeaseEvery: time.Second, &c.Patience: 30 * time.Second, &c.Hedge: 300 * time.Millisecond, &c.Stall: 3 * time.Second,
+	} {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	if c.Window == 0 {
+		c.Window = 64
+	}
+	return c
+}
+
+// A Client works with the files of one cluster. Its methods may be called by several
+// goroutines.
+type Client struct {
+	cfg    Config
+	holder string // of our leases
+
+	mu    sync.Mutex // guards open
+	open  int        // files being written
+	stop  context.CancelFunc
+	lease sync.WaitGroup
+}
+
+// NewClient returns a client. It connects when it is used.
+func NewClient(cfg Config) *Client {
+	return &Client{cfg: cfg.withDefaults(), holder: rand.Text()}
+}
+
+// call asks the name service, again while it is out of reach.
+func call[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (Resp, error) {
+	resp, _, err := callTwice[Req, Resp](ctx, c, method, req)
+	return resp, err
+}
+
+// callTwice also says whether the request may have been carried out before the answer that
+// it returns: an earlier answer was lost.
+func callTwice[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (resp Resp, again bool, err error) {
+	tries := 0
+	err = rpc.Retry{For: c.cfg.Patience}.Do(ctx, func() (err error) {
+		tries++
+		resp, err = rpc.Call[Req, Resp](ctx, c.cfg.Client, c.cfg.Master, method, req)
+		return err
+	})
+	return resp, tries > 1, err
+}
+
+type nothing = struct{}
+
+// Stat describes a file or directory.
+func (c *Client) Stat(ctx context.Context, path string) (wire.FileInfo, error) {
+	return call[wire.PathRequest, wire.FileInfo](ctx, c, "dfs.stat", wire.PathRequest{Path: path, User: c.cfg.User})
+}
+
+// List returns one page of a directory.
+func (c *Client) List(ctx context.Context, path, after string, limit int) (wire.ListResponse, error) {
+	return call[wire.ListRequest, wire.ListResponse](ctx, c, "dfs.list", wire.ListRequest{Path: path, User: c.cfg.User, After: after, Limit: limit})
+}
+
+// ListAll returns a whole directory, by name.
+func (c *Client) ListAll(ctx context.Context, path string) ([]wire.FileInfo, error) {
+	var all []wire.FileInfo
+	for after := ""; ; {
+		page, err := c.List(ctx, path, after, 0)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Entries...)
+		if !page.More || len(page.Entries) == 0 {
+			return all, nil
+		}
+		after = baseName(page.Entries[len(page.Entries)-1].Path)
+	}
+}
+
+// Mkdir makes a directory; with parents also those above, and it may exist.
+func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
+	_, again, err := callTwice[wire.MkdirRequest, nothing](ctx, c, "dfs.mkdir", wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents})
+	if again && wire.KindOf(err) == wire.Exists {
+		return nil
+	}
+	return err
+}
+
+// Rename moves a file or directory in one step; with replace an existing file gives way.
+func (c *Client) Rename(ctx context.Context, from, to string, replace bool) error {
+	_, again, err := callTwice[wire.RenameRequest, nothing](ctx, c, "dfs.rename", wire.RenameRequest{From: from, To: to, User: c.cfg.User, Replace: replace})
+	if again && wire.KindOf(err) == wire.NotFound {
+		if _, e := c.Stat(ctx, to); e == nil {
+			return nil // the first try was carried out, its answer lost
+		}
+	}
+	return err
+}
+
+// Remove removes a file, or with recursive a directory and all below it.
+func (c *Client) Remove(ctx context.Context, path string, recursive bool) error {
+	_, again, err := callTwice[wire.DeleteRequest, nothing](ctx, c, "dfs.delete", wire.DeleteRequest{Path: path, User: c.cfg.User, Recursive: recursive})
+	if again && wire.KindOf(err) == wire.NotFound {
+		return nil
+	}
+	return err
+}
+
+// SetReplication changes how many copies of a file there should be.
+func (c *Client) SetReplication(ctx context.Context, path string, n int) error {
+	_, err := call[wire.SetReplicationRequest, nothing](ctx, c, "dfs.set-replication", wire.SetReplicationRequest{Path: path, User: c.cfg.User, Replication: n})
+	return err
+}
+
+// Usage says what a directory holds.
+func (c *Client) Usage(ctx context.Context, path string) (wire.Usage, error) {
+	return call[wire.PathRequest, wire.Usage](ctx, c, "dfs.usage", wire.PathRequest{Path: path, User: c.cfg.User})
+}
+
+// SetQuota limits a directory or a user.
+func (c *Client) SetQuota(ctx context.Context, q wire.QuotaRequest) error {
+	q.User = c.cfg.User
+	_, err := call[wire.QuotaRequest, nothing](ctx, c, "dfs.set-quota", q)
+	return err
+}
+
+// Locate says where the bytes [off, off+length) of a file are.
+func (c *Client) Locate(ctx context.Context, path string, off, length int64) (wire.LocateResponse, error) {
+	return call[wire.LocateRequest, wire.LocateResponse](ctx, c, "dfs.locate", wire.LocateRequest{
+		Path: path, User: c.cfg.User, Off: off, Len: length, Reader: c.cfg.Node,
+	})
+}
+
+// Nodes lists the block services.
+func (c *Client) Nodes(ctx context.Context) ([]wire.StoreNode, error) {
+	return call[nothing, []wire.StoreNode](ctx, c, "dfs.nodes", nothing{})
+}
+
+// Drain takes a node out of service, or with undo back.
+func (c *Client) Drain(ctx context.Context, node string, undo bool) error {
+	_, err := call[wire.DrainRequest, nothing](ctx, c, "dfs.drain", wire.DrainRequest{Node: wire.NodeName(node), User: c.cfg.User, Undo: undo})
+	return err
+}
+
+// Fsck returns one page of the health report.
+func (c *Client) Fsck(ctx context.Context, r wire.FsckRequest) (wire.FsckResponse, error) {
+	r.User = c.cfg.User
+	return call[wire.FsckRequest, wire.FsckResponse](ctx, c, "dfs.fsck", r)
+}
+
+// SafeMode asks about safe mode, or with "enter" or "leave" changes it.
+func (c *Client) SafeMode(ctx context.Context, set string) (wire.SafeMode, error) {
+	return call[wire.SafeModeRequest, wire.SafeMode](ctx, c, "dfs.safemode", wire.SafeModeRequest{Set: set, User: c.cfg.User})
+}
+
+// holdLease begins to renew leases, or goes on to, while a file is open for writing.
+func (c *Client) holdLease() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open++; c.open > 1 {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.stop = cancel
+	c.lease.Go(func() { c.renew(ctx) })
+}
+
+func (c *Client) renew(ctx context.Context) {
+	t := time.NewTicker(c.cfg.LeaseEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		rctx, cancel := context.WithTimeout(ctx, 5*c.cfg.LeaseEvery)
+		// If it fails the next one may not; if none does, writing the file fails.
+		_, _ = rpc.Call[wire.LeaseRequest, nothing](rctx, c.cfg.Client, c.cfg.Master, "dfs.renew", wire.LeaseRequest{Holder: c.holder})
+		cancel()
+	}
+}
+
+func (c *Client) dropLease() {
+	c.mu.Lock()
+	c.open--
+	last := c.open == 0
+	stop := c.stop
+	c.mu.Unlock()
+	if last {
+		stop()
+	}
+}
+
+// Close waits for what the client started. Files must be closed before.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if c.stop != nil {
+		c.stop()
+	}
+	c.mu.Unlock()
+	c.lease.Wait()
+	return nil
+}

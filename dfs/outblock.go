@@ -1,0 +1,201 @@
+package dfs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// An outBlock is one block on its way to its replicas.
+type outBlock struct {
+	block  wire.Block // Len is what it may grow to
+	hops   []pipe.Hop
+	sender *pipe.Sender // nil while there is none
+	off    int64        // end of what was given to send
+	window []inFlight   // given to send and not yet acknowledged
+	last   bool         // the last packet is among what was given
+	broken *pipe.Broken // why the pipeline has to be mended
+	acked  int64
+}
+
+type inFlight struct {
+	buf *pipe.Buffer
+	p   pipe.Packet
+}
+
+func newOutBlock(pl wire.Pipeline, size int64) *outBlock {
+	b := &outBlock{block: pl.Block}
+	b.block.Len = size
+	for _, p := range pl.Places {
+		b.hops = append(b.hops, pipe.Hop{Place: p})
+	}
+	return b
+}
+
+// open makes the pipeline and sends again what was not acknowledged.
+func (b *outBlock) open(w *Writer, resume bool) error {
+	s, err := pipe.Open(w.ctx, w.c.cfg.Client, b.block, b.hops, b.acked, resume, w.c.cfg.Timing, nil)
+	if err == nil {
+		b.sender = s
+		err = b.resend()
+	}
+	if err == nil {
+		return nil
+	}
+	br, ok := errors.AsType[*pipe.Broken](err)
+	if !ok {
+		br = &pipe.Broken{At: 0, Kind: wire.KindOf(err), Text: err.Error()}
+	}
+	b.broken = br
+	b.close()
+	return br
+}
+
+func (b *outBlock) resend() error {
+	for i := range b.window {
+		if err := b.sender.Send(&b.window[i].p); err != nil {
+			return err
+		}
+	}
+	if b.last && len(b.window) == 0 { // all bytes are there, but not everybody has finished
+		p := new(pipe.Buffer).Seal(0, b.acked, true)
+		return b.sender.Send(&p)
+	}
+	return nil
+}
+
+func (b *outBlock) close() {
+	if b.sender == nil {
+		return
+	}
+	b.acked, _, _ = b.sender.State()
+	b.sender.Close()
+	b.sender = nil
+	b.trim(nil)
+}
+
+// trim forgets what everybody has.
+func (b *outBlock) trim(w *Writer) {
+	i := 0
+	for i < len(b.window) && b.window[i].p.End() <= b.acked {
+		if w != nil && len(w.spare) < 16 {
+			w.spare = append(w.spare, b.window[i].buf)
+		}
+		i++
+	}
+	b.window = slices.Delete(b.window, 0, i)
+}
+
+// send gives a packet to the pipeline and waits while too much is under way.
+func (b *outBlock) send(w *Writer, buf *pipe.Buffer, p pipe.Packet) error {
+	b.window = append(b.window, inFlight{buf, p})
+	b.off, b.last = p.End(), p.Last
+	err := b.sender.Send(&p)
+	for err == nil {
+		b.acked, _, _ = b.sender.State()
+		if b.trim(w); len(b.window) < w.c.cfg.Window {
+			return nil
+		}
+		err = b.sender.Wait(b.window[0].p.End(), false)
+	}
+	return b.mend(w, err)
+}
+
+// finish waits until the block is on disk everywhere and says where that is.
+func (b *outBlock) finish(w *Writer) (wire.Block, []wire.NodeName, error) {
+	for {
+		err := b.sender.Wait(b.off, true)
+		if err == nil {
+			break
+		}
+		if err := b.mend(w, err); err != nil {
+			return wire.Block{}, nil, err
+		}
+	}
+	b.close()
+	nodes := make([]wire.NodeName, len(b.hops))
+	for i, h := range b.hops {
+		nodes[i] = h.Node
+	}
+	done := b.block
+	done.Len = b.off
+	return done, nodes, nil
+}
+
+// mend replaces the replica that broke the pipeline.
+func (b *outBlock) mend(w *Writer, err error) error {
+	br, ok := errors.AsType[*pipe.Broken](err)
+	if !ok {
+		return err
+	}
+	b.close()
+	b.broken = br
+	return b.recover(w)
+}
+
+// recover drops the replica that failed, asks for a new generation and perhaps other nodes,
+// and opens the pipeline again, until it stands or nobody is left who has what was
+// acknowledged. If nothing was, anybody can begin anew.
+func (b *outBlock) recover(w *Writer) error {
+	alive := slices.Clone(b.hops)
+	first := b.broken
+	for range maxTries {
+		if w.ctx.Err() != nil {
+			return context.Cause(w.ctx)
+		}
+		if at := b.broken.At; at < len(b.hops) {
+			bad := b.hops[at].Node
+			w.bad = append(w.bad, bad)
+			alive = slices.DeleteFunc(alive, func(h pipe.Hop) bool { return h.Node == bad })
+		}
+		if b.acked > 0 && len(alive) == 0 {
+			break
+		}
+		if err := b.bump(w, alive); err != nil {
+			return err
+		}
+		if b.open(w, b.acked > 0) == nil {
+			return nil
+		}
+	}
+	return wire.Errorf(wire.Unavailable, "%s: no replica is left (first: %w; last: %w)", b.block.ID, first, b.broken)
+}
+
+// bump gets the block's next generation, written by those that are alive and, after them, by
+// nodes that first fetch what the others have.
+func (b *outBlock) bump(w *Writer, alive []pipe.Hop) error {
+	names := make([]wire.NodeName, len(alive))
+	for i, h := range alive {
+		names[i] = h.Node
+	}
+	pl, err := call[wire.BumpRequest, wire.Pipeline](w.ctx, w.c, "dfs.bump", wire.BumpRequest{
+		File: w.file.ID, Holder: w.c.holder, Block: b.block, Alive: names, Exclude: w.bad,
+	})
+	if err != nil {
+		return err
+	}
+	b.block.Gen = pl.Block.Gen
+	b.hops = b.hops[:0:0]
+	for _, h := range alive {
+		b.hops = append(b.hops, pipe.Hop{Place: h.Place})
+	}
+	for _, p := range pl.Places {
+		if slices.Contains(names, p.Node) {
+			continue
+		}
+		h := pipe.Hop{Place: p}
+		if b.acked > 0 {
+			h.From = &alive[0].Place
+		}
+		b.hops = append(b.hops, h)
+	}
+	return nil
+}
+
+func rpcCall[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (Resp, error) {
+	return rpc.Call[Req, Resp](ctx, c.cfg.Client, c.cfg.Master, method, req)
+}

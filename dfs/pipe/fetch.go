@@ -1,0 +1,122 @@
+package pipe
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A reader asks GET /blocks/ID?gen=G&off=O&len=L. The answer is the checksums of the
+// chunks that hold the range, u32 little endian each, and then these chunks whole (the
+// last as long as the block has it).
+
+// FetchPath is the request for a range of a block.
+func FetchPath(b wire.Block, off, length int64) string {
+	return fmt.Sprintf("/blocks/%d?gen=%d&off=%d&len=%d", uint64(b.ID), b.Gen, off, length)
+}
+
+// FetchPattern is where the block service answers it.
+const FetchPattern = "GET /blocks/{id}"
+
+// ParseFetch reads the request back.
+func ParseFetch(r *http.Request) (b wire.Block, off, length int64, err error) {
+	id, err1 := strconv.ParseUint(r.PathValue("id"), 10, 64)
+	gen, err2 := strconv.ParseUint(r.FormValue("gen"), 10, 64)
+	off, err3 := strconv.ParseInt(r.FormValue("off"), 10, 64)
+	length, err4 := strconv.ParseInt(r.FormValue("len"), 10, 64)
+	for _, e := range []error{err1, err2, err3, err4} {
+		if e != nil {
+			return b, 0, 0, wire.Errorf(wire.Invalid, "block request %s: %w", r.URL, e)
+		}
+	}
+	if off < 0 || length <= 0 || off > off+length {
+		return b, 0, 0, wire.Errorf(wire.Invalid, "block request %s: range %d+%d", r.URL, off, length)
+	}
+	return wire.Block{ID: wire.BlockID(id), Gen: gen}, off, length, nil
+}
+
+// Cover widens the range [off, off+length) of a block of size bytes to whole chunks.
+func Cover(size, off, length int64) (from, to int64) {
+	return off / ChunkSize * ChunkSize, min(size, Chunks(min(size, off+length))*ChunkSize)
+}
+
+// A Checked reader gives the bytes of a range of a block, each chunk verified before its
+// first byte is handed out. A chunk that fails is wire.Corrupt.
+type Checked struct {
+	body  io.ReadCloser
+	in    *bufio.Reader
+	crcs  []byte
+	chunk []byte // the chunk being handed out
+	rest  []byte // what of it is left
+	at    int64  // where in the block the next chunk begins
+	end   int64  // where the last one ends
+	off   int64  // what the caller wants begins
+	left  int64  // what the caller still gets
+	name  string
+}
+
+// Fetch opens a range of a block at one replica. b.Len must be the block's length. The
+// range must lie in the block.
+func Fetch(ctx context.Context, c *rpc.Client, from wire.Place, b wire.Block, off, length int64) (*Checked, error) {
+	resp, err := c.Get(ctx, from.Addr, FetchPath(b, off, length))
+	if err != nil {
+		return nil, fmt.Errorf("%s on %s: %w", b.ID, from.Node, err)
+	}
+	return NewChecked(resp.Body, b, off, length, fmt.Sprintf("%s on %s", b.ID, from.Node))
+}
+
+// NewChecked reads a range in the form of an answer from body, which it closes.
+func NewChecked(body io.ReadCloser, b wire.Block, off, length int64, name string) (*Checked, error) {
+	at, end := Cover(b.Len, off, length)
+	r := &Checked{body: body, in: bufio.NewReaderSize(body, ChunkSize), at: at, end: end, off: off, left: length, name: name}
+	r.crcs = make([]byte, 4*Chunks(end-at))
+	if _, err := io.ReadFull(r.in, r.crcs); err != nil {
+		body.Close()
+		return nil, wire.Errorf(wire.Unavailable, "%s: checksums: %w", name, err)
+	}
+	r.chunk = make([]byte, min(ChunkSize, max(end-at, 0)))
+	return r, nil
+}
+
+// Read hands out verified bytes.
+func (r *Checked) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	if len(r.rest) == 0 {
+		if err := r.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p[:min(int64(len(p)), r.left)], r.rest)
+	r.rest, r.left = r.rest[n:], r.left-int64(n)
+	return n, nil
+}
+
+// next reads and verifies one chunk.
+func (r *Checked) next() error {
+	n := min(ChunkSize, r.end-r.at)
+	if n <= 0 {
+		return io.ErrUnexpectedEOF
+	}
+	if _, err := io.ReadFull(r.in, r.chunk[:n]); err != nil {
+		return wire.Errorf(wire.Unavailable, "%s: chunk at %d: %w", r.name, r.at, err)
+	}
+	want := binary.LittleEndian.Uint32(r.crcs)
+	if got := Checksum(r.chunk[:n]); got != want {
+		return wire.Errorf(wire.Corrupt, "%s: chunk at %d has checksum %08x, should be %08x", r.name, r.at, got, want)
+	}
+	skip := max(0, r.off-r.at)
+	r.crcs, r.rest, r.at = r.crcs[4:], r.chunk[skip:n], r.at+n
+	return nil
+}
+
+// Close ends the transfer.
+func (r *Checked) Close() error { return r.body.Close() }

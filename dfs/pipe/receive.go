@@ -1,0 +1,218 @@
+package pipe
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Replica is what a receiver writes into. One goroutine calls it.
+type Replica interface {
+	// Append adds a chunk whose checksum was verified.
+	Append(chunk []byte, crc uint32) error
+	// Finish makes the block durable and gives it its final name.
+	Finish() error
+}
+
+// A receiver is one replica's part in a pipeline.
+type receiver struct {
+	up     *rpc.Stream
+	next   *Sender // nil at the end of the pipeline
+	timing Timing
+
+	mu     sync.Mutex // guards the fields below
+	own    int64      // what this replica has written
+	ended  bool       // this replica has finished the block
+	busy   time.Time  // since when it is in a write or sync; zero if it is not
+	failed *Broken
+
+	poke chan struct{} // something changed
+}
+
+// Receive takes packets from a stream, passes them on, writes them, and acknowledges. It
+// returns nil when the block is finished here and behind. Until then the replica is left as
+// it is, for whoever recovers the block. open makes the sender to the replicas behind, nil
+// if there are none, and is given what to call when they acknowledge.
+func Receive(st *rpc.Stream, start int64, w Replica, t Timing, open func(notify func()) (*Sender, error)) error {
+	r := &receiver{up: st, timing: t, own: start, poke: make(chan struct{}, 1)}
+	next, err := open(r.wake)
+	if err != nil {
+		b := behind(err)
+		a := Ack{Failed: true, At: b.At, Kind: b.Kind, Text: b.Text}
+		_, _ = st.Write(a.Append(nil)) // if it does not arrive, the broken connection says as much
+		return err
+	}
+	if r.next = next; next != nil {
+		defer next.Close()
+	}
+	ready := Ack{Off: start}
+	if _, err := st.Write(ready.Append(nil)); err != nil {
+		return err
+	}
+	stop, acks := make(chan struct{}), make(chan error, 1)
+	go func() { acks <- r.sendAcks(stop) }()
+	err = r.readPackets(w)
+	if err == nil {
+		err = <-acks
+		close(stop)
+		return err
+	}
+	r.giveUp(err)
+	close(stop)
+	<-acks // what it says is what we told it
+	r.drain()
+	return err
+}
+
+// behind counts a failure of the replicas behind this one from this one.
+func behind(err error) *Broken {
+	if b, ok := errors.AsType[*Broken](err); ok {
+		return &Broken{b.At + 1, b.Kind, b.Text}
+	}
+	return &Broken{0, wire.KindOf(err), err.Error()}
+}
+
+func (r *receiver) wake() {
+	select {
+	case r.poke <- struct{}{}:
+	default:
+	}
+}
+
+// idlePatience is how long a writer may send nothing, not even a sign of life.
+const idlePatience = time.Minute
+
+func (r *receiver) readPackets(w Replica) error {
+	buf := new(Buffer)
+	at := r.own
+	for {
+		_ = r.up.SetReadDeadline(time.Now().Add(idlePatience))
+		p, err := ReadPacket(r.up, buf)
+		if err != nil {
+			return fmt.Errorf("from upstream: %w", err)
+		}
+		if p.Off != at {
+			return wire.Errorf(wire.Invalid, "packet at %d, expected %d", p.Off, at)
+		}
+		if r.next != nil {
+			if err := r.next.Send(&p); err != nil {
+				return behind(err)
+			}
+		}
+		if len(p.Data) > 0 {
+			if err := r.timed(func() error { return w.Append(p.Data, p.CRC) }); err != nil {
+				return err
+			}
+		}
+		at = p.End()
+		r.advance(at, false)
+		if p.Last {
+			if err := r.timed(w.Finish); err != nil {
+				return err
+			}
+			r.advance(at, true)
+			return nil
+		}
+	}
+}
+
+// timed notes how long a disk takes, so that the goroutine of the acks can give it up.
+func (r *receiver) timed(fn func() error) error {
+	r.mu.Lock()
+	r.busy = time.Now()
+	r.mu.Unlock()
+	err := fn()
+	r.mu.Lock()
+	r.busy = time.Time{}
+	r.mu.Unlock()
+	return err
+}
+
+func (r *receiver) advance(to int64, ended bool) {
+	r.mu.Lock()
+	r.own, r.ended = to, ended
+	r.mu.Unlock()
+	r.wake()
+}
+
+func (r *receiver) giveUp(err error) {
+	r.mu.Lock()
+	if r.failed == nil {
+		if r.failed, _ = errors.AsType[*Broken](err); r.failed == nil {
+			r.failed = &Broken{0, wire.KindOf(err), err.Error()}
+		}
+	}
+	r.mu.Unlock()
+	r.wake()
+}
+
+// state is what this replica can say for itself and all behind it.
+func (r *receiver) state() Ack {
+	r.mu.Lock()
+	a := Ack{Off: r.own, Done: r.ended}
+	failed := r.failed
+	if failed == nil && !r.busy.IsZero() && time.Since(r.busy) > r.timing.disk() {
+		failed = &Broken{0, wire.Unavailable, "the disk does not answer"}
+	}
+	r.mu.Unlock()
+	if r.next != nil {
+		acked, done, err := r.next.State()
+		if a.Off, a.Done = min(a.Off, acked), a.Done && done; failed == nil && err != nil {
+			failed = behind(err)
+		}
+	}
+	if failed != nil {
+		return Ack{Off: a.Off, Failed: true, At: failed.At, Kind: failed.Kind, Text: failed.Text}
+	}
+	return a
+}
+
+// sendAcks tells upstream whenever something changed, and now and then that we live. It
+// ends at the end of the block and at the first failure.
+func (r *receiver) sendAcks(stop <-chan struct{}) error {
+	tick := time.NewTicker(r.timing.ack(0) / 4)
+	defer tick.Stop()
+	var buf []byte
+	for {
+		select {
+		case <-r.poke:
+		case <-tick.C:
+		case <-stop:
+			r.lastWord()
+			return nil
+		}
+		a := r.state()
+		buf = a.Append(buf[:0])
+		_ = r.up.SetWriteDeadline(time.Now().Add(r.timing.ack(0)))
+		if _, err := r.up.Write(buf); err != nil {
+			r.up.Close() // wakes the reader of packets
+			return err
+		}
+		if a.Done {
+			return nil
+		}
+		if a.Failed {
+			return &Broken{a.At, a.Kind, a.Text} // upstream hangs up when it has read this
+		}
+	}
+}
+
+// lastWord says why this replica stops.
+func (r *receiver) lastWord() {
+	if a := r.state(); a.Failed {
+		_ = r.up.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = r.up.Write(a.Append(nil)) // upstream may be what failed
+	}
+}
+
+// drain reads on until upstream hangs up: a connection closed over unread packets would
+// take the last word with it.
+func (r *receiver) drain() {
+	_ = r.up.SetReadDeadline(time.Now().Add(time.Second))
+	_, _ = io.Copy(io.Discard, r.up) // its end is all that is wanted
+}

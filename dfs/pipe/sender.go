@@ -1,0 +1,243 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// StreamName is the name of the transfer that writes a block.
+const StreamName = "block.write"
+
+// A Hop is one replica of a pipeline. From, if set, is where it gets the bytes before
+// Start that the others have already.
+type Hop struct {
+	wire.Place
+	From *wire.Place `json:"from,omitempty"`
+}
+
+// WriteArgs opens a pipeline at one replica.
+type WriteArgs struct {
+	Block wire.Block `json:"block"` // with the generation to write under
+	// Start is where the packets begin. With Resume an earlier generation of the
+	// block is cut to Start bytes and carried on.
+	Start  int64       `json:"start,omitempty"`
+	Resume bool        `json:"resume,omitempty"`
+	From   *wire.Place `json:"from,omitempty"`
+	Next   []Hop       `json:"next,omitempty"`
+}
+
+// Broken says which replica of a pipeline failed, counted from the first.
+type Broken struct {
+	At   int
+	Kind wire.Kind
+	Text string
+}
+
+func (b *Broken) Error() string { return fmt.Sprintf("replica %d of the pipeline: %s", b.At+1, b.Text) }
+
+// Unwrap gives errors.Is the kind.
+func (b *Broken) Unwrap() error { return b.Kind }
+
+// Timing is how patient a pipeline is.
+type Timing struct {
+	// Ack is how long the replica at the end may be silent while something is owed; each
+	// replica before it is given half as much more, so that the one next to the culprit
+	// speaks first. 0 means 10 s.
+	Ack time.Duration
+	// Disk is how long one write or sync may take before a replica gives itself up; 0
+	// means 60 s.
+	Disk time.Duration
+}
+
+func (t Timing) ack(behind int) time.Duration {
+	base := t.Ack
+	if base == 0 {
+		base = 10 * time.Second
+	}
+	return base + base*time.Duration(behind)/2
+}
+
+func (t Timing) disk() time.Duration {
+	if t.Disk == 0 {
+		return time.Minute
+	}
+	return t.Disk
+}
+
+// A Sender is the sending end of a pipeline. One goroutine calls Send.
+type Sender struct {
+	st      *rpc.Stream
+	timeout time.Duration
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex // guards the fields below
+	changed sync.Cond  // signalled at each of them
+	sent    int64      // end of what was sent
+	last    bool       // the last packet was sent
+	acked   int64      // Invariant: acked <= sent.
+	done    bool
+	owed    time.Time // since when an answer is owed; zero if none is
+	err     *Broken
+	notify  func()
+}
+
+// Open asks the first hop to make the pipeline and waits until all replicas stand ready.
+// notify, if not nil, is called at each acknowledgement and at the end, without locks held.
+func Open(ctx context.Context, c *rpc.Client, block wire.Block, hops []Hop, start int64, resume bool, t Timing, notify func()) (*Sender, error) {
+	if len(hops) == 0 {
+		return nil, wire.Errorf(wire.Invalid, "a pipeline needs a replica")
+	}
+	args := WriteArgs{Block: block, Start: start, Resume: resume, From: hops[0].From, Next: hops[1:]}
+	st, err := c.Stream(ctx, hops[0].Addr, StreamName, args)
+	if err != nil {
+		return nil, &Broken{0, wire.KindOf(err), fmt.Sprintf("%s: %v", hops[0].Node, err)}
+	}
+	s := &Sender{st: st, timeout: t.ack(len(hops)), notify: notify, sent: start, acked: start, owed: time.Now()}
+	if s.changed.L = &s.mu; notify == nil {
+		s.notify = func() {}
+	}
+	// The first ack says that everybody is ready.
+	_ = st.SetReadDeadline(time.Now().Add(s.timeout + connectPatience))
+	stop := context.AfterFunc(ctx, func() { st.Close() })
+	defer stop()
+	a, err := ReadAck(st)
+	if err == nil && a.Failed {
+		err = &Broken{a.At, a.Kind, a.Text}
+	} else if err != nil {
+		err = &Broken{0, wire.Unavailable, fmt.Sprintf("%s: %v", hops[0].Node, err)}
+	}
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
+	s.owed = time.Time{}
+	s.wg.Go(s.readAcks)
+	return s, nil
+}
+
+// connectPatience is added where replicas have to connect to each other, or fetch what
+// others have, before they can answer.
+const connectPatience = 20 * time.Second
+
+// Send sends a packet. After an error the pipeline is broken; Err says how.
+func (s *Sender) Send(p *Packet) error {
+	s.mu.Lock()
+	if s.err != nil {
+		defer s.mu.Unlock()
+		return s.err
+	}
+	s.sent = max(s.sent, p.End())
+	s.last = s.last || p.Last
+	if s.owed.IsZero() && (s.sent > s.acked || s.last) {
+		s.owed = time.Now()
+	}
+	s.mu.Unlock()
+	_ = s.st.SetWriteDeadline(time.Now().Add(s.timeout))
+	if _, err := s.st.Write(p.raw); err != nil {
+		// The replica may have said why before it hung up: give its word a moment.
+		t := time.AfterFunc(200*time.Millisecond, func() { s.fail(&Broken{0, wire.Unavailable, err.Error()}) })
+		defer t.Stop()
+		return s.Wait(1<<62, true)
+	}
+	return nil
+}
+
+func (s *Sender) readAcks() {
+	for {
+		err := s.readAck()
+		if err == nil {
+			continue
+		}
+		if b, ok := errors.AsType[*Broken](err); ok {
+			s.fail(b)
+		} else {
+			s.fail(&Broken{0, wire.Unavailable, err.Error()})
+		}
+		return
+	}
+}
+
+// readAck takes in one acknowledgement, or looks whether one is overdue.
+func (s *Sender) readAck() error {
+	_ = s.st.SetReadDeadline(time.Now().Add(s.timeout / 2))
+	if _, err := s.st.In.Peek(ackHeader); errors.Is(err, os.ErrDeadlineExceeded) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.owed.IsZero() && time.Since(s.owed) > s.timeout {
+			return &Broken{0, wire.Unavailable, fmt.Sprintf("silent for %s", s.timeout)}
+		}
+		return nil
+	}
+	_ = s.st.SetReadDeadline(time.Now().Add(s.timeout))
+	a, err := ReadAck(s.st)
+	if err != nil {
+		return err
+	}
+	if a.Failed {
+		return &Broken{a.At, a.Kind, a.Text}
+	}
+	return s.take(a)
+}
+
+func (s *Sender) take(a Ack) error {
+	s.mu.Lock()
+	if a.Off > s.sent || a.Off < s.acked || a.Done && !s.last {
+		s.mu.Unlock()
+		return &Broken{0, wire.Corrupt, fmt.Sprintf("acknowledges %d bytes of %d", a.Off, s.sent)}
+	}
+	s.acked, s.done = a.Off, s.done || a.Done
+	s.owed = time.Now()
+	if s.done || s.acked == s.sent && !s.last {
+		s.owed = time.Time{}
+	}
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	s.notify()
+	return nil
+}
+
+func (s *Sender) fail(b *Broken) {
+	s.mu.Lock()
+	if s.err == nil && !s.done {
+		s.err = b
+	}
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	s.st.Close()
+	s.notify()
+}
+
+// Wait blocks until off bytes are acknowledged and, with done, until the block is
+// finished on every replica.
+func (s *Sender) Wait(off int64, done bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.err == nil && !s.done && (done || s.acked < off) {
+		s.changed.Wait()
+	}
+	if s.err != nil {
+		return s.err
+	}
+	return nil
+}
+
+// State returns what is acknowledged, whether the block is finished, and how the pipeline
+// broke, if it did.
+func (s *Sender) State() (acked int64, done bool, err *Broken) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acked, s.done, s.err
+}
+
+// Close gives the pipeline up, unless it is finished, and waits for its goroutine.
+func (s *Sender) Close() {
+	s.fail(&Broken{0, wire.Canceled, "given up"})
+	s.wg.Wait()
+}

@@ -1,0 +1,201 @@
+package dfs
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// CreateOptions say how a file is to be stored. Zero means the cluster's defaults.
+type CreateOptions struct {
+	Replication int
+	BlockSize   int64
+	Overwrite   bool // replace an existing file, at Close
+	NoParents   bool // fail if the directory is not there
+	Racks       []string
+}
+
+// A Writer is a file being written. One goroutine uses it. Nobody sees the file until Close
+// has returned nil; after any error the file is given up.
+type Writer struct {
+	c     *Client
+	ctx   context.Context
+	file  wire.FileInfo
+	racks []string
+
+	buf    *pipe.Buffer // the chunk being filled
+	n      int
+	crc    uint32
+	size   int64
+	block  *outBlock // being written, nil between blocks
+	prev   *wire.Block
+	stored []wire.NodeName
+	bad    []wire.NodeName // nodes that failed us
+	spare  []*pipe.Buffer
+	closed bool
+	err    error
+}
+
+// Create opens a new file for writing. ctx bounds the writing too.
+func (c *Client) Create(ctx context.Context, path string, o CreateOptions) (*Writer, error) {
+	resp, err := call[wire.CreateRequest, wire.CreateResponse](ctx, c, "dfs.create", wire.CreateRequest{
+		Path: path, User: c.cfg.User, Holder: c.holder, Replication: o.Replication, BlockSize: o.BlockSize,
+		Overwrite: o.Overwrite, Parents: !o.NoParents, Request: rand.Text(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.holdLease()
+	return &Writer{c: c, ctx: ctx, file: resp.File, buf: new(pipe.Buffer), racks: o.Racks}, nil
+}
+
+// Write adds bytes.
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.closed {
+		return 0, wire.Errorf(wire.Invalid, "%s: write after close", w.file.Path)
+	}
+	done := 0
+	for done < len(p) && w.err == nil {
+		n := copy(w.buf.Room()[w.n:w.room()], p[done:])
+		w.n, done = w.n+n, done+n
+		if w.n == w.room() {
+			w.err = w.flush(w.offset()+int64(w.n) == w.file.BlockSize)
+		}
+	}
+	return done, w.err
+}
+
+// offset is where in its block the chunk being filled begins.
+func (w *Writer) offset() int64 {
+	if w.block == nil {
+		return 0
+	}
+	return w.block.off
+}
+
+// room is how long that chunk may get.
+func (w *Writer) room() int { return int(min(pipe.ChunkSize, w.file.BlockSize-w.offset())) }
+
+// flush sends the chunk; with last it also ends the block.
+func (w *Writer) flush(last bool) error {
+	if w.block == nil {
+		if err := w.nextBlock(); err != nil {
+			return err
+		}
+	}
+	p := w.buf.Seal(w.n, w.block.off, last)
+	w.crc, w.size = pipe.Extend(w.crc, p.Data), w.size+int64(w.n)
+	full := w.buf
+	w.buf, w.n = w.newBuffer(), 0
+	if err := w.block.send(w, full, p); err != nil {
+		return fmt.Errorf("write %s: %w", w.file.Path, err)
+	}
+	if !last {
+		return nil
+	}
+	b, nodes, err := w.block.finish(w)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", w.file.Path, err)
+	}
+	w.prev, w.stored, w.block = &b, nodes, nil
+	return nil
+}
+
+func (w *Writer) newBuffer() *pipe.Buffer {
+	if n := len(w.spare); n > 0 {
+		b := w.spare[n-1]
+		w.spare = w.spare[:n-1]
+		return b
+	}
+	return new(pipe.Buffer)
+}
+
+// nextBlock asks for a block and opens its pipeline. Nodes that cannot be reached are
+// excluded and another block is asked for.
+func (w *Writer) nextBlock() error {
+	var last error
+	for range maxTries {
+		pl, err := call[wire.AddBlockRequest, wire.Pipeline](w.ctx, w.c, "dfs.add-block", wire.AddBlockRequest{
+			File: w.file.ID, Holder: w.c.holder, Writer: w.c.cfg.Node, Previous: w.prev, Stored: w.stored, Exclude: w.bad, Hints: w.racks,
+		})
+		if wire.KindOf(err) == wire.Unavailable && len(w.bad) > 0 && err != nil {
+			w.bad = nil // better one that failed before than none
+			continue
+		}
+		if err != nil {
+			if last != nil {
+				err = fmt.Errorf("%w (before that: %w)", err, last)
+			}
+			return fmt.Errorf("write %s: %w", w.file.Path, err)
+		}
+		b := newOutBlock(pl, w.file.BlockSize)
+		if last = b.open(w, false); last == nil {
+			w.block = b
+			return nil
+		}
+		if err := b.recover(w); err == nil {
+			w.block = b
+			return nil
+		}
+	}
+	return fmt.Errorf("write %s: no pipeline after %d tries: %w", w.file.Path, maxTries, last)
+}
+
+// maxTries bounds how often a block is begun, or its pipeline mended.
+const maxTries = 10
+
+// Close ends the file. When it returns nil the file is there under its name and its bytes
+// are on disk. It may be called twice.
+func (w *Writer) Close() error {
+	if w.closed {
+		return w.err
+	}
+	w.closed = true
+	defer w.c.dropLease()
+	if w.err == nil && (w.n > 0 || w.block != nil) {
+		w.err = w.flush(true)
+	}
+	if w.err == nil {
+		_, err := call[wire.CompleteRequest, wire.FileInfo](w.ctx, w.c, "dfs.complete", wire.CompleteRequest{
+			File: w.file.ID, Holder: w.c.holder, Last: w.prev, Stored: w.stored, CRC: w.crc,
+		})
+		w.err = err
+	}
+	if w.err != nil {
+		w.abandon()
+	}
+	return w.err
+}
+
+// Abort gives the file up: nothing of it will be seen.
+func (w *Writer) Abort() {
+	if w.closed {
+		return
+	}
+	w.closed = true
+	w.err = wire.Errorf(wire.Canceled, "%s: writing was given up", w.file.Path)
+	w.abandon()
+	w.c.dropLease()
+}
+
+func (w *Writer) abandon() {
+	if w.block != nil {
+		w.block.close()
+	}
+	// The lease ends the file if this does not arrive.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), w.c.cfg.LeaseEvery*2)
+	defer cancel()
+	_, _ = rpcCall[wire.LeaseRequest, nothing](ctx, w.c, "dfs.abandon", wire.LeaseRequest{Holder: w.c.holder, File: w.file.ID})
+}
+
+// Sync does nothing: a file is durable as a whole, at Close.
+func (w *Writer) Sync() error { return w.err }
+
+// Size is how many bytes were written.
+func (w *Writer) Size() int64 { return w.size + int64(w.n) }
+
+// CRC is the CRC32C of what was sent so far; after Close, of the file.
+func (w *Writer) CRC() uint32 { return w.crc }
