@@ -34,7 +34,8 @@ type FS interface {
 	Free() (total, free int64, err error)
 }
 
-// A File is an open file. Writes append, or go to a place with WriteAt.
+// A File is an open file. Write appends to its end, wherever reading stands; WriteAt writes
+// at a place. One goroutine writes.
 type File interface {
 	io.Reader
 	io.ReaderAt

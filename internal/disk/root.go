@@ -35,10 +35,13 @@ func (r *Root) Path() string { return r.path }
 // Close gives the directory back. Open files stay usable.
 func (r *Root) Close() error { return r.root.Close() }
 
-// An osFile is an *os.File with a Size; OSFile gets the file itself, for sendfile.
-type osFile struct{ *os.File }
+// An osFile is an *os.File whose writes append, wherever it was read or written before.
+type osFile struct {
+	*os.File
+	end int64
+}
 
-func (f osFile) Size() (int64, error) {
+func (f *osFile) Size() (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
@@ -46,10 +49,33 @@ func (f osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// OSFile returns the operating system's file under f, if there is one.
+func (f *osFile) Write(p []byte) (int, error) {
+	n, err := f.File.WriteAt(p, f.end)
+	f.end += int64(n)
+	return n, err
+}
+
+func (f *osFile) WriteAt(p []byte, off int64) (int, error) {
+	n, err := f.File.WriteAt(p, off)
+	f.end = max(f.end, off+int64(n))
+	return n, err
+}
+
+func (f *osFile) Truncate(size int64) error {
+	if err := f.File.Truncate(size); err != nil {
+		return err
+	}
+	f.end = size
+	return nil
+}
+
+// OSFile returns the operating system's file under f, for sendfile, if there is one.
 func OSFile(f File) (*os.File, bool) {
-	of, ok := f.(osFile)
-	return of.File, ok
+	of, ok := f.(*osFile)
+	if !ok {
+		return nil, false
+	}
+	return of.File, true
 }
 
 // Create makes a new file.
@@ -68,7 +94,14 @@ func (r *Root) open(name string, flag int) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	of := &osFile{File: f}
+	if flag&os.O_RDWR != 0 && flag&os.O_EXCL == 0 {
+		if of.end, err = of.Size(); err != nil {
+			_ = f.Close() // the error above counts
+			return nil, err
+		}
+	}
+	return of, nil
 }
 
 // Rename replaces what has the new name.

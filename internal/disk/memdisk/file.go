@@ -93,13 +93,14 @@ func (f *file) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// Write writes on from where the last Read or Write ended.
+// Write appends.
 func (f *file) Write(b []byte) (int, error) {
 	f.posMu.Lock()
 	defer f.posMu.Unlock()
-	n, err := f.WriteAt(b, f.pos)
-	f.pos += int64(n)
-	return n, err
+	f.fs.mu.Lock()
+	end := int64(len(f.node.data))
+	f.fs.mu.Unlock()
+	return f.WriteAt(b, end)
 }
 
 // WriteAt writes at a place.

@@ -153,7 +153,7 @@ func TestFailedSyncDrops(t *testing.T) {
 	put(t, m, "a", "1", true, true)
 	f, err := m.Edit("a")
 	must(t, err)
-	_, err = f.Write([]byte("2"))
+	_, err = f.WriteAt([]byte("2"), 0)
 	must(t, err)
 	m.SetFail(func(op, _ string, _ int) error {
 		if op == "sync" {
