@@ -364,8 +364,8 @@ func TestFailedSyncIsNotAcknowledged(t *testing.T) {
 func TestPowerCuts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := memdisk.New()
-		have := map[wire.BlockID]wire.Block{}  // acknowledged
-		maybe := map[wire.Block]bool{}         // removed since the last cut
+		have := map[wire.BlockID]wire.Block{} // acknowledged
+		maybe := map[wire.Block]bool{}        // removed since the last cut
 		gen := uint64(0)
 		for round := range rapid.IntRange(1, 4).Draw(rt, "cuts") {
 			s, err := tryOpen(d)

@@ -1,0 +1,301 @@
+package blocks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/disk/memdisk"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
+
+// A node is a block service on loopback. It has no name service: the tests say what to do.
+type node struct {
+	*Service
+	store *Store
+	disk  *memdisk.FS
+	place wire.Place
+	stop  func()
+}
+
+var quick = pipe.Timing{Ack: 400 * time.Millisecond}
+
+func startNodes(t testing.TB, n int) []*node {
+	t.Helper()
+	var out []*node
+	for i := range n {
+		d := memdisk.New()
+		store, err := OpenStore(StoreConfig{Node: wire.NodeName(fmt.Sprint("n", i+1)), Dirs: []Dir{{"d", d}}, NewID: func() string { return "v" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := store.cfg.Node
+		client := rpc.NewClient(rpc.ClientConfig{Node: string(name)})
+		svc := NewService(store, Config{Node: name, Addr: l.Addr().String(), Client: client, Timing: quick})
+		srv := rpc.NewServer(rpc.ServerConfig{})
+		svc.Register(srv)
+		done := make(chan error, 1)
+		go func() { done <- srv.Serve(l) }()
+		nd := &node{Service: svc, store: store, disk: d, place: wire.Place{Node: name, Addr: l.Addr().String()}}
+		stopped := false
+		nd.stop = func() {
+			if stopped {
+				return
+			}
+			stopped = true
+			client.Close()
+			if err := errors.Join(srv.Close(), <-done); err != nil {
+				t.Error(err)
+			}
+		}
+		t.Cleanup(nd.stop)
+		out = append(out, nd)
+	}
+	return out
+}
+
+func hopsTo(nodes []*node) []pipe.Hop {
+	var out []pipe.Hop
+	for _, n := range nodes {
+		out = append(out, pipe.Hop{Place: n.place})
+	}
+	return out
+}
+
+// stream sends data from off on and ends the block; between is called before each packet.
+func stream(s *pipe.Sender, data []byte, off int, between func(i int)) error {
+	for i := 0; ; i++ {
+		between(i)
+		buf := new(pipe.Buffer)
+		n := copy(buf.Room(), data[off:])
+		p := buf.Seal(n, int64(off), off+n == len(data))
+		if err := s.Send(&p); err != nil {
+			return err
+		}
+		if off += n; p.Last {
+			return s.Wait(int64(off), true)
+		}
+	}
+}
+
+func TestPipeline(t *testing.T) {
+	nodes := startNodes(t, 3)
+	client := rpc.NewClient(rpc.ClientConfig{User: "ann"})
+	defer client.Close()
+	for i, n := range []int{0, 1, pipe.ChunkSize, 20*pipe.ChunkSize + 5} {
+		b := wire.Block{ID: wire.BlockID(i + 1), Gen: 1, Len: int64(n)}
+		s, err := pipe.Open(t.Context(), client, b, hopsTo(nodes), 0, false, quick, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream(s, content(b.ID, n), 0, func(int) {}); err != nil {
+			t.Fatal(b, err)
+		}
+		s.Close()
+		for _, nd := range nodes {
+			if err := check(nd.store, b); err != nil {
+				t.Error(b, nd.place.Node, err)
+			}
+			if n == 0 {
+				continue
+			}
+			r, err := pipe.Fetch(t.Context(), client, nd.place, b, 0, b.Len)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(r)
+			if r.Close(); err != nil || !bytes.Equal(got, content(b.ID, n)) {
+				t.Errorf("%v from %s: %d bytes, %v", b, nd.place.Node, len(got), err)
+			}
+		}
+	}
+}
+
+// TestBrokenPipelines: whichever replica fails, and however, it is the one that is blamed,
+// and the others can go on from what was acknowledged.
+func TestBrokenPipelines(t *testing.T) {
+	data := content(9, 8*pipe.ChunkSize+77)
+	faults := map[string]func(n *node){
+		"dies":      func(n *node) { n.stop() },
+		"disk full": func(n *node) { n.disk.SetLimit(1) },
+		"disk broken": func(n *node) {
+			n.disk.SetFail(func(op, _ string, _ int) error {
+				if op == "sync" || op == "write" {
+					return errors.New("input/output error")
+				}
+				return nil
+			})
+		},
+	}
+	for name, fault := range faults {
+		for at := range 3 {
+			for _, when := range []int{0, 4, 8} {
+				t.Run(fmt.Sprintf("%s/replica %d/packet %d", name, at+1, when), func(t *testing.T) {
+					t.Parallel()
+					tryBroken(t, data, at, when, fault)
+				})
+			}
+		}
+	}
+}
+
+func tryBroken(t *testing.T, data []byte, at, when int, fault func(n *node)) {
+	nodes := startNodes(t, 4)
+	client := rpc.NewClient(rpc.ClientConfig{User: "ann"})
+	defer client.Close()
+	b := wire.Block{ID: 9, Gen: 1, Len: int64(len(data))}
+	s, err := pipe.Open(t.Context(), client, b, hopsTo(nodes[:3]), 0, false, quick, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = stream(s, data, 0, func(i int) {
+		if i == when {
+			fault(nodes[at])
+		}
+	})
+	acked, _, _ := s.State()
+	s.Close()
+	br, ok := errors.AsType[*pipe.Broken](err)
+	if !ok || br.At != at {
+		t.Fatalf("blamed %+v, should be replica %d", err, at+1)
+	}
+	// The others go on, with a fresh node at the end.
+	var alive []*node
+	for i, n := range nodes[:3] {
+		if i != at {
+			alive = append(alive, n)
+		}
+	}
+	hops := append(hopsTo(alive), pipe.Hop{Place: nodes[3].place})
+	if acked > 0 {
+		hops[2].From = &alive[0].place
+	}
+	b.Gen = 2
+	if s, err = pipe.Open(t.Context(), client, b, hops, acked, acked > 0, quick, nil); err != nil {
+		t.Fatalf("after %d bytes: %v", acked, err)
+	}
+	defer s.Close()
+	if err := stream(s, data, int(acked), func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range append(alive, nodes[3]) {
+		if err := check(n.store, b); err != nil {
+			t.Error(n.place.Node, err)
+		}
+	}
+}
+
+func TestCopy(t *testing.T) {
+	nodes := startNodes(t, 3)
+	b := wire.Block{ID: 4, Gen: 6, Len: 3*pipe.ChunkSize + 1}
+	if err := put(nodes[0].store, b); err != nil {
+		t.Fatal(err)
+	}
+	nodes[0].copy(t.Context(), wire.CopyWork{Block: b, Targets: []wire.Place{nodes[1].place, nodes[2].place}})
+	for _, n := range nodes {
+		if err := check(n.store, b); err != nil {
+			t.Error(n.place.Node, err)
+		}
+	}
+}
+
+// TestRotIsNotCopied: a damaged source is found out, put aside, and spreads to nobody.
+func TestRotIsNotCopied(t *testing.T) {
+	nodes := startNodes(t, 2)
+	b := wire.Block{ID: 4, Gen: 6, Len: 3*pipe.ChunkSize + 1}
+	if err := put(nodes[0].store, b); err != nil {
+		t.Fatal(err)
+	}
+	f, err := nodes[0].disk.Edit(dirOf(b) + "/" + fileName(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("rot"), 2*pipe.ChunkSize); err != nil {
+		t.Fatal(err)
+	}
+	nodes[0].copy(t.Context(), wire.CopyWork{Block: b, Targets: []wire.Place{nodes[1].place}})
+	if _, err := nodes[0].store.Inspect(b.ID); wire.KindOf(err) != wire.NotFound {
+		t.Errorf("the damaged source: %v", err)
+	}
+	n := nodes[0].store.changes.take()
+	if len(n.Corrupt) != 1 || len(n.Failed) != 1 {
+		t.Errorf("reported %+v", n)
+	}
+	for _, r := range nodes[1].store.List() {
+		t.Errorf("%v was copied", r)
+	}
+}
+
+// TestRecover: replicas of different lengths and states end up equal.
+func TestRecover(t *testing.T) {
+	data := content(3, 4*pipe.ChunkSize)
+	for _, tt := range []struct {
+		name     string
+		chunks   []int // per node, -1 for none
+		finished []bool
+		want     int // chunks; -1 for none
+		stored   int
+	}{
+		{"shortest", []int{4, 2, 3}, []bool{false, false, false}, 2, 3},
+		{"empty ones do not count", []int{0, 3, 3}, []bool{false, false, false}, 3, 2},
+		{"a finished one knows", []int{4, 2, 4}, []bool{true, false, true}, 4, 2},
+		{"one gone", []int{-1, 2, 3}, []bool{false, false, false}, 2, 2},
+		{"all gone", []int{-1, -1, -1}, []bool{false, false, false}, -1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			nodes := startNodes(t, 3)
+			work := wire.RecoverWork{Block: wire.Block{ID: 3, Gen: 1}, NewGen: 5}
+			for i, n := range nodes {
+				work.Places = append(work.Places, n.place)
+				if tt.chunks[i] < 0 {
+					continue
+				}
+				w, err := n.store.Begin(work.Block, int64(len(data)))
+				if err == nil {
+					err = appendAll(w, data[:tt.chunks[i]*pipe.ChunkSize], 0)
+				}
+				if err == nil && tt.finished[i] {
+					err = w.Finish()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			nodes[0].recover(context.Background(), work)
+			done := nodes[0].store.changes.take().Done
+			if len(done) != 1 || len(done[0].Stored) != tt.stored {
+				t.Fatalf("recovered %+v", done)
+			}
+			if tt.want < 0 {
+				return
+			}
+			b := wire.Block{ID: 3, Gen: 5, Len: int64(tt.want * pipe.ChunkSize)}
+			if done[0].Block != b {
+				t.Errorf("recovered %v, want %v", done[0].Block, b)
+			}
+			for _, n := range nodes {
+				r, err := n.store.Inspect(3)
+				if err == nil && r.Gen == 5 && (r.Block != b || !r.Finished) {
+					t.Errorf("%s has %v", n.place.Node, r)
+				}
+			}
+		})
+	}
+}
