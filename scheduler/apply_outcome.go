@@ -15,8 +15,26 @@ func (s *State) finish(now time.Duration, j *Job, e Event, at int32) {
 	if !first {
 		return
 	}
-	set.state[t.Index], set.ref[t.Index] = TaskDone, int32(e.Node)
 	set.running--
+	s.settle(now, j, e, length)
+}
+
+// restore makes a pending task done: it was so before its job came here.
+func (s *State) restore(now time.Duration, j *Job, e Event) error {
+	set := &j.tasks[e.Task.Kind]
+	if st := set.state[e.Task.Index]; st != TaskPending || e.Task.Kind == Driver || !s.topo.Has(e.Node) {
+		return stale(e, "the task is "+st.String()+", or has no place")
+	}
+	s.takePending(j, e.Task)
+	s.settle(now, j, e, e.Duration)
+	s.refresh(j)
+	return nil
+}
+
+// settle makes a task done.
+func (s *State) settle(now time.Duration, j *Job, e Event, length time.Duration) {
+	t, set := e.Task, &j.tasks[e.Task.Kind]
+	set.state[t.Index], set.ref[t.Index] = TaskDone, int32(e.Node)
 	set.done++
 	set.sample(length, s.useful(now, j, t.Kind, length))
 	share := s.share(j, s.topo.RackOf(e.Node))

@@ -19,6 +19,8 @@ func (s *State) applyTask(now time.Duration, e Event) error {
 		return s.launch(now, j, e)
 	case EvTaskLost:
 		return s.lose(j, e)
+	case EvRestored:
+		return s.restore(now, j, e)
 	}
 	at := s.findAttempt(j, e.Task, e.Node)
 	if at < 0 {

@@ -35,13 +35,14 @@ const (
 	EvBan                    // Job, Node: the job takes nothing on this node
 	EvUnban                  // Job, Node
 	EvConfig                 // Text: "name=value", for policies that listen
+	EvRestored               // Task, Node, Duration, InBytes, OutBytes: done before the driver was restarted
 	numEventKinds
 )
 
 var eventNames = [numEventKinds]string{
 	"none", "node-up", "node-updated", "node-draining", "node-down", "heartbeat", "job-submitted", "job-admitted", "job-ready",
 	"job-finished", "job-failed", "job-vanished", "launched", "task-finished", "task-failed", "task-killed", "task-lost",
-	"progress", "net-sample", "cpu-sample", "ban", "unban", "config",
+	"progress", "net-sample", "cpu-sample", "ban", "unban", "config", "restored",
 }
 
 // String returns the kind's name, as written to decision logs.
@@ -77,7 +78,7 @@ type Event struct {
 // String names the event and what it is about.
 func (e Event) String() string {
 	switch e.Kind {
-	case EvLaunched, EvTaskFinished, EvTaskFailed, EvTaskKilled, EvTaskLost:
+	case EvLaunched, EvTaskFinished, EvTaskFailed, EvTaskKilled, EvTaskLost, EvRestored:
 		return fmt.Sprintf("%v %v on node %d", e.Kind, e.Task, e.Node)
 	case EvJobSubmitted, EvJobAdmitted, EvJobReady, EvJobFinished, EvJobFailed, EvJobVanished, EvProgress:
 		return fmt.Sprintf("%v %v", e.Kind, e.Job)
@@ -178,6 +179,14 @@ func TaskKilled(t TaskID, n topology.NodeID) Event { return taskEvent(EvTaskKill
 
 // TaskLost says that the output of the finished task t cannot be had any more.
 func TaskLost(t TaskID) Event { return taskEvent(EvTaskLost, t, topology.NoNode) }
+
+// Restored says that t was done on n before its job was taken over from a driver that was
+// restarted. Policies that count attempts have seen none for it.
+func Restored(t TaskID, n topology.NodeID, d time.Duration, in, out int64) Event {
+	e := taskEvent(EvRestored, t, n)
+	e.Duration, e.InBytes, e.OutBytes = d, in, out
+	return e
+}
 
 // Progress says that j is percent done.
 func Progress(j JobID, percent float64) Event {

@@ -116,7 +116,7 @@ func (s *State) Apply(now time.Duration, e Event) error {
 		return s.submit(now, e.Spec)
 	case EvJobAdmitted, EvJobReady, EvJobFinished, EvJobFailed, EvJobVanished, EvProgress, EvBan, EvUnban:
 		return s.applyJob(now, e)
-	case EvLaunched, EvTaskFinished, EvTaskFailed, EvTaskKilled, EvTaskLost:
+	case EvLaunched, EvTaskFinished, EvTaskFailed, EvTaskKilled, EvTaskLost, EvRestored:
 		return s.applyTask(now, e)
 	case EvConfig:
 		return nil

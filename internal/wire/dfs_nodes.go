@@ -169,3 +169,23 @@ type FsckResponse struct {
 	More    bool       `json:"more,omitempty"`
 	Last    string     `json:"last,omitempty"`
 }
+
+// BalanceRequest starts or stops moving replicas from full nodes to empty ones, or with
+// an empty Set asks how it goes.
+type BalanceRequest struct {
+	Set  string `json:"set,omitempty"` // start, stop
+	User string `json:"user,omitempty"`
+	// Threshold is how far a node may be from the mean share of used bytes; 0 means 0.1.
+	Threshold float64 `json:"threshold,omitempty"`
+}
+
+// BalanceStatus says how balancing goes. It stops by itself when all nodes are within
+// the threshold or nothing can be moved.
+type BalanceStatus struct {
+	Running bool    `json:"running"`
+	Mean    float64 `json:"mean"`  // share of used bytes
+	Worst   float64 `json:"worst"` // largest distance from it
+	Moved   int64   `json:"moved"` // replicas since the start
+	Bytes   int64   `json:"bytes"`
+	Why     string  `json:"why,omitempty"` // why it stopped
+}

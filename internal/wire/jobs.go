@@ -1,0 +1,248 @@
+package wire
+
+import "fmt"
+
+// A JobID names a submitted job, as people type it: job-12.
+type JobID string
+
+// A TaskKind is what an attempt does.
+type TaskKind string
+
+// The kinds of task. A driver is the job's own coordinator: it plans and commits.
+const (
+	MapTask    TaskKind = "map"
+	ReduceTask TaskKind = "reduce"
+	DriverTask TaskKind = "driver"
+)
+
+// An AttemptID names one try of one task. Try is never used twice in a cluster, whatever
+// restarts: the master's epoch is part of it.
+type AttemptID struct {
+	Job   JobID    `json:"job"`
+	Stage int      `json:"stage,omitempty"` // of a chain of jobs, from 0
+	Kind  TaskKind `json:"kind"`
+	Index int32    `json:"index"`
+	Try   uint64   `json:"try"`
+}
+
+func (a AttemptID) String() string {
+	return fmt.Sprintf("%s/%d/%s/%d#%d", a.Job, a.Stage, a.Kind, a.Index, a.Try)
+}
+
+// A Program is the code of a job: a built-in job and its words, or an executable in the
+// block store and its arguments.
+type Program struct {
+	Builtin string   `json:"builtin,omitempty"`
+	Args    []string `json:"args,omitempty"`
+	Exe     string   `json:"exe,omitempty"`  // path in the block store
+	Hash    string   `json:"hash,omitempty"` // SHA-256 of it, in hexadecimal
+	Files   []Side   `json:"files,omitempty"`
+}
+
+// A Side is a file that tasks find in their side directory.
+type Side struct {
+	Name string `json:"name"`
+	Path string `json:"path"` // in the block store
+	Hash string `json:"hash"`
+}
+
+// JobSpec is what a client submits.
+type JobSpec struct {
+	Name     string  `json:"name"`
+	User     string  `json:"user"`
+	Queue    string  `json:"queue,omitempty"`
+	Pool     string  `json:"pool,omitempty"`
+	Priority int     `json:"priority,omitempty"` // 1..5, 0 means 3
+	Deadline int64   `json:"deadline_ms,omitempty"`
+	Program  Program `json:"program"`
+	// Stages is how many jobs the program chains.
+	Stages    int    `json:"stages"`
+	Output    string `json:"output,omitempty"` // of the last
+	Overwrite bool   `json:"overwrite,omitempty"`
+	// Attempts is how often a task is tried; 0 means the cluster's default.
+	Attempts  int     `json:"attempts,omitempty"`
+	Slowstart float64 `json:"slowstart,omitempty"`
+	VCores    int32   `json:"vcores,omitempty"`
+	MemoryMB  int64   `json:"memory_mb,omitempty"`
+	// Bad is how many bad records may be left out.
+	Bad int `json:"bad,omitempty"`
+	// Request makes a repeated submission the same job.
+	Request string `json:"request,omitempty"`
+}
+
+// A Range is a part of a file.
+type Range struct {
+	Path   string `json:"path"`
+	Offset int64  `json:"off,omitempty"`
+	Length int64  `json:"len"`
+}
+
+// A Split is the input of one map.
+type Split struct {
+	Input  int      `json:"input,omitempty"`
+	Ranges []Range  `json:"ranges"`
+	Hosts  []string `json:"hosts,omitempty"`
+}
+
+// Bytes is how much there is to read.
+func (s *Split) Bytes() (n int64) {
+	for _, r := range s.Ranges {
+		n += r.Length
+	}
+	return n
+}
+
+// A StagePlan is what a driver decided about one stage.
+type StagePlan struct {
+	Splits   []Split  `json:"splits"`
+	Reducers int32    `json:"reducers"`
+	Bounds   [][]byte `json:"bounds,omitempty"`
+	Name     string   `json:"name,omitempty"`
+	Work     string   `json:"work,omitempty"` // the hidden output directory
+}
+
+// Counts are counters by group and name.
+type Counts map[string]map[string]int64
+
+// An Ended attempt, as its worker reports it. It is reported until the master has taken note.
+type Ended struct {
+	ID AttemptID `json:"id"`
+	// OK says that it did its work. Otherwise Lost says that the machine is to blame and
+	// not the job.
+	OK       bool   `json:"ok,omitempty"`
+	Lost     bool   `json:"lost,omitempty"`
+	Final    bool   `json:"final,omitempty"` // trying again cannot help
+	Error    string `json:"error,omitempty"`
+	Millis   int64  `json:"ms,omitempty"`
+	InBytes  int64  `json:"in,omitempty"`
+	OutBytes int64  `json:"out,omitempty"`
+	Counts   Counts `json:"counts,omitempty"`
+	Skipped  int    `json:"skipped,omitempty"`
+}
+
+// Progress of a running attempt, 0 to 1.
+type Progress struct {
+	ID   AttemptID `json:"id"`
+	Done float64   `json:"done"`
+}
+
+// Capacity is the room of a worker.
+type Capacity struct {
+	MapSlots    int32 `json:"map_slots,omitempty"`
+	ReduceSlots int32 `json:"reduce_slots,omitempty"`
+	Containers  int32 `json:"containers,omitempty"`
+	VCores      int32 `json:"vcores,omitempty"`
+	MemoryMB    int64 `json:"memory_mb,omitempty"`
+}
+
+// A BadFetch is map output that a reduce could not get.
+type BadFetch struct {
+	Map AttemptID `json:"map"`
+	By  AttemptID `json:"by"`
+	Why string    `json:"why"`
+}
+
+// NetBytes counts what a worker exchanged with another since it started.
+type NetBytes struct {
+	Peer     NodeName `json:"peer"`
+	Sent     int64    `json:"sent"`
+	Received int64    `json:"received"`
+}
+
+// A Report is a worker's whole truth, sent again and again: what runs, what has ended and was
+// not taken note of. Reports of one Session have rising Seq; an older one is ignored.
+type Report struct {
+	Node     NodeName   `json:"node"`
+	Session  string     `json:"session"`
+	Seq      uint64     `json:"seq"`
+	Rack     string     `json:"rack"`
+	Addr     string     `json:"addr"`
+	Machine  string     `json:"machine,omitempty"`
+	Capacity Capacity   `json:"capacity"`
+	Running  []Progress `json:"running,omitempty"`
+	Ended    []Ended    `json:"ended,omitempty"`
+	BadFetch []BadFetch `json:"bad_fetch,omitempty"`
+	Net      []NetBytes `json:"net,omitempty"`
+	Idle     float64    `json:"idle"` // of the processors, percent; negative if unknown
+	Draining bool       `json:"draining,omitempty"`
+	Sick     string     `json:"sick,omitempty"` // why it can take nothing
+	// Held lists map output on disk, in the first report of a session and when asked.
+	Held []AttemptID `json:"held,omitempty"`
+	Full bool        `json:"full,omitempty"` // Held is given
+}
+
+// A Launch tells a worker to start an attempt.
+type Launch struct {
+	ID       AttemptID `json:"id"`
+	Split    *Split    `json:"split,omitempty"` // of a map
+	Spec     *JobSpec  `json:"spec,omitempty"`  // where the worker does not know the job yet
+	Number   int       `json:"number"`          // the how manyth try of the task, from 0
+	VCores   int32     `json:"vcores,omitempty"`
+	MemoryMB int64     `json:"memory_mb,omitempty"`
+}
+
+// A Kill tells a worker to stop an attempt.
+type Kill struct {
+	ID  AttemptID `json:"id"`
+	Why string    `json:"why"`
+}
+
+// An Answer tells a worker what the master makes of its report. It is ignored if its Epoch is
+// below the highest seen, or its Seq not above that of the last answer.
+type Answer struct {
+	Epoch  uint64      `json:"epoch"`
+	Seq    uint64      `json:"seq"` // of the report
+	Ended  []AttemptID `json:"ended,omitempty"`
+	Launch []Launch    `json:"launch,omitempty"`
+	Kill   []Kill      `json:"kill,omitempty"`
+	Drop   []StageRef  `json:"drop,omitempty"` // whose map output nobody needs any more
+	Full   bool        `json:"full,omitempty"` // the next report must be full
+}
+
+// A StageRef names one stage of a job.
+type StageRef struct {
+	Job   JobID `json:"job"`
+	Stage int   `json:"stage"`
+}
+
+// StageInfo is what attempts of a stage have in common.
+type StageInfo struct {
+	Spec     JobSpec  `json:"spec"`
+	Maps     int32    `json:"maps"`
+	Reducers int32    `json:"reducers"`
+	Bounds   [][]byte `json:"bounds,omitempty"`
+	Work     string   `json:"work,omitempty"`
+}
+
+// A MapOutput says where the output of a map can be fetched.
+type MapOutput struct {
+	Map  int32    `json:"map"`
+	Try  uint64   `json:"try"`
+	Node NodeName `json:"node"`
+	Addr string   `json:"addr"`
+	Lost bool     `json:"lost,omitempty"` // it no longer can: wait for another
+}
+
+// OutputsRequest asks for what has become known since the first From changes.
+type OutputsRequest struct {
+	StageRef
+	From int `json:"from"`
+	Wait int `json:"wait_ms,omitempty"`
+}
+
+// OutputsResponse lists changes in order. All says that every map has an output now.
+type OutputsResponse struct {
+	Changes []MapOutput `json:"changes,omitempty"`
+	Next    int         `json:"next"`
+	All     bool        `json:"all,omitempty"`
+	Gone    bool        `json:"gone,omitempty"` // the stage has ended
+}
+
+// A DriverStep is what a driver is to do next.
+type DriverStep struct {
+	Do      string     `json:"do"` // wait, plan, commit, stop
+	Winners []uint64   `json:"winners,omitempty"`
+	Info    *StageInfo `json:"info,omitempty"`
+	Counts  Counts     `json:"counts,omitempty"`
+	Why     string     `json:"why,omitempty"`
+}
