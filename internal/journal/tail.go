@@ -20,7 +20,7 @@ func damaged(data []byte, at int, want uint64) (why string, bad bool) {
 	if changedHeader(data[at:], want) {
 		return "the header of a whole record is changed", true
 	}
-	end := len(data)
+	var end int
 	if later {
 		end = next.at
 	} else if n, ours := claims(data[at:], want); ours && n <= len(data)-at {
