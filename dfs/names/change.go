@@ -1,0 +1,154 @@
+package names
+
+import (
+	"fmt"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// refuses says why adding to what is used would break the quota.
+func (q quota) refuses(used, add usage) string {
+	if n := add.files + add.dirs; q.files >= 0 && n > 0 && used.files+used.dirs+n > q.files {
+		return fmt.Sprintf("%d files and directories are used of %d allowed", used.files+used.dirs, q.files)
+	}
+	if n := add.bytes + add.reserved; q.bytes >= 0 && n > 0 && used.bytes+used.reserved+n > q.bytes {
+		return fmt.Sprintf("%d bytes are used of %d allowed (with replication), and %d more are wanted", used.bytes+used.reserved, q.bytes, n)
+	}
+	return ""
+}
+
+// Rename moves a file or directory in one step. A client that lost the answer and asks
+// again gets NotFound for From and can look whether To is what it moved.
+func (s *Service) Rename(r wire.RenameRequest) (wire.FileInfo, error) {
+	return do(s, func() (none wire.FileInfo, err error) {
+		if err := s.errNow(); err != nil {
+			return none, err
+		}
+		i, err := s.walk(&view{}, r.From)
+		if err != nil {
+			return none, wire.Errorf(wire.KindOf(err), "rename %w", err)
+		}
+		if i == s.root {
+			return none, wire.Errorf(wire.Invalid, "rename %s: the root has no other name", r.From)
+		}
+		c, err := s.claim(r.To, false)
+		if err != nil {
+			return none, wire.Errorf(wire.KindOf(err), "rename %s: %w", r.From, err)
+		}
+		if c.there == i {
+			return i.info(r.To), nil
+		}
+		edits, err := s.move(&r, i, c)
+		if err != nil {
+			return none, err
+		}
+		if err := s.commit(edits...); err != nil {
+			return none, err
+		}
+		return i.info(r.To), nil
+	})
+}
+
+// move checks a rename and makes its edits.
+func (s *Service) move(r *wire.RenameRequest, i *inode, c claim) ([]edit, error) {
+	now := s.nowMillis()
+	var edits []edit
+	switch {
+	case c.there != nil && c.there.dir != nil:
+		return nil, wire.Errorf(wire.Exists, "rename %s: %s is a directory", r.From, r.To)
+	case c.there != nil && (!r.Replace || i.dir != nil):
+		return nil, wire.Errorf(wire.Exists, "rename %s: %s exists", r.From, r.To)
+	case c.at.below(i):
+		return nil, wire.Errorf(wire.Invalid, "rename %s: %s lies inside it", r.From, r.To)
+	case c.there != nil:
+		edits = append(edits, edit{op: opRemove, id: c.there.id, mtime: now})
+	}
+	common := c.at
+	for !i.below(common) {
+		common = common.parent
+	}
+	add := i.total()
+	if c.there != nil {
+		add.add(c.there.total(), -1)
+	}
+	if err := s.room(c.at, common, "", add); err != nil {
+		return nil, wire.Errorf(wire.Quota, "rename %s to %s: %w", r.From, r.To, err)
+	}
+	return append(edits, edit{op: opMove, id: i.id, parent: c.at.id, name: c.name, mtime: now}), nil
+}
+
+// Delete removes a file, or with Recursive a directory with all below it. A second
+// Delete of the same name is NotFound.
+func (s *Service) Delete(r wire.DeleteRequest) error {
+	_, err := do(s, func() (none struct{}, err error) {
+		if err := s.errNow(); err != nil {
+			return none, err
+		}
+		i, err := s.walk(&view{}, r.Path)
+		if err != nil {
+			return none, wire.Errorf(wire.KindOf(err), "delete %w", err)
+		}
+		if i == s.root {
+			return none, wire.Errorf(wire.Invalid, "delete %s: the root cannot be deleted", r.Path)
+		}
+		if i.dir != nil && !r.Recursive && i.dir.kids.n > 0 {
+			return none, wire.Errorf(wire.Invalid, "delete %s: the directory is not empty", r.Path)
+		}
+		return none, s.commit(edit{op: opRemove, id: i.id, mtime: s.nowMillis()})
+	})
+	return err
+}
+
+// SetReplication changes how many replicas a file is to have.
+func (s *Service) SetReplication(r wire.SetReplicationRequest) (wire.FileInfo, error) {
+	return do(s, func() (none wire.FileInfo, err error) {
+		if err := s.errNow(); err != nil {
+			return none, err
+		}
+		i, err := s.file(&view{}, r.Path)
+		if err != nil {
+			return none, err
+		}
+		if r.Replication < 1 || r.Replication > s.cfg.MaxReplication {
+			return none, wire.Errorf(wire.Invalid, "%s: replication %d; allowed are 1 to %d", r.Path, r.Replication, s.cfg.MaxReplication)
+		}
+		more := int64(r.Replication) - int64(i.file.replicas)
+		if more > 0 {
+			if err := s.room(i.parent, nil, i.owner.name, usage{bytes: more * i.file.size}); err != nil {
+				return none, wire.Errorf(wire.Quota, "%s: %w", r.Path, err)
+			}
+		}
+		if err := s.commit(edit{op: opReplica, id: i.id, replicas: uint8(r.Replication)}); err != nil {
+			return none, err
+		}
+		for _, b := range i.file.blocks {
+			s.settle(b)
+		}
+		return i.info(r.Path), nil
+	})
+}
+
+// SetQuota bounds what is below a directory, or what a user has.
+func (s *Service) SetQuota(r wire.QuotaRequest) error {
+	_, err := do(s, func() (none struct{}, err error) {
+		if err := s.errNow(); err != nil {
+			return none, err
+		}
+		e := edit{op: opQuota, user: r.Of, files: max(r.Files, noLimit), bytes: max(r.Bytes, noLimit)}
+		if why := badWord(r.Of); why != "" {
+			return none, wire.Errorf(wire.Invalid, "user %.40q: %s", r.Of, why)
+		}
+		if r.Of == "" {
+			i, err := s.walk(&view{}, r.Path)
+			if err != nil {
+				return none, err
+			}
+			if i.dir == nil {
+				return none, wire.Errorf(wire.Invalid, "%s: is a file; quotas are for directories and users", r.Path)
+			}
+			e.id = i.id
+		}
+		return none, s.commit(e)
+	})
+	return err
+}

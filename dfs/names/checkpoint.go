@@ -1,0 +1,160 @@
+package names
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+var (
+	inodeBucket = []byte("inodes")
+	metaBucket  = []byte("meta")
+	stateKey    = []byte("state")
+)
+
+// A state is what the checkpoint holds beside inodes. It is stored as JSON: it is small
+// and rarely read.
+type state struct {
+	Version   int                 `json:"version"`
+	Cluster   string              `json:"cluster"`
+	Epoch     uint64              `json:"epoch"`
+	Applied   uint64              `json:"applied"` // the last journal record in it
+	NextFile  wire.FileID         `json:"next_file"`
+	NextBlock wire.BlockID        `json:"next_block"`
+	Gen       uint64              `json:"gen"`
+	Users     map[string][2]int64 `json:"users,omitempty"` // quotas: files, bytes
+	Draining  []wire.NodeName     `json:"draining,omitempty"`
+}
+
+const stateVersion = 1
+
+// state describes the service; the lock is held for reading.
+func (s *Service) state() state {
+	st := state{
+		Version: stateVersion, Cluster: s.cluster, Epoch: s.epoch, Applied: s.applied,
+		NextFile: s.nextFile, NextBlock: s.nextID, Gen: s.gen, Users: map[string][2]int64{},
+	}
+	for name, a := range s.accounts {
+		if a.quota != (quota{noLimit, noLimit}) {
+			st.Users[name] = [2]int64{a.quota.files, a.quota.bytes}
+		}
+	}
+	st.Draining = slices.Sorted(maps.Keys(s.draining))
+	return st
+}
+
+// A change is one entry to be written; a nil value removes it.
+type change struct{ key, value []byte }
+
+// Checkpoint brings the checkpoint up to date and drops what of the journal is no
+// longer needed. It runs by itself every Config.CheckpointEvery records.
+func (s *Service) Checkpoint() error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	if s.closed {
+		return wire.Errorf(wire.Unavailable, "the namespace is closed")
+	}
+	s.saveErr = s.save()
+	return s.saveErr
+}
+
+// save writes what changed since the last checkpoint in one transaction.
+func (s *Service) save() error {
+	s.mu.RLock()
+	st, dirty := s.state(), s.dirty
+	s.dirty = map[wire.FileID]struct{}{} // only writers and savers touch it
+	changes := s.changes(dirty)
+	s.mu.RUnlock()
+	// A checkpoint must not be ahead of the journal.
+	err := s.journal.Wait(st.Applied)
+	if err == nil {
+		err = s.db.Update(func(tx *bolt.Tx) error { return write(tx, st, changes) })
+	}
+	s.mu.Lock()
+	if err != nil {
+		maps.Copy(s.dirty, dirty)
+	} else {
+		s.saved = st.Applied
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("checkpoint %s: %w", s.cfg.Checkpoint, err)
+	}
+	return s.journal.DropBefore(st.Applied + 1)
+}
+
+func (s *Service) changes(dirty map[wire.FileID]struct{}) []change {
+	list := make([]change, 0, len(dirty))
+	for _, id := range slices.Sorted(maps.Keys(dirty)) {
+		c := change{key: inodeKey(id)}
+		if i := s.inodes[id]; i != nil {
+			c.value = encodeImage(c.key, imageOf(i))
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func write(tx *bolt.Tx, st state, changes []change) error {
+	b := tx.Bucket(inodeBucket)
+	b.FillPercent = 0.9 // keys come in order
+	for _, c := range changes {
+		var err error
+		if c.value == nil {
+			err = b.Delete(c.key)
+		} else {
+			err = b.Put(c.key, c.value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return writeState(tx, st)
+}
+
+func writeState(tx *bolt.Tx, st state) error {
+	text, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(metaBucket).Put(stateKey, seal(stateKey, text))
+}
+
+// readState returns the stored state; a new file has none.
+func readState(tx *bolt.Tx) (st state, err error) {
+	value := tx.Bucket(metaBucket).Get(stateKey)
+	if value == nil {
+		return state{Version: stateVersion, NextFile: rootID + 1, NextBlock: 1}, nil
+	}
+	text, err := unseal(stateKey, value)
+	if err == nil {
+		err = json.Unmarshal(text, &st)
+	}
+	if err != nil {
+		return st, wire.Errorf(wire.Corrupt, "entry %q: %w", stateKey, err)
+	}
+	if st.Version != stateVersion {
+		return st, wire.Errorf(wire.Invalid, "is of version %d; this program knows version %d", st.Version, stateVersion)
+	}
+	return st, nil
+}
+
+// eachImage calls fn for all inodes of a checkpoint.
+func eachImage(tx *bolt.Tx, fn func(id wire.FileID, m *image) error) error {
+	return tx.Bucket(inodeBucket).ForEach(func(k, v []byte) error {
+		if len(k) != 8 {
+			return wire.Errorf(wire.Corrupt, "entry %x: not a key", k)
+		}
+		m, err := decodeImage(k, v)
+		if err != nil {
+			return err
+		}
+		return fn(wire.FileID(binary.BigEndian.Uint64(k)), m)
+	})
+}

@@ -1,0 +1,192 @@
+package names
+
+import (
+	"strings"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// errNow refuses changes in safe mode.
+func (s *Service) errNow() error {
+	if s.safe.on && !s.safe.vanished {
+		return wire.Errorf(wire.Unavailable, "safe mode: %s", s.safe.why(s))
+	}
+	return nil
+}
+
+// room checks quotas before something is added below dir for a user. A quota that was
+// exceeded before does not forbid what adds nothing.
+func (s *Service) room(dir, upTo *inode, user string, add usage) error {
+	if a := s.accounts[user]; a != nil {
+		if why := a.quota.refuses(a.use, add); why != "" {
+			return wire.Errorf(wire.Quota, "user %s: %s", user, why)
+		}
+	}
+	for ; dir != upTo; dir = dir.parent {
+		if why := dir.dir.quota.refuses(dir.dir.use, add); why != "" {
+			return wire.Errorf(wire.Quota, "directory %s: %s", dir.path(), why)
+		}
+	}
+	return nil
+}
+
+// claim is where a new name goes: the directories to be made for it, and the last
+// directory there is.
+type claim struct {
+	at    *inode // the deepest directory there is
+	make  []string
+	name  string
+	there *inode // what has the name already
+}
+
+// claim looks at the place of a new name.
+func (s *Service) claim(path string, parents bool) (c claim, err error) {
+	list, err := parts(path)
+	if err != nil {
+		return c, err
+	}
+	if len(list) == 0 {
+		return claim{there: s.root}, nil
+	}
+	at := s.root
+	for n, name := range list {
+		next := at.dir.kids.get(name)
+		last := n == len(list)-1
+		if next == nil {
+			if !last && !parents {
+				return c, wire.Errorf(wire.NotFound, "%s: there is no directory /%s", path, strings.Join(list[:n+1], "/"))
+			}
+			return claim{at: at, make: list[n : len(list)-1], name: list[len(list)-1]}, nil
+		}
+		if last {
+			return claim{at: at, name: name, there: next}, nil
+		}
+		if next.dir == nil {
+			return c, wire.Errorf(wire.Invalid, "%s: /%s is a file, not a directory", path, strings.Join(list[:n+1], "/"))
+		}
+		at = next
+	}
+	return c, nil
+}
+
+// dirs makes edits for the missing directories and returns the id of the last.
+func (s *Service) dirs(c claim, user string, now int64) (edits []edit, parent wire.FileID, next wire.FileID) {
+	parent, next = c.at.id, s.nextFile
+	for _, name := range c.make {
+		edits = append(edits, edit{op: opPut, id: next, parent: parent, name: name, user: user, mtime: now, dir: true})
+		parent = next
+		next++
+	}
+	return edits, parent, next
+}
+
+// Mkdir makes a directory.
+func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
+	return do(s, func() (none wire.FileInfo, err error) {
+		if err := s.errNow(); err != nil {
+			return none, err
+		}
+		c, err := s.claim(r.Path, r.Parents)
+		if err != nil {
+			return none, err
+		}
+		if c.there != nil {
+			if c.there.dir != nil && r.Parents {
+				return c.there.info(r.Path), nil
+			}
+			return none, wire.Errorf(wire.Exists, "%s: exists", r.Path)
+		}
+		if why := badWord(r.User); why != "" {
+			return none, wire.Errorf(wire.Invalid, "user %.40q: %s", r.User, why)
+		}
+		if err := s.room(c.at, nil, r.User, usage{dirs: int64(len(c.make)) + 1}); err != nil {
+			return none, wire.Errorf(wire.Quota, "%s: %w", r.Path, err)
+		}
+		c.make = append(c.make[:len(c.make):len(c.make)], c.name)
+		edits, id, _ := s.dirs(c, r.User, s.nowMillis())
+		if err := s.commit(edits...); err != nil {
+			return none, err
+		}
+		return s.inodes[id].info(r.Path), nil
+	})
+}
+
+func (s *Service) checkCreate(r *wire.CreateRequest) error {
+	if r.Replication == 0 {
+		r.Replication = s.cfg.Replication
+	}
+	if r.BlockSize == 0 {
+		r.BlockSize = s.cfg.BlockSize
+	}
+	switch {
+	case r.Replication < 1 || r.Replication > s.cfg.MaxReplication:
+		return wire.Errorf(wire.Invalid, "%s: replication %d; allowed are 1 to %d", r.Path, r.Replication, s.cfg.MaxReplication)
+	case r.BlockSize < 1 || r.BlockSize > 1<<40:
+		return wire.Errorf(wire.Invalid, "%s: block size %d; allowed are 1 to %d", r.Path, r.BlockSize, int64(1)<<40)
+	case r.Holder == "":
+		return wire.Errorf(wire.Invalid, "%s: the lease has no holder", r.Path)
+	}
+	for _, word := range []string{r.User, r.Holder, r.Request} {
+		if why := badWord(word); why != "" {
+			return wire.Errorf(wire.Invalid, "%s: the word %.40q %s", r.Path, word, why)
+		}
+	}
+	return nil
+}
+
+// Create opens a new file for writing. The same request of the same holder, sent again,
+// gets the same file.
+func (s *Service) Create(r wire.CreateRequest) (wire.CreateResponse, error) {
+	return do(s, func() (none wire.CreateResponse, err error) {
+		if err := s.errNow(); err != nil {
+			return none, err
+		}
+		if err := s.checkCreate(&r); err != nil {
+			return none, err
+		}
+		c, err := s.claim(r.Path, r.Parents)
+		if err != nil {
+			return none, err
+		}
+		if i := s.requests[requestKey(r.Holder, r.Request)]; i != nil && r.Request != "" && i.path() == r.Path {
+			s.renew(r.Holder)
+			return wire.CreateResponse{File: i.info(r.Path)}, nil
+		}
+		if c.there != nil && c.there.dir != nil {
+			return none, wire.Errorf(wire.Exists, "%s: is a directory", r.Path)
+		}
+		if c.there != nil && !r.Overwrite {
+			return none, existsError(r.Path, c.there)
+		}
+		i, err := s.create(&r, c)
+		if err != nil {
+			return none, err
+		}
+		return wire.CreateResponse{File: i.info(r.Path)}, nil
+	})
+}
+
+func existsError(path string, i *inode) error {
+	if w := i.file.writing; w != nil {
+		return wire.Errorf(wire.Exists, "%s: exists and is being written by %s", path, w.holder)
+	}
+	return wire.Errorf(wire.Exists, "%s: exists", path)
+}
+
+func (s *Service) create(r *wire.CreateRequest, c claim) (*inode, error) {
+	if err := s.room(c.at, nil, r.User, usage{files: 1, dirs: int64(len(c.make))}); err != nil {
+		return nil, wire.Errorf(wire.Quota, "%s: %w", r.Path, err)
+	}
+	now := s.nowMillis()
+	edits, parent, id := s.dirs(c, r.User, now)
+	edits = append(edits, edit{
+		op: opPut, id: id, parent: parent, name: c.name, user: r.User, mtime: now,
+		replicas: uint8(r.Replication), blockSize: r.BlockSize, holder: r.Holder, request: r.Request, shadow: c.there != nil,
+	})
+	if err := s.commit(edits...); err != nil {
+		return nil, err
+	}
+	return s.inodes[id], nil
+}
+
+func requestKey(holder, request string) string { return holder + "\x00" + request }

@@ -1,0 +1,193 @@
+package names
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// recoveryHolder is whose leases the service takes over; no client has this name, for
+// holders are not empty.
+const recoveryHolder = ""
+
+// A lease lets a holder write its open files as long as it is renewed.
+type lease struct {
+	renewed time.Duration
+	files   map[wire.FileID]*inode
+}
+
+// lease notes an open file of a holder.
+func (s *Service) lease(i *inode) {
+	w := i.file.writing
+	holder := w.holder
+	if w.recovering {
+		holder = recoveryHolder
+	} else if w.request != "" {
+		s.requests[requestKey(w.holder, w.request)] = i
+	}
+	l := s.holders[holder]
+	if l == nil {
+		l = &lease{files: map[wire.FileID]*inode{}}
+		s.holders[holder] = l
+	}
+	l.files[i.id], l.renewed = i, s.cfg.Now()
+}
+
+// release forgets an open file of a holder.
+func (s *Service) release(i *inode) {
+	w := i.file.writing
+	if w == nil {
+		return
+	}
+	delete(s.requests, requestKey(w.holder, w.request))
+	holder := w.holder
+	if w.recovering {
+		holder = recoveryHolder
+	}
+	if l := s.holders[holder]; l != nil {
+		if delete(l.files, i.id); len(l.files) == 0 {
+			delete(s.holders, holder)
+		}
+	}
+}
+
+func (s *Service) renew(holder string) {
+	if l := s.holders[holder]; l != nil && holder != recoveryHolder {
+		l.renewed = s.cfg.Now()
+	}
+}
+
+// RenewLease keeps all files of a holder open. A holder without open files gets Stale:
+// they were closed, deleted or taken from it.
+func (s *Service) RenewLease(r wire.LeaseRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holders[r.Holder] == nil || r.Holder == recoveryHolder {
+		return wire.Errorf(wire.Stale, "%s holds no lease", r.Holder)
+	}
+	s.renew(r.Holder)
+	return nil
+}
+
+// tickLeases takes the files of writers that fell silent, and goes on closing them.
+func (s *Service) tickLeases(now time.Duration) error {
+	for _, holder := range slices.Sorted(maps.Keys(s.holders)) {
+		l := s.holders[holder]
+		if holder == recoveryHolder || now-l.renewed <= s.cfg.LeaseTimeout {
+			continue
+		}
+		for _, i := range byID(l.files) {
+			if err := s.expire(i, now); err != nil {
+				return err
+			}
+		}
+	}
+	if l := s.holders[recoveryHolder]; l != nil {
+		for _, i := range byID(l.files) {
+			if err := s.recoverFile(i, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func byID(files map[wire.FileID]*inode) []*inode {
+	return slices.SortedFunc(maps.Values(files), func(a, b *inode) int { return cmp.Compare(a.id, b.id) })
+}
+
+// expire takes an open file from its writer. A file that was to replace another is
+// deleted, the other stays; else it is closed with what is finished and what can be
+// recovered.
+func (s *Service) expire(i *inode, now time.Duration) error {
+	if i.file.writing.shadow {
+		return s.commit(edit{op: opRemove, id: i.id, mtime: s.nowMillis()})
+	}
+	if b := i.file.last(); b == nil || b.building == nil {
+		return s.commit(s.closeEdit(i))
+	}
+	if err := s.commit(edit{op: opHold, id: i.id}); err != nil {
+		return err
+	}
+	i.file.last().building.started = max(now, 1)
+	return nil
+}
+
+// closeEdit closes a file whose writer is gone: nobody knows its checksum.
+func (s *Service) closeEdit(i *inode) edit {
+	return edit{op: opClose, id: i.id, mtime: s.nowMillis()}
+}
+
+// recoverFile sees to it that the last block of a file is brought to one length: it
+// asks one node that may have it, and another when that takes too long. A block that
+// nobody has is given up in the end.
+func (s *Service) recoverFile(i *inode, now time.Duration) error {
+	b := i.file.last()
+	u := b.building
+	if u.started == 0 { // after a restart
+		u.started = max(now, 1)
+	}
+	if u.newGen != 0 && now < u.deadline {
+		return nil
+	}
+	holders := s.holdersOf(u, now)
+	if now-u.started > s.cfg.RecoverGiveUp && (len(holders) == 0 || u.failures >= 2*len(holders)) {
+		return s.commit(edit{op: opDrop, id: i.id}, s.closeEdit(i))
+	}
+	if len(holders) == 0 {
+		return nil
+	}
+	gen := s.gen + 1
+	if err := s.commit(edit{op: opGen, gen: gen}); err != nil {
+		return err
+	}
+	first := holders[u.attempts%len(holders)]
+	u.attempts++
+	u.newGen, u.deadline = gen, now+s.cfg.RecoverTimeout
+	first.recover = append(first.recover, wire.RecoverWork{Block: b.Block, NewGen: gen, Places: nodePlaces(holders)})
+	return nil
+}
+
+// holdersOf lists the live nodes that may hold a block being written.
+func (s *Service) holdersOf(u *building, now time.Duration) (list []*node) {
+	for _, n := range s.nodes {
+		_, told := u.reported[n]
+		if (told || slices.Contains(u.pipeline, n.name)) && !n.dead && !s.silent(n, now) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// recovered closes a file whose last block was brought to one length and generation.
+// A recovery that was given up for a later one is of no interest.
+func (s *Service) recovered(d wire.Recovered) error {
+	b := s.blocks[d.Block.ID]
+	if b == nil || b.building == nil || b.building.newGen == 0 || d.Block.Gen != b.building.newGen {
+		return nil
+	}
+	i := b.owner
+	if !i.file.writing.recovering {
+		return nil
+	}
+	if d.Block.Len == 0 {
+		return s.commit(edit{op: opDrop, id: i.id}, s.closeEdit(i))
+	}
+	if d.Block.Len < 0 || d.Block.Len > i.file.blockSize || len(d.Stored) == 0 {
+		return nil // nonsense: the attempt will time out
+	}
+	done := edit{op: opBlock, id: i.id, index: len(i.file.blocks) - 1, block: d.Block, on: true}
+	if err := s.commit(done, s.closeEdit(i)); err != nil {
+		return err
+	}
+	for _, name := range d.Stored {
+		if n := s.byName[name]; n != nil && !n.dead {
+			s.found(n, d.Block)
+		}
+	}
+	s.settle(b)
+	return nil
+}

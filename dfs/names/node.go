@@ -1,0 +1,221 @@
+package names
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/topology"
+)
+
+// A node is a block service. It is never forgotten, so that its id stays its own.
+type node struct {
+	id                  topology.NodeID
+	name                wire.NodeName
+	rack, addr, machine string
+	session             uint64
+	volumes             []wire.Volume
+	last                time.Duration // its last sign of life
+	dead                bool
+	draining            bool
+	left                int64 // while draining: blocks that still need a copy elsewhere
+
+	blocks   map[*block]struct{}
+	reported bool       // its full report of this session is complete
+	report   *reporting // a report that is coming in
+
+	deletes map[wire.BlockID]*deletion
+	order   []wire.BlockID // of deletes, oldest first; may name some that are gone
+	copies  []*copying     // to be sent with the next answer
+	recover []wire.RecoverWork
+
+	sending, receiving int
+	budget             float64 // bytes it may be asked to send now
+	budgetAt           time.Duration
+}
+
+// reporting is a full report, page by page.
+type reporting struct {
+	next int
+	at   time.Duration
+	seen map[*block]struct{}
+}
+
+func (n *node) place() wire.Place { return wire.Place{Node: n.name, Rack: n.rack, Addr: n.addr} }
+
+// room is the most that one of its volumes can take.
+func (n *node) room() (free int64) {
+	for _, v := range n.volumes {
+		if v.Failed == "" {
+			free = max(free, v.Free)
+		}
+	}
+	return free
+}
+
+// space is how many bytes it has in all, and how many are used.
+func (n *node) space() (total, used int64) {
+	for _, v := range n.volumes {
+		if v.Failed == "" {
+			total, used = total+v.Total, used+v.Total-v.Free
+		}
+	}
+	return total, used
+}
+
+func (n *node) failedVolumes() (count int) {
+	for _, v := range n.volumes {
+		if v.Failed != "" {
+			count++
+		}
+	}
+	return count
+}
+
+// silent reports that a node missed enough heartbeats to be passed over.
+func (s *Service) silent(n *node, now time.Duration) bool { return now-n.last > s.cfg.DeadAfter/2 }
+
+// usable reports that a node can be given a block of that size.
+func (s *Service) usable(n *node, size int64, now time.Duration) bool {
+	return !n.dead && !n.draining && !s.silent(n, now) && n.room() >= size
+}
+
+// rebuild makes the topology and the policy anew; nodes keep their ids.
+func (s *Service) rebuild() {
+	b := topology.NewBuilder()
+	for _, n := range s.nodes {
+		rack, ok := b.Topology().RackByName(n.rack)
+		if !ok {
+			rack, _ = b.AddRack(topology.Rack{Name: n.rack}) // the name is new, so it cannot fail
+		}
+		if _, err := b.AddNode(topology.Node{Name: string(n.name), Rack: rack, Class: n.machine}); err != nil {
+			s.broken = wire.Errorf(wire.Internal, "node %s: %w", n.name, err)
+			return
+		}
+	}
+	s.topo = b.Topology()
+	policy, err := s.cfg.Placement(s.topo)
+	if err != nil { // say, a policy that needs a machine type nobody has yet
+		policy = placement.NewRackAware(s.topo)
+	}
+	s.policy = policy
+}
+
+// liveRacks counts the racks with a node that can take replicas.
+func (s *Service) liveRacks() int {
+	var racks []string
+	for _, n := range s.nodes {
+		if !n.dead && !n.draining && !slices.Contains(racks, n.rack) {
+			racks = append(racks, n.rack)
+		}
+	}
+	return len(racks)
+}
+
+// choose asks the policy for the nodes of a file's next block, beside those it has.
+// Fewer than wanted are accepted, none are not.
+func (s *Service) choose(i *inode, have []*node, writer wire.NodeName, exclude []wire.NodeName, hints []string) ([]*node, error) {
+	now := s.cfg.Now()
+	r := placement.Request{
+		Writer: topology.NoNode, Replicas: int(i.file.replicas), First: len(i.file.blocks),
+		Usable: func(id topology.NodeID) bool { return s.usable(s.nodes[id], i.file.blockSize, now) },
+		Used:   func(id topology.NodeID) int64 { _, used := s.nodes[id].space(); return used },
+	}
+	if n := s.byName[writer]; n != nil {
+		r.Writer = n.id
+	}
+	for _, n := range have {
+		r.Have = append(r.Have, n.id)
+	}
+	for _, name := range exclude {
+		if n := s.byName[name]; n != nil {
+			r.Excluded = append(r.Excluded, n.id)
+		}
+	}
+	for _, name := range hints {
+		if rack, ok := s.topo.RackByName(name); ok {
+			r.Racks = append(r.Racks, rack)
+		}
+	}
+	placed, _ := s.policy.Place(s.cfg.Rand, r) // too few is no error here
+	if len(placed.Nodes) == 0 && len(have) < int(i.file.replicas) {
+		return nil, s.noNode(i, len(exclude), now)
+	}
+	return s.nodesOf(placed.Nodes), nil
+}
+
+func (s *Service) nodesOf(ids []topology.NodeID) []*node {
+	list := make([]*node, len(ids))
+	for k, id := range ids {
+		list[k] = s.nodes[id]
+	}
+	return list
+}
+
+// noNode says why no node can take a block.
+func (s *Service) noNode(i *inode, excluded int, now time.Duration) error {
+	live, roomy := 0, 0
+	for _, n := range s.nodes {
+		if !n.dead && !n.draining && !s.silent(n, now) {
+			live++
+			if n.room() >= i.file.blockSize {
+				roomy++
+			}
+		}
+	}
+	if live > 0 && roomy == 0 {
+		return wire.Errorf(wire.NoSpace, "%s: none of %d live nodes has %d bytes free", i.path(), live, i.file.blockSize)
+	}
+	return wire.Errorf(wire.Unavailable, "%s: no node can take a block: %d of %d are live, %d with room, %d excluded by the writer",
+		i.path(), live, len(s.nodes), roomy, excluded)
+}
+
+func nodeNames(list []*node) []wire.NodeName {
+	out := make([]wire.NodeName, len(list))
+	for k, n := range list {
+		out[k] = n.name
+	}
+	return out
+}
+
+func nodePlaces(list []*node) []wire.Place {
+	out := make([]wire.Place, len(list))
+	for k, n := range list {
+		out[k] = n.place()
+	}
+	return out
+}
+
+// Nodes lists all nodes that ever registered since the service was opened.
+func (s *Service) Nodes() []wire.StoreNode {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]wire.StoreNode, 0, len(s.nodes))
+	for _, n := range s.nodes {
+		list = append(list, n.describe())
+	}
+	slices.SortFunc(list, func(a, b wire.StoreNode) int {
+		if a.Node < b.Node {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+func (n *node) describe() wire.StoreNode {
+	sn := wire.StoreNode{
+		Place: n.place(), Machine: n.machine, State: "live", Left: n.left,
+		Blocks: int64(len(n.blocks)), Volumes: slices.Clone(n.volumes),
+	}
+	switch {
+	case n.dead:
+		sn.State = "dead"
+	case n.draining && n.left == 0:
+		sn.State = "drained"
+	case n.draining:
+		sn.State = "draining"
+	}
+	return sn
+}

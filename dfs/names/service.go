@@ -1,0 +1,170 @@
+package names
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/internal/journal"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/topology"
+)
+
+// A Service is the name service. All methods may be called by several goroutines.
+type Service struct {
+	cfg     Config
+	journal *journal.Journal
+	db      *bolt.DB
+	cluster string
+	epoch   uint64
+
+	wake, done chan struct{}
+	wg         sync.WaitGroup
+	saving     sync.Mutex // one checkpoint at a time; taken before mu
+	saveErr    error      // of the last checkpoint; guarded by saving
+	closed     bool       // guarded by saving
+
+	mu sync.RWMutex // guards all that follows
+
+	applied  uint64 // the last journal record made in memory
+	saved    uint64 // the last one in the checkpoint
+	broken   error  // memory and journal differ: a fault of ours
+	root     *inode
+	inodes   map[wire.FileID]*inode
+	blocks   map[wire.BlockID]*block
+	accounts map[string]*account
+	holders  map[string]*lease
+	requests map[string]*inode // open files by holder and request
+	draining map[wire.NodeName]bool
+	nextFile wire.FileID
+	nextID   wire.BlockID
+	gen      uint64 // the last generation given out
+	dirty    map[wire.FileID]struct{}
+	scratch  []byte
+
+	nodes   []*node // by topology.NodeID
+	byName  map[wire.NodeName]*node
+	topo    *topology.Topology
+	policy  placement.Policy
+	session uint64
+
+	finished int // blocks that are not being written
+	counted  int // of these, with a good replica
+	safe     safety
+	queue    [4][]*block // repairs, most urgent first
+	copies   map[wire.BlockID][]*copying
+	stale    map[wire.BlockID][]staleReplica
+	balance  balancer
+	lastTick time.Duration
+}
+
+// do runs a change under the lock and answers when all it saw and did is durable.
+func do[T any](s *Service, fn func() (T, error)) (T, error) {
+	s.mu.Lock()
+	v, err := fn()
+	seq := s.applied
+	s.mu.Unlock()
+	if e := s.journal.Wait(seq); e != nil {
+		var zero T
+		return zero, e
+	}
+	return v, err
+}
+
+// A view collects the newest journal record among what a reader looked at.
+type view struct{ seq uint64 }
+
+func (v *view) saw(seq uint64) { v.seq = max(v.seq, seq) }
+
+// look runs a reader under the lock and answers when what it saw is durable.
+func look[T any](s *Service, fn func(v *view) (T, error)) (T, error) {
+	var v view
+	s.mu.RLock()
+	got, err := fn(&v)
+	s.mu.RUnlock()
+	if e := s.journal.Wait(v.seq); e != nil {
+		var zero T
+		return zero, e
+	}
+	return got, err
+}
+
+// commit makes checked edits: one journal record, then memory. The lock is held.
+func (s *Service) commit(edits ...edit) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	s.scratch = encode(s.scratch[:0], edits)
+	seq, err := s.journal.Append(s.scratch)
+	if err != nil {
+		return err
+	}
+	s.applied = seq
+	for i := range edits {
+		if err := s.apply(seq, &edits[i]); err != nil {
+			s.broken = wire.Errorf(wire.Internal, "the namespace must be opened again: %w", err)
+			return s.broken
+		}
+	}
+	if s.applied-s.saved >= uint64(s.cfg.CheckpointEvery) {
+		s.wakeSaver()
+	}
+	return nil
+}
+
+func (s *Service) wakeSaver() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// saver writes checkpoints until the service is closed. A failed one is tried again
+// when the next is due.
+func (s *Service) saver() {
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-s.wake:
+			if err := s.Checkpoint(); err != nil {
+				continue // kept in saveErr
+			}
+		}
+	}
+}
+
+// CheckpointError returns what went wrong with the last checkpoint, if anything. The
+// journal then grows until one succeeds.
+func (s *Service) CheckpointError() error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	return s.saveErr
+}
+
+// Epoch returns the number of this opening of the namespace; it only grows.
+func (s *Service) Epoch() uint64 { return s.epoch }
+
+// Cluster returns the name the cluster got at its first start.
+func (s *Service) Cluster() string { return s.cluster }
+
+// Close writes a last checkpoint and gives the files back. It may be called twice.
+func (s *Service) Close() error {
+	s.saving.Lock()
+	closed := s.closed
+	s.closed = true
+	s.saving.Unlock()
+	if closed {
+		return nil
+	}
+	close(s.done)
+	s.wg.Wait()
+	err := s.save()
+	return errors.Join(err, s.journal.Close(), s.db.Close())
+}
+
+// nowMillis is the wall clock, for modification times.
+func (s *Service) nowMillis() int64 { return s.cfg.Wall().UnixMilli() }

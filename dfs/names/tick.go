@@ -1,0 +1,127 @@
+package names
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Tick lets time pass: nodes die, leases end, copies are started and given up, safe mode
+// is entered and left. Its owner calls it a few times a second. An error is the
+// journal's; the next Tick tries again.
+func (s *Service) Tick() error {
+	_, err := do(s, func() (struct{}, error) {
+		now := s.cfg.Now()
+		s.forgive(now)
+		s.tickSafeMode(now)
+		if !s.safe.vanished {
+			s.buryNodes(now)
+		}
+		if s.safe.on {
+			return struct{}{}, nil
+		}
+		s.expireCopies(now)
+		s.tickDrain()
+		s.repair(now)
+		s.tickBalance(now)
+		return struct{}{}, s.tickLeases(now)
+	})
+	return err
+}
+
+// forgive gives everybody the time back in which this process did not run: it was
+// stopped, or the machine slept.
+func (s *Service) forgive(now time.Duration) {
+	gap := now - s.lastTick
+	s.lastTick = now
+	if gap <= s.cfg.DeadAfter/2 {
+		return
+	}
+	for _, n := range s.nodes {
+		n.last = min(n.last+gap, now)
+	}
+	for _, l := range s.holders {
+		l.renewed = min(l.renewed+gap, now)
+	}
+}
+
+// buryNodes takes silent nodes for dead and their replicas for lost.
+func (s *Service) buryNodes(now time.Duration) {
+	for _, n := range s.nodes {
+		if n.dead || now-n.last <= s.cfg.DeadAfter {
+			continue
+		}
+		n.dead, n.reported, n.report = true, false, nil
+		s.forgetCommands(n)
+		lost := sorted(n.blocks)
+		for _, b := range lost {
+			s.lose(b, n)
+		}
+		for _, b := range lost {
+			s.settle(b)
+		}
+	}
+}
+
+// Drain takes a node out of service, or back with Undo. Its replicas no longer count,
+// but are what copies are made from; the node is drained when every block has enough
+// copies elsewhere. Without Force it is refused where too few nodes would stay.
+func (s *Service) Drain(r wire.DrainRequest) (wire.StoreNode, error) {
+	return do(s, func() (none wire.StoreNode, err error) {
+		n := s.byName[r.Node]
+		if n == nil && !s.draining[r.Node] {
+			return none, wire.Errorf(wire.NotFound, "node %s: is not known", r.Node)
+		}
+		if !r.Undo && !r.Force {
+			stay := 0
+			for _, o := range s.nodes {
+				if o != n && !o.dead && !o.draining {
+					stay++
+				}
+			}
+			if stay < s.cfg.Replication {
+				return none, wire.Errorf(wire.Invalid, "node %s: %d nodes would stay, too few for replication %d; force it if that is wanted", r.Node, stay, s.cfg.Replication)
+			}
+		}
+		if err := s.commit(edit{op: opDrain, name: string(r.Node), on: !r.Undo}); err != nil {
+			return none, err
+		}
+		if n == nil {
+			return wire.StoreNode{Place: wire.Place{Node: r.Node}, State: "dead"}, nil
+		}
+		s.tickDrain()
+		return n.describe(), nil
+	})
+}
+
+// applyDrain marks a node; now, and when the journal is replayed.
+func (s *Service) applyDrain(name wire.NodeName, on bool) {
+	if on {
+		s.draining[name] = true
+	} else {
+		delete(s.draining, name)
+	}
+	n := s.byName[name]
+	if n == nil || n.draining == on {
+		return
+	}
+	n.draining, n.left = on, 0
+	for _, b := range sorted(n.blocks) {
+		s.settle(b)
+	}
+}
+
+// tickDrain counts what nodes that are being emptied still have to give away.
+func (s *Service) tickDrain() {
+	for _, n := range s.nodes {
+		if !n.draining || n.dead {
+			continue
+		}
+		n.left = 0
+		for b := range n.blocks {
+			if c := s.count(b); c.live < c.lessThan {
+				n.left++
+			}
+		}
+	}
+}
