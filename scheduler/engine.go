@@ -193,6 +193,9 @@ func (g *Engine) OfferSome(now time.Duration, n topology.NodeID, most int, each 
 	}
 }
 
+// DriversWait reports whether a driver is pending.
+func (g *Engine) DriversWait() bool { return len(g.state.drivers.list) > 0 }
+
 func (g *Engine) driverFor(n topology.NodeID) (Decision, bool) {
 	for _, j := range g.state.drivers.list {
 		if g.state.view.Fits(n, j, Driver) {

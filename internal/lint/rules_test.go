@@ -47,6 +47,8 @@ var rooms = map[string][]string{
 
 	"lab": {"topology", "netmon", "scheduler", "scheduler/...", "trace", "dfs/placement", "sim", "sim/flow", "internal/chart"},
 
+	"master/core": {"topology", "netmon", "scheduler", "internal/wire"},
+
 	"internal/console": {"local", "mapreduce"},
 	"internal/chart":   nil,
 
@@ -60,9 +62,10 @@ var rooms = map[string][]string{
 	"internal/rpc":          {"internal/wire", "internal/metrics"},
 	"internal/pins":         nil,
 
-	"dfs":              {"dfs/placement", "topology", "storage", "internal/wire", "internal/rpc"},
-	"dfs/names":        {"dfs/placement", "topology", "internal/wire", "internal/journal", "internal/disk"},
-	"dfs/blocks":       {"topology", "internal/wire", "internal/rpc", "internal/disk"},
+	"dfs":              {"dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},
+	"dfs/pipe":         {"internal/wire", "internal/rpc"},
+	"dfs/names":        {"dfs/placement", "topology", "internal/wire", "internal/rpc", "internal/journal", "internal/disk"},
+	"dfs/blocks":       {"dfs/pipe", "internal/wire", "internal/rpc", "internal/disk"},
 	"internal/lint":    nil,
 	"internal/require": nil,
 	".":                {"internal/console", "jobs", "local", "mapreduce"},
@@ -73,7 +76,7 @@ var rooms = map[string][]string{
 
 // pure rooms decide and do nothing else: the simulator and the live cluster run the
 // same code.
-var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim", "internal/chart"}
+var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim", "internal/chart", "master/core"}
 
 // impure lists what a pure room may not import.
 var impure = []string{"os", "net", "context", "log", "io/fs", "os/exec", "log/slog", "syscall", "unsafe", "crypto/rand", "runtime"}

@@ -246,3 +246,45 @@ type DriverStep struct {
 	Counts  Counts     `json:"counts,omitempty"`
 	Why     string     `json:"why,omitempty"`
 }
+
+// TaskTotals counts the tasks of one kind.
+type TaskTotals struct {
+	Total    int     `json:"total"`
+	Done     int     `json:"done"`
+	Running  int     `json:"running"`
+	Progress float64 `json:"progress,omitempty"` // of those that run, added up
+}
+
+// JobStatus describes a job to people. Times are milliseconds since the cluster's birth.
+type JobStatus struct {
+	Job        JobID      `json:"job"`
+	Name       string     `json:"name"`
+	User       string     `json:"user"`
+	Queue      string     `json:"queue,omitempty"`
+	State      string     `json:"state"`
+	Error      string     `json:"error,omitempty"`
+	LastError  string     `json:"last_error,omitempty"` // of an attempt that was tried again
+	Submitted  int64      `json:"submitted_ms"`
+	Ended      int64      `json:"ended_ms,omitempty"`
+	Stage      int        `json:"stage"`
+	Stages     int        `json:"stages"`
+	Maps       TaskTotals `json:"maps"`
+	Reduces    TaskTotals `json:"reduces"`
+	Attempts   int        `json:"attempts"`
+	Driver     string     `json:"driver,omitempty"` // the node it runs on
+	Committing bool       `json:"committing,omitempty"`
+	Output     string     `json:"output,omitempty"`
+	Counts     Counts     `json:"counters,omitempty"`
+}
+
+// NodeStatus describes a worker to people.
+type NodeStatus struct {
+	Node     NodeName `json:"node"`
+	Rack     string   `json:"rack"`
+	Addr     string   `json:"addr"`
+	State    string   `json:"state"` // up, draining, sick, down
+	Sick     string   `json:"sick,omitempty"`
+	Capacity Capacity `json:"capacity"`
+	Running  int      `json:"running"`
+	Silent   int64    `json:"silent_ms"`
+}

@@ -1,0 +1,256 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+)
+
+// An attempt is one try of a task that should be running.
+type attempt struct {
+	id          wire.AttemptID
+	st          *stage
+	node        *node
+	start       time.Duration
+	number      int     // the how manyth try of its task
+	done        float64 // 0 to 1, as reported
+	seen        bool    // its worker has reported it
+	sent        bool    // it was in an answer
+	speculative bool
+}
+
+func (a *attempt) task() scheduler.TaskID {
+	return scheduler.TaskID{Job: a.st.sid, Index: a.id.Index, Kind: schedKind(a.id.Kind)}
+}
+
+func schedKind(k wire.TaskKind) scheduler.Kind {
+	switch k {
+	case wire.MapTask:
+		return scheduler.Map
+	case wire.ReduceTask:
+		return scheduler.Reduce
+	}
+	return scheduler.Driver
+}
+
+var wireKind = [scheduler.NumKinds]wire.TaskKind{wire.MapTask, wire.ReduceTask, wire.DriverTask}
+
+// launch puts an attempt on the books that the policies have decided on.
+func (c *Core) launch(now time.Duration, n *node, t scheduler.TaskID, speculative bool) {
+	st := c.stages[t.Job]
+	c.lastTry++
+	a := &attempt{
+		id: wire.AttemptID{Job: st.job.id, Stage: st.n, Kind: wireKind[t.Kind], Index: t.Index, Try: c.lastTry},
+		st: st, node: n, start: now, speculative: speculative, number: st.driverFails,
+	}
+	if set := st.tasks(a.id.Kind); set != nil {
+		a.number = int(set[t.Index].tries)
+		set[t.Index].tries++
+	}
+	st.job.tries++
+	c.attach(a)
+	c.wake(n)
+}
+
+func (c *Core) attach(a *attempt) {
+	a.node.want[a.id] = a
+	a.st.running[a] = true
+}
+
+// detach takes an attempt off our books; the policies are told by the caller.
+func (c *Core) detach(a *attempt) {
+	delete(a.node.want, a.id)
+	delete(a.st.running, a)
+}
+
+// drop is detach for an attempt that may still run: its worker is told to stop it.
+func (c *Core) drop(a *attempt, why string) {
+	c.detach(a)
+	if a.seen || a.sent {
+		a.node.kill[a.id] = why
+		c.wake(a.node)
+	}
+}
+
+// stop ends an attempt; its task waits again.
+func (c *Core) stop(now time.Duration, a *attempt, why string) {
+	c.drop(a, why)
+	c.feed(now, scheduler.TaskKilled(a.task(), a.node.id))
+}
+
+// lost is an attempt that ended without a word.
+func (c *Core) lost(now time.Duration, a *attempt, why string) {
+	a.st.lastError = why
+	c.detach(a)
+	c.feed(now, scheduler.TaskKilled(a.task(), a.node.id))
+}
+
+// ended1 takes in one end. The first good result of a task counts, whoever brings it.
+func (c *Core) ended1(now time.Duration, n *node, e *wire.Ended) {
+	delete(n.kill, e.ID)
+	a := n.want[e.ID]
+	st := c.stageOf(e.ID)
+	if st == nil {
+		if a != nil {
+			c.detach(a)
+		}
+		return
+	}
+	if e.ID.Kind == wire.DriverTask {
+		c.driverEnded(now, st, a, e)
+		return
+	}
+	set := st.tasks(e.ID.Kind)
+	if e.ID.Index < 0 || int(e.ID.Index) >= len(set) {
+		return
+	}
+	switch {
+	case e.OK && set[e.ID.Index].try == 0:
+		c.taskDone(now, n, st, a, e)
+	case a == nil:
+	case e.OK || e.Lost:
+		c.lost(now, a, e.Error)
+	default:
+		c.taskFailed(now, n, a, e)
+	}
+}
+
+// taskDone makes a result count and stops other attempts of the task.
+func (c *Core) taskDone(now time.Duration, n *node, st *stage, a *attempt, e *wire.Ended) {
+	id := e.ID
+	t := scheduler.TaskID{Job: st.sid, Index: id.Index, Kind: schedKind(id.Kind)}
+	took := time.Duration(e.Millis) * time.Millisecond
+	done := scheduler.TaskFinished(t, n.id, took, e.InBytes, e.OutBytes)
+	if a != nil {
+		c.detach(a)
+	} else {
+		c.feed(now, scheduler.Launched(t, n.id, scheduler.Anywhere, c.runsElsewhere(st, id)))
+	}
+	c.note(Record{At: now, Kind: TaskDone, Job: id.Job, Stage: id.Stage, Task: &TaskRecord{
+		Kind: id.Kind, Index: id.Index, Try: id.Try, Node: n.name, Rack: n.rack, Millis: e.Millis,
+		In: e.InBytes, Out: e.OutBytes, Counts: e.Counts, Skipped: e.Skipped,
+	}})
+	if !c.feed(now, done) {
+		c.feed(now, scheduler.Restored(t, n.id, took, e.InBytes, e.OutBytes))
+	}
+	for other := range st.running {
+		if other.id.Kind == id.Kind && other.id.Index == id.Index {
+			c.stop(now, other, "another attempt was faster")
+		}
+	}
+	if st.skipped > st.job.spec.Bad {
+		c.failJob(now, st.job, fmt.Sprintf("%d bad records, more than the %d that may be skipped", st.skipped, st.job.spec.Bad))
+		return
+	}
+	if id.Kind == wire.MapTask {
+		delete(st.fetch, id.Index)
+	}
+	c.changed(st.job)
+	c.afterProgress(now, st, id.Kind)
+}
+
+func (c *Core) runsElsewhere(st *stage, id wire.AttemptID) bool {
+	for other := range st.running {
+		if other.id.Kind == id.Kind && other.id.Index == id.Index {
+			return true
+		}
+	}
+	return false
+}
+
+// afterProgress starts what a finished task makes possible: reduces, or the commit.
+func (c *Core) afterProgress(now time.Duration, st *stage, kind wire.TaskKind) {
+	if st.complete() {
+		c.startCommit(now, st)
+		return
+	}
+	j := c.engine.View().Job(st.sid)
+	if kind == wire.MapTask && j != nil && j.Pending(scheduler.Reduce) > 0 && j.ReduceReady() {
+		c.offerAll(now)
+	}
+}
+
+// taskFailed counts a failure that is the job's fault.
+func (c *Core) taskFailed(now time.Duration, n *node, a *attempt, e *wire.Ended) {
+	st, t := a.st, &a.st.tasks(a.id.Kind)[a.id.Index]
+	t.failures++
+	st.lastError = e.Error
+	c.detach(a)
+	c.feed(now, scheduler.TaskFailed(a.task(), n.id))
+	if e.Final || int(t.failures) >= c.attemptsOf(st.job) {
+		tries := ""
+		if t.failures > 1 {
+			tries = fmt.Sprintf(" failed %d times; the last", t.failures)
+		}
+		c.failJob(now, st.job, fmt.Sprintf("%s %d%s: %s", a.id.Kind, a.id.Index, tries, e.Error))
+		return
+	}
+	c.avoid(now, st, n)
+	c.changed(st.job)
+	c.offerAll(now)
+}
+
+// avoid bans a node for a job on which its attempts fail again and again, unless that is true
+// of many nodes: then the job is bad, not they.
+func (c *Core) avoid(now time.Duration, st *stage, n *node) {
+	st.fails[n.id]++
+	if st.fails[n.id] != c.cfg.NodeFailures {
+		return
+	}
+	up := 0
+	for _, m := range c.nodes {
+		if m.up {
+			up++
+		}
+	}
+	if st.banned++; st.banned*3 > up {
+		for _, m := range c.nodes {
+			c.feed(now, scheduler.Unban(st.sid, m.id))
+		}
+		return
+	}
+	c.feed(now, scheduler.Ban(st.sid, n.id))
+}
+
+// loseOutput runs a finished map again because its output is gone.
+func (c *Core) loseOutput(now time.Duration, st *stage, index int32, why string) {
+	if st == nil || int(index) >= len(st.maps) || st.maps[index].try == 0 {
+		return
+	}
+	t := &st.maps[index]
+	st.lastError = why
+	c.note(Record{
+		At: now, Kind: TaskLost, Job: st.job.id, Stage: st.n, Text: why,
+		Task: &TaskRecord{Kind: wire.MapTask, Index: index, Try: t.try},
+	})
+	delete(st.fetch, index)
+	c.feed(now, scheduler.TaskLost(scheduler.TaskID{Job: st.sid, Index: index}))
+	c.changed(st.job)
+}
+
+// badFetch hears that a reduce cannot get a map's output. One report may be the reduce's own
+// trouble; several, or a dead node, mean that the output is gone.
+func (c *Core) badFetch(now time.Duration, b wire.BadFetch) {
+	st := c.stageOf(b.Map)
+	if st == nil || b.Map.Index < 0 || int(b.Map.Index) >= len(st.maps) || st.maps[b.Map.Index].try != b.Map.Try {
+		return
+	}
+	by := st.fetch[b.Map.Index]
+	if by == nil {
+		by = map[wire.AttemptID]bool{}
+		st.fetch[b.Map.Index] = by
+	}
+	by[b.By] = true
+	reduces := 0
+	for a := range st.running {
+		if a.id.Kind == wire.ReduceTask {
+			reduces++
+		}
+	}
+	if len(by) >= c.cfg.FetchFailures || 2*len(by) >= reduces || !c.nodes[st.maps[b.Map.Index].node].up {
+		c.loseOutput(now, st, b.Map.Index, fmt.Sprintf("%d reduces could not fetch it: %s", len(by), b.Why))
+		c.offerAll(now)
+	}
+}

@@ -1,0 +1,220 @@
+package core
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// A Core is the state of the master.
+type Core struct {
+	cfg    Config
+	engine *scheduler.Engine
+	topo   *topology.Builder
+	racks  map[string]topology.RackID
+
+	nodes  []*node // by topology.NodeID
+	byName map[wire.NodeName]*node
+
+	jobs     map[wire.JobID]*job
+	requests map[string]wire.JobID // by submission
+	ended    []wire.JobID          // oldest first
+	stages   map[scheduler.JobID]*stage
+	lastJob  int64
+	lastSID  scheduler.JobID
+	lastTry  uint64
+
+	resumed  bool          // Replay is over
+	graceEnd time.Duration // until when unheard-of nodes keep their work
+	out      Output
+}
+
+// Output is what a call leaves to be done.
+type Output struct {
+	Records []Record        // to be journalled, in order, before any answer goes out
+	Wake    []wire.NodeName // there is something new for these workers
+	Drivers []wire.JobID    // there is something new for the drivers of these jobs
+	Changed []wire.JobID    // for those who watch them
+	Log     []LogLine       // decisions, in order
+}
+
+// A LogLine is one thing the policies were told, or decided.
+type LogLine struct {
+	At       time.Duration
+	Event    *scheduler.Event
+	Offer    topology.NodeID // where Event is nil: the node that had room
+	Decision []scheduler.Decision
+	Reason   scheduler.Reason
+}
+
+// New returns a master without jobs and nodes.
+func New(cfg Config, p scheduler.Policy, a scheduler.Admission) (*Core, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	b := topology.NewBuilder()
+	state, err := scheduler.NewState(b.Topology(), cfg.Scheduler)
+	if err != nil {
+		return nil, err
+	}
+	return &Core{
+		cfg: cfg, topo: b, racks: map[string]topology.RackID{}, engine: scheduler.NewEngine(state, p, a),
+		byName: map[wire.NodeName]*node{}, jobs: map[wire.JobID]*job{}, requests: map[string]wire.JobID{},
+		stages: map[scheduler.JobID]*stage{}, lastTry: cfg.Epoch << 32,
+	}, nil
+}
+
+// View shows what the policies see.
+func (c *Core) View() *scheduler.View { return c.engine.View() }
+
+// SetPolicy replaces the policy while jobs run.
+func (c *Core) SetPolicy(now time.Duration, p scheduler.Policy) {
+	c.engine.SetPolicy(now, p)
+	c.offerAll(now)
+}
+
+// SetAdmission replaces the admission policy while jobs wait.
+func (c *Core) SetAdmission(now time.Duration, a scheduler.Admission) {
+	c.engine.SetAdmission(now, a)
+	c.admit(now)
+}
+
+// Take returns what has to be done since the last Take.
+func (c *Core) Take() Output {
+	out := c.out
+	c.out = Output{}
+	return out
+}
+
+// feed tells the policies. An event that the state refuses is old news and is dropped.
+func (c *Core) feed(now time.Duration, e scheduler.Event) bool {
+	if err := c.engine.Feed(now, e); err != nil {
+		return false
+	}
+	c.out.Log = append(c.out.Log, LogLine{At: now, Event: &e})
+	return true
+}
+
+// admit lets waiting jobs start their drivers.
+func (c *Core) admit(now time.Duration) {
+	if !c.resumed {
+		return
+	}
+	admitted := false
+	// A policy that breaks a rule admits nothing this time; its tests are where that shows.
+	_, _ = c.engine.Admit(now, func(d scheduler.AdmitDecision) {
+		st := c.stages[d.Job]
+		if st == nil {
+			return
+		}
+		if d.Verdict == scheduler.Reject {
+			c.failJob(now, st.job, "rejected by the admission policy: "+d.Reason.Say)
+			return
+		}
+		admitted = true
+	})
+	if admitted {
+		c.offerAll(now)
+	}
+}
+
+// offerAll offers every node's room, while there is something to run.
+func (c *Core) offerAll(now time.Duration) {
+	for _, n := range c.nodes {
+		if !c.workLeft() {
+			return
+		}
+		c.offer(now, n)
+	}
+}
+
+func (c *Core) workLeft() bool {
+	v := c.engine.View()
+	return v.Runnable(scheduler.Map).Len() > 0 || v.Pending(scheduler.Reduce).Len() > 0 || c.engine.DriversWait()
+}
+
+// offer asks the policies what to run on a node that may have room.
+func (c *Core) offer(now time.Duration, n *node) {
+	if !n.up || !c.resumed || now < c.graceEnd || n.sick != "" {
+		return
+	}
+	var all []scheduler.Decision
+	reason, err := c.engine.Offer(now, n.id, func(d scheduler.Decision) {
+		all = append(all, d)
+		c.launch(now, n, d.Task, d.Speculative)
+	})
+	if err != nil {
+		reason = scheduler.Reason{Say: err.Error()}
+	}
+	c.out.Log = append(c.out.Log, LogLine{At: now, Offer: n.id, Decision: all, Reason: reason})
+}
+
+// Tick does what time brings: silent nodes die, second attempts start, policies do their
+// periodic work. Call it several times a second.
+func (c *Core) Tick(now time.Duration) {
+	if !c.resumed {
+		return
+	}
+	if c.graceEnd > 0 && now >= c.graceEnd {
+		c.graceEnd = 0
+		c.endGrace(now)
+	}
+	for _, n := range c.nodes {
+		if n.up && now-n.heard > c.cfg.Silence {
+			c.nodeDown(now, n, "silent")
+		}
+	}
+	c.engine.Tick(now)
+	c.killForPolicy(now)
+	c.speculate(now)
+	c.admit(now)
+	c.offerAll(now)
+	c.breakDeadlock(now)
+}
+
+// killForPolicy stops what the policy wants stopped.
+func (c *Core) killForPolicy(now time.Duration) {
+	k, ok := c.engine.Policy().(scheduler.Killer)
+	for ok {
+		victim, more := k.Kill(now, c.engine.View())
+		if !more {
+			return
+		}
+		c.stopVictim(now, victim)
+	}
+}
+
+func (c *Core) breakDeadlock(now time.Duration) {
+	if victim, found := scheduler.Deadlock(c.engine.View()); found && victim.Node != topology.NoNode {
+		c.stopVictim(now, victim)
+		c.offerAll(now)
+	}
+}
+
+func (c *Core) stopVictim(now time.Duration, v scheduler.Victim) {
+	st := c.stages[v.Task.Job]
+	if st == nil {
+		return
+	}
+	if v.Node == topology.NoNode {
+		c.loseOutput(now, st, v.Task.Index, "the policy wants it run again")
+		return
+	}
+	for _, a := range c.nodes[v.Node].want {
+		if a.st == st && a.task() == v.Task {
+			c.stop(now, a, v.Reason.Say)
+			return
+		}
+	}
+}
+
+func (c *Core) wake(n *node) {
+	if !n.woken {
+		n.woken = true
+		c.out.Wake = append(c.out.Wake, n.name)
+	}
+}
+
+func (c *Core) changed(j *job) { c.out.Changed = append(c.out.Changed, j.id) }

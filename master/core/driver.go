@@ -1,0 +1,187 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+)
+
+// DriverStep says what a driver should do next. "wait" means that nothing is to be done yet; ask
+// again when the job is among [Output.Drivers].
+func (c *Core) DriverStep(id wire.AttemptID) wire.DriverStep {
+	st := c.driven(id)
+	switch {
+	case st == nil:
+		return wire.DriverStep{Do: "stop", Why: c.whyStopped(id)}
+	case st.plan == nil:
+		return wire.DriverStep{Do: "plan"}
+	case st.committing:
+		return wire.DriverStep{Do: "commit", Winners: st.winners(), Info: c.info(st)}
+	}
+	return wire.DriverStep{Do: "wait"}
+}
+
+func (c *Core) whyStopped(id wire.AttemptID) string {
+	if j := c.jobs[id.Job]; j != nil && j.state.Ended() {
+		return fmt.Sprintf("the job is %s: %s", j.state, j.err)
+	}
+	return "another driver runs"
+}
+
+// driven is the stage whose driver an attempt is, nil if it is nobody's any more.
+func (c *Core) driven(id wire.AttemptID) *stage {
+	st := c.stageOf(id)
+	if st == nil || id.Kind != wire.DriverTask {
+		return nil
+	}
+	for a := range st.running {
+		if a.id == id {
+			return st
+		}
+	}
+	return nil
+}
+
+// winners lists the attempts whose parts are the output.
+func (st *stage) winners() []uint64 {
+	set := st.reduces
+	if len(set) == 0 {
+		set = st.maps
+	}
+	out := make([]uint64, len(set))
+	for i := range set {
+		out[i] = set[i].try
+	}
+	return out
+}
+
+func (c *Core) info(st *stage) *wire.StageInfo {
+	i := &wire.StageInfo{Spec: st.job.spec}
+	if st.plan != nil {
+		i.Maps, i.Reducers, i.Bounds, i.Work = int32(len(st.maps)), st.plan.Reducers, st.plan.Bounds, st.plan.Work
+	}
+	return i
+}
+
+// StageInfo is what attempts of a stage have in common.
+func (c *Core) StageInfo(ref wire.StageRef) (wire.StageInfo, error) {
+	j := c.jobs[ref.Job]
+	if j == nil || ref.Stage < 0 || ref.Stage >= len(j.stages) {
+		return wire.StageInfo{}, c.unknown(ref.Job)
+	}
+	return *c.info(j.stages[ref.Stage]), nil
+}
+
+// Plan takes a driver's plan. A second one, of a driver that was restarted, is ignored: the
+// first counts.
+func (c *Core) Plan(now time.Duration, id wire.AttemptID, p *wire.StagePlan) error {
+	st := c.driven(id)
+	if st == nil {
+		return wire.Errorf(wire.Stale, "%s: %s", id, c.whyStopped(id))
+	}
+	if st.plan != nil {
+		return nil
+	}
+	if len(p.Splits) > c.cfg.MaxTasks || p.Reducers < 0 || int(p.Reducers) > c.cfg.MaxTasks {
+		why := fmt.Sprintf("%d maps and %d reduces: at most %d of each", len(p.Splits), p.Reducers, c.cfg.MaxTasks)
+		c.failJob(now, st.job, why)
+		return wire.Errorf(wire.Invalid, "%s", why)
+	}
+	c.note(Record{At: now, Kind: Planned, Job: id.Job, Stage: id.Stage, Plan: p})
+	c.feed(now, scheduler.JobReady(st.sid, c.specOf(st, now)))
+	c.changed(st.job)
+	if st.complete() { // nothing to do
+		c.startCommit(now, st)
+		return nil
+	}
+	c.offerAll(now)
+	return nil
+}
+
+// startCommit lets the driver give the output its name. From here on the job can only succeed,
+// or fail by a failed commit.
+func (c *Core) startCommit(now time.Duration, st *stage) {
+	if st.committing {
+		return
+	}
+	c.note(Record{At: now, Kind: Committed, Job: st.job.id, Stage: st.n})
+	c.out.Drivers = append(c.out.Drivers, st.job.id)
+	c.changed(st.job)
+}
+
+// Commit hears from a driver that the output has its name, or why not.
+func (c *Core) Commit(now time.Duration, id wire.AttemptID, problem string) error {
+	st := c.driven(id)
+	if st == nil || !st.committing {
+		return wire.Errorf(wire.Stale, "%s: %s", id, c.whyStopped(id))
+	}
+	if problem != "" {
+		c.failJob(now, st.job, "commit: "+problem)
+		return nil
+	}
+	c.note(Record{At: now, Kind: StageDone, Job: id.Job, Stage: id.Stage})
+	if st.n+1 == st.job.spec.Stages {
+		c.endJob(now, st.job, Succeeded, "")
+		return nil
+	}
+	c.closeStage(now, st, Succeeded, "")
+	c.begin(now, st.job)
+	c.admit(now)
+	c.offerAll(now)
+	return nil
+}
+
+// driverEnded hears of a driver's end. A driver that ends before its stage has is tried again.
+func (c *Core) driverEnded(now time.Duration, st *stage, a *attempt, e *wire.Ended) {
+	if a == nil {
+		return
+	}
+	c.detach(a)
+	if e.Lost {
+		c.feed(now, scheduler.TaskKilled(a.task(), a.node.id))
+		return
+	}
+	c.feed(now, scheduler.TaskFailed(a.task(), a.node.id))
+	st.driverFails++
+	st.lastError = e.Error
+	if e.Final || st.driverFails >= c.attemptsOf(st.job) {
+		why := e.Error
+		if st.driverFails > 1 {
+			why = fmt.Sprintf("the driver failed %d times; the last: %s", st.driverFails, e.Error)
+		}
+		c.failJob(now, st.job, why)
+		return
+	}
+	c.offerAll(now)
+}
+
+func (c *Core) attemptsOf(j *job) int {
+	if j.spec.Attempts > 0 {
+		return j.spec.Attempts
+	}
+	return c.cfg.Attempts
+}
+
+// Outputs lists where the outputs of a stage's maps are: the changes from the From-th on.
+func (c *Core) Outputs(r wire.OutputsRequest) wire.OutputsResponse {
+	st := c.stageOf(wire.AttemptID{Job: r.Job, Stage: r.Stage})
+	if st == nil || st.plan == nil {
+		return wire.OutputsResponse{Gone: true}
+	}
+	const page = 10_000
+	from := min(max(r.From, 0), len(st.changes))
+	to := min(from+page, len(st.changes))
+	resp := wire.OutputsResponse{Next: to, All: to == len(st.changes) && int(st.doneCount[0]) == len(st.maps)}
+	for _, ch := range st.changes[from:to] {
+		t := &st.maps[ch.index]
+		out := wire.MapOutput{Map: ch.index, Try: ch.try, Lost: ch.try == 0 || ch.try != t.try}
+		if !out.Lost {
+			n := c.nodes[t.node]
+			out.Node, out.Addr = n.name, n.addr
+		}
+		resp.Changes = append(resp.Changes, out)
+	}
+	return resp
+}

@@ -1,0 +1,305 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// A State is how far a job has come. Comparison means progress.
+type State uint8
+
+// The states of a job.
+const (
+	Queued    State = iota // waits for admission, a driver or a plan
+	Running                // its tasks are known
+	Succeeded              // its output is there, whole
+	Failed                 // by its own fault; no output
+	Killed                 // somebody asked for it; no output
+)
+
+// Ended reports whether nothing more happens to the job.
+func (s State) Ended() bool { return s >= Succeeded }
+
+func (s State) String() string {
+	return [...]string{"QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"}[min(s, Killed)]
+}
+
+// A job is one submission.
+type job struct {
+	id                 wire.JobID
+	num                int64
+	spec               wire.JobSpec
+	state              State
+	submitted, endedAt time.Duration
+	stages             []*stage
+	err                string
+	counts             wire.Counts
+	tries              int // attempts begun
+}
+
+// A stage is one link of a job's chain. For the policies each is a job of its own.
+type stage struct {
+	job   *job
+	n     int
+	sid   scheduler.JobID // -1 until the policies know it
+	since time.Duration
+	plan  *wire.StagePlan
+
+	maps, reduces []task
+	doneCount     [2]int32
+	running       map[*attempt]bool
+	changes       []change // of map output, for reduces
+	committing    bool     // all tasks are done; the driver gives the output its name
+	done          bool
+	skipped       int
+	driverFails   int
+	fails         map[topology.NodeID]int
+	banned        int
+	fetch         map[int32]map[wire.AttemptID]bool // who could not get a map's output
+	lastError     string
+}
+
+// A task is one map or reduce.
+type task struct {
+	try      uint64          // the attempt whose result counts; 0: none yet
+	node     topology.NodeID // where that is
+	in, out  int64
+	millis   int32
+	failures uint8 // by the job's fault
+	tries    uint16
+}
+
+// A change is a map output that appeared, or with try 0 went away.
+type change struct {
+	index int32
+	try   uint64
+}
+
+func kindIndex(k wire.TaskKind) int {
+	if k == wire.ReduceTask {
+		return 1
+	}
+	return 0
+}
+
+func (st *stage) tasks(k wire.TaskKind) []task {
+	switch k {
+	case wire.MapTask:
+		return st.maps
+	case wire.ReduceTask:
+		return st.reduces
+	}
+	return nil
+}
+
+func (st *stage) setPlan(p *wire.StagePlan) {
+	if st.plan != nil {
+		return
+	}
+	st.plan = p
+	st.maps, st.reduces = make([]task, len(p.Splits)), make([]task, p.Reducers)
+}
+
+func (st *stage) complete() bool {
+	return st.plan != nil && int(st.doneCount[0]) == len(st.maps) && int(st.doneCount[1]) == len(st.reduces)
+}
+
+func (j *job) current() *stage {
+	if len(j.stages) == 0 {
+		return nil
+	}
+	return j.stages[len(j.stages)-1]
+}
+
+// Submit takes a job in, or says why not. The same request twice is the same job.
+func (c *Core) Submit(now time.Duration, spec wire.JobSpec) (wire.JobID, error) {
+	if id, ok := c.requests[spec.User+"\x00"+spec.Request]; ok && spec.Request != "" {
+		return id, nil
+	}
+	if err := c.check(&spec); err != nil {
+		return "", err
+	}
+	id := wire.JobID(fmt.Sprintf("job-%d", c.lastJob+1))
+	c.note(Record{At: now, Kind: Submitted, Job: id, Spec: &spec})
+	c.begin(now, c.jobs[id])
+	c.admit(now)
+	return id, nil
+}
+
+// maxName bounds names that come with a submission.
+const maxName = 255
+
+func (c *Core) check(s *wire.JobSpec) error {
+	bad := func(format string, args ...any) error { return wire.Errorf(wire.Invalid, format, args...) }
+	switch {
+	case s.Program.Builtin == "" && s.Program.Exe == "":
+		return bad("the job has no program: give a built-in job or an executable")
+	case s.User == "":
+		return bad("the job has no user")
+	case s.Stages < 1 || s.Stages > 100:
+		return bad("a chain of %d jobs: must be 1 to 100", s.Stages)
+	case s.Priority < 0 || s.Priority > 5:
+		return bad("priority %d: must be 1 to 5", s.Priority)
+	case s.Slowstart > 1:
+		return bad("slow start %g: must be at most 1", s.Slowstart)
+	case s.Attempts < 0 || s.Attempts > 100:
+		return bad("%d attempts: must be 1 to 100", s.Attempts)
+	case s.VCores < 0 || s.MemoryMB < 0:
+		return bad("%d vcores and %d MB: must not be negative", s.VCores, s.MemoryMB)
+	case c.unfinished() >= c.cfg.MaxJobs:
+		return wire.Errorf(wire.Quota, "%d jobs are unfinished, the most this master takes; try again later", c.unfinished())
+	}
+	for what, name := range map[string]string{"name": s.Name, "user": s.User, "queue": s.Queue, "pool": s.Pool} {
+		if len(name) > maxName {
+			return bad("%s of %d bytes: at most %d", what, len(name), maxName)
+		}
+	}
+	return nil
+}
+
+func (c *Core) unfinished() int { return len(c.jobs) - len(c.ended) }
+
+// begin starts the next stage of a job: the policies hear of it as a job of its own.
+func (c *Core) begin(now time.Duration, j *job) {
+	if st := j.current(); st == nil || st.done {
+		j.stages = append(j.stages, &stage{job: j, n: len(j.stages), since: now})
+	}
+	c.introduce(now, j.current())
+}
+
+// introduce tells the policies about a stage.
+func (c *Core) introduce(now time.Duration, st *stage) {
+	c.lastSID++
+	st.sid, st.running = c.lastSID, map[*attempt]bool{}
+	st.fails, st.fetch = map[topology.NodeID]int{}, map[int32]map[wire.AttemptID]bool{}
+	c.stages[st.sid] = st
+	c.feed(now, scheduler.JobSubmitted(c.specOf(st, now)))
+}
+
+// specOf is a stage as the policies see it.
+func (c *Core) specOf(st *stage, now time.Duration) *scheduler.JobSpec {
+	s := &st.job.spec
+	name := s.Name
+	if s.Stages > 1 {
+		name = fmt.Sprintf("%s/%d", name, st.n)
+	}
+	d := scheduler.Demand{VCores: s.VCores, MemoryMB: s.MemoryMB}
+	spec := &scheduler.JobSpec{
+		ID: st.sid, Name: name, User: s.User, Queue: s.Queue, Pool: s.Pool, Priority: int8(s.Priority),
+		Submit: now, HasDriver: true, Slowstart: s.Slowstart, MapDemand: d, ReduceDemand: d,
+	}
+	if s.Deadline > 0 {
+		spec.Deadline = st.job.submitted + time.Duration(s.Deadline)*time.Millisecond
+	}
+	if st.plan == nil {
+		return spec
+	}
+	spec.Maps, spec.Reduces = int32(len(st.maps)), int32(len(st.reduces))
+	var bytes int64
+	for i := range st.plan.Splits {
+		p := &st.plan.Splits[i]
+		bytes += p.Bytes()
+		spec.Splits.Add(p.Bytes(), c.hostIDs(p.Hosts)...)
+	}
+	spec.Input = scheduler.Bytes(bytes)
+	return spec
+}
+
+func (c *Core) hostIDs(hosts []string) []topology.NodeID {
+	out := make([]topology.NodeID, 0, len(hosts))
+	for _, h := range hosts {
+		if n := c.byName[wire.NodeName(h)]; n != nil {
+			out = append(out, n.id)
+		}
+	}
+	return out
+}
+
+// failJob ends a job by its own fault.
+func (c *Core) failJob(now time.Duration, j *job, why string) { c.endJob(now, j, Failed, why) }
+
+// Kill ends a job because somebody asked for it.
+func (c *Core) Kill(now time.Duration, id wire.JobID, why string) error {
+	j := c.jobs[id]
+	if j == nil {
+		return c.unknown(id)
+	}
+	if !j.state.Ended() {
+		c.endJob(now, j, Killed, why)
+	}
+	return nil
+}
+
+func (c *Core) unknown(id wire.JobID) error {
+	if !strings.HasPrefix(string(id), "job-") {
+		return wire.Errorf(wire.Invalid, "%q is no job's id: they look like job-12", id)
+	}
+	return wire.Errorf(wire.NotFound, "there is no job %s here; the history may know it", id)
+}
+
+// endJob writes a job's end down, stops what runs and frees what it held.
+func (c *Core) endJob(now time.Duration, j *job, s State, why string) {
+	if j.state.Ended() {
+		return
+	}
+	c.note(Record{At: now, Kind: JobEnded, Job: j.id, State: s, Text: why})
+	for _, st := range j.stages {
+		c.closeStage(now, st, s, why)
+	}
+	c.ended = append(c.ended, j.id)
+	c.forget()
+	c.changed(j)
+	c.out.Drivers = append(c.out.Drivers, j.id)
+	c.admit(now)
+	c.offerAll(now)
+}
+
+// closeStage takes a stage off the policies' books.
+func (c *Core) closeStage(now time.Duration, st *stage, s State, why string) {
+	if st.sid < 0 || c.stages[st.sid] == nil {
+		return
+	}
+	for a := range st.running {
+		if a.id.Kind == wire.DriverTask && s == Succeeded {
+			delete(a.node.want, a.id) // it ends by itself
+			continue
+		}
+		c.drop(a, why)
+	}
+	st.running = nil
+	e := scheduler.JobFinished(st.sid)
+	switch s {
+	case Failed:
+		e = scheduler.JobFailed(st.sid)
+	case Killed:
+		e = scheduler.JobVanished(st.sid)
+	}
+	c.feed(now, e)
+	delete(c.stages, st.sid)
+	c.dropOutput(st)
+}
+
+// dropOutput tells the workers that nobody needs a stage's map output any more.
+func (c *Core) dropOutput(st *stage) {
+	for _, n := range c.nodes {
+		if n.up {
+			n.drops = append(n.drops, wire.StageRef{Job: st.job.id, Stage: st.n})
+			c.wake(n)
+		}
+	}
+}
+
+// forget lets go of the oldest ended jobs: the history has them.
+func (c *Core) forget() {
+	for len(c.ended) > c.cfg.KeepEnded {
+		j := c.jobs[c.ended[0]]
+		delete(c.jobs, j.id)
+		delete(c.requests, j.spec.User+"\x00"+j.spec.Request)
+		c.ended = c.ended[1:]
+	}
+}

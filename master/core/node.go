@@ -1,0 +1,294 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// A node is one worker.
+type node struct {
+	id       topology.NodeID
+	name     wire.NodeName
+	rack     string
+	addr     string
+	machine  string
+	up       bool
+	draining bool
+	sick     string
+	session  string
+	seq      uint64 // of the last report
+	heard    time.Duration
+	capacity wire.Capacity
+
+	want  map[wire.AttemptID]*attempt // what should run there
+	kill  map[wire.AttemptID]string   // what should not, while it still does
+	acks  []wire.AttemptID            // ends taken note of
+	drops []wire.StageRef
+	knows map[wire.StageRef]bool // whose spec it was given
+	full  bool                   // its next report must be full
+	woken bool
+}
+
+// nodeNamed returns the worker of that name, and makes it known if it is new.
+func (c *Core) nodeNamed(name wire.NodeName, rack, machine string) *node {
+	if n := c.byName[name]; n != nil {
+		return n
+	}
+	r, ok := c.racks[rack]
+	if !ok {
+		var err error
+		if r, err = c.topo.AddRack(topology.Rack{Name: rack}); err != nil {
+			r = 0 // a name that cannot be a rack's; the first rack takes it in
+		}
+		c.racks[rack] = r
+	}
+	id, err := c.topo.AddNode(topology.Node{Name: string(name), Rack: r, Class: machine})
+	if err != nil {
+		return nil
+	}
+	n := &node{
+		id: id, name: name, rack: rack, machine: machine, want: map[wire.AttemptID]*attempt{},
+		kill: map[wire.AttemptID]string{}, knows: map[wire.StageRef]bool{},
+	}
+	c.nodes = append(c.nodes, n)
+	c.byName[name] = n
+	return n
+}
+
+// Report takes in what a worker says about itself and answers with what it should do.
+func (c *Core) Report(now time.Duration, r *wire.Report) (wire.Answer, error) {
+	if r.Node == "" || len(r.Node) > maxName || len(r.Rack) > maxName {
+		return wire.Answer{}, wire.Errorf(wire.Invalid, "a report of node %q in rack %q", r.Node, r.Rack)
+	}
+	n := c.nodeNamed(r.Node, r.Rack, r.Machine)
+	if n == nil {
+		return wire.Answer{}, wire.Errorf(wire.Invalid, "node %q cannot be taken in", r.Node)
+	}
+	if r.Session == n.session && r.Seq <= n.seq {
+		return wire.Answer{Epoch: c.cfg.Epoch, Seq: r.Seq}, nil // overtaken by a newer one
+	}
+	if r.Session != n.session {
+		c.newSession(now, n, r)
+	}
+	n.seq, n.heard, n.addr = r.Seq, now, r.Addr
+	c.bringUp(now, n, r)
+	for i := range r.Ended {
+		c.ended1(now, n, &r.Ended[i])
+		n.acks = append(n.acks, r.Ended[i].ID)
+	}
+	c.reconcile(now, n, r)
+	if r.Full {
+		c.checkHeld(now, n, r.Held)
+	}
+	for _, b := range r.BadFetch {
+		c.badFetch(now, b)
+	}
+	if r.Idle >= 0 {
+		c.feed(now, scheduler.CPUSample(n.id, r.Idle))
+	}
+	c.graceOver(now)
+	c.offer(now, n)
+	return c.AnswerTo(r.Node), nil
+}
+
+// newSession is a worker that was started anew: what ran there before does not any more.
+func (c *Core) newSession(now time.Duration, n *node, r *wire.Report) {
+	if n.up {
+		c.nodeDown(now, n, "restarted")
+	}
+	n.session, n.seq, n.acks, n.drops, n.woken = r.Session, 0, nil, nil, false
+	clear(n.kill)
+	clear(n.knows)
+	n.full = !r.Full
+}
+
+// bringUp tells the policies that a node is there, or that its room has changed.
+func (c *Core) bringUp(now time.Duration, n *node, r *wire.Report) {
+	room := scheduler.Capacity{
+		MapSlots: r.Capacity.MapSlots, ReduceSlots: r.Capacity.ReduceSlots, Containers: r.Capacity.Containers,
+		VCores: r.Capacity.VCores, MemoryMB: r.Capacity.MemoryMB,
+	}
+	switch {
+	case !n.up:
+		n.up, n.draining = true, false
+		c.feed(now, scheduler.NodeUp(n.id, room))
+	case n.capacity != r.Capacity:
+		c.feed(now, scheduler.NodeUpdated(n.id, room))
+	}
+	if r.Draining && !n.draining {
+		c.feed(now, scheduler.NodeDraining(n.id))
+	} else if !r.Draining && n.draining {
+		c.feed(now, scheduler.NodeUp(n.id, room))
+	}
+	n.capacity, n.draining, n.sick = r.Capacity, r.Draining, r.Sick
+}
+
+// reconcile compares what runs with what should.
+func (c *Core) reconcile(now time.Duration, n *node, r *wire.Report) {
+	runs := make(map[wire.AttemptID]bool, len(r.Running))
+	for _, p := range r.Running {
+		runs[p.ID] = true
+		if a := n.want[p.ID]; a != nil {
+			a.seen, a.done = true, max(a.done, min(max(p.Done, 0), 1))
+			continue
+		}
+		if !c.adopt(now, n, p.ID) && n.kill[p.ID] == "" {
+			n.kill[p.ID] = "nobody waits for it any more"
+		}
+	}
+	for id := range n.kill {
+		if !runs[id] {
+			delete(n.kill, id)
+		}
+	}
+	for _, a := range sortedAttempts(n.want) {
+		if a.seen && !runs[a.id] {
+			c.lost(now, a, "its worker no longer knows it")
+		}
+	}
+}
+
+func sortedAttempts(m map[wire.AttemptID]*attempt) []*attempt {
+	out := make([]*attempt, 0, len(m))
+	for _, a := range m {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b *attempt) int { return cmp.Compare(a.id.Try, b.id.Try) })
+	return out
+}
+
+// AnswerTo is what a worker should do now. Launches are repeated until the worker reports them.
+func (c *Core) AnswerTo(name wire.NodeName) wire.Answer {
+	n := c.byName[name]
+	if n == nil {
+		return wire.Answer{Epoch: c.cfg.Epoch, Full: true}
+	}
+	n.woken = false
+	ans := wire.Answer{Epoch: c.cfg.Epoch, Seq: n.seq, Ended: n.acks, Drop: n.drops, Full: n.full}
+	n.acks, n.drops = nil, nil
+	for _, a := range sortedAttempts(n.want) {
+		if !a.seen {
+			ans.Launch = append(ans.Launch, c.launchOf(n, a))
+		}
+	}
+	for id, why := range n.kill {
+		ans.Kill = append(ans.Kill, wire.Kill{ID: id, Why: why})
+	}
+	slices.SortFunc(ans.Kill, func(a, b wire.Kill) int { return cmp.Compare(a.ID.Try, b.ID.Try) })
+	return ans
+}
+
+// HasNews reports whether an answer to this worker would say anything.
+func (c *Core) HasNews(name wire.NodeName) bool {
+	n := c.byName[name]
+	if n == nil || n.full || len(n.acks)+len(n.drops)+len(n.kill) > 0 {
+		return true
+	}
+	for _, a := range n.want {
+		if !a.seen {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Core) launchOf(n *node, a *attempt) wire.Launch {
+	l := wire.Launch{ID: a.id, Number: a.number, VCores: a.st.job.spec.VCores, MemoryMB: a.st.job.spec.MemoryMB}
+	ref := wire.StageRef{Job: a.id.Job, Stage: a.id.Stage}
+	if !n.knows[ref] || !a.sent {
+		l.Spec = &a.st.job.spec
+		n.knows[ref] = true
+	}
+	a.sent = true
+	if a.id.Kind == wire.MapTask {
+		l.Split = &a.st.plan.Splits[a.id.Index]
+	}
+	return l
+}
+
+// NodeGone says that the connection to a worker broke, or that gossip has given it up.
+func (c *Core) NodeGone(now time.Duration, name wire.NodeName, session, why string) {
+	if n := c.byName[name]; n != nil && n.up && n.session == session {
+		c.nodeDown(now, n, why)
+	}
+}
+
+// nodeDown gives a dead node's work away. Map output that lay there is lost to those who still
+// need it.
+func (c *Core) nodeDown(now time.Duration, n *node, why string) {
+	n.up = false
+	for _, a := range sortedAttempts(n.want) {
+		c.detach(a)
+	}
+	clear(n.kill)
+	var gone []scheduler.TaskID
+	// The node is known, so that the engine has no reason to refuse.
+	_ = c.engine.NodeLost(now, n.id, false, func(e scheduler.Event) {
+		c.out.Log = append(c.out.Log, LogLine{At: now, Event: &e})
+	})
+	for _, st := range c.liveStages() {
+		for i := range st.maps {
+			if t := &st.maps[i]; t.try != 0 && t.node == n.id && st.needsOutput() {
+				gone = append(gone, scheduler.TaskID{Job: st.sid, Index: int32(i)})
+			}
+		}
+	}
+	for _, t := range gone {
+		c.loseOutput(now, c.stages[t.Job], t.Index, "node "+string(n.name)+" is gone: "+why)
+	}
+	c.offerAll(now)
+}
+
+// needsOutput reports whether some reduce has still to fetch.
+func (st *stage) needsOutput() bool {
+	return len(st.reduces) > 0 && int(st.doneCount[1]) < len(st.reduces)
+}
+
+// liveStages lists the stages the policies know, oldest first.
+func (c *Core) liveStages() []*stage {
+	out := make([]*stage, 0, len(c.stages))
+	for _, st := range c.stages {
+		out = append(out, st)
+	}
+	slices.SortFunc(out, func(a, b *stage) int { return cmp.Compare(a.sid, b.sid) })
+	return out
+}
+
+// checkHeld finds map output that should be on a node and is not.
+func (c *Core) checkHeld(now time.Duration, n *node, held []wire.AttemptID) {
+	n.full = false
+	has := make(map[wire.AttemptID]bool, len(held))
+	for _, id := range held {
+		has[id] = true
+		if c.stageOf(id) == nil && len(n.drops) < 10_000 {
+			n.drops = append(n.drops, wire.StageRef{Job: id.Job, Stage: id.Stage})
+		}
+	}
+	for _, st := range c.liveStages() {
+		for i := range st.maps {
+			t := &st.maps[i]
+			id := wire.AttemptID{Job: st.job.id, Stage: st.n, Kind: wire.MapTask, Index: int32(i), Try: t.try}
+			if t.try != 0 && t.node == n.id && st.needsOutput() && !has[id] {
+				c.loseOutput(now, st, int32(i), "node "+string(n.name)+" no longer has it")
+			}
+		}
+	}
+}
+
+// stageOf is the live stage an attempt belongs to, nil if there is none.
+func (c *Core) stageOf(id wire.AttemptID) *stage {
+	j := c.jobs[id.Job]
+	if j == nil || j.state.Ended() || id.Stage >= len(j.stages) || id.Stage < 0 {
+		return nil
+	}
+	st := j.stages[id.Stage]
+	if st.done || st.sid < 0 || c.stages[st.sid] != st {
+		return nil
+	}
+	return st
+}

@@ -1,0 +1,120 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+)
+
+// Replay applies what an earlier master wrote down. Call it for every record, in order, before
+// Resume.
+func (c *Core) Replay(r *Record) { c.apply(r) }
+
+// Resume takes up the jobs that Replay has brought back. Workers get some time to report what
+// they still do and hold before their work is given to others.
+func (c *Core) Resume(now time.Duration) {
+	c.resumed = true
+	all := make([]*job, 0, len(c.jobs))
+	for _, j := range c.jobs {
+		all = append(all, j)
+	}
+	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.num, b.num) })
+	for _, j := range all {
+		if j.state.Ended() {
+			c.ended = append(c.ended, j.id)
+			continue
+		}
+		c.resumeJob(now, j)
+	}
+	slices.SortStableFunc(c.ended, func(a, b wire.JobID) int { return cmp.Compare(c.jobs[a].endedAt, c.jobs[b].endedAt) })
+	c.forget()
+	if len(c.nodes) > 0 {
+		c.graceEnd = now + c.cfg.Grace
+	}
+	c.admit(now)
+}
+
+// resumeJob tells the policies about a job as if it had just come, and what of it is done.
+func (c *Core) resumeJob(now time.Duration, j *job) {
+	st := j.current()
+	if st != nil && st.done && len(j.stages) == j.spec.Stages {
+		// Only the end itself was not written down any more.
+		c.endJob(now, j, Succeeded, "")
+		return
+	}
+	c.begin(now, j)
+	if st = j.current(); st.plan == nil {
+		return
+	}
+	c.feed(now, scheduler.JobAdmitted(st.sid))
+	c.feed(now, scheduler.JobReady(st.sid, c.specOf(st, now)))
+	for k, set := range [][]task{st.maps, st.reduces} {
+		for i := range set {
+			if t := &set[i]; t.try != 0 {
+				id := scheduler.TaskID{Job: st.sid, Index: int32(i), Kind: scheduler.Kind(k)}
+				c.feed(now, scheduler.Restored(id, t.node, time.Duration(t.millis)*time.Millisecond, t.in, t.out))
+			}
+		}
+	}
+	if st.complete() && !st.committing {
+		c.startCommit(now, st)
+	}
+}
+
+// adopt takes an attempt back onto the books that its worker runs and this master did not start,
+// or had given up. It is false if nobody needs it.
+func (c *Core) adopt(now time.Duration, n *node, id wire.AttemptID) bool {
+	st := c.stageOf(id)
+	if st == nil || n.kill[id] != "" {
+		return false
+	}
+	if set := st.tasks(id.Kind); id.Kind != wire.DriverTask && (id.Index < 0 || int(id.Index) >= len(set) || set[id.Index].try != 0) {
+		return false
+	}
+	if c.runsElsewhere(st, id) {
+		return false
+	}
+	if id.Kind == wire.DriverTask {
+		c.feed(now, scheduler.JobAdmitted(st.sid)) // refused if it is admitted already
+	}
+	a := &attempt{id: id, st: st, node: n, start: now, seen: true, sent: true}
+	if !c.feed(now, scheduler.Launched(a.task(), n.id, scheduler.Anywhere, false)) {
+		return false
+	}
+	c.attach(a)
+	return true
+}
+
+// endGrace gives up what lay on workers that have not come back.
+func (c *Core) endGrace(now time.Duration) {
+	for _, n := range c.nodes {
+		if n.up {
+			continue
+		}
+		for _, st := range c.liveStages() {
+			for i := range st.maps {
+				if t := &st.maps[i]; t.try != 0 && t.node == n.id && st.needsOutput() {
+					c.loseOutput(now, st, int32(i), "node "+string(n.name)+" did not come back")
+				}
+			}
+		}
+	}
+	c.offerAll(now)
+}
+
+// graceOver ends the grace early when every worker that is known has reported in full.
+func (c *Core) graceOver(now time.Duration) {
+	if c.graceEnd == 0 {
+		return
+	}
+	for _, n := range c.nodes {
+		if !n.up || n.full {
+			return
+		}
+	}
+	c.graceEnd = 0
+	c.endGrace(now)
+}

@@ -1,0 +1,122 @@
+package core
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+)
+
+// Status describes a job.
+func (c *Core) Status(id wire.JobID) (wire.JobStatus, error) {
+	j := c.jobs[id]
+	if j == nil {
+		return wire.JobStatus{}, c.unknown(id)
+	}
+	s := wire.JobStatus{
+		Job: id, Name: j.spec.Name, User: j.spec.User, Queue: j.spec.Queue, State: j.state.String(), Error: j.err,
+		Submitted: j.submitted.Milliseconds(), Ended: j.endedAt.Milliseconds(), Attempts: j.tries,
+		Stage: len(j.stages), Stages: j.spec.Stages, Output: j.spec.Output, Counts: cloneCounts(j.counts),
+	}
+	if st := j.current(); st != nil {
+		s.LastError = st.lastError
+		s.Committing = st.committing && !st.done
+		s.Maps = wire.TaskTotals{Total: len(st.maps), Done: int(st.doneCount[0])}
+		s.Reduces = wire.TaskTotals{Total: len(st.reduces), Done: int(st.doneCount[1])}
+		for a := range st.running {
+			switch a.id.Kind {
+			case wire.MapTask:
+				s.Maps.Running++
+				s.Maps.Progress += a.done
+			case wire.ReduceTask:
+				s.Reduces.Running++
+				s.Reduces.Progress += a.done
+			default:
+				s.Driver = string(a.node.name)
+			}
+		}
+	}
+	return s, nil
+}
+
+func cloneCounts(c wire.Counts) wire.Counts {
+	out := make(wire.Counts, len(c))
+	for g, names := range c {
+		out[g] = maps.Clone(names)
+	}
+	return out
+}
+
+// Jobs lists all jobs that are known, newest first.
+func (c *Core) Jobs() []wire.JobStatus {
+	out := make([]wire.JobStatus, 0, len(c.jobs))
+	for id := range c.jobs {
+		s, err := c.Status(id)
+		if err == nil {
+			s.Counts = nil
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b wire.JobStatus) int {
+		return cmp.Compare(c.jobs[b.Job].num, c.jobs[a.Job].num)
+	})
+	return out
+}
+
+// Why says why a job is not getting more.
+func (c *Core) Why(now time.Duration, id wire.JobID) (string, error) {
+	j := c.jobs[id]
+	if j == nil {
+		return "", c.unknown(id)
+	}
+	st := j.current()
+	switch {
+	case j.state.Ended():
+		return string(id) + " is " + j.state.String(), nil
+	case now < c.graceEnd:
+		return "the master has just restarted and waits for its workers to report", nil
+	case st.committing:
+		return string(id) + " is giving its output its name", nil
+	}
+	return c.spell(c.engine.Explain(now, st.sid).Text(c.engine.View())), nil
+}
+
+// spell writes the policies' names of jobs (j7) as people know them (job-12).
+func (c *Core) spell(text string) string {
+	return policyJob.ReplaceAllStringFunc(text, func(name string) string {
+		n, err := strconv.ParseInt(name[1:], 10, 32)
+		if st := c.stages[scheduler.JobID(n)]; err == nil && st != nil {
+			return string(st.job.id)
+		}
+		return name
+	})
+}
+
+var policyJob = regexp.MustCompile(`\bj[0-9]+\b`)
+
+// Nodes lists the workers.
+func (c *Core) Nodes(now time.Duration) []wire.NodeStatus {
+	out := make([]wire.NodeStatus, 0, len(c.nodes))
+	for _, n := range c.nodes {
+		s := wire.NodeStatus{
+			Node: n.name, Rack: n.rack, Addr: n.addr, State: "down", Capacity: n.capacity, Running: len(n.want),
+			Silent: (now - n.heard).Milliseconds(), Sick: n.sick,
+		}
+		switch {
+		case n.up && n.sick != "":
+			s.State = "sick"
+		case n.up && n.draining:
+			s.State = "draining"
+		case n.up:
+			s.State = "up"
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b wire.NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
+	return out
+}
