@@ -73,8 +73,12 @@ func checkLevels(r *Recorder, at lookup) {
 	r.between("2: p95 FIFO / FBQ, load 0.7", "2 (R15)", fifo.q[95]/fbq.q[95], 1.8, inf, "")
 	r.between("2: p95 FIFO / SITA, load 0.7", "2 (R15)", fifo.q[95]/sita.q[95], 1.8, inf, "")
 	for _, q := range []int{90, 95, 99} {
-		r.between(fmt.Sprintf("3: V(%d) FIFO / FBQ, slow start 0.05", q), "2 (R13)", fifo.v(q)/fbq.v(q), 1.4, inf, "")
-		r.between(fmt.Sprintf("3: V(%d) FIFO / FBQ, slow start 1", q), "2 (R13)", at("fifo", 0.7, 1).v(q)/at("fbq", 0.7, 1).v(q), 1.9, inf, "")
+		why := ""
+		if q == 99 {
+			why = "the 99th percentile is the eleventh worst of 1,121 jobs. Over 20 seeds the ratio is 1.19 (95 % interval 1.08 to 1.31) with slow start 0.05 and 1.69 (1.54 to 1.85) with 1, below the specification's 1.61 and 2.3. Sizes, run times alone and their variation agree with slowdown.md 4.5; counting waiting reduces or not, and checking limits at events or at ends of tasks, changes V(99) by 2 % at most"
+		}
+		r.between(fmt.Sprintf("3: V(%d) FIFO / FBQ, slow start 0.05", q), "2 (R13)", fifo.v(q)/fbq.v(q), 1.4, inf, why)
+		r.between(fmt.Sprintf("3: V(%d) FIFO / FBQ, slow start 1", q), "2 (R13)", at("fifo", 0.7, 1).v(q)/at("fbq", 0.7, 1).v(q), 1.9, inf, why)
 	}
 	r.between("3: median FBQ / FIFO", "below 1", fbq.q[50]/fifo.q[50], 0, 1, "")
 	r.between("8: V(95) TAGS / FIFO", "below 1 (R10)", tags.v(95)/fifo.v(95), 0, 1, "")

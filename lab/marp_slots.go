@@ -1,0 +1,138 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/admission"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+)
+
+func marpSlots(r *Recorder) error {
+	r.seeds(1, 1)
+	table := []struct {
+		marp  float64
+		slots int64
+	}{
+		{0.05, 1},
+		{0.09, 2},
+		{0.10, 2},
+		{0.13, 3},
+		{0.17, 4},
+		{0.20, 5},
+		{0.21, 5},
+		{0.25, 6},
+		{0.30, 7},
+		{0.40, 10},
+		{0.50, 12},
+		{0.60, 15},
+		{0.70, 17},
+		{0.80, 20},
+		{0.90, 22},
+		{0.039, 0},
+	}
+	for _, c := range table {
+		got := admission.Slots(c.marp, clusterMB, driverMB)
+		r.holds(fmt.Sprintf("1: drivers admitted at MARP %g", c.marp), fmt.Sprint(c.slots), fmt.Sprint(got), got == c.slots, "")
+	}
+	got := admission.SafeJobs(clusterMB, driverMB, taskMB, taskMB)
+	r.holds("3: running jobs that always leave room for a map", "16", fmt.Sprint(got), got == 16, "17 and more can lock up (marp.md 2.3)")
+	slotDrift(r)
+	return marpDeadlock(r)
+}
+
+// slotDrift is the arithmetic of marp.md 3.7.
+func slotDrift(r *Recorder) {
+	slots := func(n, m int, dec float64) int64 {
+		return admission.Slots(math.Round(1000*(0.05+0.04*float64(n)-dec*float64(m)))/1000, clusterMB, driverMB)
+	}
+	third, steady := true, true
+	for n := 3; n <= 20; n++ {
+		third = third && slots(n, 3, 0.03) == int64(1+n-3)+1
+		for m := range n + 1 {
+			steady = steady && slots(n, m, 0.039) == int64(1+n-m)
+		}
+	}
+	r.holds("3: the third decrease leaves one slot more than planned, for 3 to 20 increases", "by exactly one (3.7)", fmt.Sprint(third), third, "")
+	r.holds("3: no drift when 0.039 is taken off", "none up to 20", fmt.Sprint(steady), steady, "")
+}
+
+// marpDeadlock runs 24 jobs under static values.
+func marpDeadlock(r *Recorder) error {
+	for _, c := range []struct {
+		what  string
+		setup batchSetup
+		stall bool
+	}{
+		{"MARP 0.60, 15 drivers", batchSetup{kind: teraSort3, jobs: 24, marp: 0.6}, false},
+		{"MARP 0.70, 17 drivers", batchSetup{kind: teraSort3, jobs: 24, marp: 0.7}, true},
+		{"MARP 0.70, reduces held back", batchSetup{kind: teraSort3, jobs: 24, marp: 0.7, hold: true}, false},
+		{"MARP 0.039", batchSetup{kind: teraSort3, jobs: 1, marp: 0.039}, true},
+	} {
+		run, err := c.setup.run(r.options.Seed)
+		if err != nil {
+			return err
+		}
+		say := map[bool]string{true: "makes no progress for ever", false: "completes"}
+		item := "3: 24 jobs, "
+		if c.setup.jobs == 1 {
+			item = "1: one job, "
+		}
+		r.holds(item+c.what, say[c.stall], say[run.stalled], run.stalled == c.stall, "a stall is diagnosed, not waited for")
+	}
+	return nil
+}
+
+// marpProfile watches one job alone.
+func marpProfile(r *Recorder) error {
+	r.seeds(1, 1)
+	topo, err := topology.Uniform(1, 3, 0, 0)
+	if err != nil {
+		return err
+	}
+	fair, err := policies.Policy("fair", map[string]string{"measure": "memory"})
+	if err != nil {
+		return err
+	}
+	model := sim.NewContention(sim.DefaultContention(), 1)
+	var at, busy []float64
+	res, err := sim.Run(sim.Config{
+		Topology: topo, Capacity: scheduler.Capacity{VCores: 17, MemoryMB: 17 * 1024}, Policy: fair,
+		State: scheduler.DefaultConfig(), Model: model, Heartbeat: time.Second, PerHeartbeat: 1,
+		SampleEvery: time.Second,
+		Sample: func(now time.Duration, v *scheduler.View) {
+			if idle, ok := v.CPUIdle(); ok {
+				at, busy = append(at, now.Seconds()), append(busy, 100-idle)
+			}
+		},
+	}, teraSort3.batch(1, rand.New(rand.NewPCG(1, 8))))
+	if err != nil {
+		return err
+	}
+	j := &res.Jobs[0]
+	phase := func(from, to float64) float64 {
+		var in []float64
+		for i, t := range at {
+			if t >= from && t < to {
+				in = append(in, busy[i])
+			}
+		}
+		return mean(in)
+	}
+	maps, done, end := j.FirstMap.Seconds(), j.MapsDone.Seconds(), j.Finished.Seconds()
+	const built = "true by construction of the profile"
+	r.between("8: processors busy before the first map, %", "low", phase(0, maps), 0, 20, built)
+	r.between("8: processors busy while all maps run, %", "100", phase(maps+15, done-15), 95, 100, built)
+	r.between("8: processors busy during the reduce, %", "low", phase(done+5, end-3), 0, 35, built)
+	r.figure("busy", "The drop comes when the last map ends, at half of the job's progress.", chart.Lines{
+		Frame:  chart.Frame{Title: "Processors busy under one TeraSort", X: chart.Axis{Label: "time, s"}, Y: chart.Axis{Label: "%", Min: 0, Max: 100}},
+		Series: []chart.Series{{Name: "busy", X: at, Y: busy}}, Marks: []chart.Mark{{Name: "first map", Value: maps, Vertical: true}, {Name: "last map ends", Value: done, Vertical: true}},
+	})
+	return nil
+}
