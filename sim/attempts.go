@@ -14,15 +14,21 @@ func (s *simulation) offer(n topology.NodeID) {
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("at %v: %w", s.now, err)
 	}
+	if s.cfg.Speculation.on() {
+		s.speculate(n)
+	}
 }
 
 func (s *simulation) launch(n topology.NodeID, d scheduler.Decision) {
 	s.tries++
-	a := Attempt{Task: d.Task, Node: n, Locality: d.Locality, Start: s.now, Try: s.tries}
-	s.running[n][d.Task] = a
+	a := Attempt{Task: d.Task, Node: n, Locality: d.Locality, Start: s.now, Try: s.tries, Speculative: d.Speculative}
+	if st := s.cfg.Stragglers; st.Share > 0 && s.rng.Float64() < st.Share {
+		a.Slow = st.Factor
+	}
+	s.running[n] = append(s.running[n], a)
 	s.moved = s.now
 	s.res.Launches++
-	i := s.byID[d.Task.Job]
+	i := s.index(d.Task.Job)
 	if d.Task.Kind == scheduler.Driver {
 		s.drivers--
 		start := s.cfg.DriverStart
@@ -30,7 +36,7 @@ func (s *simulation) launch(n topology.NodeID, d scheduler.Decision) {
 			start = up
 		}
 		s.phase(i, Phases.Starting, true)
-		s.agenda.add(s.now+start, happening{what: ready, job: i, a: a})
+		s.agenda.add(s.now+start, happening{what: ready, job: i, node: n, try: a.Try})
 		return
 	}
 	s.active++
@@ -63,10 +69,12 @@ func (r *JobResult) began(a Attempt) {
 
 // ready makes a job's tasks known, unless its driver has died meanwhile, or a driver
 // before it has done so.
-func (s *simulation) ready(i int32, a Attempt) {
+func (s *simulation) ready(h happening) {
+	i := h.job
 	id := s.jobs[i].Spec.ID
 	live := s.engine.View().Job(id)
-	if cur, ok := s.running[a.Node][a.Task]; !ok || cur.Try != a.Try || live.Phase() != scheduler.Admitted {
+	driver := scheduler.TaskID{Job: id, Kind: scheduler.Driver}
+	if cur, ok := s.running[h.node].find(driver); !ok || cur.Try != h.try || live.Phase() != scheduler.Admitted {
 		return
 	}
 	s.phase(i, Phases.Starting, false)
@@ -87,7 +95,7 @@ func (s *simulation) report() {
 	s.feed(scheduler.CPUSample(topology.NoNode, g.IdlePercent(s.now)))
 	for live := range s.engine.View().Jobs().All() {
 		if live.Phase() == scheduler.Ready {
-			s.feed(scheduler.Progress(live.ID(), g.Progress(s.now, s.jobs[s.byID[live.ID()]])))
+			s.feed(scheduler.Progress(live.ID(), g.Progress(s.now, s.jobs[s.index(live.ID())])))
 		}
 	}
 	s.agenda.add(s.now+s.cfg.ReportEvery, happening{what: gauge})
@@ -97,6 +105,7 @@ func (s *simulation) report() {
 // later.
 func (s *simulation) ended(a Attempt) {
 	s.moved = s.now
+	s.wake(a.Node)
 	if s.cfg.ReportLate {
 		s.late[a.Node] = append(s.late[a.Node], a)
 		return
@@ -114,18 +123,20 @@ func (s *simulation) reportNow(n topology.NodeID) {
 
 // settle tells the scheduler that an attempt has succeeded.
 func (s *simulation) settle(a Attempt) {
-	if cur, ok := s.running[a.Node][a.Task]; !ok || cur.Try != a.Try {
+	if cur, ok := s.running[a.Node].find(a.Task); !ok || cur.Try != a.Try {
 		return // the node died meanwhile
 	}
-	delete(s.running[a.Node], a.Task)
-	i := s.byID[a.Task.Job]
+	s.running[a.Node].remove(a.Task)
+	i := s.index(a.Task.Job)
 	j := s.jobs[i]
 	s.account(i, a)
+	s.logged(a, true)
 	var in, out int64
 	if a.Task.Kind == scheduler.Map {
 		in, out = j.input(a.Task.Index), j.output(a.Task.Index)
 	}
 	s.feed(scheduler.TaskFinished(a.Task, a.Node, 0, in, out))
+	s.stopRivals(a)
 	s.afterMap(i, a)
 	s.finishIfComplete(i)
 	s.gotRoom(a.Node)
@@ -185,8 +196,8 @@ func (s *simulation) finish(i int32) {
 func (s *simulation) dropDriver(id scheduler.JobID) {
 	t := scheduler.TaskID{Job: id, Kind: scheduler.Driver}
 	for n := range s.running {
-		if _, ok := s.running[n][t]; ok {
-			delete(s.running[n], t)
+		if _, ok := s.running[n].find(t); ok {
+			s.running[n].remove(t)
 			s.gotRoom(topology.NodeID(n))
 			return
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/netmon"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
 )
@@ -43,9 +45,31 @@ type Config struct {
 	// (marp.md 2.3).
 	BreakDeadlocks bool
 
-	Model  Model
+	Model Model
+	// Monitor watches the racks' links where the model has a network; its zero value
+	// means the published one (nas.md 3.3).
+	Monitor netmon.Config
+	// QuietBeats leaves out reports that change nothing: of a node that is full, and of
+	// all nodes while no task waits. Policies that count reports (capacity, hybrid) want
+	// it false.
+	QuietBeats bool
+	// Placement, if set, places the input of jobs anew before the run. Jobs with
+	// Spec.Recurring are announced to a policy that plans, and placed where it wants
+	// them (jobpacker.md 3.9). Copies is how many replicas a block has; 0 means 3.
+	Placement placement.Policy
+	Copies    int
+	// PlanHorizon announces recurring jobs that many before they arrive, in windows;
+	// 0 announces all at the start.
+	PlanHorizon time.Duration
+
 	Faults []Fault // in any order
-	Seed   uint64
+	// Changes are settings that an operator writes; each counts after a reload, which
+	// takes a random time from ReloadMin to ReloadMax (marp.md 2.4).
+	Changes              []Change
+	ReloadMin, ReloadMax time.Duration
+	Stragglers           Stragglers
+	Speculation          Speculation
+	Seed                 uint64
 
 	// Patience is how long nothing may run while jobs wait before the run is
 	// called stalled. 0 means an hour.
@@ -55,6 +79,22 @@ type Config struct {
 	// Sample, if set, is called every SampleEvery with the state as it is then.
 	Sample      func(now time.Duration, v *scheduler.View)
 	SampleEvery time.Duration
+	// LogAttempts keeps every attempt in Result.Log; Timeline, if positive, a sample of
+	// the cluster in Result.Timeline every so often.
+	LogAttempts bool
+	Timeline    time.Duration
+}
+
+// A Change is a setting "name=value" that is written at a time.
+type Change struct {
+	At   time.Duration
+	Text string
+}
+
+// Stragglers are attempts that take Factor times as long: a Share of them, drawn from the
+// seed.
+type Stragglers struct {
+	Share, Factor float64
 }
 
 // A Fault takes a node away, and gives it back at Until unless that is 0.
@@ -79,6 +119,10 @@ func (c *Config) validate() error {
 		return fmt.Errorf("%d capacities for %d nodes", len(c.Capacities), c.Topology.NumNodes())
 	case c.Heartbeat < 0 || c.DriverStart < 0 || c.Patience < 0:
 		return errors.New("a time is negative")
+	case c.ReloadMin < 0 || c.ReloadMax < c.ReloadMin || c.Timeline < 0 || c.PlanHorizon < 0:
+		return errors.New("a time is negative, or a reload takes longer at least than at most")
+	case c.Stragglers.Share < 0 || c.Stragglers.Share > 1 || c.Stragglers.Share > 0 && c.Stragglers.Factor < 1:
+		return fmt.Errorf("stragglers %+v: the share must be 0 to 1, the factor at least 1", c.Stragglers)
 	case c.ReportLate && c.Heartbeat == 0:
 		return errors.New("late reports need a heartbeat")
 	case c.Sample != nil && c.SampleEvery <= 0:
@@ -89,7 +133,7 @@ func (c *Config) validate() error {
 			return fmt.Errorf("fault %+v: no such node, or it ends before it starts", f)
 		}
 	}
-	return nil
+	return c.Speculation.validate()
 }
 
 func (c *Config) capacity(n topology.NodeID) scheduler.Capacity {

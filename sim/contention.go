@@ -114,7 +114,7 @@ func (c *contention) run(a Attempt) {
 	}
 	k := kindIndex(a.Task.Kind)
 	w.from, w.running = c.clock[k], true
-	c.ends[k].add(c.clock[k]+w.job.Time(a.Task).Seconds(), a)
+	c.ends[k].add(c.clock[k]+w.job.length(a).Seconds(), a)
 }
 
 func (c *contention) MapsDone(now time.Duration, job *Job) {

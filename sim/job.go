@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"github.com/millrace/millrace/netmon"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
 )
@@ -36,6 +37,14 @@ func (j *Job) Time(t scheduler.TaskID) time.Duration {
 	return times[int(t.Index)%len(times)]
 }
 
+// length returns how long an attempt computes: the time of its task, more if it straggles.
+func (j *Job) length(a Attempt) time.Duration {
+	if a.Slow > 0 {
+		return time.Duration(float64(j.Time(a.Task)) * a.Slow)
+	}
+	return j.Time(a.Task)
+}
+
 // output returns the bytes that map i makes.
 func (j *Job) output(i int32) int64 {
 	if len(j.MapOutput) > 0 {
@@ -66,6 +75,10 @@ type Attempt struct {
 	Start    time.Duration
 	// Try tells attempts of the same task on the same node apart.
 	Try uint32
+	// Slow multiplies the time of a straggler; 0 means 1.
+	Slow float64
+	// Speculative attempts race another one of their task.
+	Speculative bool
 }
 
 // A JobResult is what became of a job.
@@ -108,4 +121,30 @@ type Result struct {
 	Busy [3]time.Duration
 	// Killed counts attempts that ended without a result.
 	Killed int64
+	// Speculative counts second attempts; Won those that ended first.
+	Speculative, Won int64
+	// Network is what the network carried, nil where the model has none;
+	// Congestion is what the monitor saw of it.
+	Network    *Traffic
+	Congestion netmon.Summary
+	// Log has every ended attempt where Config.LogAttempts is set, Timeline a sample
+	// every Config.Timeline.
+	Log      []AttemptLog
+	Timeline []Sample
+}
+
+// An AttemptLog is one attempt from its launch to its end.
+type AttemptLog struct {
+	Attempt
+	End time.Duration
+	OK  bool // it made the result of its task
+}
+
+// A Sample is the state of a cluster at one time.
+type Sample struct {
+	At            time.Duration
+	Maps, Reduces int32   // attempts that run
+	Jobs          int     // not ended
+	Uplinks       float64 // mean smoothed utilisation of the racks' links
+	Congested     int     // racks
 }

@@ -24,7 +24,7 @@ func (s *simulation) kill() {
 			s.forget(victim.Task)
 			continue
 		}
-		mine, ok := s.running[victim.Node][victim.Task]
+		mine, ok := s.running[victim.Node].find(victim.Task)
 		if !ok {
 			s.err = fmt.Errorf("at %v: the policy stops %v on node %d, which does not run there", s.now, victim.Task, victim.Node)
 			return
@@ -38,7 +38,7 @@ func (s *simulation) kill() {
 // forget makes a finished task one that has not run.
 func (s *simulation) forget(t scheduler.TaskID) {
 	if t.Kind == scheduler.Map {
-		s.cfg.Model.MapsUndone(s.now, s.jobs[s.byID[t.Job]])
+		s.cfg.Model.MapsUndone(s.now, s.jobs[s.index(t.Job)])
 	}
 	s.feed(scheduler.TaskLost(t))
 }

@@ -50,6 +50,8 @@ type fixed struct {
 	waits map[scheduler.JobID][]Attempt // reduces that wait for maps, by launch
 	done  map[scheduler.JobID]bool      // all maps have ended
 	jobs  map[scheduler.JobID]*Job
+	// doneAt is when they ended.
+	doneAt map[scheduler.JobID]time.Duration
 }
 
 type key struct {
@@ -61,7 +63,7 @@ type key struct {
 func NewFixed() Model {
 	return &fixed{
 		live: map[key]uint32{}, waits: map[scheduler.JobID][]Attempt{},
-		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{},
+		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{}, doneAt: map[scheduler.JobID]time.Duration{},
 	}
 }
 
@@ -75,15 +77,15 @@ func (f *fixed) Start(now time.Duration, a Attempt, job *Job) {
 		f.waits[id] = append(f.waits[id], a)
 		return
 	}
-	f.ends.add(now+job.Time(a.Task), a)
+	f.ends.add(now+job.length(a), a)
 }
 
 func (f *fixed) MapsDone(now time.Duration, job *Job) {
 	id := job.Spec.ID
-	f.done[id] = true
+	f.done[id], f.doneAt[id] = true, now
 	for _, a := range f.waits[id] {
 		if f.live[keyOf(a)] == a.Try {
-			f.ends.add(now+job.Time(a.Task), a)
+			f.ends.add(now+job.length(a), a)
 		}
 	}
 	delete(f.waits, id)

@@ -21,7 +21,7 @@ func (s *simulation) beat(n topology.NodeID) {
 	s.late[n] = s.late[n][:0]
 	s.admit()
 	s.offer(n)
-	s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
+	s.nextBeat(n)
 }
 
 // idleNodes is the set of nodes that may have room for tasks of a kind, in the order in
@@ -48,6 +48,7 @@ func (s *idleNodes) add(n topology.NodeID) {
 
 // gotRoom notes that a node may have room again.
 func (s *simulation) gotRoom(n topology.NodeID) {
+	s.wake(n)
 	for _, idle := range s.idle {
 		idle.add(n)
 	}
@@ -91,10 +92,7 @@ func (s *simulation) breakDown(f Fault) {
 	if f.Until > 0 {
 		s.agenda.add(f.Until, happening{what: comeBack, node: f.Node})
 	}
-	doomed := make([]Attempt, 0, len(s.running[f.Node]))
-	for _, a := range s.running[f.Node] {
-		doomed = append(doomed, a)
-	}
+	doomed := slices.Clone(s.running[f.Node])
 	slices.SortFunc(doomed, func(a, b Attempt) int { return cmp.Compare(a.Try, b.Try) })
 	for _, a := range doomed {
 		s.stop(a)
@@ -104,7 +102,7 @@ func (s *simulation) breakDown(f Fault) {
 	err := s.engine.NodeLost(s.now, f.Node, !f.KeepOutput, func(e scheduler.Event) {
 		if e.Kind == scheduler.EvTaskLost && !lost[e.Job] {
 			lost[e.Job] = true
-			s.cfg.Model.MapsUndone(s.now, s.jobs[s.byID[e.Job]])
+			s.cfg.Model.MapsUndone(s.now, s.jobs[s.index(e.Job)])
 		}
 	})
 	if err != nil && s.err == nil {
@@ -115,21 +113,27 @@ func (s *simulation) breakDown(f Fault) {
 
 // stop ends an attempt without a result.
 func (s *simulation) stop(a Attempt) {
-	delete(s.running[a.Node], a.Task)
+	s.running[a.Node].remove(a.Task)
 	if a.Task.Kind == scheduler.Driver {
 		s.drivers++ // it is placed again
 		return
 	}
 	s.res.Killed++
-	s.account(s.byID[a.Task.Job], a)
+	s.logged(a, false)
+	if a.Speculative {
+		s.backups--
+	}
+	s.account(s.index(a.Task.Job), a)
 	s.cfg.Model.Stop(s.now, a)
 }
 
 func (s *simulation) comeBack(n topology.NodeID) {
 	s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
+	s.asleep[n] = false // its report is planned below
 	s.gotRoom(n)
 	s.moved = s.now
 	if s.cfg.Heartbeat > 0 {
+		s.phases[n] = s.now % s.cfg.Heartbeat
 		s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
 	}
 }
@@ -140,6 +144,9 @@ const tickEvery = 10 * time.Second
 // tick lets policies do periodic work and breaks deadlocks, and plans the next.
 func (s *simulation) tick() {
 	next, ok := s.engine.Tick(s.now)
+	if g, gated := s.cfg.Model.(Gated); gated {
+		g.Ask(s.now)
+	}
 	if s.cfg.BreakDeadlocks {
 		s.breakDeadlock()
 		if soon := s.now + tickEvery; !ok || soon < next {
@@ -156,7 +163,7 @@ func (s *simulation) breakDeadlock() {
 	if !found || a.Node == topology.NoNode {
 		return
 	}
-	if mine, ok := s.running[a.Node][a.Task]; ok {
+	if mine, ok := s.running[a.Node].find(a.Task); ok {
 		s.stop(mine)
 		s.feed(scheduler.TaskKilled(a.Task, a.Node))
 		s.gotRoom(a.Node)

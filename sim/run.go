@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace/millrace/netmon"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
 )
@@ -26,8 +27,8 @@ func Run(cfg Config, jobs []*Job) (*Result, error) {
 type happening struct {
 	what what
 	node topology.NodeID
-	job  int32 // index of the workload
-	a    Attempt
+	job  int32  // index of the workload
+	try  uint32 // of the attempt that is meant
 }
 
 type what uint8
@@ -42,6 +43,10 @@ const (
 	sample
 	gauge
 	finish // a job has cleaned up
+	watch  // the network is sampled
+	point  // of the timeline
+	change // job is the index of the change
+	expect // recurring jobs are announced
 )
 
 // simulation is a run in progress.
@@ -55,14 +60,23 @@ type simulation struct {
 	res    Result
 	left   int // jobs not ended
 
-	running []map[scheduler.TaskID]Attempt // by node
-	late    [][]Attempt                    // by node: ended, not reported
+	running []roster    // by node
+	late    [][]Attempt // by node: ended, not reported
 	tries   uint32
 	active  int           // attempts that run, drivers not counted
 	drivers int           // drivers that wait for a place
 	moved   time.Duration // when something last started or ended
 	idle    [2]*idleNodes // by kind
 	err     error
+
+	rng     *rand.Rand // of stragglers and reloads
+	monitor *netmon.Monitor
+	counted [][2]float64      // by rack: bytes told to the monitor, up and down
+	phases  []time.Duration   // by node: when in the period it reports
+	asleep  []bool            // by node: its next report is not planned
+	idlers  []topology.NodeID // that sleep because there is no work
+	placing *rand.Rand        // of blocks
+	backups int               // speculative attempts that run
 }
 
 func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
@@ -78,8 +92,8 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 	n := cfg.Topology.NumNodes()
 	s := &simulation{
 		cfg: cfg, jobs: jobs, byID: make(map[scheduler.JobID]int32, len(jobs)), left: len(jobs),
-		running: make([]map[scheduler.TaskID]Attempt, n), late: make([][]Attempt, n),
-		idle: [2]*idleNodes{newIdleNodes(n), newIdleNodes(n)},
+		running: make([]roster, n), late: make([][]Attempt, n),
+		idle: [2]*idleNodes{newIdleNodes(n), newIdleNodes(n)}, phases: make([]time.Duration, n), asleep: make([]bool, n),
 	}
 	state, err := scheduler.NewState(cfg.Topology, cfg.State)
 	if err != nil {
@@ -102,22 +116,31 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 // start brings the nodes up and plans first reports, faults and ticks.
 func (s *simulation) start(rng *rand.Rand) {
 	for n := range topology.NodeID(s.cfg.Topology.NumNodes()) {
-		s.running[n] = map[scheduler.TaskID]Attempt{}
 		s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
 		if s.cfg.Heartbeat > 0 {
-			s.agenda.add(time.Duration(rng.Int64N(int64(s.cfg.Heartbeat))), happening{what: beat, node: n})
+			s.phases[n] = time.Duration(rng.Int64N(int64(s.cfg.Heartbeat)))
+			s.agenda.add(s.phases[n], happening{what: beat, node: n})
 		}
 	}
 	for i, f := range s.cfg.Faults {
 		s.agenda.add(f.At, happening{what: breakDown, node: f.Node, job: int32(i)})
 	}
 	s.agenda.add(0, happening{what: tick})
+	s.startExtras(rng)
 	if _, ok := s.cfg.Model.(Gauge); ok {
 		s.agenda.add(0, happening{what: gauge})
 	}
 	if s.cfg.Sample != nil {
 		s.agenda.add(s.cfg.SampleEvery, happening{what: sample})
 	}
+}
+
+// index returns the place of a job in the workload. Most workloads number their jobs so.
+func (s *simulation) index(id scheduler.JobID) int32 {
+	if int(id) < len(s.jobs) && s.jobs[id].Spec.ID == id {
+		return int32(id)
+	}
+	return s.byID[id]
 }
 
 // feed gives the engine an event that it must accept.
@@ -131,7 +154,7 @@ func (s *simulation) feed(e scheduler.Event) {
 func (s *simulation) loop() error {
 	for s.left > 0 {
 		at, ok := s.nextTime()
-		if !ok || at-s.moved > s.cfg.Patience && s.active == 0 && at-s.lastArrival(at) > s.cfg.Patience {
+		if !ok || at-s.moved > s.cfg.Patience && s.nothingEnds() && at-s.lastArrival(at) > s.cfg.Patience {
 			return s.stalled()
 		}
 		s.now = at
@@ -182,6 +205,8 @@ func (s *simulation) step() {
 	s.admit()
 	if s.cfg.Heartbeat == 0 {
 		s.offerIdle()
+	} else if len(s.idlers) > 0 {
+		s.wakeIdle()
 	}
 }
 
@@ -192,7 +217,7 @@ func (s *simulation) happen(h happening) {
 	case beat:
 		s.beat(h.node)
 	case ready:
-		s.ready(h.job, h.a)
+		s.ready(h)
 	case breakDown:
 		s.breakDown(s.cfg.Faults[h.job])
 	case comeBack:
@@ -203,6 +228,8 @@ func (s *simulation) happen(h happening) {
 		s.report()
 	case finish:
 		s.finish(h.job)
+	case watch, point, change, expect:
+		s.extra(h)
 	case sample:
 		s.cfg.Sample(s.now, s.engine.View())
 		s.agenda.add(s.now+s.cfg.SampleEvery, happening{what: sample})
@@ -212,7 +239,7 @@ func (s *simulation) happen(h happening) {
 // admit asks the admission policy, and notes who was let in or turned away.
 func (s *simulation) admit() {
 	_, err := s.engine.Admit(s.now, func(d scheduler.AdmitDecision) {
-		i := s.byID[d.Job]
+		i := s.index(d.Job)
 		s.moved = s.now
 		if d.Verdict == scheduler.Reject {
 			s.res.Jobs[i].Failed = true
@@ -231,7 +258,13 @@ func (s *simulation) admit() {
 	}
 }
 
-func (s *simulation) result() *Result { return &s.res }
+func (s *simulation) result() *Result {
+	if c, ok := s.cfg.Model.(Carrier); ok {
+		t := c.Traffic()
+		s.res.Network, s.res.Congestion = &t, s.monitor.Summary()
+	}
+	return &s.res
+}
 
 // A StallError says that nothing will ever happen again although jobs have not ended.
 type StallError struct {

@@ -1,11 +1,12 @@
 package flow
 
+import "math"
+
 // class is the flows of one path. They all have the same rate, so one clock counts the
 // bytes that each of them has sent; a flow ends when the clock reaches its mark. Rates,
 // clocks and first marks are in arrays of their own, by class: every step walks them.
 type class struct {
 	path   [4]int32 // links; hops of them count
-	flows  int32    // that have begun
 	frozen uint32   // round of the solver in which its rate was found
 	hops   int8
 }
@@ -79,18 +80,19 @@ func (n *Network) first(c *marks) (mark, bool) {
 // enter adds a flow to its class.
 func (n *Network) enter(slot int32) {
 	f := &n.flows[slot]
-	c := &n.classes[f.class]
-	if c.flows == 0 {
-		n.open(f.class)
+	id := f.class
+	c := &n.classes[id]
+	if n.counts[id] == 0 {
+		n.open(id)
 	}
-	c.flows++
+	n.counts[id]++
 	n.live++
 	for _, l := range c.path[:c.hops] {
 		n.links.add(l)
 	}
-	f.mark = n.clocks[f.class] + f.bytes
-	n.ends[f.class].push(mark{f.mark, slot, f.gen})
-	n.refresh(f.class)
+	f.mark, f.begun = n.clocks[id]+f.bytes, true
+	n.ends[id].push(mark{f.mark, slot, f.gen})
+	n.refresh(id)
 }
 
 // refresh notes the first mark of a class.
@@ -103,12 +105,12 @@ func (n *Network) refresh(id int32) {
 // leave takes one flow off its class.
 func (n *Network) leave(id int32) {
 	c := &n.classes[id]
-	c.flows--
+	n.counts[id]--
 	n.live--
 	for _, l := range c.path[:c.hops] {
 		n.links.remove(l)
 	}
-	if c.flows == 0 {
+	if n.counts[id] == 0 {
 		n.shut(id)
 		return
 	}
@@ -118,6 +120,9 @@ func (n *Network) leave(id int32) {
 // open puts a class among the active ones and among the members of its links.
 func (n *Network) open(id int32) {
 	c, at := &n.classes[id], &n.stands[id]
+	if !n.grid.has(id) {
+		n.grid.others++
+	}
 	at.active = int32(len(n.active))
 	n.active = append(n.active, id)
 	for h, l := range c.path[:c.hops] {
@@ -129,7 +134,10 @@ func (n *Network) open(id int32) {
 // shut takes a class without flows out again. Its clock starts over.
 func (n *Network) shut(id int32) {
 	c, at := &n.classes[id], &n.stands[id]
-	n.rates[id], n.clocks[id], n.ends[id] = 0, 0, n.ends[id][:0]
+	n.rates[id], n.clocks[id], n.dues[id], n.ends[id] = 0, 0, math.Inf(1), n.ends[id][:0]
+	if !n.grid.has(id) {
+		n.grid.others--
+	}
 	last := n.active[len(n.active)-1]
 	n.active[at.active] = last
 	n.stands[last].active = at.active

@@ -67,8 +67,11 @@ func (n *Network) Flows() (flows, classes int) { return n.live, len(n.active) }
 // ended, or has not begun.
 func (n *Network) Rate(id ID) float64 {
 	f := &n.flows[id.slot]
-	if f.gen != id.gen || !f.live || f.optical || f.mark == 0 {
+	if f.gen != id.gen || !f.live || f.optical || !f.begun {
 		return 0
 	}
 	return n.rates[f.class]
 }
+
+// RackOf returns the rack that an end is in.
+func (n *Network) RackOf(e End) topology.RackID { return n.rackOf(e) }

@@ -1,11 +1,16 @@
 package flow
 
-import "github.com/millrace/millrace/topology"
+import (
+	"math"
+
+	"github.com/millrace/millrace/topology"
+)
 
 // links are all links by number: cards out, cards in, racks' cards together out and in,
 // racks' links up and down.
 type links struct {
 	nodes, racks int
+	column       []int32   // by node: its place when racks stand side by side
 	capacity     []float64 // bytes a second; 0: not modelled, never crossed
 	weight       []int32   // flows that cross it
 	load         []float64 // bytes a second at the present rates
@@ -23,6 +28,14 @@ type member struct {
 
 func newLinks(t *topology.Topology) links {
 	l := links{nodes: t.NumNodes(), racks: t.NumRacks()}
+	l.column = make([]int32, l.nodes)
+	next := int32(0)
+	for r := range topology.RackID(l.racks) {
+		for n := range t.NodesIn(r) {
+			l.column[n] = next
+			next++
+		}
+	}
 	total := 2*l.nodes + 4*l.racks
 	l.capacity = make([]float64, total)
 	l.weight = make([]int32, total)
@@ -46,7 +59,7 @@ func newLinks(t *topology.Topology) links {
 }
 
 func (l *links) out(n topology.NodeID) int32     { return int32(n) }
-func (l *links) in(n topology.NodeID) int32      { return int32(l.nodes) + int32(n) }
+func (l *links) in(n topology.NodeID) int32      { return int32(l.nodes) + l.column[n] }
 func (l *links) poolOut(r topology.RackID) int32 { return int32(2*l.nodes) + int32(r) }
 func (l *links) poolIn(r topology.RackID) int32  { return int32(2*l.nodes+l.racks) + int32(r) }
 func (l *links) up(r topology.RackID) int32      { return int32(2*l.nodes+2*l.racks) + int32(r) }
@@ -108,6 +121,9 @@ func (n *Network) path(s Spec) (hops [4]int32, count int8) {
 
 // classOf finds the class of a flow, or opens one.
 func (n *Network) classOf(s Spec) int32 {
+	if id, ok := n.gridClass(s); ok {
+		return id
+	}
 	first, last := n.links.first(s.From), n.links.last(s.To)
 	row := n.table[first]
 	if row == nil {
@@ -115,12 +131,18 @@ func (n *Network) classOf(s Spec) int32 {
 		n.table[first] = row
 	}
 	if row[last] == 0 {
-		hops, count := n.path(s)
-		n.classes = append(n.classes, class{path: hops, hops: count})
-		n.stands = append(n.stands, standing{})
-		n.rates, n.clocks, n.dues = append(n.rates, 0), append(n.clocks, 0), append(n.dues, 0)
-		n.ends = append(n.ends, nil)
+		n.addClass(s)
 		row[last] = int32(len(n.classes))
 	}
 	return row[last] - 1
+}
+
+func (n *Network) addClass(s Spec) {
+	hops, count := n.path(s)
+	n.classes = append(n.classes, class{path: hops, hops: count})
+	n.stands = append(n.stands, standing{})
+	n.counts = append(n.counts, 0)
+	n.rates, n.clocks = append(n.rates, 0), append(n.clocks, 0)
+	n.dues = append(n.dues, math.Inf(1))
+	n.ends = append(n.ends, nil)
 }

@@ -59,6 +59,7 @@ type flow struct {
 	class   int32 // index of classes; of optical pairs where optical
 	optical bool
 	live    bool
+	begun   bool    // it is in its class
 	bytes   float64 // all of it
 	mark    float64 // value of the class's clock at its end
 	from    int32   // racks
@@ -71,11 +72,13 @@ type Network struct {
 	cfg  Config
 
 	links   links
+	grid    grid
 	classes []class
 	stands  []standing
+	counts  []int32   // by class: flows that have begun
 	rates   []float64 // by class: of one flow, bytes a second
 	clocks  []float64 // by class
-	dues    []float64 // by class: its first mark
+	dues    []float64 // by class: its first mark; infinite without flows
 	ends    []marks   // by class
 	table   [][]int32 // class by first and last link, plus one; 0 none yet
 	active  []int32   // classes with flows
@@ -92,6 +95,7 @@ type Network struct {
 	finish  time.Duration // when the first flow ends at the present rates
 	over    []int32       // tags of ended flows
 	taken   int           // how many of them were handed out
+	atOnce  time.Duration // when a flow last ended as it was started
 
 	totals Totals
 	matrix []float64 // bytes of ended flows, rack to rack
@@ -108,6 +112,7 @@ func New(topo *topology.Topology, cfg Config) (*Network, error) {
 	n := &Network{topo: topo, cfg: cfg, solveAt: Never, finish: Never}
 	n.links = newLinks(topo)
 	n.table = make([][]int32, len(n.links.capacity)+1)
+	n.layGrid()
 	n.matrix = make([]float64, topo.NumRacks()*topo.NumRacks())
 	if topo.OCS().Present() {
 		n.optics = newOptics(topo, cfg.Plain)
@@ -125,6 +130,7 @@ func (n *Network) Start(now time.Duration, s Spec) ID {
 	f.optical = s.Optical && n.optics != nil && f.from != f.to
 	switch {
 	case f.bytes == 0 || n.inside(s):
+		n.atOnce = now
 		n.end(id.slot)
 		return id
 	case f.optical:
@@ -133,6 +139,7 @@ func (n *Network) Start(now time.Duration, s Spec) ID {
 	}
 	f.class = n.classOf(s)
 	if n.classes[f.class].hops == 0 {
+		n.atOnce = now
 		n.end(id.slot)
 		return id
 	}
@@ -163,12 +170,12 @@ func (n *Network) slot() ID {
 // touch asks for new rates.
 func (n *Network) touch(now time.Duration) {
 	if n.solveAt == Never {
-		n.solveAt = n.grid(now)
+		n.solveAt = n.onGrid(now)
 	}
 }
 
-// grid returns the first time from now on at which rates may change.
-func (n *Network) grid(now time.Duration) time.Duration {
+// onGrid returns the first time from now on at which rates may change.
+func (n *Network) onGrid(now time.Duration) time.Duration {
 	if n.cfg.Tick == 0 {
 		return now
 	}
@@ -185,7 +192,7 @@ func (n *Network) end(slot int32) {
 
 func (n *Network) release(slot int32) {
 	f := &n.flows[slot]
-	f.live = false
+	f.live, f.begun = false, false
 	f.gen++
 	n.free = append(n.free, slot)
 }
@@ -200,7 +207,7 @@ func (n *Network) Extend(now time.Duration, id ID, bytes float64) bool {
 	switch {
 	case f.optical:
 		n.optics.extend(now, n, id.slot, bytes)
-	case f.mark > 0: // it has begun
+	case f.begun:
 		n.advance(now)
 		f.mark += bytes
 		n.ends[f.class].push(mark{f.mark, id.slot, f.gen}) // the old mark is stale now
@@ -219,13 +226,12 @@ func (n *Network) Stop(now time.Duration, id ID) {
 	switch {
 	case f.optical:
 		n.optics.drop(now, n, id.slot)
-	case f.mark > 0:
+	case f.begun:
 		n.advance(now)
 		n.count(f, f.bytes-max(0, f.mark-n.clocks[f.class]))
-		f.mark = 0
+		f.live = false
 		n.leave(f.class)
 		n.touch(now)
 	}
-	f.mark = 0
 	n.release(id.slot) // a flow that waits is stepped over when its time comes
 }

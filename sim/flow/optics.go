@@ -149,7 +149,6 @@ func (o *optics) step(now time.Duration, n *Network) {
 			}
 			o.moved -= p.clock - m.at
 			p.ends.pop()
-			n.flows[m.slot].mark = 0
 			n.end(m.slot)
 			o.leave(id, m.at)
 		}

@@ -12,21 +12,29 @@ func (n *Network) advance(now time.Duration) {
 	}
 	dt := (now - n.now).Seconds()
 	n.now = now
-	if len(n.active) == 0 {
+	for _, l := range n.links.used {
+		n.links.moved[l] += n.links.load[l] * dt
+	}
+	if n.inRow() {
+		clocks := n.clocks[:len(n.rates)]
+		for i, rate := range n.rates {
+			clocks[i] += rate * dt
+		}
 		return
 	}
 	for _, id := range n.active {
 		n.clocks[id] += n.rates[id] * dt
 	}
-	for _, l := range n.links.used {
-		n.links.moved[l] += n.links.load[l] * dt
-	}
 }
+
+// inRow reports whether so many classes are active that it is quicker to walk all of
+// them in the order of memory.
+func (n *Network) inRow() bool { return 3*len(n.active) > len(n.classes) }
 
 // Next returns when Done has something to do: flows to end, or rates to compute.
 func (n *Network) Next() time.Duration {
 	if n.taken < len(n.over) {
-		return n.now
+		return max(n.now, n.atOnce)
 	}
 	at := min(n.solveAt, n.finish)
 	if n.optics != nil {
@@ -69,27 +77,34 @@ func (n *Network) step(now time.Duration) {
 			return
 		}
 	}
-	if n.solveAt > now {
-		n.plan(now)
-		return
-	}
-	for _, slot := range n.waiting {
-		if f := &n.flows[slot]; f.live && f.mark == 0 && !f.optical {
-			n.enter(slot)
+	if n.solveAt <= now {
+		n.solveAt = Never
+		for _, slot := range n.waiting {
+			if f := &n.flows[slot]; f.live && !f.begun && !f.optical {
+				n.enter(slot)
+			}
 		}
+		n.waiting = n.waiting[:0]
+		n.solve()
 	}
-	n.waiting = n.waiting[:0]
-	n.solveAt = Never
-	n.solve()
-	n.plan(now)
+	n.plan()
 }
 
 // endFlows ends the flows that have come to their marks.
 func (n *Network) endFlows() (some bool) {
+	if n.inRow() {
+		for id := range n.dues {
+			if n.dues[id] <= n.clocks[id]+slack*n.rates[id] {
+				n.endClass(int32(id))
+				some = true
+			}
+		}
+		return some
+	}
 	for i := 0; i < len(n.active); {
 		id := n.active[i]
-		for n.classes[id].flows > 0 && n.dues[id] <= n.clocks[id]+slack*n.rates[id] {
-			n.finishFlow(id)
+		if n.dues[id] <= n.clocks[id]+slack*n.rates[id] {
+			n.endClass(id)
 			some = true
 		}
 		if i < len(n.active) && n.active[i] == id {
@@ -99,32 +114,38 @@ func (n *Network) endFlows() (some bool) {
 	return some
 }
 
-// finishFlow ends the first flow of a class. What the class's clock shows beyond its mark
-// was not sent.
-func (n *Network) finishFlow(id int32) {
-	m, ok := n.first(&n.ends[id])
-	if !ok {
-		return
+// endClass ends the flows of a class that have come to their marks. What the clock shows
+// beyond a mark was not sent by that flow; on a grid the others of its class get it, as
+// they would have if rates had been computed when it ended.
+func (n *Network) endClass(id int32) {
+	for n.counts[id] > 0 && n.dues[id] <= n.clocks[id]+slack*n.rates[id] {
+		m, ok := n.first(&n.ends[id])
+		if !ok {
+			return
+		}
+		past := n.clocks[id] - m.at
+		n.ends[id].pop()
+		n.end(m.slot)
+		if others := n.counts[id] - 1; others > 0 {
+			n.clocks[id] += past / float64(others)
+		} else {
+			c := &n.classes[id]
+			for _, l := range c.path[:c.hops] {
+				n.links.moved[l] -= past
+			}
+		}
+		n.leave(id)
 	}
-	c := &n.classes[id]
-	past := n.clocks[id] - m.at
-	for _, l := range c.path[:c.hops] {
-		n.links.moved[l] -= past
-	}
-	n.ends[id].pop()
-	n.flows[m.slot].mark = 0
-	n.end(m.slot)
-	n.leave(id)
 }
 
 // plan finds when the first flow ends.
-func (n *Network) plan(now time.Duration) {
+func (n *Network) plan() {
 	n.finish = Never
 	if len(n.active) == 0 {
 		return
 	}
 	if n.cfg.Tick > 0 {
-		n.finish = n.grid(now + 1)
+		n.finish = n.onGrid(n.now + 1)
 		return
 	}
 	least := math.Inf(1)
@@ -134,6 +155,6 @@ func (n *Network) plan(now time.Duration) {
 		}
 	}
 	if !math.IsInf(least, 1) {
-		n.finish = now + max(1, time.Duration(math.Ceil(least*float64(time.Second))))
+		n.finish = n.now + max(1, time.Duration(math.Ceil(least*float64(time.Second))))
 	}
 }

@@ -5,9 +5,10 @@ package flow
 // shared by the rest. A link's offer only grows while others settle, so a heap of links
 // by an old offer, corrected when a link comes to its top, finds the least.
 type solver struct {
-	round uint32
-	rest  []rest // by link
-	heap  []offer
+	round   uint32
+	settled int    // flows that have a rate
+	rest    []rest // by link
+	heap    []offer
 }
 
 // rest is what a link has not given away, and to how many flows.
@@ -31,15 +32,31 @@ func (n *Network) solve() {
 		s.rest = make([]rest, len(n.links.capacity))
 	}
 	s.round++
-	s.heap = s.heap[:0]
+	s.settled = 0
 	for _, l := range n.links.used {
 		s.rest[l] = rest{n.links.capacity[l], n.links.weight[l]}
+	}
+	if n.grid.rows > 0 && n.grid.others == 0 {
+		n.solveGrid()
+	} else {
+		n.solveLists()
+	}
+	for _, l := range n.links.used {
+		n.links.load[l] = n.links.capacity[l] - max(0, s.rest[l].left)
+	}
+}
+
+// solveLists goes by the lists of classes that cross each link.
+func (n *Network) solveLists() {
+	s := &n.solver
+	s.heap = s.heap[:0]
+	for _, l := range n.links.used {
 		s.heap = append(s.heap, offer{s.rest[l].left / float64(s.rest[l].open), l})
 	}
 	for i := len(s.heap)/2 - 1; i >= 0; i-- {
 		s.sink(i)
 	}
-	for len(s.heap) > 0 {
+	for s.settled < n.live {
 		top := s.heap[0]
 		r := &s.rest[top.link]
 		if r.open == 0 {
@@ -54,9 +71,6 @@ func (n *Network) solve() {
 		s.drop()
 		n.settle(top.link, top.rate)
 	}
-	for _, l := range n.links.used {
-		n.links.load[l] = n.links.capacity[l] - max(0, s.rest[l].left)
-	}
 }
 
 // settle gives every class on a link that has no rate yet its rate.
@@ -69,10 +83,11 @@ func (n *Network) settle(link int32, rate float64) {
 		}
 		c.frozen = s.round
 		n.rates[m.class] = rate
-		used := rate * float64(c.flows)
+		used := rate * float64(n.counts[m.class])
+		s.settled += int(n.counts[m.class])
 		for _, l := range c.path[:c.hops] {
 			s.rest[l].left -= used
-			s.rest[l].open -= c.flows
+			s.rest[l].open -= n.counts[m.class]
 		}
 	}
 }

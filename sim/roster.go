@@ -1,0 +1,27 @@
+package sim
+
+import "github.com/millrace/millrace/scheduler"
+
+// roster is what runs on one node: few, so a list is quicker than a map.
+type roster []Attempt
+
+func (r roster) find(t scheduler.TaskID) (Attempt, bool) {
+	for i := range r {
+		if r[i].Task == t {
+			return r[i], true
+		}
+	}
+	return Attempt{}, false
+}
+
+// remove takes the attempt of a task off. The order of the others is not kept.
+func (r *roster) remove(t scheduler.TaskID) {
+	list := *r
+	for i := range list {
+		if list[i].Task == t {
+			list[i] = list[len(list)-1]
+			*r = list[:len(list)-1]
+			return
+		}
+	}
+}
