@@ -2,6 +2,7 @@ package names
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -12,14 +13,23 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	_ "pgregory.net/rapid" // its flags
 
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/disk/memdisk"
 	"github.com/millrace/millrace/internal/journal"
+	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !require.Stressed() {
+		if err := flag.Set("rapid.checks", "25"); err != nil { // each syncs a real disk many times
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -108,6 +118,10 @@ func (r *rig) startNode(name wire.NodeName) {
 	must(r.t, err)
 	w.req.Cluster, w.session, w.up = resp.Cluster, resp.Session, true
 	r.report(name)
+	w.accused = nil
+	for _, id := range slices.Sorted(maps.Keys(w.bad)) {
+		w.accused = append(w.accused, wire.BadBlock{Block: w.has[id]})
+	}
 }
 
 func (r *rig) report(name wire.NodeName) {
@@ -144,11 +158,12 @@ func (r *rig) beat(name wire.NodeName) {
 	req := wire.BeatRequest{Node: name, Session: w.session, Volumes: w.req.Volumes, Received: w.received, Deleted: w.deleted, Corrupt: w.accused, Failed: w.failed, Done: w.done}
 	resp, err := r.s.Beat(req)
 	must(r.t, err)
-	w.received, w.deleted, w.accused, w.failed, w.done = nil, nil, nil, nil, nil
+	w.received, w.deleted, w.failed, w.done = nil, nil, nil, nil
 	if resp.Register {
 		r.startNode(name)
 		return
 	}
+	w.accused = nil
 	if resp.Report {
 		r.report(name)
 	}
