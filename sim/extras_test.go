@@ -28,7 +28,7 @@ func TestSpeculation(t *testing.T) {
 		most, running := 0, 0
 		res := mustRun(t, Config{
 			Topology: cluster(t, 2, 20), Capacity: scheduler.Capacity{Containers: 4}, Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(),
-			Model: NewFixed(), Heartbeat: time.Second, Seed: 7, Stragglers: st, Speculation: sp,
+			Model: NewFixed(), Heartbeat: time.Second, Seed: 7, Stragglers: st, Speculation: sp, LogAttempts: true,
 			Watch: func(_ time.Duration, a Attempt, started bool) {
 				if !a.Speculative {
 					return
@@ -48,8 +48,16 @@ func TestSpeculation(t *testing.T) {
 	healthy, without, with := run(Stragglers{}, Speculation{}), run(slow, Speculation{}), run(slow, DefaultSpeculation())
 	within(t, "healthy job", healthy.Makespan.Seconds(), 60, 0.05)
 	within(t, "job with stragglers", without.Makespan.Seconds(), 600, 0.01)
-	if with.Makespan > 300*time.Second || with.Won == 0 || with.Killed < with.Won {
-		t.Errorf("with speculation %v, %d second attempts, %d won, %d stopped", with.Makespan, with.Speculative, with.Won, with.Killed)
+	tail := func(r *Result) (n int) { // tasks that end late; a second attempt may straggle too
+		for _, a := range r.Log {
+			if a.OK && a.End > 200*time.Second {
+				n++
+			}
+		}
+		return n
+	}
+	if tail(without) < 5 || tail(with) > tail(without)/2 || with.Won == 0 || with.Killed < with.Won {
+		t.Errorf("%d tasks end late, with speculation %d; %d second attempts, %d won, %d stopped", tail(without), tail(with), with.Speculative, with.Won, with.Killed)
 	}
 	if idle := run(Stragglers{}, DefaultSpeculation()); idle.Speculative != 0 {
 		t.Errorf("%d second attempts in a job without stragglers", idle.Speculative)

@@ -124,8 +124,9 @@ func (m *network) Stop(now time.Duration, a Attempt) {
 		for at := range m.moves {
 			v := &m.moves[at]
 			if v.live && v.task == t {
-				m.net.Stop(now, v.id)
-				m.free = append(m.free, int32(at))
+				if m.net.Stop(now, v.id) {
+					m.free = append(m.free, int32(at))
+				} // else the place is free when the tag has come
 				*v = move{}
 			}
 		}

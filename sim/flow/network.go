@@ -217,11 +217,12 @@ func (n *Network) Extend(now time.Duration, id ID, bytes float64) bool {
 	return true
 }
 
-// Stop ends a flow without its tag coming back.
-func (n *Network) Stop(now time.Duration, id ID) {
+// Stop ends a flow without its tag coming back. It returns false for a flow that has
+// ended by itself: its tag has come, or is still to come.
+func (n *Network) Stop(now time.Duration, id ID) bool {
 	f := &n.flows[id.slot]
 	if f.gen != id.gen || !f.live {
-		return
+		return false
 	}
 	switch {
 	case f.optical:
@@ -234,4 +235,5 @@ func (n *Network) Stop(now time.Duration, id ID) {
 		n.touch(now)
 	}
 	n.release(id.slot) // a flow that waits is stepped over when its time comes
+	return true
 }
