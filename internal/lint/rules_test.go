@@ -48,6 +48,7 @@ var rooms = map[string][]string{
 	"lab": {"topology", "netmon", "scheduler", "scheduler/...", "trace", "dfs/placement", "sim", "sim/flow", "internal/chart"},
 
 	"master/core": {"topology", "netmon", "scheduler", "internal/wire"},
+	"worker/core": {"internal/wire"},
 
 	"internal/console": {"local", "mapreduce"},
 	"internal/chart":   nil,
@@ -76,7 +77,7 @@ var rooms = map[string][]string{
 
 // pure rooms decide and do nothing else: the simulator and the live cluster run the
 // same code.
-var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim", "internal/chart", "master/core"}
+var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim", "internal/chart", "master/core", "worker/core"}
 
 // impure lists what a pure room may not import.
 var impure = []string{"os", "net", "context", "log", "io/fs", "os/exec", "log/slog", "syscall", "unsafe", "crypto/rand", "runtime"}

@@ -166,6 +166,8 @@ type Report struct {
 	Idle     float64    `json:"idle"` // of the processors, percent; negative if unknown
 	Draining bool       `json:"draining,omitempty"`
 	Sick     string     `json:"sick,omitempty"` // why it can take nothing
+	// Stages lists those whose map output, or specification, is kept here.
+	Stages []StageRef `json:"stages,omitempty"`
 	// Held lists map output on disk, in the first report of a session and when asked.
 	Held []AttemptID `json:"held,omitempty"`
 	Full bool        `json:"full,omitempty"` // Held is given
@@ -195,7 +197,7 @@ type Answer struct {
 	Ended  []AttemptID `json:"ended,omitempty"`
 	Launch []Launch    `json:"launch,omitempty"`
 	Kill   []Kill      `json:"kill,omitempty"`
-	Drop   []StageRef  `json:"drop,omitempty"` // whose map output nobody needs any more
+	Drop   []StageRef  `json:"drop,omitempty"` // nobody needs anything of them any more
 	Full   bool        `json:"full,omitempty"` // the next report must be full
 }
 

@@ -281,17 +281,6 @@ func (c *Core) closeStage(now time.Duration, st *stage, s State, why string) {
 	}
 	c.feed(now, e)
 	delete(c.stages, st.sid)
-	c.dropOutput(st)
-}
-
-// dropOutput tells the workers that nobody needs a stage's map output any more.
-func (c *Core) dropOutput(st *stage) {
-	for _, n := range c.nodes {
-		if n.up {
-			n.drops = append(n.drops, wire.StageRef{Job: st.job.id, Stage: st.n})
-			c.wake(n)
-		}
-	}
 }
 
 // forget lets go of the oldest ended jobs: the history has them.

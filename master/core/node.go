@@ -21,16 +21,17 @@ type node struct {
 	draining bool
 	sick     string
 	session  string
-	seq      uint64 // of the last report
+	past     []string // sessions before, newest last: their reports are late
+	seq      uint64   // of the last report
 	heard    time.Duration
 	capacity wire.Capacity
 
 	want  map[wire.AttemptID]*attempt // what should run there
 	kill  map[wire.AttemptID]string   // what should not, while it still does
 	acks  []wire.AttemptID            // ends taken note of
-	drops []wire.StageRef
-	knows map[wire.StageRef]bool // whose spec it was given
-	full  bool                   // its next report must be full
+	drops []wire.StageRef             // of the last report: whose output nobody needs
+	knows map[wire.StageRef]bool      // whose spec it has
+	full  bool                        // its next report must be full
 	woken bool
 }
 
@@ -69,7 +70,7 @@ func (c *Core) Report(now time.Duration, r *wire.Report) (wire.Answer, error) {
 	if n == nil {
 		return wire.Answer{}, wire.Errorf(wire.Invalid, "node %q cannot be taken in", r.Node)
 	}
-	if r.Session == n.session && r.Seq <= n.seq {
+	if r.Session == n.session && r.Seq <= n.seq || slices.Contains(n.past, r.Session) {
 		return wire.Answer{Epoch: c.cfg.Epoch, Seq: r.Seq}, nil // overtaken by a newer one
 	}
 	if r.Session != n.session {
@@ -85,6 +86,7 @@ func (c *Core) Report(now time.Duration, r *wire.Report) (wire.Answer, error) {
 	if r.Full {
 		c.checkHeld(now, n, r.Held)
 	}
+	n.drops = c.unneeded(r.Stages)
 	for _, b := range r.BadFetch {
 		c.badFetch(now, b)
 	}
@@ -96,10 +98,16 @@ func (c *Core) Report(now time.Duration, r *wire.Report) (wire.Answer, error) {
 	return c.AnswerTo(r.Node), nil
 }
 
+// maxPast is how many earlier lives of a worker are remembered.
+const maxPast = 16
+
 // newSession is a worker that was started anew: what ran there before does not any more.
 func (c *Core) newSession(now time.Duration, n *node, r *wire.Report) {
 	if n.up {
 		c.nodeDown(now, n, "restarted")
+	}
+	if n.session != "" {
+		n.past = append(n.past[max(0, len(n.past)-maxPast+1):], n.session)
 	}
 	n.session, n.seq, n.acks, n.drops, n.woken = r.Session, 0, nil, nil, false
 	clear(n.kill)
@@ -135,6 +143,7 @@ func (c *Core) reconcile(now time.Duration, n *node, r *wire.Report) {
 		runs[p.ID] = true
 		if a := n.want[p.ID]; a != nil {
 			a.seen, a.done = true, max(a.done, min(max(p.Done, 0), 1))
+			n.knows[wire.StageRef{Job: p.ID.Job, Stage: p.ID.Stage}] = true
 			continue
 		}
 		if !c.adopt(now, n, p.ID) && n.kill[p.ID] == "" {
@@ -200,9 +209,8 @@ func (c *Core) HasNews(name wire.NodeName) bool {
 func (c *Core) launchOf(n *node, a *attempt) wire.Launch {
 	l := wire.Launch{ID: a.id, Number: a.number, VCores: a.st.job.spec.VCores, MemoryMB: a.st.job.spec.MemoryMB}
 	ref := wire.StageRef{Job: a.id.Job, Stage: a.id.Stage}
-	if !n.knows[ref] || !a.sent {
+	if !n.knows[ref] {
 		l.Spec = &a.st.job.spec
-		n.knows[ref] = true
 	}
 	a.sent = true
 	if a.id.Kind == wire.MapTask {
@@ -265,9 +273,6 @@ func (c *Core) checkHeld(now time.Duration, n *node, held []wire.AttemptID) {
 	has := make(map[wire.AttemptID]bool, len(held))
 	for _, id := range held {
 		has[id] = true
-		if c.stageOf(id) == nil && len(n.drops) < 10_000 {
-			n.drops = append(n.drops, wire.StageRef{Job: id.Job, Stage: id.Stage})
-		}
 	}
 	for _, st := range c.liveStages() {
 		for i := range st.maps {
@@ -278,6 +283,16 @@ func (c *Core) checkHeld(now time.Duration, n *node, held []wire.AttemptID) {
 			}
 		}
 	}
+}
+
+// unneeded lists the stages among these that have ended.
+func (c *Core) unneeded(kept []wire.StageRef) (out []wire.StageRef) {
+	for _, ref := range kept {
+		if c.stageOf(wire.AttemptID{Job: ref.Job, Stage: ref.Stage}) == nil {
+			out = append(out, ref)
+		}
+	}
+	return out
 }
 
 // stageOf is the live stage an attempt belongs to, nil if there is none.

@@ -1,0 +1,137 @@
+package machines
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master/core"
+)
+
+// A masterBox is one life of the master: the real state machine and a journal that syncs late.
+type masterBox struct {
+	w        *World
+	core     *core.Core
+	dead     bool
+	unsynced []core.Record
+	waiting  []func() // answers held back until the next sync
+	syncing  bool
+}
+
+func (w *World) startMaster() {
+	w.epoch++
+	cfg := core.DefaultConfig()
+	cfg.Epoch, cfg.Silence, cfg.Grace = w.epoch, 5*time.Second, 2*time.Second
+	cfg.Speculation.Off = !w.cfg.Speculation
+	c, err := core.New(cfg, w.cfg.Policy(), nil)
+	if err != nil {
+		w.fail("master: %v", err)
+		return
+	}
+	m := &masterBox{w: w, core: c}
+	for i := range w.journal {
+		r := w.journal[i]
+		c.Replay(&r)
+	}
+	c.Resume(w.now)
+	w.master = m
+	m.flush(func() {})
+	w.trace("master of epoch %d, %d records", w.epoch, len(w.journal))
+	m.tick()
+}
+
+func (w *World) killMaster() {
+	w.MasterDeaths++
+	m := w.master
+	m.dead = true
+	// What was written and not synced may be on disk up to some record.
+	keep := w.rng.IntN(len(m.unsynced) + 1)
+	w.journal = append(w.journal, m.unsynced[:keep]...)
+	w.master = nil
+	w.trace("master dies, %d of %d unsynced records survive", keep, len(m.unsynced))
+	w.after(w.between(100*time.Millisecond, 8*time.Second), w.startMaster)
+}
+
+func (m *masterBox) tick() {
+	if m.dead {
+		return
+	}
+	m.core.Tick(m.w.now)
+	m.flush(func() {})
+	m.w.after(200*time.Millisecond, m.tick)
+}
+
+// flush takes what the core wants written and calls release when it is on disk.
+func (m *masterBox) flush(release func()) {
+	out := m.core.Take()
+	m.check(out.Records)
+	m.unsynced = append(m.unsynced, out.Records...)
+	for _, n := range out.Wake {
+		m.push(n)
+	}
+	m.waiting = append(m.waiting, release)
+	if m.syncing {
+		return
+	}
+	m.syncing = true
+	m.w.after(m.w.between(50*time.Microsecond, 3*time.Millisecond), m.sync)
+}
+
+func (m *masterBox) sync() {
+	m.syncing = false
+	if m.dead {
+		return
+	}
+	m.w.journal = append(m.w.journal, m.unsynced...)
+	release := m.waiting
+	m.unsynced, m.waiting = nil, nil
+	for _, fn := range release {
+		fn()
+	}
+}
+
+// check holds the records against each other: a task is done once, unless it was lost.
+func (m *masterBox) check(records []core.Record) {
+	for _, r := range records {
+		if r.Kind == core.TaskDone {
+			m.w.trace("%s/%d %s %d is done by %d on %s", r.Job, r.Stage, r.Task.Kind, r.Task.Index, r.Task.Try, r.Task.Node)
+		} else {
+			m.w.trace("%s %s/%d %s %s", r.Kind, r.Job, r.Stage, r.State, r.Text)
+		}
+	}
+}
+
+// push sends a worker an answer that it has not asked for just now, as a parked call does.
+func (m *masterBox) push(name wire.NodeName) {
+	w := m.w
+	i := slices.IndexFunc(w.workers, func(b *workerBox) bool { return b.name == name })
+	b := w.workers[i]
+	w.after(time.Millisecond, func() {
+		if m.dead || !b.parked {
+			return
+		}
+		b.parked = false
+		ans := m.core.AnswerTo(name)
+		m.flush(func() { b.answer(b.session, ans) })
+	})
+}
+
+// call is a call of a worker or driver to whatever master there is. done is not called if the
+// call, or its answer, is lost.
+func (w *World) call(from *workerBox, ask func(m *masterBox) func()) {
+	life := from.life
+	w.deliver(from.cut, func() {
+		m := w.master
+		if m == nil {
+			return
+		}
+		answer := ask(m)
+		m.flush(func() {
+			w.deliver(from.cut, func() {
+				if from.alive && from.life == life {
+					answer()
+				}
+			})
+		})
+	})
+}
