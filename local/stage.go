@@ -128,7 +128,7 @@ func (s *stage) mapPhase(ctx context.Context) error {
 	s.r.gauge.enter(Mapping, len(s.plan.Splits), s.plan.Bytes)
 	return s.each(ctx, len(s.plan.Splits), func(ctx context.Context, index, attempt int) error {
 		id := task.ID{Kind: mapreduce.MapTask, Index: index, Attempt: attempt}
-		res, err := task.RunMap(ctx, &s.env, s.job, s.plan, id, s.out, s.r.gauge.meter.Load())
+		res, err := task.RunMap(ctx, &s.env, s.job, s.plan, s.plan.Splits[index], id, s.out, s.r.gauge.meter.Load())
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (s *stage) reducePhase(ctx context.Context) error {
 	s.r.gauge.enter(Reducing, s.plan.Reducers, s.shuffleBytes())
 	return s.each(ctx, s.plan.Reducers, func(ctx context.Context, index, attempt int) error {
 		id := task.ID{Kind: mapreduce.ReduceTask, Index: index, Attempt: attempt}
-		res, err := task.RunReduce(ctx, &s.env, s.job, s.plan, id, s.sources(index), s.out, s.r.gauge.meter.Load())
+		res, err := task.RunReduce(ctx, &s.env, s.job, s.plan, id, task.Sources(s.sources(index)), s.out, s.r.gauge.meter.Load())
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func (m *mapAttempt) collector() (*shuffle.Collector, error) {
 	}
 	c, err := shuffle.NewCollector(m.ctx, shuffle.Config{
 		Dir:          m.env.Scratch,
-		Name:         fmt.Sprintf("map-%05d-%d", m.id.Index, m.id.Attempt),
+		Name:         fmt.Sprintf("map-%05d-%s", m.id.Index, m.id.unique()),
 		Pool:         m.env.Pool,
 		Partitions:   m.plan.Reducers,
 		Partition:    m.plan.Partition(m.job),

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"strconv"
 	"sync/atomic"
 
 	"github.com/millrace/millrace/mapreduce"
@@ -47,7 +48,17 @@ type Meter struct {
 type ID struct {
 	Kind    mapreduce.Kind
 	Index   int
-	Attempt int
+	Attempt int // the how manyth try of the task, from 0
+	// Try, where it is not 0, names the attempt among all of a cluster.
+	Try uint64
+}
+
+// unique tells attempts of one task apart in the names of their files.
+func (id ID) unique() string {
+	if id.Try != 0 {
+		return strconv.FormatUint(id.Try, 10)
+	}
+	return strconv.Itoa(id.Attempt)
 }
 
 func (e *Env) newTask(a *attempt) *mapreduce.Task {

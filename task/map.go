@@ -32,12 +32,13 @@ func (b BadRecord) Compare(o BadRecord) int {
 	return cmp.Or(cmp.Compare(b.File, o.File), cmp.Compare(b.Offset, o.Offset))
 }
 
-// RunMap runs one attempt of map task id.Index. In a map-only job it writes to a
-// part of out, which the attempt commits; otherwise out is not used.
-func RunMap(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, id ID, out *JobOutput, meter *Meter) (res MapResult, err error) {
+// RunMap runs one attempt of map task id.Index over its split. In a map-only job it
+// writes to a part of out, which the attempt commits; otherwise out is not used. Of
+// the plan it needs the partitions only, not the splits.
+func RunMap(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, split Split, id ID, out *JobOutput, meter *Meter) (res MapResult, err error) {
 	m := &mapAttempt{
 		attempt: newAttempt(ctx, env, job, plan, id, meter),
-		split:   plan.Splits[id.Index],
+		split:   split,
 		// A second try goes record by record: it can name the record, and skip it.
 		exact: id.Attempt > 0,
 	}

@@ -30,6 +30,7 @@ type JobOutput struct {
 	final, work string
 	overwrite   bool
 	made        []string // parents that were not there before, deepest first
+	shared      bool     // attempts elsewhere write parts too; their winners are published at the end
 
 	mu        sync.Mutex
 	committed map[string]bool // parts by name
@@ -188,12 +189,16 @@ func (o *JobOutput) Abort() error {
 // ErrCommitted marks a second commit of the same part.
 var ErrCommitted = errors.New("another attempt has committed this part")
 
+func partName(kind mapreduce.Kind, index int) string {
+	return fmt.Sprintf("part-%c-%05d", kind.String()[0], index)
+}
+
 // create opens a part for one attempt.
 func (o *JobOutput) create(kind mapreduce.Kind, id ID) (*part, error) {
-	name := fmt.Sprintf("part-%c-%05d", kind.String()[0], id.Index)
+	name := partName(kind, id.Index)
 	p := &part{
 		out: o, name: name,
-		tmp: path.Join(o.work, attemptDir, fmt.Sprintf("%s-%d", name, id.Attempt)),
+		tmp: path.Join(o.work, attemptDir, name+"-"+id.unique()),
 	}
 	var err error
 	if p.file, err = o.store.Create(p.tmp); err != nil {
@@ -240,6 +245,10 @@ func (p *part) Commit() error {
 	}
 	if err := p.file.Close(); err != nil {
 		return fmt.Errorf("write output: %w", err)
+	}
+	if p.out.shared {
+		p.done = true // it becomes part of the output when the master has said whose does
+		return nil
 	}
 	p.out.mu.Lock()
 	defer p.out.mu.Unlock()

@@ -25,7 +25,7 @@ func prepared(t testing.TB, dir string, overwrite bool) *JobOutput {
 // write writes a part as one attempt would, without committing it.
 func write(t testing.TB, o *JobOutput, index, attempt int, content string) *part {
 	t.Helper()
-	p, err := o.create(mapreduce.ReduceTask, ID{mapreduce.ReduceTask, index, attempt})
+	p, err := o.create(mapreduce.ReduceTask, ID{Kind: mapreduce.ReduceTask, Index: index, Attempt: attempt})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,24 @@ type ReduceResult struct {
 	Counts mapreduce.Counts
 }
 
+// An Intake is where a reduce's input comes from. Merge is called once; it may wait
+// for maps that still run, and gives everything they have for this reduce as one
+// sorted run.
+type Intake interface {
+	Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Run, error)
+}
+
+// Sources is input that is there already.
+type Sources []shuffle.Source
+
+// Merge merges the sources.
+func (s Sources) Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Run, error) {
+	return shuffle.Merge(ctx, cfg, s)
+}
+
 // RunReduce runs one attempt of reduce task id.Index over its share of every map's
 // output and commits one part of out.
-func RunReduce(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, id ID, sources []shuffle.Source, out *JobOutput, meter *Meter) (res ReduceResult, err error) {
+func RunReduce(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, id ID, sources Intake, out *JobOutput, meter *Meter) (res ReduceResult, err error) {
 	r := &reduceAttempt{attempt: newAttempt(ctx, env, job, plan, id, meter)}
 	err = r.guard(func() (err error) {
 		res, err = r.runToPart(sources, out)
@@ -25,7 +40,7 @@ func RunReduce(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, id
 	return res, err
 }
 
-func (r *reduceAttempt) runToPart(sources []shuffle.Source, out *JobOutput) (ReduceResult, error) {
+func (r *reduceAttempt) runToPart(sources Intake, out *JobOutput) (ReduceResult, error) {
 	part, err := out.create(mapreduce.ReduceTask, r.id)
 	if err != nil {
 		return ReduceResult{}, err
@@ -57,7 +72,7 @@ type reduceAttempt struct {
 	reported               int64 // bytes already told to the meter
 }
 
-func (r *reduceAttempt) run(sources []shuffle.Source) (err error) {
+func (r *reduceAttempt) run(sources Intake) (err error) {
 	merged, err := r.merge(sources)
 	defer func() { err = errors.Join(err, r.release(r.combine)) }()
 	if err != nil {
@@ -82,7 +97,7 @@ func (r *reduceAttempt) run(sources []shuffle.Source) (err error) {
 
 // merge opens the sorted stream of everything that belongs to this reduce. Under a
 // fold it has each key once.
-func (r *reduceAttempt) merge(sources []shuffle.Source) (shuffle.Run, error) {
+func (r *reduceAttempt) merge(sources Intake) (shuffle.Run, error) {
 	fold, _, err := foldOf(r.job, r.job.AllInputs()[0].Map.Value)
 	if err != nil {
 		return nil, err
@@ -91,9 +106,9 @@ func (r *reduceAttempt) merge(sources []shuffle.Source) (shuffle.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := shuffle.Merge(r.ctx, shuffle.MergeConfig{
+	run, err := sources.Merge(r.ctx, shuffle.MergeConfig{
 		Dir:         r.env.Scratch,
-		Name:        fmt.Sprintf("reduce-%05d-%d", r.id.Index, r.id.Attempt),
+		Name:        fmt.Sprintf("reduce-%05d-%s", r.id.Index, r.id.unique()),
 		Pool:        r.env.Pool,
 		Compare:     r.job.Sort,
 		Combine:     combine,
@@ -101,7 +116,7 @@ func (r *reduceAttempt) merge(sources []shuffle.Source) (shuffle.Run, error) {
 		Compression: r.env.Compression,
 		MergeFactor: r.env.MergeFactor,
 		MaxRecord:   r.env.maxRecord(r.job),
-	}, sources)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: merge: %w", r.task, err)
 	}

@@ -1,0 +1,132 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/storage"
+)
+
+// On a cluster attempts of one job run in many processes. Each writes its part under a name of
+// its own; which of them count is decided elsewhere, once, and then published by the driver.
+
+// Work returns the hidden directory, for [JoinOutput] in other processes.
+func (o *JobOutput) Work() string { return o.work }
+
+// Share prepares an output for attempts in other processes.
+func (o *JobOutput) Share() { o.shared = true }
+
+// JoinOutput opens the output of a job whose driver has prepared it: work is its hidden
+// directory. It touches nothing.
+func JoinOutput(mux storage.Mux, job *mapreduce.Job, work string, overwrite bool) (*JobOutput, error) {
+	store, final, err := mux.Resolve(job.Output)
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	final = path.Clean(final)
+	if path.Dir(work) != path.Dir(final) {
+		return nil, fmt.Errorf("output %q: %q is not a directory beside it", job.Output, work)
+	}
+	return &JobOutput{store: store, name: job.Output, final: final, work: work, overwrite: overwrite, shared: true}, nil
+}
+
+// publishers is how many parts are renamed at once.
+const publishers = 16
+
+// Publish makes the parts of these attempts, by task, the output's. It may be repeated.
+func (o *JobOutput) Publish(kind mapreduce.Kind, winners []uint64) error {
+	if done, err := o.published(); done || err != nil {
+		return err
+	}
+	var g errgroup.Group
+	g.SetLimit(publishers)
+	for i, try := range winners {
+		g.Go(func() error {
+			name := partName(kind, i)
+			to := path.Join(o.work, name)
+			err := o.store.Rename(path.Join(o.work, attemptDir, name+"-"+ID{Try: try}.unique()), to)
+			if errors.Is(err, fs.ErrNotExist) {
+				if _, there := o.store.Stat(to); there == nil {
+					return nil // done before
+				}
+			}
+			if err != nil {
+				return o.commitError(err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// CommitOnce is Commit for an output that may have been committed before, by a driver whose
+// word was lost. mark tells this job's output from another's.
+func (o *JobOutput) CommitOnce(mark string) error {
+	if done, err := o.published(); err != nil {
+		return err
+	} else if done {
+		return o.checkMark(mark)
+	}
+	if err := o.store.RemoveAll(path.Join(o.work, attemptDir)); err != nil {
+		return o.commitError(err)
+	}
+	if err := o.writeMark(mark); err != nil {
+		return o.commitError(err)
+	}
+	var err error
+	if o.overwrite {
+		err = o.replace()
+	} else {
+		err = o.store.Rename(o.work, o.final)
+	}
+	if err != nil {
+		return o.commitError(err)
+	}
+	return nil
+}
+
+// published reports whether the hidden directory has already taken its final name.
+func (o *JobOutput) published() (bool, error) {
+	_, err := o.store.Stat(o.work)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
+}
+
+func (o *JobOutput) writeMark(mark string) error {
+	name := path.Join(o.work, SuccessFile)
+	if err := o.store.RemoveAll(name); err != nil {
+		return err
+	}
+	w, err := o.store.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, mark)
+	return errors.Join(err, w.Close())
+}
+
+// checkMark makes sure that what has the final name is this job's output.
+func (o *JobOutput) checkMark(mark string) error {
+	f, err := o.store.Open(path.Join(o.final, SuccessFile))
+	if err != nil {
+		return o.commitError(fmt.Errorf("the hidden directory is gone, and: %w", err))
+	}
+	defer f.Close()
+	got := make([]byte, len(mark)+1)
+	n, err := f.ReadAt(got, 0)
+	if err != nil && err != io.EOF {
+		return o.commitError(err)
+	}
+	if string(got[:n]) != mark {
+		return o.commitError(errors.New("the hidden directory is gone, and the output there is another job's"))
+	}
+	return nil
+}
