@@ -1,0 +1,268 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/millrace/millrace/topology"
+	"github.com/millrace/millrace/trace"
+)
+
+// noCollapse is why the gains of NAS are not found here.
+const noCollapse = "in a network that shares its links fairly and loses nothing, spreading traffic over time moves no more bytes; " +
+	"what NAS can save is what congestion costs beyond sharing, which flows do not show"
+
+// nasVariant is a policy with parameters, under a name of its own.
+type nasVariant struct {
+	name, policy string
+	params       map[string]string
+	edit         func(*nasCluster)
+}
+
+func plain(names ...string) []nasVariant {
+	var out []nasVariant
+	for _, n := range names {
+		out = append(out, nasVariant{name: n, policy: n})
+	}
+	return out
+}
+
+// compare runs variants on the same samples of the trace; results are by variant and run.
+func (r *Recorder) compareNAS(c nasCluster, variants []nasVariant, n int) (map[string][]nasRun, string, error) {
+	day, from := dayOrModel(r.options.Seed)
+	runs := make([]nasRun, n*len(variants))
+	err := r.each(len(runs), func(i int) (err error) {
+		v, seed := variants[i%len(variants)], r.options.Seed+uint64(i/len(variants))
+		traced := sample(day, 200, 14*time.Second, rand.New(rand.NewPCG(seed, 9)))
+		at := c
+		if v.edit != nil {
+			v.edit(&at)
+		}
+		runs[i], err = at.run(v.policy, v.params, traced, seed)
+		return err
+	})
+	out := map[string][]nasRun{}
+	for i, run := range runs {
+		name := variants[i%len(variants)].name
+		out[name] = append(out[name], run)
+	}
+	return out, from, err
+}
+
+// ratio is the mean over runs of one variant's value over another's.
+func ratio(runs map[string][]nasRun, a, b string, of func(*nasRun) float64) float64 {
+	var x []float64
+	for i := range runs[a] {
+		if base := of(&runs[b][i]); base > 0 {
+			x = append(x, of(&runs[a][i])/base)
+		}
+	}
+	return mean(x)
+}
+
+func average(runs []nasRun, of func(*nasRun) float64) float64 {
+	var x []float64
+	for i := range runs {
+		x = append(x, of(&runs[i]))
+	}
+	return mean(x)
+}
+
+func throughput(r *nasRun) float64 { return r.throughput }
+func completion(r *nasRun) float64 { return r.completion }
+func crossRack(r *nasRun) float64  { return r.traffic.Cross() }
+func congestion(r *nasRun) float64 { return r.episodes }
+
+func nas40Nodes(r *Recorder) error {
+	n := r.seeds(20, 2)
+	for _, scale := range []float64{1, 0.2} {
+		c := nas40
+		c.scale = scale
+		runs, from, err := r.compareNAS(c, plain("fair", "delay", "sw-delay", "nas", "nas-mts", "nas-mts-ca"), n)
+		if err != nil {
+			return err
+		}
+		label := fmt.Sprintf("sizes x%g: ", scale)
+		r.orders(label, runs, from)
+		r.bytes(label, runs)
+		r.behaviour(label, runs)
+	}
+	return nil
+}
+
+// orders is item 4.
+func (r *Recorder) orders(label string, runs map[string][]nasRun, from string) {
+	of := func(name string, f func(*nasRun) float64) float64 { return ratio(runs, name, "fair", f) }
+	t := map[string]float64{"delay": of("delay", throughput), "sw-delay": of("sw-delay", throughput), "nas": of("nas", throughput)}
+	c := map[string]float64{"delay": of("delay", completion), "sw-delay": of("sw-delay", completion), "nas": of("nas", completion)}
+	measured := func(x map[string]float64) string {
+		return fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", number(x["delay"]), number(x["sw-delay"]), number(x["nas"]))
+	}
+	r.holds(label+"4: throughput", "nas > sw-delay > delay > fair", measured(t), t["nas"] > t["sw-delay"] && t["sw-delay"] > t["delay"] && t["delay"] > 1, noCollapse)
+	r.holds(label+"4: mean completion", "nas < sw-delay < delay < fair", measured(c), c["nas"] < c["sw-delay"] && c["sw-delay"] < c["delay"] && c["delay"] < 1, "jobs from "+from)
+	for i, base := range []string{"fair", "delay", "sw-delay"} {
+		r.within(label+"4: throughput of nas over "+base, ratio(runs, "nas", base, throughput), []float64{1.58, 1.39, 1.27}[i], 0.25, "")
+		r.within(label+"4: mean completion of nas over "+base, ratio(runs, "nas", base, completion), []float64{0.62, 0.69, 0.71}[i], 0.15, "")
+	}
+}
+
+// bytes is item 7.
+func (r *Recorder) bytes(label string, runs map[string][]nasRun) {
+	mts := ratio(runs, "nas-mts", "delay", crossRack)
+	r.between(label+"7: bytes across racks, MTS over Delay", "about equal", mts, 0.95, 1.05, "")
+	ca := ratio(runs, "nas-mts-ca", "nas-mts", crossRack)
+	r.between(label+"7: MTS+CA-RTS over MTS", "lower", ca, math.Inf(-1), 1, "by bytes the rule saves about 1.5 % (nas.md 6.12)")
+	r.between(label+"7: NAS over MTS+CA-RTS", "no change", ratio(runs, "nas", "nas-mts-ca", crossRack), 0.97, 1.03, "")
+	r.between(label+"7: NAS over Fair", "below", ratio(runs, "nas", "fair", crossRack), math.Inf(-1), 1, "")
+	r.between(label+"7: SW-delay over Fair", "below", ratio(runs, "sw-delay", "fair", crossRack), math.Inf(-1), 1, "its maps read remotely while racks are congested")
+	for _, name := range []string{"fair", "delay", "sw-delay", "nas"} {
+		in := average(runs[name], func(r *nasRun) float64 { return r.traffic.Input / 1e9 })
+		shuffle := average(runs[name], func(r *nasRun) float64 { return r.traffic.Shuffle / 1e9 })
+		jobs := average(runs[name], func(r *nasRun) float64 { return 100 * r.traffic.JobShare })
+		r.add(Check{
+			Item: label + "7: bytes across racks, " + name, Published: "figure only", Measured: fmt.Sprintf("input %s GB, shuffle %s GB; of a job's shuffle %s %% on average", number(in), number(shuffle), number(jobs)),
+			Tolerance: "reported", Verdict: ShapeOnly,
+		})
+	}
+}
+
+// behaviour is items 8, 9 and 10.
+func (r *Recorder) behaviour(label string, runs map[string][]nasRun) {
+	overlap := func(name string) float64 {
+		return average(runs[name], func(r *nasRun) float64 { return r.overlap })
+	}
+	f, d, s, n := overlap("fair"), overlap("delay"), overlap("sw-delay"), overlap("nas")
+	said := fmt.Sprintf("sw-delay %s, nas %s, delay %s, fair %s", number(s), number(n), number(d), number(f))
+	r.holds(label+"8: map progress at the first reduce, NAS over Delay and Fair", "nas > delay ~ fair", said, n > max(d, f) && math.Abs(d-f) <= 0.05 && f >= 0.2, "")
+	r.holds(label+"8: map progress at the first reduce, SW-delay over NAS", "sw-delay > nas", said, s > n, "only where congestion is frequent (nas.md 6.23)")
+	over := func(name string) float64 {
+		return average(runs[name], func(r *nasRun) float64 { return r.overload })
+	}
+	said = fmt.Sprintf("nas %.4f, fair %.4f, delay %.4f, sw-delay %.4f", over("nas"), over("fair"), over("delay"), over("sw-delay"))
+	r.holds(label+"9: nodes above the traffic threshold, NAS", "very small", said, over("nas") < 0.5*min(over("fair"), over("delay")), "")
+	r.holds(label+"9: nodes above the traffic threshold, SW-delay", "highest", said, over("sw-delay") >= over("fair"), "")
+	var gain [3]float64
+	for k := range gain {
+		gain[k] = 1 / ratio(runs, "nas", "fair", func(r *nasRun) float64 { return r.byClass[k] })
+	}
+	said = fmt.Sprintf("light %s, medium %s, heavy %s", number(gain[0]), number(gain[1]), number(gain[2]))
+	r.holds(label+"10: speed-up of NAS over Fair by class", "light > medium > heavy, all at least 1", said, gain[0] > gain[1] && gain[1] > gain[2] && gain[2] >= 1, noCollapse)
+}
+
+func nasAblation(r *Recorder) error {
+	n := r.seeds(20, 2)
+	runs, _, err := r.compareNAS(nas40, plain("nas-mts", "nas-mts-ca", "nas", "nas-no-tt", "nas-no-mct", "nas-no-both"), n)
+	if err != nil {
+		return err
+	}
+	ca, all := ratio(runs, "nas-mts-ca", "nas-mts", throughput), ratio(runs, "nas", "nas-mts", throughput)
+	r.holds("5: throughput, MTS < MTS+CA-RTS < NAS", "each step adds", fmt.Sprintf("1, %s, %s", number(ca), number(all)), ca > 1 && all > ca, noCollapse)
+	for i, name := range []string{"nas-no-both", "nas-no-tt", "nas-no-mct"} {
+		r.within("6: congestion occurrences, "+name+" over nas", ratio(runs, name, "nas", congestion), []float64{1.31, 1.22, 1.07}[i], 0.15, "")
+	}
+	return nil
+}
+
+func nasSweeps(r *Recorder) error {
+	n := r.seeds(10, 1)
+	c := nas40
+	c.scale = 0.2
+	var variants []nasVariant
+	users := []int{25, 50, 100, 200, 400}
+	for _, u := range users {
+		variants = append(variants, nasVariant{name: fmt.Sprint("users ", u), policy: "nas", edit: func(c *nasCluster) { c.users = u }})
+	}
+	type pair struct{ low, high float64 }
+	var pairs []pair
+	for _, high := range []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9} {
+		pairs = append(pairs, pair{0.2, high})
+	}
+	for _, low := range []float64{0.1, 0.3, 0.4, 0.5} {
+		pairs = append(pairs, pair{low, 0.5})
+	}
+	named := func(p pair) string { return fmt.Sprintf("thresholds %g %g", p.low, p.high) }
+	for _, p := range pairs {
+		variants = append(variants, nasVariant{name: named(p), policy: "nas", params: map[string]string{
+			"t-min": strconv.FormatFloat(p.low, 'g', -1, 64), "t-max": strconv.FormatFloat(p.high, 'g', -1, 64),
+		}})
+	}
+	for _, k := range []float64{1, 2, 4} {
+		for _, name := range []string{"fair", "nas"} {
+			variants = append(variants, nasVariant{name: fmt.Sprint(name, k), policy: name, edit: func(c *nasCluster) { c.uplink /= topology.Rate(k) }})
+		}
+	}
+	runs, _, err := r.compareNAS(c, variants, n)
+	if err != nil {
+		return err
+	}
+	said, falls, last := "", true, math.Inf(1)
+	for _, u := range users {
+		t := ratio(runs, fmt.Sprint("users ", u), "users 200", throughput)
+		said += fmt.Sprintf("%d: %s  ", u, number(t))
+		falls = falls && t <= last*1.02
+		last = t
+	}
+	r.holds("11: throughput of NAS by number of users, 200 = 1", "falls with users", said, falls, "2 % noise allowed")
+	best := 0.0
+	for _, p := range pairs {
+		best = max(best, ratio(runs, named(p), named(pair{0.2, 0.5}), throughput))
+	}
+	r.between("12: best thresholds over (0.2, 0.5), throughput", "(0.2, 0.5) is best", best, 0, 1.02, "")
+	r.between("12: gain of (0.2, 0.5) over (0.2, 0.2), throughput", "up to 5 %", ratio(runs, named(pair{0.2, 0.5}), named(pair{0.2, 0.2}), throughput), 1, 1.08, "")
+	said, rises, last := "", true, 0.0
+	for _, k := range []float64{1, 2, 4} {
+		t := ratio(runs, fmt.Sprint("nas", k), fmt.Sprint("fair", k), throughput)
+		said += fmt.Sprintf("%g:1 %s  ", 5*k, number(t))
+		rises = rises && t >= last*0.97
+		last = t
+	}
+	r.holds("14: throughput of NAS over Fair by oversubscription", "does not fall", said, rises, "3 % allowed")
+	return nil
+}
+
+func nas600Nodes(r *Recorder) error {
+	r.seeds(1, 1)
+	day, from := dayOrModel(r.options.Seed)
+	if r.options.Quick {
+		day = firstHours(day, 2*time.Hour)
+	}
+	c := nasCluster{racks: 30, nodes: 20, containers: 6, nic: topology.Mbps(250), uplink: topology.Gbps(1), users: 200, scale: 0.2}
+	names := []string{"fair", "delay", "sw-delay", "nas"}
+	out := make([]nasRun, len(names))
+	err := r.each(len(names), func(i int) (err error) {
+		out[i], err = c.run(names[i], nil, day, r.options.Seed)
+		return err
+	})
+	if err != nil {
+		return errors.Join(errors.New("600 nodes"), err)
+	}
+	runs := map[string][]nasRun{}
+	for i, name := range names {
+		runs[name] = out[i : i+1]
+	}
+	said := func(f func(*nasRun) float64) string {
+		return fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", number(ratio(runs, "delay", "fair", f)), number(ratio(runs, "sw-delay", "fair", f)), number(ratio(runs, "nas", "fair", f)))
+	}
+	why := fmt.Sprintf("%d jobs from %s; one run; at this load the last arrival, not the policy, sets the end", len(day), from)
+	for i, base := range names[:3] {
+		r.within("13: throughput of nas over "+base, ratio(runs, "nas", base, throughput), []float64{1.569, 1.412, 1.280}[i], 0.3, why)
+	}
+	c1 := said(completion)
+	n, s, d := ratio(runs, "nas", "fair", completion), ratio(runs, "sw-delay", "fair", completion), ratio(runs, "delay", "fair", completion)
+	r.holds("13: mean completion", "nas < sw-delay < delay < fair", c1, n < s && s < d && d < 1, "")
+	return nil
+}
+
+func firstHours(jobs []trace.Job, until time.Duration) []trace.Job {
+	var out []trace.Job
+	for _, j := range jobs {
+		if j.Submit < until {
+			out = append(out, j)
+		}
+	}
+	return out
+}

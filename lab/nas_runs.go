@@ -1,0 +1,225 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/nas"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+	"github.com/millrace/millrace/trace"
+)
+
+// fbDay is the public trace that the source used.
+const fbDay = "FB-2010_samples_24_times_1hr_0.tsv"
+
+// publicTrace reads a public trace from the directory that MILLRACE_TRACES names.
+func publicTrace(name string) ([]trace.Job, error) {
+	dir := os.Getenv("MILLRACE_TRACES")
+	if dir == "" {
+		return nil, errNoTraces
+	}
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoTraces, err)
+	}
+	defer f.Close()
+	return trace.ReadSWIM(f, name)
+}
+
+var errNoTraces = fmt.Errorf("the public traces are not here: set MILLRACE_TRACES to their directory")
+
+// dayOrModel returns the day of Facebook, or as many jobs of the model fitted to it.
+func dayOrModel(seed uint64) (jobs []trace.Job, from string) {
+	if jobs, err := publicTrace(fbDay); err == nil {
+		return jobs, "the public trace"
+	}
+	return trace.Models["fb-2010"].Generate(24_442, rand.New(rand.NewPCG(seed, 0xfb))), "the model fitted to the public trace"
+}
+
+// nasCluster is a set-up of nas.md 4.2 or 4.3.
+type nasCluster struct {
+	racks, nodes, containers int
+	nic, uplink              topology.Rate
+	users                    int
+	scale                    float64
+	byTime                   bool // patience of 5 s instead of 135 skips
+	tick                     time.Duration
+}
+
+// nas40 is the cluster on which the source checked its simulator (nas.md 4.3).
+var nas40 = nasCluster{
+	racks: 8, nodes: 5, containers: 16, nic: topology.Gbps(1), uplink: topology.Gbps(1), users: 200, scale: 1, byTime: true,
+}
+
+// nasRun is what one run showed.
+type nasRun struct {
+	throughput float64 // jobs an hour
+	completion float64 // mean, seconds
+	byClass    [3]float64
+	traffic    sim.Traffic
+	episodes   float64
+	congested  float64 // rack-seconds
+	overlap    float64 // mean map progress at the first reduce
+	overload   float64 // share of node samples above the traffic threshold
+	local      float64 // share of node-local maps
+	makespan   float64
+}
+
+// sample draws jobs from a trace, arriving with exponential gaps.
+func sample(day []trace.Job, n int, gap time.Duration, rng *rand.Rand) []trace.Job {
+	out := make([]trace.Job, n)
+	at := 0.0
+	for i := range out {
+		out[i] = day[rng.IntN(len(day))]
+		at += gap.Seconds() * rng.ExpFloat64()
+		out[i].Submit = seconds(at)
+	}
+	return out
+}
+
+// params returns the parameters of a policy in this set-up. Classes scale with sizes.
+func (c nasCluster) params(policy string, extra map[string]string) map[string]string {
+	p := map[string]string{}
+	switch policy {
+	case "fair", "delay":
+		p["slowstart"] = "0.2"
+	default:
+		d := nas.DefaultClasses()
+		for name, limit := range map[string]int64{"light": d.Light, "heavy": d.Heavy, "small-input": d.SmallInput} {
+			p[name] = fmt.Sprint(int64(float64(limit) * c.scale))
+		}
+	}
+	if policy == "sw-delay" {
+		p = map[string]string{}
+	}
+	if c.byTime && policy != "fair" {
+		p["by"] = "time"
+	}
+	for name, value := range extra {
+		p[name] = value
+	}
+	return p
+}
+
+// run simulates one policy on jobs of a trace.
+func (c nasCluster) run(policy string, extra map[string]string, traced []trace.Job, seed uint64) (nasRun, error) {
+	topo, err := topology.Uniform(c.racks, c.nodes, c.nic, c.uplink)
+	if err != nil {
+		return nasRun{}, err
+	}
+	p, err := policies.Policy(policy, c.params(policy, extra))
+	if err != nil {
+		return nasRun{}, err
+	}
+	w := sim.DefaultWorkload(topo, c.racks*c.nodes*c.containers)
+	w.Scale, w.Users = c.scale, c.users
+	jobs := sim.FromTrace(traced, w, rand.New(rand.NewPCG(seed, 2)))
+	net := sim.DefaultNetwork(topo)
+	if c.tick > 0 {
+		net.Tick = c.tick
+	}
+	model, err := sim.NewNetwork(net)
+	if err != nil {
+		return nasRun{}, err
+	}
+	watch, err := newLoadWatch(p)
+	if err != nil {
+		return nasRun{}, err
+	}
+	res, err := sim.Run(sim.Config{
+		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(c.containers)}, Policy: watch, State: scheduler.DefaultConfig(),
+		Model: model, Heartbeat: time.Second, ReportLate: true, QuietBeats: true, BreakDeadlocks: true, Seed: seed,
+		SampleEvery: 10 * time.Second, Sample: watch.sample,
+	}, jobs)
+	if err != nil {
+		return nasRun{}, err
+	}
+	return measureNAS(res, watch), nil
+}
+
+func measureNAS(res *sim.Result, watch *loadWatch) nasRun {
+	n := float64(len(res.Jobs))
+	out := nasRun{
+		throughput: n / res.Makespan.Hours(), traffic: *res.Network, episodes: float64(res.Congestion.Episodes), congested: res.Congestion.Congested.Seconds(),
+		makespan: res.Makespan.Seconds(), overlap: mean(watch.overlaps), overload: float64(watch.over) / math.Max(1, float64(watch.samples)),
+	}
+	var count [3]float64
+	var local, maps float64
+	classes := nas.DefaultClasses()
+	for i := range res.Jobs {
+		j := &res.Jobs[i]
+		took := j.Completion().Seconds()
+		out.completion += took / n
+		class := classes.Of(float64(j.Job.Spec.Shuffle.Bytes))
+		out.byClass[class] += took
+		count[class]++
+		local += float64(j.Local[scheduler.NodeLocal])
+		maps += float64(j.Local[0] + j.Local[1] + j.Local[2])
+	}
+	for k := range count {
+		out.byClass[k] /= math.Max(1, count[k])
+	}
+	out.local = local / math.Max(1, maps)
+	return out
+}
+
+// loadWatch stands between the engine and a policy, and measures with a NAS that only
+// observes: how much map output is in the making on each node, and how far maps are when
+// a job's first reduce starts.
+type loadWatch struct {
+	scheduler.Policy
+	meter    *nas.Policy
+	over     int
+	samples  int
+	overlaps []float64
+}
+
+func newLoadWatch(p scheduler.Policy) (*loadWatch, error) {
+	meter, err := nas.New(nas.DefaultConfig())
+	return &loadWatch{Policy: p, meter: meter}, err
+}
+
+// Observe implements scheduler.Policy.
+func (w *loadWatch) Observe(now time.Duration, e scheduler.Event, v *scheduler.View) {
+	w.Policy.Observe(now, e, v)
+	w.meter.Observe(now, e, v)
+	if e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Reduce {
+		if j := v.Job(e.Job); j.Running(scheduler.Reduce)+j.Done(scheduler.Reduce) == 1 {
+			w.overlaps = append(w.overlaps, j.MapProgress())
+		}
+	}
+}
+
+// Interval and Tick implement scheduler.Ticker for a policy that wants it.
+func (w *loadWatch) Interval() time.Duration {
+	if t, ok := w.Policy.(scheduler.Ticker); ok {
+		return t.Interval()
+	}
+	return 5 * time.Second
+}
+
+// Tick implements scheduler.Ticker.
+func (w *loadWatch) Tick(now time.Duration, v *scheduler.View) {
+	if t, ok := w.Policy.(scheduler.Ticker); ok {
+		t.Tick(now, v)
+	}
+	w.meter.Tick(now, v)
+}
+
+// sample looks at every node that runs maps.
+func (w *loadWatch) sample(_ time.Duration, v *scheduler.View) {
+	limit := w.meter.TrafficThreshold()
+	for n := range topology.NodeID(v.Topology().NumNodes()) {
+		w.samples++
+		if w.meter.Load(n, v) > limit {
+			w.over++
+		}
+	}
+}
