@@ -79,8 +79,8 @@ func (s *Service) applyPut(seq uint64, e *edit) error {
 		i.file = &content{blockSize: e.blockSize, replicas: e.replicas}
 		i.file.writing = &writing{holder: e.holder, request: e.request, shadow: e.shadow}
 	}
-	if !e.shadow && dir.dir.kids.get(e.name) != nil {
-		return fmt.Errorf("new file %d: the name %q is taken", e.id, e.name)
+	if badName(e.name) != "" || !e.shadow && dir.dir.kids.get(e.name) != nil {
+		return fmt.Errorf("new file %d: the name %q is taken or none", e.id, e.name)
 	}
 	s.link(i)
 	s.touch(dir, seq, e.mtime)
@@ -144,7 +144,7 @@ func (s *Service) recharge(i *inode, before usage) {
 
 func (s *Service) applyMove(seq uint64, i *inode, e *edit) error {
 	to := s.inodes[e.parent]
-	if to == nil || to.dir == nil || to.below(i) || to.dir.kids.get(e.name) != nil {
+	if to == nil || to.dir == nil || to.below(i) || badName(e.name) != "" || to.dir.kids.get(e.name) != nil {
 		return fmt.Errorf("file %d cannot move to %q in directory %d", e.id, e.name, e.parent)
 	}
 	u := i.total()
@@ -198,7 +198,7 @@ func (s *Service) applyBlock(i *inode, e *edit) error {
 		b := &block{Block: e.block, owner: i, building: &building{}}
 		f.blocks = append(f.blocks, b)
 		s.blocks[b.ID] = b
-	case e.index != len(f.blocks)-1 || f.last().ID != e.block.ID || f.last().building == nil:
+	case f.last() == nil || e.index != len(f.blocks)-1 || f.last().ID != e.block.ID || f.last().building == nil:
 		return fmt.Errorf("block %v is not the open block of file %d", e.block.ID, i.id)
 	}
 	s.nextID, s.gen = max(s.nextID, e.block.ID+1), max(s.gen, e.block.Gen)

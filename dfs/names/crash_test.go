@@ -20,7 +20,7 @@ import (
 // was acknowledged, nothing by halves. The checkpoint is a copy of its file between
 // transactions; bbolt keeps its own promise about the rest.
 func TestPowerCut(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(30)
 	if require.Stressed() {
 		seeds = 1000
 	}
