@@ -26,7 +26,7 @@ func marpTeraSort(r *Recorder) error {
 		m("prj") > m("cbt") && m("cbt") > m("cbtws") && m("cbt") > m("cbtwat"), "")
 	r.between("4: CBTwS and CBTwAT apart, % of PRJ", "0.9", math.Abs(g.gain["cbtws"]-g.gain["cbtwat"]), 0, 5, "")
 	staircase(r, g.runs["cbt"])
-	if err := errors.Join(smoothing(r, n), throughput(r, g), firstThreshold(r, n)); err != nil {
+	if err := errors.Join(smoothing(r, n), progressRates(r, g), firstThreshold(r, n)); err != nil {
 		return err
 	}
 	spreadOfTotals(r, g)

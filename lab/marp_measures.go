@@ -57,8 +57,8 @@ func (m *measuring) sample(time.Duration, *scheduler.View) {
 	}
 }
 
-// throughput is item 14: progress of a running job in ten seconds.
-func throughput(r *Recorder, g gainRuns) error {
+// progressRates is item 14: progress of a running job in ten seconds.
+func progressRates(r *Recorder, g gainRuns) error {
 	rate := map[string]float64{}
 	for name, runs := range g.runs {
 		var all []float64
