@@ -64,7 +64,7 @@ func ratio(runs map[string][]nasRun, a, b string, of func(*nasRun) float64) floa
 	return mean(x)
 }
 
-func average(runs []nasRun, of func(*nasRun) float64) float64 {
+func nasMean(runs []nasRun, of func(*nasRun) float64) float64 {
 	var x []float64
 	for i := range runs {
 		x = append(x, of(&runs[i]))
@@ -72,10 +72,10 @@ func average(runs []nasRun, of func(*nasRun) float64) float64 {
 	return mean(x)
 }
 
-func throughput(r *nasRun) float64 { return r.throughput }
-func completion(r *nasRun) float64 { return r.completion }
-func crossRack(r *nasRun) float64  { return r.traffic.Cross() }
-func congestion(r *nasRun) float64 { return r.episodes }
+func nasThroughput(r *nasRun) float64 { return r.throughput }
+func completion(r *nasRun) float64    { return r.completion }
+func crossRack(r *nasRun) float64     { return r.traffic.Cross() }
+func congestion(r *nasRun) float64    { return r.episodes }
 
 func nas40Nodes(r *Recorder) error {
 	n := r.seeds(20, 2)
@@ -97,7 +97,7 @@ func nas40Nodes(r *Recorder) error {
 // orders is item 4.
 func (r *Recorder) orders(label string, runs map[string][]nasRun, from string) {
 	of := func(name string, f func(*nasRun) float64) float64 { return ratio(runs, name, "fair", f) }
-	t := map[string]float64{"delay": of("delay", throughput), "sw-delay": of("sw-delay", throughput), "nas": of("nas", throughput)}
+	t := map[string]float64{"delay": of("delay", nasThroughput), "sw-delay": of("sw-delay", nasThroughput), "nas": of("nas", nasThroughput)}
 	c := map[string]float64{"delay": of("delay", completion), "sw-delay": of("sw-delay", completion), "nas": of("nas", completion)}
 	measured := func(x map[string]float64) string {
 		return fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", number(x["delay"]), number(x["sw-delay"]), number(x["nas"]))
@@ -105,7 +105,7 @@ func (r *Recorder) orders(label string, runs map[string][]nasRun, from string) {
 	r.holds(label+"4: throughput", "nas > sw-delay > delay > fair", measured(t), t["nas"] > t["sw-delay"] && t["sw-delay"] > t["delay"] && t["delay"] > 1, noCollapse)
 	r.holds(label+"4: mean completion", "nas < sw-delay < delay < fair", measured(c), c["nas"] < c["sw-delay"] && c["sw-delay"] < c["delay"] && c["delay"] < 1, "jobs from "+from)
 	for i, base := range []string{"fair", "delay", "sw-delay"} {
-		r.within(label+"4: throughput of nas over "+base, ratio(runs, "nas", base, throughput), []float64{1.58, 1.39, 1.27}[i], 0.25, "")
+		r.within(label+"4: throughput of nas over "+base, ratio(runs, "nas", base, nasThroughput), []float64{1.58, 1.39, 1.27}[i], 0.25, "")
 		r.within(label+"4: mean completion of nas over "+base, ratio(runs, "nas", base, completion), []float64{0.62, 0.69, 0.71}[i], 0.15, "")
 	}
 }
@@ -120,9 +120,9 @@ func (r *Recorder) bytes(label string, runs map[string][]nasRun) {
 	r.between(label+"7: NAS over Fair", "below", ratio(runs, "nas", "fair", crossRack), math.Inf(-1), 1, "")
 	r.between(label+"7: SW-delay over Fair", "below", ratio(runs, "sw-delay", "fair", crossRack), math.Inf(-1), 1, "its maps read remotely while racks are congested")
 	for _, name := range []string{"fair", "delay", "sw-delay", "nas"} {
-		in := average(runs[name], func(r *nasRun) float64 { return r.traffic.Input / 1e9 })
-		shuffle := average(runs[name], func(r *nasRun) float64 { return r.traffic.Shuffle / 1e9 })
-		jobs := average(runs[name], func(r *nasRun) float64 { return 100 * r.traffic.JobShare })
+		in := nasMean(runs[name], func(r *nasRun) float64 { return r.traffic.Input / 1e9 })
+		shuffle := nasMean(runs[name], func(r *nasRun) float64 { return r.traffic.Shuffle / 1e9 })
+		jobs := nasMean(runs[name], func(r *nasRun) float64 { return 100 * r.traffic.JobShare })
 		r.add(Check{
 			Item: label + "7: bytes across racks, " + name, Published: "figure only", Measured: fmt.Sprintf("input %s GB, shuffle %s GB; of a job's shuffle %s %% on average", number(in), number(shuffle), number(jobs)),
 			Tolerance: "reported", Verdict: ShapeOnly,
@@ -133,14 +133,14 @@ func (r *Recorder) bytes(label string, runs map[string][]nasRun) {
 // behaviour is items 8, 9 and 10.
 func (r *Recorder) behaviour(label string, runs map[string][]nasRun) {
 	overlap := func(name string) float64 {
-		return average(runs[name], func(r *nasRun) float64 { return r.overlap })
+		return nasMean(runs[name], func(r *nasRun) float64 { return r.overlap })
 	}
 	f, d, s, n := overlap("fair"), overlap("delay"), overlap("sw-delay"), overlap("nas")
 	said := fmt.Sprintf("sw-delay %s, nas %s, delay %s, fair %s", number(s), number(n), number(d), number(f))
 	r.holds(label+"8: map progress at the first reduce, NAS over Delay and Fair", "nas > delay ~ fair", said, n > max(d, f) && math.Abs(d-f) <= 0.05 && f >= 0.2, "")
 	r.holds(label+"8: map progress at the first reduce, SW-delay over NAS", "sw-delay > nas", said, s > n, "only where congestion is frequent (nas.md 6.23)")
 	over := func(name string) float64 {
-		return average(runs[name], func(r *nasRun) float64 { return r.overload })
+		return nasMean(runs[name], func(r *nasRun) float64 { return r.overload })
 	}
 	said = fmt.Sprintf("nas %.4f, fair %.4f, delay %.4f, sw-delay %.4f", over("nas"), over("fair"), over("delay"), over("sw-delay"))
 	r.holds(label+"9: nodes above the traffic threshold, NAS", "very small", said, over("nas") < 0.5*min(over("fair"), over("delay")), "")
@@ -159,7 +159,7 @@ func nasAblation(r *Recorder) error {
 	if err != nil {
 		return err
 	}
-	ca, all := ratio(runs, "nas-mts-ca", "nas-mts", throughput), ratio(runs, "nas", "nas-mts", throughput)
+	ca, all := ratio(runs, "nas-mts-ca", "nas-mts", nasThroughput), ratio(runs, "nas", "nas-mts", nasThroughput)
 	r.holds("5: throughput, MTS < MTS+CA-RTS < NAS", "each step adds", fmt.Sprintf("1, %s, %s", number(ca), number(all)), ca > 1 && all > ca, noCollapse)
 	for i, name := range []string{"nas-no-both", "nas-no-tt", "nas-no-mct"} {
 		r.within("6: congestion occurrences, "+name+" over nas", ratio(runs, name, "nas", congestion), []float64{1.31, 1.22, 1.07}[i], 0.15, "")
@@ -201,7 +201,7 @@ func nasSweeps(r *Recorder) error {
 	}
 	said, falls, last := "", true, math.Inf(1)
 	for _, u := range users {
-		t := ratio(runs, fmt.Sprint("users ", u), "users 200", throughput)
+		t := ratio(runs, fmt.Sprint("users ", u), "users 200", nasThroughput)
 		said += fmt.Sprintf("%d: %s  ", u, number(t))
 		falls = falls && t <= last*1.02
 		last = t
@@ -209,13 +209,13 @@ func nasSweeps(r *Recorder) error {
 	r.holds("11: throughput of NAS by number of users, 200 = 1", "falls with users", said, falls, "2 % noise allowed")
 	best := 0.0
 	for _, p := range pairs {
-		best = max(best, ratio(runs, named(p), named(pair{0.2, 0.5}), throughput))
+		best = max(best, ratio(runs, named(p), named(pair{0.2, 0.5}), nasThroughput))
 	}
 	r.between("12: best thresholds over (0.2, 0.5), throughput", "(0.2, 0.5) is best", best, 0, 1.02, "")
-	r.between("12: gain of (0.2, 0.5) over (0.2, 0.2), throughput", "up to 5 %", ratio(runs, named(pair{0.2, 0.5}), named(pair{0.2, 0.2}), throughput), 1, 1.08, "")
+	r.between("12: gain of (0.2, 0.5) over (0.2, 0.2), throughput", "up to 5 %", ratio(runs, named(pair{0.2, 0.5}), named(pair{0.2, 0.2}), nasThroughput), 1, 1.08, "")
 	said, rises, last := "", true, 0.0
 	for _, k := range []float64{1, 2, 4} {
-		t := ratio(runs, fmt.Sprint("nas", k), fmt.Sprint("fair", k), throughput)
+		t := ratio(runs, fmt.Sprint("nas", k), fmt.Sprint("fair", k), nasThroughput)
 		said += fmt.Sprintf("%g:1 %s  ", 5*k, number(t))
 		rises = rises && t >= last*0.97
 		last = t
@@ -249,7 +249,7 @@ func nas600Nodes(r *Recorder) error {
 	}
 	why := fmt.Sprintf("%d jobs from %s; one run; at this load the last arrival, not the policy, sets the end", len(day), from)
 	for i, base := range names[:3] {
-		r.within("13: throughput of nas over "+base, ratio(runs, "nas", base, throughput), []float64{1.569, 1.412, 1.280}[i], 0.3, why)
+		r.within("13: throughput of nas over "+base, ratio(runs, "nas", base, nasThroughput), []float64{1.569, 1.412, 1.280}[i], 0.3, why)
 	}
 	c1 := said(completion)
 	n, s, d := ratio(runs, "nas", "fair", completion), ratio(runs, "sw-delay", "fair", completion), ratio(runs, "delay", "fair", completion)

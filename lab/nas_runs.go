@@ -141,10 +141,10 @@ func (c nasCluster) run(policy string, extra map[string]string, traced []trace.J
 	if err != nil {
 		return nasRun{}, err
 	}
-	return measureNAS(res, watch), nil
+	return measureNAS(res, watch, c.scale), nil
 }
 
-func measureNAS(res *sim.Result, watch *loadWatch) nasRun {
+func measureNAS(res *sim.Result, watch *loadWatch, scale float64) nasRun {
 	n := float64(len(res.Jobs))
 	out := nasRun{
 		throughput: n / res.Makespan.Hours(), traffic: *res.Network, episodes: float64(res.Congestion.Episodes), congested: res.Congestion.Congested.Seconds(),
@@ -157,7 +157,7 @@ func measureNAS(res *sim.Result, watch *loadWatch) nasRun {
 		j := &res.Jobs[i]
 		took := j.Completion().Seconds()
 		out.completion += took / n
-		class := classes.Of(float64(j.Job.Spec.Shuffle.Bytes))
+		class := classes.Of(float64(j.Job.Spec.Shuffle.Bytes) / scale)
 		out.byClass[class] += took
 		count[class]++
 		local += float64(j.Local[scheduler.NodeLocal])
