@@ -7,5 +7,8 @@
 // heavy tails and the correlations of a real one, so that nobody needs the files;
 // [Fit] makes such a model from a trace.
 //
+// A [History] is what happened on a cluster, with the attempts of every task: the format
+// of docs/formats/history.md, read by [ReadHistory] and written by [WriteHistory].
+//
 // The package knows nothing of policies or simulators.
 package trace

@@ -1,0 +1,115 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The golden file is read, means what it says, and is written again byte by byte.
+func TestGoldenHistory(t *testing.T) {
+	data, err := os.ReadFile("testdata/golden-v1.history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := ReadHistory(bytes.NewReader(data), "golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Jobs) != 2 || len(h.Attempts) != 4 || h.Origin.Policy != "fair" || h.Jobs[0].Deadline != 10*time.Second {
+		t.Errorf("read %+v", h)
+	}
+	if !h.Attempts[0].Lost || h.Attempts[1].Lost {
+		t.Error("which attempt was lost is not kept")
+	}
+	var b bytes.Buffer
+	if err := WriteHistory(&b, h); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(data), b.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestBadHistories(t *testing.T) {
+	const head = `{"millrace_history":1}` + "\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":          {"", "no job"},
+		"no version":     {`{"job":{"id":"a","submit_ns":1}}`, "h:1: malformed trace: the first line"},
+		"version 2":      {`{"millrace_history":2}`, "version 2"},
+		"not json":       {head + "job", "h:2"},
+		"unknown field":  {head + `{"job":{"id":"a","submit_ns":1,"colour":1}}`, "colour"},
+		"two objects":    {head + `{"job":{"id":"a","submit_ns":1}} {}`, "something follows"},
+		"neither":        {head + `{}`, "neither"},
+		"second head":    {head + head, "h:2: malformed trace: a second first line"},
+		"negative time":  {head + `{"job":{"id":"a","submit_ns":-1}}`, "-1 ns"},
+		"negative bytes": {head + `{"job":{"id":"a","submit_ns":1,"input_bytes":-5}}`, "-5 bytes"},
+		"ends early":     {head + `{"job":{"id":"a","submit_ns":5,"end_ns":4}}`, "before it is submitted"},
+		"two of one id":  {head + strings.Repeat(`{"job":{"id":"a","submit_ns":1}}`+"\n", 2), `h:3: malformed trace: a second job "a"`},
+		"state":          {head + `{"job":{"id":"a","submit_ns":5,"state":"well"}}`, `state "well"`},
+		"kind":           {head + `{"attempt":{"job":"a","kind":"driver","index":0,"node":"n","start_ns":1,"end_ns":2}}`, `kind "driver"`},
+		"backwards":      {head + `{"attempt":{"job":"a","kind":"map","index":0,"node":"n","start_ns":3,"end_ns":2}}`, "no time"},
+		"no such job":    {head + `{"job":{"id":"a","submit_ns":1}}` + "\n" + `{"attempt":{"job":"b","kind":"map","index":0,"node":"n","start_ns":1,"end_ns":2}}`, `job "b"`},
+		"no such task":   {head + `{"job":{"id":"a","submit_ns":1,"maps":1}}` + "\n" + `{"attempt":{"job":"a","kind":"map","index":1,"node":"n","start_ns":1,"end_ns":2}}`, "map 1"},
+		"long line":      {head + strings.Repeat("x", maxLine+1), "longer"},
+	} {
+		_, err := ReadHistory(strings.NewReader(c.text), "h")
+		if err == nil || !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// A trace that becomes a history and a trace again is the same.
+func TestHistoryOfTrace(t *testing.T) {
+	jobs := []Job{{ID: "a", Submit: time.Second, InputBytes: 5}, {ID: "b", Submit: 2 * time.Second, ShuffleBytes: 6, OutputBytes: 7}}
+	var b bytes.Buffer
+	if err := WriteHistory(&b, HistoryOf(jobs)); err != nil {
+		t.Fatal(err)
+	}
+	if !IsHistory(b.Bytes()) || IsHistory([]byte("job0\t1\t1")) {
+		t.Error("a history and a trace are not told apart")
+	}
+	h, err := ReadHistory(&b, "h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(jobs, h.Trace()); d != "" {
+		t.Error(d)
+	}
+}
+
+// What can be read can be written and read again, and is the same.
+func FuzzReadHistory(f *testing.F) {
+	golden, err := os.ReadFile("testdata/golden-v1.history")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(golden)
+	f.Add([]byte(`{"millrace_history":1}` + "\n" + `{"job":{"id":"a","submit_ns":1}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := ReadHistory(bytes.NewReader(data), "f")
+		if err != nil {
+			if !errors.Is(err, ErrFormat) {
+				t.Fatalf("not a format error: %v", err)
+			}
+			return
+		}
+		var b bytes.Buffer
+		if err := WriteHistory(&b, h); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadHistory(&b, "again")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(h, again); d != "" {
+			t.Error(d)
+		}
+	})
+}
