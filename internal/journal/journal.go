@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -106,9 +107,12 @@ func (j *Journal) lead() {
 		j.changed.Wait()
 		return
 	}
+	j.leading = true
+	j.mu.Unlock()
+	runtime.Gosched() // those that the last turn woke up may append first and share this one
+	j.mu.Lock()
 	batch, last := j.buf, j.next-1
 	j.buf, j.spare = j.spare[:0], nil
-	j.leading = true
 	j.mu.Unlock()
 	spent, err := j.write(batch)
 	j.mu.Lock()
