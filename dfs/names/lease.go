@@ -162,6 +162,18 @@ func (s *Service) holdersOf(u *building, now time.Duration) (list []*node) {
 	return list
 }
 
+// nothing takes in that a node found no byte of a block. It may have been unable to reach
+// those that have some, so each is asked before the block is dropped.
+func (s *Service) nothing(i *inode, u *building) error {
+	now := s.cfg.Now()
+	u.failures++
+	if u.failures < len(s.holdersOf(u, now)) {
+		u.deadline = now
+		return nil
+	}
+	return s.commit(edit{op: opDrop, id: i.id}, s.closeEdit(i))
+}
+
 // recovered closes a file whose last block was brought to one length and generation.
 // A recovery that was given up for a later one is of no interest.
 func (s *Service) recovered(d wire.Recovered) error {
@@ -174,7 +186,7 @@ func (s *Service) recovered(d wire.Recovered) error {
 		return nil
 	}
 	if d.Block.Len == 0 {
-		return s.commit(edit{op: opDrop, id: i.id}, s.closeEdit(i))
+		return s.nothing(i, b.building)
 	}
 	if d.Block.Len < 0 || d.Block.Len > i.file.blockSize || len(d.Stored) == 0 {
 		return nil // nonsense: the attempt will time out

@@ -97,6 +97,8 @@ func (r *rig) small(d *datadriven.TestData) (out string, err error) {
 		r.nodes[name].refuse = !has(d, "off")
 	case "rot":
 		return "", r.rot(name, wire.BlockID(number(d, "block", 1)))
+	case "mute":
+		r.mute = !has(d, "off")
 	case "restart":
 		r.restart()
 	case "checkpoint":
