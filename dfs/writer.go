@@ -181,6 +181,29 @@ func (w *Writer) Abort() {
 	w.c.dropLease()
 }
 
+// Pipeline lists the nodes that the block being written goes to.
+func (w *Writer) Pipeline() (nodes []wire.NodeName) {
+	if w.block != nil {
+		for _, h := range w.block.hops {
+			nodes = append(nodes, h.Node)
+		}
+	}
+	return nodes
+}
+
+// Forget drops the file as a process that dies would: the name service is told nothing.
+func (w *Writer) Forget() {
+	if w.closed {
+		return
+	}
+	w.closed = true
+	w.err = wire.Errorf(wire.Canceled, "%s: writing was given up", w.file.Path)
+	if w.block != nil {
+		w.block.close()
+	}
+	w.c.dropLease()
+}
+
 func (w *Writer) abandon() {
 	if w.block != nil {
 		w.block.close()

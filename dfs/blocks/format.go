@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/millrace/millrace/dfs/pipe"
-	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -95,8 +94,14 @@ func decodeFooter(f []byte) (wire.Block, uint32, error) {
 // fileSize is how long the file of a block of n bytes is.
 func fileSize(n int64) int64 { return headerSize + n + 4*pipe.Chunks(n) + footerSize }
 
+// Sized is a file to be checked.
+type Sized interface {
+	io.ReaderAt
+	Size() (int64, error)
+}
+
 // readFooter reads the footer of a finished file and checks that it fits the file.
-func readFooter(f disk.File) (wire.Block, uint32, error) {
+func readFooter(f Sized) (wire.Block, uint32, error) {
 	size, err := f.Size()
 	if err != nil {
 		return wire.Block{}, 0, err
@@ -129,7 +134,7 @@ func readAt(f io.ReaderAt, p []byte, off int64) error {
 
 // CheckFile verifies a whole block file against the block it should hold. Report says how
 // many bytes were read as they are; it may wait.
-func CheckFile(f disk.File, want wire.Block, report func(n int)) error {
+func CheckFile(f Sized, want wire.Block, report func(n int)) error {
 	var head [headerSize]byte
 	if err := readAt(f, head[:], 0); err != nil {
 		return err

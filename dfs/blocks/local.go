@@ -91,3 +91,30 @@ func (l *Local) chunk(p []byte, at int64) error {
 
 // Close closes the file.
 func (l *Local) Close() error { return l.f.Close() }
+
+// Whole reports whether a file is a block file without damage.
+func Whole(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() < headerSize+footerSize {
+		return false
+	}
+	foot := make([]byte, footerSize)
+	if readAt(f, foot, info.Size()-footerSize) != nil {
+		return false
+	}
+	b, _, err := decodeFooter(foot)
+	return err == nil && CheckFile(statFile{f, info.Size()}, b, func(int) {}) == nil
+}
+
+// statFile is a file whose size is known.
+type statFile struct {
+	*os.File
+	size int64
+}
+
+func (f statFile) Size() (int64, error) { return f.size, nil }

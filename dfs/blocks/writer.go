@@ -72,14 +72,22 @@ func (s *Store) replace(r *replica) error {
 
 // dispose removes the file of a replica that is no longer in the index.
 func (s *Store) dispose(r *replica) {
-	if r.writer != nil {
-		r.writer.Discard()
+	for {
+		s.mu.Lock()
+		w, path, b := r.writer, r.path(), r.block
+		s.mu.Unlock()
+		if w != nil {
+			if w.Discard() {
+				return
+			}
+			continue // it was just finished, or handed to another writer
+		}
+		if err := r.vol.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			_ = r.vol.blame(err) // the volume remembers
+		}
+		s.changes.deleted(b)
 		return
 	}
-	if err := r.vol.fs.Remove(r.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		_ = r.vol.blame(err) // the volume remembers
-	}
-	s.changes.deleted(r.block)
 }
 
 // Append adds a chunk. Only the last may be shorter than the others.
@@ -151,12 +159,13 @@ func (w *Writer) end() {
 	w.file, w.promised = nil, 0
 }
 
-// Discard removes the replica as if it had never been begun. It may be called at any time.
-func (w *Writer) Discard() {
+// Discard removes the replica as if it had never been begun. It is false, and nothing is
+// removed, if this writer was done with before.
+func (w *Writer) Discard() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
-		return
+		return false
 	}
 	if w.file != nil {
 		_ = w.file.Close() // nobody wants the content
@@ -168,6 +177,7 @@ func (w *Writer) Discard() {
 		delete(w.store.replicas, w.r.block.ID)
 	}
 	w.store.mu.Unlock()
+	return true
 }
 
 // Resume carries on with a block whose pipeline broke: its replica here is cut to length

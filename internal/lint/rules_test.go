@@ -65,6 +65,7 @@ var rooms = map[string][]string{
 
 	"dfs":              {"dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},
 	"dfs/pipe":         {"internal/wire", "internal/rpc"},
+	"dfs/dfstest":      {"dfs", "dfs/...", "internal/wire", "internal/rpc", "internal/disk"},
 	"dfs/names":        {"dfs/placement", "topology", "internal/wire", "internal/rpc", "internal/journal", "internal/disk"},
 	"dfs/blocks":       {"dfs/pipe", "internal/wire", "internal/rpc", "internal/disk"},
 	"internal/lint":    nil,

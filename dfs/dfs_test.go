@@ -1,0 +1,386 @@
+package dfs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/dfs/blocks"
+	"github.com/millrace/millrace/dfs/dfstest"
+	"github.com/millrace/millrace/dfs/names"
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
+
+func noise(seed uint64, n int) []byte {
+	b := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
+	_, _ = r.Read(b) // never fails
+	return b
+}
+
+func put(c *dfs.Client, path string, data []byte, o dfs.CreateOptions) error {
+	w, err := c.Create(context.Background(), path, o)
+	if err != nil {
+		return err
+	}
+	for len(data) > 0 && err == nil {
+		n := min(len(data), 100_000)
+		_, err = w.Write(data[:n])
+		data = data[n:]
+	}
+	return errors.Join(err, w.Close())
+}
+
+func get(c *dfs.Client, path string) ([]byte, error) {
+	f, err := c.Open(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+func wantFile(t *testing.T, c *dfs.Client, path string, want []byte) {
+	t.Helper()
+	got, err := get(c, path)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: %d of %d bytes, equal: %v, %v", path, len(got), len(want), bytes.Equal(got, want), err)
+	}
+}
+
+const small = 4 * pipe.ChunkSize // a block size for tests
+
+func TestFilesComeOutAsTheyWentIn(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Racks: 2})
+	for name, cl := range map[string]*dfs.Client{"outside": c.Client(""), "on a node": c.Client("n2")} {
+		for _, n := range []int{0, 1, pipe.ChunkSize, small - 1, small, small + 1, 3*small + 12345} {
+			path := fmt.Sprintf("/%s/%d", name, n)
+			data := noise(uint64(n), n)
+			if err := put(cl, path, data, dfs.CreateOptions{BlockSize: small}); err != nil {
+				t.Fatal(path, err)
+			}
+			wantFile(t, cl, path, data)
+			info, err := cl.Stat(t.Context(), path)
+			if err != nil || info.Len != int64(n) || !info.HasCRC || info.CRC != pipe.Checksum(data) || info.Replication != 3 {
+				t.Errorf("%s: %+v, %v", path, info, err)
+			}
+		}
+	}
+	c.Healthy()
+}
+
+func TestReadAnywhere(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
+	data := noise(1, 3*small+999)
+	cl := c.Client("")
+	if err := put(cl, "/f", data, dfs.CreateOptions{BlockSize: small}); err != nil {
+		t.Fatal(err)
+	}
+	for _, cl := range []*dfs.Client{cl, c.Client("n1"), c.Client("n1", func(c *dfs.Config) { c.NoLocal = true })} {
+		f, err := cl.Open(t.Context(), "/f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		for range 200 {
+			off := rng.IntN(len(data))
+			p := make([]byte, rng.IntN(2*small))
+			n, err := f.ReadAt(p, int64(off))
+			want := data[off:min(len(data), off+len(p))]
+			if !bytes.Equal(p[:n], want) || (err == io.EOF) != (len(want) < len(p)) || err != nil && err != io.EOF {
+				t.Fatalf("%d bytes at %d: %d, %v", len(p), off, n, err)
+			}
+		}
+		if _, err := f.Seek(-10, io.SeekEnd); err != nil {
+			t.Fatal(err)
+		}
+		if tail, err := io.ReadAll(f); err != nil || !bytes.Equal(tail, data[len(data)-10:]) {
+			t.Errorf("the end is %x, %v", tail, err)
+		}
+		f.Close()
+	}
+}
+
+// TestReplicasDieWhileWriting is FAULTS row 40: whichever replicas die, at whatever packet, the
+// writer hears nothing of it while one lives, and there are three equal copies soon after.
+func TestReplicasDieWhileWriting(t *testing.T) {
+	for _, victims := range [][]int{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}} {
+		for _, at := range []int{0, 1, 5, 9, 11} {
+			t.Run(fmt.Sprintf("replicas %v at packet %d", victims, at), func(t *testing.T) {
+				t.Parallel()
+				c := dfstest.Start(t, dfstest.Config{Nodes: 6, Racks: 3})
+				cl := c.Client("")
+				data := noise(uint64(at), 10*pipe.ChunkSize+100)
+				w, err := cl.Create(t.Context(), "/f", dfs.CreateOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := 0; i < len(data); i += pipe.ChunkSize {
+					if i/pipe.ChunkSize == at {
+						killReplicas(t, c, w, victims)
+					}
+					if _, err := w.Write(data[i:min(len(data), i+pipe.ChunkSize)]); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if at == 11 {
+					killReplicas(t, c, w, victims)
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				wantFile(t, cl, "/f", data)
+				c.Healthy()
+			})
+		}
+	}
+}
+
+// killReplicas stops the nodes of the pipeline that is open now.
+func killReplicas(t *testing.T, c *dfstest.Cluster, w *dfs.Writer, which []int) {
+	t.Helper()
+	nodes := w.Pipeline()
+	for _, i := range which {
+		if i >= len(nodes) {
+			continue // not open yet
+		}
+		for _, n := range c.Nodes {
+			if n.Name == nodes[i] {
+				n.Stop()
+			}
+		}
+	}
+}
+
+// TestWriterDies is FAULTS row 41: the file is closed, its replicas are equal, and it holds a
+// beginning of what was written.
+func TestWriterDies(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Racks: 2, Names: func(n *names.Config) { n.LeaseTimeout = time.Second }})
+	reader := c.Client("")
+	data := noise(3, 3*small)
+	for i, n := range []int{0, 1, pipe.ChunkSize, pipe.ChunkSize + 1, small - 1, small, small + 5, 2*small + 3*pipe.ChunkSize} {
+		path := fmt.Sprint("/dies", i)
+		dies := c.Client("", func(cfg *dfs.Config) { cfg.LeaseEvery = time.Hour })
+		w, err := dies.Create(t.Context(), path, dfs.CreateOptions{BlockSize: small})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(data[:n]); err != nil {
+			t.Fatal(err)
+		}
+		w.Forget()
+	}
+	for i := range 8 {
+		path := fmt.Sprint("/dies", i)
+		c.Wait(path+" is closed", func() bool {
+			info, err := reader.Stat(t.Context(), path)
+			return err == nil && !info.Open
+		})
+		got, err := get(reader, path)
+		if err != nil || !bytes.HasPrefix(data, got) {
+			t.Errorf("%s: %d bytes, %v", path, len(got), err)
+		}
+	}
+	c.Healthy()
+}
+
+// TestNodeLossAndReturn is FAULTS rows 43 and 44.
+func TestNodeLossAndReturn(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 5, Racks: 2, Names: func(n *names.Config) { n.DeadAfter = 600 * time.Millisecond }})
+	cl := c.Client("")
+	files := map[string][]byte{}
+	for i := range 20 {
+		path := fmt.Sprint("/f", i)
+		files[path] = noise(uint64(i), 100_000)
+		if err := put(cl, path, files[path], dfs.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Nodes[2].Stop()
+	c.Wait("the loss is seen", func() bool { return stateOf(c, "n3") == "dead" })
+	c.Healthy()
+	for path, data := range files {
+		wantFile(t, cl, path, data)
+	}
+	c.Nodes[2].Start()
+	c.Wait("the node is back", func() bool { return stateOf(c, "n3") == "live" })
+	c.Healthy()
+	c.Wait("surplus copies are gone", func() bool { return copies(c) == 60 })
+	for path, data := range files {
+		wantFile(t, cl, path, data)
+	}
+}
+
+// copies counts the replicas that the name service knows.
+func copies(c *dfstest.Cluster) (n int64) {
+	for _, node := range c.Names.Nodes() {
+		n += node.Blocks
+	}
+	return n
+}
+
+func stateOf(c *dfstest.Cluster, node wire.NodeName) string {
+	for _, n := range c.Names.Nodes() {
+		if n.Node == node {
+			return n.State
+		}
+	}
+	return "unknown"
+}
+
+// TestNameServiceRestarts: writers and readers go on, and nothing that was closed is lost.
+func TestNameServiceRestarts(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
+	cl := c.Client("")
+	if err := put(cl, "/before", noise(1, small+1), dfs.CreateOptions{BlockSize: small}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := cl.Create(t.Context(), "/during", dfs.CreateOptions{BlockSize: small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := noise(2, 2*small+77)
+	if _, err := w.Write(data[:small+5]); err != nil {
+		t.Fatal(err)
+	}
+	c.StopNames()
+	c.StartNames()
+	if _, err := w.Write(data[small+5:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, cl, "/before", noise(1, small+1))
+	wantFile(t, cl, "/during", data)
+	c.Healthy()
+}
+
+func TestErrorsSaySo(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
+	cl := c.Client("", func(cfg *dfs.Config) { cfg.Patience = 300 * time.Millisecond })
+	ctx := t.Context()
+	if err := errors.Join(cl.Mkdir(ctx, "/dir", false), put(cl, "/file", []byte("x"), dfs.CreateOptions{})); err != nil {
+		t.Fatal(err)
+	}
+	_, openDir := cl.Open(ctx, "/dir")
+	_, openNone := cl.Open(ctx, "/none")
+	for what, tt := range map[string]struct {
+		err  error
+		kind wire.Kind
+	}{
+		"write over a directory":  {put(cl, "/dir", []byte("x"), dfs.CreateOptions{Overwrite: true}), wire.Exists},
+		"write over a file":       {put(cl, "/file", []byte("x"), dfs.CreateOptions{}), wire.Exists},
+		"below a file":            {put(cl, "/file/x", []byte("x"), dfs.CreateOptions{}), wire.Invalid},
+		"delete the root":         {cl.Remove(ctx, "/", true), wire.Invalid},
+		"read a directory":        {openDir, wire.Invalid},
+		"read nothing":            {openNone, wire.NotFound},
+		"dots":                    {put(cl, "/a/../b", []byte("x"), dfs.CreateOptions{}), wire.Invalid},
+		"more copies than nodes?": {put(cl, "/many", []byte("x"), dfs.CreateOptions{Replication: 1000}), wire.Invalid},
+		"a directory into itself": {cl.Rename(ctx, "/dir", "/dir/dir", false), wire.Invalid},
+	} {
+		if tt.err == nil || wire.KindOf(tt.err) != tt.kind {
+			t.Errorf("%s: %v (%v), want %v", what, tt.err, wire.KindOf(tt.err), tt.kind)
+		}
+	}
+	if !errors.Is(openNone, fs.ErrNotExist) {
+		t.Errorf("%v is not fs.ErrNotExist", openNone)
+	}
+	wantFile(t, cl, "/file", []byte("x"))
+}
+
+// TestOverwriteIsAtomic: readers see the old file or the new one.
+func TestOverwriteIsAtomic(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
+	cl := c.Client("")
+	if err := put(cl, "/f", []byte("old"), dfs.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := cl.Create(t.Context(), "/f", dfs.CreateOptions{Overwrite: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(noise(1, 2*pipe.ChunkSize)); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, cl, "/f", []byte("old"))
+	w.Abort()
+	wantFile(t, cl, "/f", []byte("old"))
+	if err := put(cl, "/f", []byte("new"), dfs.CreateOptions{Overwrite: true}); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, cl, "/f", []byte("new"))
+}
+
+// TestFSView: package testing/fstest finds nothing wrong with the store seen as an io/fs.FS.
+func TestFSView(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
+	cl := c.Client("")
+	for _, p := range []string{"/a", "/b/c", "/b/d/e"} {
+		if err := put(cl, p, []byte(p), dfs.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fstest.TestFS(cl.FS(t.Context()), "a", "b/c", "b/d/e"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRot is FAULTS rows 36 and 39: damaged replicas are never handed out, are replaced from a
+// good copy, and if there is none the error says so.
+func TestRot(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Racks: 2, Blocks: func(b *blocks.Config) { b.ScrubPeriod = time.Hour }})
+	cl := c.Client("")
+	data := noise(5, 2*pipe.ChunkSize+10)
+	for i := range 10 {
+		if err := put(cl, fmt.Sprint("/f", i), data, dfs.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 10 {
+		dfstest.Flip(t, c, cl, fmt.Sprint("/f", i), 1)
+	}
+	for i := range 10 {
+		for _, cl := range []*dfs.Client{cl, c.Client("n1"), c.Client("n2"), c.Client("n3"), c.Client("n4")} {
+			wantFile(t, cl, fmt.Sprint("/f", i), data)
+		}
+	}
+	c.Wait("all damage is repaired", func() bool { return dfstest.Damaged(t, c) == 0 && copies(c) == 30 })
+	c.Healthy()
+	dfstest.Flip(t, c, cl, "/f0", 3)
+	short := c.Client("", func(cfg *dfs.Config) { cfg.Patience = 500 * time.Millisecond })
+	if _, err := get(short, "/f0"); err == nil {
+		t.Error("a file without a good copy was read")
+	} else {
+		t.Log(err)
+	}
+}
+
+// TestScrubber is FAULTS row 38: rot that nobody reads is found.
+func TestScrubber(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Blocks: func(b *blocks.Config) { b.ScrubPeriod, b.ScrubRate = time.Second, 1<<30 }})
+	cl := c.Client("")
+	for i := range 10 {
+		if err := put(cl, fmt.Sprint("/f", i), noise(1, 100_000), dfs.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		dfstest.Flip(t, c, cl, fmt.Sprint("/f", i), 1)
+	}
+	c.Wait("all damage is found and repaired", func() bool { return dfstest.Damaged(t, c) == 0 })
+	c.Healthy()
+}

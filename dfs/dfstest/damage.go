@@ -1,0 +1,82 @@
+package dfstest
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/dfs/blocks"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Flip flips a bit of the data in so many replicas of every block of a file.
+func Flip(t testing.TB, c *Cluster, cl *dfs.Client, path string, replicas int) {
+	t.Helper()
+	loc, err := cl.Locate(t.Context(), path, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range loc.Blocks {
+		for _, p := range b.Places[:min(replicas, len(b.Places))] {
+			i := slices.IndexFunc(c.Nodes, func(n *Node) bool { return n.Name == p.Node })
+			flipOne(t, c.Nodes[i].blockFile(t, b.ID), b.Len)
+		}
+	}
+}
+
+func flipOne(t testing.TB, name string, length int64) {
+	t.Helper()
+	const header = 32
+	at := header + rand.Int64N(length)
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b [1]byte
+	if _, err := f.ReadAt(b[:], at); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 1 << rand.IntN(8)
+	if _, err := f.WriteAt(b[:], at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// blockFile finds the file of a block on a node.
+func (n *Node) blockFile(t testing.TB, id wire.BlockID) string {
+	t.Helper()
+	for _, name := range n.blockFiles(t) {
+		if strings.Contains(filepath.Base(name), strings.TrimPrefix(id.String(), "blk_")) {
+			return name
+		}
+	}
+	t.Fatalf("%s is not on %s", id, n.Name)
+	return ""
+}
+
+func (n *Node) blockFiles(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(n.Dir, "blocks", "*", "*.blk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// Damaged counts the block files of all nodes that are not whole.
+func Damaged(t testing.TB, c *Cluster) (bad int) {
+	t.Helper()
+	for _, n := range c.Nodes {
+		for _, name := range n.blockFiles(t) {
+			if !blocks.Whole(name) {
+				bad++
+			}
+		}
+	}
+	return bad
+}
