@@ -135,6 +135,9 @@ func jain(x []float64) float64 {
 	return sum * sum / (float64(len(x)) * square)
 }
 
+// nan marks what was not published.
+var nan = math.NaN()
+
 func sumOf(x []float64) (sum float64) {
 	for _, v := range x {
 		sum += v

@@ -154,22 +154,23 @@ func (d *demo) scheduled() error {
 	d.say("   How much longer than alone does a job take, in the worst twentieth of cases?\n")
 	o := simOptions{
 		trace: "gen:fb-2010:300", policies: []string{"fifo", "fair", "fbq", "srpt"}, params: []string{"fbq.limits=400"},
-		nodes: 40, racks: 8, containers: 6, scale: 0.05, seed: 1,
+		nodes: 40, racks: 8, containers: 6, scale: 0.05, seed: 1, seeds: 1,
 	}
-	topo, params, err := o.check()
+	topo, err := o.check()
 	if err != nil {
 		return err
 	}
-	jobs, err := o.readJobs()
+	jobs, err := o.readSource()
 	if err != nil {
 		return err
 	}
-	for _, name := range o.policies {
-		r, err := o.simulate(topo, name, params, jobs)
+	for _, a := range o.arms {
+		r, err := o.simulate(topo, a, jobs, o.seed)
 		if err != nil {
 			return err
 		}
-		d.say("   %-14s %9.2f %s", name, r.P95Slowdown, strings.Repeat("█", int(10*r.P95Slowdown)))
+		worst := r.Metrics.Slowdown.P95
+		d.say("   %-14s %9.2f %s", a.name, worst, strings.Repeat("█", int(10*worst)))
 	}
 	return nil
 }

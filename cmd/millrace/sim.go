@@ -4,25 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"runtime"
-	"slices"
-	"strconv"
+	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
-	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/topology"
-	"github.com/millrace/millrace/trace"
 )
 
 func newSim() *cobra.Command {
@@ -44,6 +35,7 @@ func newSim() *cobra.Command {
 
 // simOptions are the flags of sim run.
 type simOptions struct {
+	file       string
 	trace      string
 	policies   []string
 	params     []string
@@ -54,20 +46,52 @@ type simOptions struct {
 	heartbeat  time.Duration
 	scale      float64
 	seed       uint64
+	seeds      int
 	asJSON     bool
+	out        string
+	history    string
+
+	arms []arm // what is compared
+}
+
+// An arm is a policy with its parameters, under a name of its own.
+type arm struct {
+	name, policy string
+	params       map[string]string
+	admission    string
+	admitParams  map[string]string
 }
 
 func newSimRun() *cobra.Command {
 	var o simOptions
 	cmd := &cobra.Command{
 		Use: "run", Short: "Run one workload under several policies, side by side",
-		Example: `  millrace sim run --trace gen:fb-2010:500 --policy fifo,fair,delay --nodes 40 --racks 8
-  millrace sim run --trace FB-2010.tsv --scale 0.1 --policy fbq --param fbq.limits=4000 --json`,
+		Long: `Run one workload under several policies, side by side, on all cores. The cluster and
+the policies can also come from a YAML file (--file); flags that are given win over it:
+
+  nodes: 40
+  racks: 8
+  containers: 6
+  heartbeat: 1s
+  trace: gen:fb-2010:200
+  scale: 1
+  policies:
+    - policy: fair
+    - name: short queue
+      policy: fbq
+      params: {limits: "4000"}
+  admission: {policy: marp, params: {marp: "0.2"}}
+
+After Ctrl-C the runs that are done are still reported.`,
+		Example: `  millrace sim run --trace gen:fb-2010:500 --policy fifo,fair,delay --nodes 40 --racks 8 --out report
+  millrace sim run --trace FB-2010.tsv --scale 0.1 --policy fbq --param fbq.limits=4000 --json
+  millrace sim run --file cluster.yaml --seeds 5 --out report`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.trace, "trace", "gen:fb-2010:200", "SWIM trace file, or gen:MODEL:JOBS for a generated one ("+strings.Join(modelNames(), ", ")+")")
+	f.StringVar(&o.file, "file", "", "YAML file with the cluster, the policies and their parameters")
+	f.StringVar(&o.trace, "trace", "gen:fb-2010:200", "SWIM trace or history file, or gen:MODEL:JOBS for a generated one ("+strings.Join(modelNames(), ", ")+")")
 	f.StringSliceVar(&o.policies, "policy", []string{"fifo", "fair"}, "policies to compare: "+strings.Join(policies.Names(scheduler.Assignment), ", "))
 	f.StringArrayVar(&o.params, "param", nil, "parameter of a policy, POLICY.NAME=VALUE; may be given several times")
 	f.StringVar(&o.admission, "admission", "", "admission policy (default: every job at once): "+strings.Join(policies.Names(scheduler.Admitting), ", "))
@@ -76,58 +100,109 @@ func newSimRun() *cobra.Command {
 	f.IntVar(&o.containers, "containers", 6, "containers of a node")
 	f.DurationVar(&o.heartbeat, "heartbeat", time.Second, "period in which nodes report (0: at once)")
 	f.Float64Var(&o.scale, "scale", 1, "factor on all sizes of the trace")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the workload and of the run")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the workload and of the first run")
+	f.IntVar(&o.seeds, "seeds", 1, "repetitions of each policy; a generated trace is another each time")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object")
+	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
+	f.StringVar(&o.history, "history", "", "file for what happened in the first run of the first policy (docs/formats/history.md)")
 	return cmd
 }
 
-// simResult is what scripts rely on.
-type simResult struct {
-	Jobs           int     `json:"jobs"`
-	MeanCompletion float64 `json:"mean_completion_s"`
-	MedianSlowdown float64 `json:"median_slowdown"`
-	P95Slowdown    float64 `json:"p95_slowdown"`
-	Makespan       float64 `json:"makespan_s"`
-	NodeLocal      float64 `json:"node_local"`
-	Utilisation    float64 `json:"utilisation"`
-	Events         int64   `json:"events"`
-	Wall           float64 `json:"wall_s"`
-}
-
 func (o *simOptions) run(cmd *cobra.Command) error {
-	topo, params, err := o.check()
+	if o.file != "" {
+		if err := o.readFile(cmd); err != nil {
+			return err
+		}
+	}
+	topo, err := o.check()
 	if err != nil {
 		return err
 	}
-	jobs, err := o.readJobs()
+	source, err := o.readSource()
 	if err != nil {
 		return err
 	}
-	results, err := o.compare(cmd, topo, params, jobs)
-	if err != nil {
+	runs, err := o.compare(cmd, topo, source)
+	if len(runs) == 0 {
 		return failed(err)
 	}
-	if o.asJSON {
-		return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"policies": results}))
+	if werr := o.report(cmd, topo, source, runs); werr != nil {
+		err = errors.Join(err, werr)
 	}
-	o.print(cmd.OutOrStdout(), results)
+	return failed(err)
+}
+
+// report prints and writes what is done.
+func (o *simOptions) report(cmd *cobra.Command, topo *topology.Topology, source *workload, runs []*simRun) error {
+	if o.asJSON {
+		if err := json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"policies": resultsOf(runs)}); err != nil {
+			return err
+		}
+	} else {
+		printRuns(cmd.OutOrStdout(), runs)
+	}
+	if o.history != "" {
+		if err := o.writeHistory(topo, runs); err != nil {
+			return err
+		}
+	}
+	if o.out == "" {
+		return nil
+	}
+	var done []lab.SimRun
+	for _, r := range runs {
+		done = append(done, r.SimRun)
+	}
+	setup := fmt.Sprintf("%d jobs of %s on %d nodes in %d racks with %d containers each; seed %d.", source.len(), o.trace, o.nodes, o.racks, o.containers, o.seed)
+	page := lab.Page{Title: "millrace simulation", Reports: []lab.Report{lab.Compare("Policies side by side", setup, done)}}
+	if err := lab.WriteFiles(o.out, page); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(o.out, "report.html"))
 	return nil
 }
 
 // check refuses what cannot be simulated before anything is read.
-func (o *simOptions) check() (*topology.Topology, map[string]map[string]string, error) {
+func (o *simOptions) check() (*topology.Topology, error) {
 	if o.racks < 1 || o.nodes < o.racks || o.nodes%o.racks != 0 {
-		return nil, nil, fmt.Errorf("--nodes is %d and --racks %d: racks must be of equal size and not empty", o.nodes, o.racks)
+		return nil, fmt.Errorf("--nodes is %d and --racks %d: racks must be of equal size and not empty", o.nodes, o.racks)
 	}
-	if o.containers < 1 || o.scale <= 0 || o.heartbeat < 0 {
-		return nil, nil, errors.New("--containers and --scale must be above 0, --heartbeat not below")
+	if o.containers < 1 || o.scale <= 0 || o.heartbeat < 0 || o.seeds < 1 || o.seeds > 1000 {
+		return nil, errors.New("--containers and --scale must be above 0, --heartbeat not below, --seeds in 1..1000")
 	}
+	if o.arms == nil {
+		if err := o.armsOfFlags(); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range o.arms {
+		if err := a.check(); err != nil {
+			return nil, err
+		}
+	}
+	return topology.Uniform(o.racks, o.nodes/o.racks, 0, 0)
+}
+
+// check makes the policies once, to see whether they can be made.
+func (a arm) check() error {
+	if _, err := policies.Policy(a.policy, a.params); err != nil {
+		return err
+	}
+	if a.admission == "" {
+		return nil
+	}
+	_, err := policies.Admission(a.admission, a.admitParams)
+	return err
+}
+
+// armsOfFlags reads --policy, --param and --admission.
+func (o *simOptions) armsOfFlags() error {
 	params := map[string]map[string]string{}
 	for _, p := range o.params {
 		name, value, ok := strings.Cut(p, "=")
 		policy, param, dotted := strings.Cut(name, ".")
 		if !ok || !dotted {
-			return nil, nil, fmt.Errorf("--param %q: write POLICY.NAME=VALUE", p)
+			return fmt.Errorf("--param %q: write POLICY.NAME=VALUE", p)
 		}
 		if params[policy] == nil {
 			params[policy] = map[string]string{}
@@ -135,118 +210,7 @@ func (o *simOptions) check() (*topology.Topology, map[string]map[string]string, 
 		params[policy][param] = value
 	}
 	for _, name := range o.policies {
-		if _, err := policies.Policy(name, params[name]); err != nil {
-			return nil, nil, err
-		}
+		o.arms = append(o.arms, arm{name: name, policy: name, params: params[name], admission: o.admission, admitParams: params[o.admission]})
 	}
-	if o.admission != "" {
-		if _, err := policies.Admission(o.admission, params[o.admission]); err != nil {
-			return nil, nil, err
-		}
-	}
-	topo, err := topology.Uniform(o.racks, o.nodes/o.racks, 0, 0)
-	return topo, params, err
-}
-
-func (o *simOptions) readJobs() ([]trace.Job, error) {
-	spec, generated := strings.CutPrefix(o.trace, "gen:")
-	if !generated {
-		jobs, err := readTrace(o.trace)
-		return jobs, failed(err)
-	}
-	name, count, _ := strings.Cut(spec, ":")
-	m, ok := trace.Models[name]
-	n, err := strconv.Atoi(count)
-	if !ok || err != nil || n < 1 || n > 10_000_000 {
-		return nil, fmt.Errorf("--trace %q: write gen:MODEL:JOBS with a model of %s", o.trace, strings.Join(modelNames(), ", "))
-	}
-	return m.Generate(n, rand.New(rand.NewPCG(o.seed, 1))), nil
-}
-
-// compare runs the policies on all cores, each on a workload of its own that the seed
-// makes the same.
-func (o *simOptions) compare(cmd *cobra.Command, topo *topology.Topology, params map[string]map[string]string, jobs []trace.Job) (map[string]simResult, error) {
-	results := make([]simResult, len(o.policies))
-	g, _ := errgroup.WithContext(cmd.Context())
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	var done atomic.Int32
-	for i, name := range o.policies {
-		g.Go(func() error {
-			if err := cmd.Context().Err(); err != nil {
-				return err
-			}
-			r, err := o.simulate(topo, name, params, jobs)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			results[i] = r
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d: %s in %.2f s\n", done.Add(1), len(o.policies), name, r.Wall)
-			return nil
-		})
-	}
-	err := g.Wait()
-	out := map[string]simResult{}
-	for i, name := range o.policies {
-		out[name] = results[i]
-	}
-	return out, err
-}
-
-func (o *simOptions) simulate(topo *topology.Topology, name string, params map[string]map[string]string, traced []trace.Job) (simResult, error) {
-	policy, err := policies.Policy(name, params[name])
-	if err != nil {
-		return simResult{}, err
-	}
-	cfg := sim.Config{
-		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(o.containers)}, Policy: policy,
-		State: scheduler.DefaultConfig(), Model: sim.NewFixed(), Heartbeat: o.heartbeat, Seed: o.seed, BreakDeadlocks: true,
-	}
-	if o.admission != "" {
-		if cfg.Admission, err = policies.Admission(o.admission, params[o.admission]); err != nil {
-			return simResult{}, err
-		}
-	}
-	w := sim.DefaultWorkload(topo, o.nodes*o.containers)
-	w.Scale = o.scale
-	jobs := sim.FromTrace(traced, w, rand.New(rand.NewPCG(o.seed, 2)))
-	began := time.Now()
-	res, err := sim.Run(cfg, jobs)
-	if err != nil {
-		return simResult{}, err
-	}
-	return o.summarise(res, time.Since(began)), nil
-}
-
-func (o *simOptions) summarise(res *sim.Result, wall time.Duration) simResult {
-	out := simResult{Jobs: len(res.Jobs), Makespan: res.Makespan.Seconds(), Events: res.Events + res.Launches, Wall: wall.Seconds()}
-	var slow []float64
-	var local, maps int
-	for i := range res.Jobs {
-		j := &res.Jobs[i]
-		out.MeanCompletion += j.Completion().Seconds() / float64(len(res.Jobs))
-		alone := max(j.Job.Alone(o.nodes*o.containers), time.Millisecond)
-		slow = append(slow, j.Completion().Seconds()/alone.Seconds())
-		local += j.Local[scheduler.NodeLocal]
-		maps += j.Local[0] + j.Local[1] + j.Local[2]
-	}
-	slices.Sort(slow)
-	out.MedianSlowdown, out.P95Slowdown = slow[len(slow)/2], slow[len(slow)*95/100]
-	out.NodeLocal = float64(local) / float64(max(1, maps))
-	busy := res.Busy[scheduler.Map] + res.Busy[scheduler.Reduce]
-	out.Utilisation = busy.Seconds() / (out.Makespan * float64(o.nodes*o.containers))
-	return out
-}
-
-func (o *simOptions) print(w io.Writer, results map[string]simResult) {
-	t := newTable(w, "policy", "jobs", "mean completion", "median slowdown", "95 % slowdown", "makespan", "node-local maps", "containers busy", "events", "took")
-	for _, name := range o.policies {
-		r := results[name]
-		t.AppendRow(table.Row{
-			name, r.Jobs, fmt.Sprintf("%.1f s", r.MeanCompletion), fmt.Sprintf("%.2f", r.MedianSlowdown), fmt.Sprintf("%.2f", r.P95Slowdown),
-			fmt.Sprintf("%.0f s", r.Makespan), fmt.Sprintf("%.1f %%", 100*r.NodeLocal), fmt.Sprintf("%.1f %%", 100*r.Utilisation),
-			console.Count(r.Events), fmt.Sprintf("%.2f s", r.Wall),
-		})
-	}
-	t.Render()
-	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone. No network is simulated: docs/simulator.md.")
+	return nil
 }

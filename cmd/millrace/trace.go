@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 
@@ -21,38 +19,26 @@ import (
 
 func newTrace() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "trace stat|gen|fit",
+		Use:   "trace stat|gen|fit|convert",
 		Short: "Describe job traces, and make new ones with the same tails",
 		Example: `  millrace trace stat FB-2010_samples_24_times_1hr_0.tsv
   millrace trace gen --model fb-2010 --jobs 1000 > trace.tsv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("trace needs a verb: stat, gen or fit")
+				return errors.New("trace needs a verb: stat, gen, fit or convert")
 			}
-			return fmt.Errorf("unknown verb %q (known: stat, gen, fit)", args[0])
+			return fmt.Errorf("unknown verb %q (known: stat, gen, fit, convert)", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTraceStat(), newTraceGen(), newTraceFit())
+	cmd.AddCommand(newTraceStat(), newTraceGen(), newTraceFit(), newTraceConvert())
 	return cmd
-}
-
-func readTrace(name string) ([]trace.Job, error) {
-	if name == "-" {
-		return trace.ReadSWIM(bufio.NewReader(os.Stdin), "standard input")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return trace.ReadSWIM(f, name)
 }
 
 func newTraceStat() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "stat FILE", Short: "Print the statistics of a SWIM trace (- for standard input)",
+		Use: "stat FILE", Short: "Print the statistics of a SWIM trace or a history (- for standard input)",
 		Example: "  millrace trace stat trace.tsv --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

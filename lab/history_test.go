@@ -1,0 +1,86 @@
+package lab
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+	"github.com/millrace/millrace/trace"
+)
+
+// A run that is written as a history, read and replayed under the same policy ends every
+// job when it ended before.
+func TestHistoryReplays(t *testing.T) {
+	topo, err := topology.Uniform(2, 4, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := sim.DefaultWorkload(topo, 16)
+	work.Scale = 0.001
+	jobs := sim.FromTrace(trace.FB2010.Generate(60, rand.New(rand.NewPCG(5, 1))), work, rand.New(rand.NewPCG(5, 2)))
+	run := func(jobs []*sim.Job) (*sim.Result, *Watcher) {
+		p, err := policies.Policy("fifo", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := sim.Config{Topology: topo, Capacity: scheduler.Capacity{Containers: 2}, Policy: p, State: scheduler.DefaultConfig(), Model: sim.NewFixed()}
+		w := WatchKinds()
+		w.Attach(&cfg)
+		res, err := sim.Run(cfg, jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, w
+	}
+	res, w := run(jobs)
+	var file bytes.Buffer
+	if err := trace.WriteHistory(&file, History(trace.Origin{Source: "sim", Policy: "fifo"}, topo, res, w)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := trace.ReadHistory(&file, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := run(Replay(h, work, rand.New(rand.NewPCG(5, 3))))
+	if len(again.Jobs) != len(res.Jobs) {
+		t.Fatalf("%d jobs came back, want %d", len(again.Jobs), len(res.Jobs))
+	}
+	var before, after time.Duration
+	for i := range res.Jobs {
+		before += res.Jobs[i].Completion()
+		after += again.Jobs[i].Completion()
+	}
+	// Other replicas may change which map goes first, so a job may end a little
+	// earlier or later; the whole does not move.
+	near(t, "total completion", after.Seconds(), before.Seconds(), 0.02*before.Seconds())
+	near(t, "work", again.Busy[scheduler.Map].Seconds(), res.Busy[scheduler.Map].Seconds(), 1e-6)
+}
+
+func TestCompare(t *testing.T) {
+	var runs []SimRun
+	for seed := range uint64(2) {
+		w := WatchKinds()
+		cfg, err := slotted(2, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := twoJobs(t, w)
+		runs = append(runs, NewSimRun("fifo <x>", seed, res, cfg.Topology, func(j *sim.JobResult) time.Duration { return j.Job.Alone(2) }, 2, w))
+	}
+	r := Compare("t", "s", runs)
+	if r.Seeds != 2 || len(r.Figures) < 7 || r.Tables[0].Rows[0][1] != "22.00 (22.00 to 22.00)" {
+		t.Errorf("%d seeds, %d figures, table %v", r.Seeds, len(r.Figures), r.Tables[0].Rows[0])
+	}
+	var b bytes.Buffer
+	if err := WriteHTML(&b, Page{Reports: []Report{r}}); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b.Bytes(), []byte("<x>")) || bytes.Contains(b.Bytes(), []byte("NaN")) {
+		t.Error("a name became markup, or a number is none")
+	}
+}
