@@ -13,7 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Flip flips a bit of the data in so many replicas of every block of a file.
+// Flip flips a bit of the data in so many replicas of every block of a file, in all at the same
+// place: damage in different chunks does not hurt, a reader takes each from where it is good.
 func Flip(t testing.TB, c *Cluster, cl *dfs.Client, path string, replicas int) {
 	t.Helper()
 	loc, err := cl.Locate(t.Context(), path, 0, -1)
@@ -21,17 +22,18 @@ func Flip(t testing.TB, c *Cluster, cl *dfs.Client, path string, replicas int) {
 		t.Fatal(err)
 	}
 	for _, b := range loc.Blocks {
+		at := rand.Int64N(b.Len)
 		for _, p := range b.Places[:min(replicas, len(b.Places))] {
 			i := slices.IndexFunc(c.Nodes, func(n *Node) bool { return n.Name == p.Node })
-			flipOne(t, c.Nodes[i].blockFile(t, b.ID), b.Len)
+			flipOne(t, c.Nodes[i].blockFile(t, b.ID), at)
 		}
 	}
 }
 
-func flipOne(t testing.TB, name string, length int64) {
+func flipOne(t testing.TB, name string, at int64) {
 	t.Helper()
 	const header = 32
-	at := header + rand.Int64N(length)
+	at += header
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -77,10 +77,10 @@ func (s *Service) save() error {
 		err = s.db.Update(func(tx *bolt.Tx) error { return write(tx, st, changes) })
 	}
 	s.mu.Lock()
-	if err != nil {
+	every := uint64(s.cfg.CheckpointEvery)
+	if s.saveAt = st.Applied + every; err != nil {
 		maps.Copy(s.dirty, dirty)
-	} else {
-		s.saved = st.Applied
+		s.saveAt = s.applied + every/10 + 1
 	}
 	s.mu.Unlock()
 	if err != nil {

@@ -30,7 +30,7 @@ type Config struct {
 	Wall func() time.Time
 	// Rand chooses nodes and the cluster's name.
 	Rand *rand.Rand
-	// Epoch, if not 0, is this service's instead of the stored one plus 1.
+	// Epoch is the least that this opening gets; it is always above the one before.
 	Epoch uint64
 
 	// Placement makes the policy that chooses nodes, for a cluster that grew.

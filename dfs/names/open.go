@@ -81,11 +81,9 @@ func (s *Service) take(st *state) {
 	if st.Cluster == "" {
 		st.Cluster = fmt.Sprintf("cluster-%016x", s.cfg.Rand.Uint64())
 	}
-	if st.Epoch++; s.cfg.Epoch != 0 {
-		st.Epoch = s.cfg.Epoch
-	}
+	st.Epoch = max(st.Epoch+1, s.cfg.Epoch)
 	s.cluster, s.epoch = st.Cluster, st.Epoch
-	s.applied, s.saved = st.Applied, st.Applied
+	s.applied, s.saveAt = st.Applied, st.Applied+uint64(s.cfg.CheckpointEvery)
 	s.nextFile, s.nextID, s.gen = st.NextFile, st.NextBlock, st.Gen
 	for name, q := range st.Users {
 		s.account(name).quota = quota{q[0], q[1]}

@@ -87,6 +87,11 @@ func (r *rig) small(d *datadriven.TestData) (out string, err error) {
 		for _, a := range d.CmdArgs {
 			r.nodes[wire.NodeName(a.Key)].up = false
 		}
+	case "lost":
+		for _, a := range d.CmdArgs {
+			r.nodes[wire.NodeName(a.Key)].up = false
+			r.s.Lost(wire.NodeName(a.Key))
+		}
 	case "start":
 		for _, a := range d.CmdArgs {
 			r.startNode(wire.NodeName(a.Key))

@@ -30,7 +30,7 @@ type Service struct {
 	mu sync.RWMutex // guards all that follows
 
 	applied  uint64 // the last journal record made in memory
-	saved    uint64 // the last one in the checkpoint
+	saveAt   uint64 // the one with which the next checkpoint is due
 	broken   error  // memory and journal differ: a fault of ours
 	root     *inode
 	inodes   map[wire.FileID]*inode
@@ -109,7 +109,7 @@ func (s *Service) commit(edits ...edit) error {
 			return s.broken
 		}
 	}
-	if s.applied-s.saved >= uint64(s.cfg.CheckpointEvery) {
+	if s.applied >= s.saveAt {
 		s.wakeSaver()
 	}
 	return nil
@@ -123,7 +123,7 @@ func (s *Service) wakeSaver() {
 }
 
 // saver writes checkpoints until the service is closed. A failed one is tried again
-// when the next is due.
+// after some more records.
 func (s *Service) saver() {
 	for {
 		select {

@@ -45,6 +45,17 @@ func (s *Service) forgive(now time.Duration) {
 	}
 }
 
+// Lost tells that a node's process is known to be gone, say because its connection
+// broke: it is taken for dead with the next Tick, unless it beats before, or most nodes
+// are silent too.
+func (s *Service) Lost(name wire.NodeName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.byName[name]; n != nil {
+		n.last = min(n.last, s.cfg.Now()-s.cfg.DeadAfter-1)
+	}
+}
+
 // buryNodes takes silent nodes for dead and their replicas for lost.
 func (s *Service) buryNodes(now time.Duration) {
 	for _, n := range s.nodes {
