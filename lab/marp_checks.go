@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/topology"
 )
 
 func marpTeraSort(r *Recorder) error {
@@ -52,6 +53,10 @@ func drawBatches(r *Recorder, g gainRuns, published []float64) {
 		marp.Series = append(marp.Series, s)
 	}
 	r.figure("marp", "0.05 admits one job, each 0.04 one more.", marp)
+	topo, err := topology.Uniform(1, 3, 0, 0)
+	if err == nil {
+		r.figure("gantt-cbt", "Tasks by node under CBT, one run: the staircase.", g.watch["cbt"].Gantt("Tasks by node, CBT", topo, 0, seconds(g.runs["cbt"][0].total)))
+	}
 	for _, name := range []string{"prj", "cbt"} {
 		run := g.runs[name][0]
 		r.figure("jobs-"+name, "Running tasks of each job, one run.", g.watch[name].Area("Tasks by job, "+strings.ToUpper(name), seconds(run.total)))

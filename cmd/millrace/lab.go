@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -69,7 +70,7 @@ func newLabLs() *cobra.Command {
 func newLabRun() *cobra.Command {
 	var o lab.Options
 	var asJSON bool
-	var out, date string
+	var out, date, expect string
 	cmd := &cobra.Command{
 		Use: "run ID|all", Short: "Run an experiment and print what was published beside what was measured",
 		Example: "  millrace lab run all --quick --out report",
@@ -86,7 +87,7 @@ func newLabRun() *cobra.Command {
 			if o.Seeds < 0 || o.Seeds > 10_000 {
 				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
 			}
-			return failed(runLab(cmd, list, o, asJSON, out, date))
+			return failed(runLab(cmd, list, o, asJSON, out, date, expect))
 		},
 	}
 	f := cmd.Flags()
@@ -94,6 +95,7 @@ func newLabRun() *cobra.Command {
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
 	f.StringVar(&out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
+	f.StringVar(&expect, "expect", "", "report.json of an earlier run: fail if a verdict differs")
 	f.StringVar(&date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
 	f.BoolVar(&asJSON, "json", false, "print a JSON object for each experiment")
 	return cmd
@@ -101,7 +103,7 @@ func newLabRun() *cobra.Command {
 
 // runLab runs experiments on all cores; what is done when one fails, or when the user
 // has seen enough, is still written.
-func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bool, out, date string) error {
+func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bool, out, date, expect string) error {
 	began, left := time.Now(), len(list)
 	fmt.Fprintf(cmd.ErrOrStderr(), "running %d experiments ...\n", left)
 	var printing error
@@ -118,7 +120,7 @@ func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bo
 			printLab(cmd.OutOrStdout(), r)
 		}
 	})
-	err = errors.Join(err, printing)
+	err = errors.Join(err, printing, agree(reports, expect))
 	if out == "" || len(reports) == 0 {
 		return err
 	}
@@ -127,6 +129,21 @@ func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bo
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "report of %d experiments: %s\n", len(reports), filepath.Join(out, "report.html"))
 	return err
+}
+
+// agree compares verdicts with an earlier run's.
+func agree(reports []lab.Report, expect string) error {
+	if expect == "" {
+		return nil
+	}
+	want, err := lab.ReadReports(expect)
+	if err != nil {
+		return err
+	}
+	if d := lab.Disagreements(reports, want); len(d) > 0 {
+		return fmt.Errorf("%d verdicts differ from %s:\n  %s", len(d), expect, strings.Join(d, "\n  "))
+	}
+	return nil
 }
 
 func printLab(w io.Writer, r lab.Report) {

@@ -115,7 +115,11 @@ func (c *canvas) marks(list []Mark, x, y axis) {
 		switch {
 		case m.Vertical && x.shows(m.Value):
 			c.line("mark", x.at(m.Value), y.from, x.at(m.Value), y.to, m.Name+": "+Number(m.Value))
-			c.text("tick", x.at(m.Value)+3, y.to+10, "start", m.Name)
+			if at := x.at(m.Value); at+3+float64(textWidth(m.Name)) > x.to {
+				c.text("tick", at-3, y.to+10, "end", m.Name)
+			} else {
+				c.text("tick", at+3, y.to+10, "start", m.Name)
+			}
 		case !m.Vertical && y.shows(m.Value):
 			c.line("mark", x.from, y.at(m.Value), x.to, y.at(m.Value), m.Name+": "+Number(m.Value))
 			c.text("tick", x.to-3, y.at(m.Value)-3, "end", m.Name)
