@@ -23,7 +23,7 @@ type Experiment struct {
 }
 
 // All lists the experiments by id.
-var All = index(slowdownExperiments, deadlineExperiments, marpExperiments, capacityExperiments, hybridExperiments, nasExperiments)
+var All = index(slowdownExperiments, deadlineExperiments, marpExperiments, capacityExperiments, hybridExperiments, nasExperiments, jobpackerExperiments)
 
 func index(groups ...[]*Experiment) map[string]*Experiment {
 	all := map[string]*Experiment{}

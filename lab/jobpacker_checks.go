@@ -1,0 +1,182 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/millrace/millrace/topology"
+)
+
+// perReduce is why Corral uses no circuits here.
+const perReduce = "with a reduce for each GiB (nas.md 4.1) what one reduce fetches from one rack is never above 1.125 GB, " +
+	"so without holding nothing is an elephant"
+
+// packVariant is a policy with parameters in a set-up.
+type packVariant struct {
+	name, policy string
+	params       map[string]string
+	net          hybridNet
+}
+
+// comparePacks runs variants on the same jobs; results are by variant and run.
+func (r *Recorder) comparePacks(variants []packVariant, jobs, n int) (map[string][]packRun, string, error) {
+	day, from := dayOrModel(r.options.Seed)
+	runs := make([]packRun, n*len(variants))
+	err := r.each(len(runs), func(i int) (err error) {
+		v := variants[i%len(variants)]
+		runs[i], err = v.net.run(v.policy, v.params, day, jobs, r.options.Seed+uint64(i/len(variants)))
+		if err != nil {
+			err = fmt.Errorf("%s: %w", v.name, err)
+		}
+		return err
+	})
+	out := map[string][]packRun{}
+	for i, run := range runs {
+		name := variants[i%len(variants)].name
+		out[name] = append(out[name], run)
+	}
+	return out, from, err
+}
+
+// packRatio is the mean over runs of one variant's value over another's.
+func packRatio(runs map[string][]packRun, a, b string, of func(*packRun) float64) float64 {
+	var x []float64
+	for i := range runs[a] {
+		x = append(x, of(&runs[a][i])/of(&runs[b][i]))
+	}
+	return mean(x)
+}
+
+func opticalShare(runs []packRun) float64 {
+	var x []float64
+	for i := range runs {
+		x = append(x, 100*runs[i].optical)
+	}
+	return mean(x)
+}
+
+func packMakespan(p *packRun) float64 { return p.makespan }
+func packMedian(p *packRun) float64   { return p.median() }
+func adhocMedian(p *packRun) float64  { return quantile(sorted(p.another), 0.5) }
+
+var packNames = []string{"f-hybrid", "f-eps", "corral", "jobpacker"}
+
+func packBatch(r *Recorder) error {
+	n := r.seeds(8, 1)
+	jobs := 1000
+	if r.options.Quick {
+		jobs = 300
+	}
+	var variants []packVariant
+	for _, name := range packNames {
+		variants = append(variants, packVariant{name: name, policy: name, net: simulated})
+	}
+	for _, b := range []string{"1", "8", "20"} {
+		variants = append(variants, packVariant{name: "B" + b, policy: "jobpacker", params: map[string]string{"sub-batches": b}, net: simulated})
+	}
+	slow := simulated
+	slow.packet = topology.Gbps(10)
+	for _, name := range packNames {
+		variants = append(variants, packVariant{name: name + " 10", policy: name, net: slow})
+	}
+	runs, from, err := r.comparePacks(variants, jobs, n)
+	if err != nil {
+		return err
+	}
+	why := fmt.Sprintf("%d jobs from %s", jobs, from)
+	jp, corral, fair := opticalShare(runs["jobpacker"]), opticalShare(runs["corral"]), opticalShare(runs["f-hybrid"])
+	r.within("6: shuffle over circuits, JobPacker, %", jp, 98.3, 5, why)
+	r.within("6: shuffle over circuits, F-Hybrid, %", fair, 1.3, 4, "")
+	r.between("6: shuffle over circuits, Corral, %", "23.9", corral, 5, 50, perReduce)
+	r.holds("6: JobPacker above the others", "98.3, 23.9, 1.3", fmt.Sprintf("%s, %s, %s", number(jp), number(corral), number(fair)), jp > corral && jp > fair, "")
+	r.makespans("", runs, "")
+	r.makespans("10 Gb/s: ", runs, " 10")
+	five := packRatio(runs, "jobpacker", "B1", packMakespan)
+	r.between("10: makespan with 5 sub-batches over 1", "lower", five, 0, 1, "")
+	for _, b := range []string{"8", "20"} {
+		r.between("10: makespan with "+b+" sub-batches over 5", "flat", packRatio(runs, "B"+b, "jobpacker", packMakespan), 0.95, 1.05, "")
+	}
+	return nil
+}
+
+// makespans is item 7 at one rate of the packet network.
+func (r *Recorder) makespans(label string, runs map[string][]packRun, suffix string) {
+	base := "f-hybrid" + suffix
+	jp, corral := packRatio(runs, "jobpacker"+suffix, base, packMakespan), packRatio(runs, "corral"+suffix, base, packMakespan)
+	r.holds(label+"7: makespan, JobPacker < Corral < F-Hybrid", "0.65, 0.85, 1", fmt.Sprintf("%s, %s, 1", number(jp), number(corral)), jp < corral && corral < 1, "")
+	r.within(label+"7: makespan of JobPacker over F-Hybrid", jp, 0.65, 0.15, "")
+	r.within(label+"7: makespan of Corral over F-Hybrid", corral, 0.85, 0.15, "")
+	r.between(label+"7: makespan of JobPacker over F-EPS", "within 5 %", packRatio(runs, "jobpacker"+suffix, "f-eps"+suffix, packMakespan), 0, 1.1, "")
+}
+
+func packOnline(r *Recorder) error {
+	n := r.seeds(8, 1)
+	jobs := 1000
+	if r.options.Quick {
+		jobs = 200
+	}
+	online := simulated
+	online.span = 90 * time.Minute * time.Duration(jobs) / 1000
+	mixed := online
+	mixed.adhoc = 0.5
+	var variants []packVariant
+	add := func(name, policy string, net hybridNet, params map[string]string) {
+		variants = append(variants, packVariant{name: name, policy: policy, net: net, params: params})
+	}
+	for _, name := range packNames {
+		add(name, name, online, nil)
+	}
+	add("mixed f-hybrid", "f-hybrid", mixed, nil)
+	for _, ratio := range []string{"0", "1", "2"} {
+		add("mixed "+ratio, "jobpacker", mixed, map[string]string{"over-provision": ratio})
+	}
+	add("mixed aggregated", "jobpacker-adhoc-agg", mixed, map[string]string{"over-provision": "1"})
+	intervals := []time.Duration{100 * time.Millisecond, 3 * time.Second}
+	for _, d := range intervals {
+		net := online
+		net.interval = d
+		add("interval "+d.String(), "jobpacker", net, nil)
+	}
+	for _, s := range []string{"0.2", "0.5", "0.8"} {
+		net := online
+		net.slowstart = s
+		add("slowstart "+s, "jobpacker", net, nil)
+	}
+	wrong := online
+	wrong.sizeError, wrong.lateJobs = 0.5, 0.5
+	add("wrong jobpacker", "jobpacker", wrong, nil)
+	add("wrong corral", "corral", wrong, nil)
+	runs, _, err := r.comparePacks(variants, jobs, n)
+	if err != nil {
+		return err
+	}
+	r.onlineChecks(runs, intervals)
+	return nil
+}
+
+// smallJobs is why medians hardly differ.
+const smallJobs = "two thirds of the jobs are one map of a block or less, whose time no policy changes at this load"
+
+func (r *Recorder) onlineChecks(runs map[string][]packRun, intervals []time.Duration) {
+	of := func(name, base string) float64 { return packRatio(runs, name, base, packMedian) }
+	r.within("8: median completion of JobPacker over F-Hybrid", of("jobpacker", "f-hybrid"), 0.57, 0.15, smallJobs)
+	r.within("8: median completion of Corral over F-Hybrid", of("corral", "f-hybrid"), 0.79, 0.15, smallJobs)
+	r.between("12, 16: shuffle over circuits, JobPacker, %", "much higher than the others", opticalShare(runs["jobpacker"]), 90, 100, "figure 4.12")
+	r.within("9: mixed, recurring jobs, JobPacker over F-Hybrid", of("mixed 1", "mixed f-hybrid"), 0.60, 0.15, smallJobs)
+	r.within("9: mixed, ad-hoc jobs, JobPacker over F-Hybrid", packRatio(runs, "mixed 1", "mixed f-hybrid", adhocMedian), 0.62, 0.15, smallJobs)
+	vary := 0.0
+	for _, d := range intervals {
+		vary = max(vary, math.Abs(of("interval "+d.String(), "jobpacker")-1))
+	}
+	r.between("11: median by reconfiguration interval, change from 1 s", "minimal", vary, 0, 0.1, "0.1 and 3 s")
+	r.between("12: median with slow start 0.5 over 0.7", "flat", of("slowstart 0.5", "jobpacker"), 0.95, 1.05, "")
+	r.between("12: median with slow start 0.8 over 0.7", "flat", of("slowstart 0.8", "jobpacker"), 0.95, 1.05, "")
+	r.between("12: median with slow start 0.2 over 0.7", "not better", of("slowstart 0.2", "jobpacker"), 0.995, math.Inf(1), "")
+	r.between("13: mixed, no over-provisioning over ratio 1", "worse", of("mixed 0", "mixed 1"), 1, math.Inf(1), "")
+	r.between("13: mixed, ratio 2 over ratio 1", "flat", of("mixed 2", "mixed 1"), 0.93, 1.07, "")
+	r.between("14: with wrong plans, JobPacker over F-Hybrid", "below", of("wrong jobpacker", "f-hybrid"), 0, 1, "sizes off by up to half, half of the arrivals by up to 200 s")
+	r.between("14: with wrong plans, JobPacker over Corral", "below", of("wrong jobpacker", "wrong corral"), 0, 1, "")
+	r.between("15: aggregating ad-hoc jobs, recurring median over without", "not better", of("mixed aggregated", "mixed 1"), 1, math.Inf(1), "")
+	r.between("15: aggregating ad-hoc jobs, ad-hoc median over without", "not better", packRatio(runs, "mixed aggregated", "mixed 1", adhocMedian), 1, math.Inf(1), "")
+}
