@@ -2,11 +2,17 @@ package lab
 
 import (
 	"fmt"
+	"slices"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
 )
 
 func capacitySeparate(r *Recorder) error {
 	n := r.seeds(5, 2)
 	shared, apart := map[string]capMean{}, map[string]capMean{}
+	queues := watchQueues()
 	for _, s := range capSettings {
 		var err error
 		if shared[s.name], err = r.capacity(capGroups[2], s, capBase(), n); err != nil {
@@ -15,7 +21,11 @@ func capacitySeparate(r *Recorder) error {
 		if !s.capped {
 			continue
 		}
-		if apart[s.name], err = r.capacity(capGroups[3], s, capBase(), n); err != nil {
+		o := capBase()
+		if s.name == "b" {
+			o.watch = queues
+		}
+		if apart[s.name], err = r.capacity(capGroups[3], s, o, n); err != nil {
 			return err
 		}
 	}
@@ -47,7 +57,22 @@ func capacitySeparate(r *Recorder) error {
 	for t, want := range []float64{1.01, 1.555, 1.155} {
 		r.within(fmt.Sprintf("4: experiments 30 and 32, response ratio of type %d", t+1), (apart["f"].ratio[t]+apart["h"].ratio[t])/2, want, 0.15*want, "")
 	}
+	r.figure("queues", "Running maps of each queue, experiment 26, first repetition: the small queues are never full for long.",
+		queues.Area("Queue usage, separate queues with caps", apart["b"].runs[0].end, chart.Mark{Name: "all map slots", Value: 4 * capNodes}))
 	return nil
+}
+
+// watchQueues watches the maps of the four separate queues.
+func watchQueues() *Watcher {
+	names := []string{"long1", "long2", "small1", "small2"}
+	order := capOrder(false)
+	return &Watcher{Keys: names, Of: func(a sim.Attempt) int {
+		if a.Task.Kind != scheduler.Map {
+			return -1
+		}
+		id := int(a.Task.Job)
+		return slices.Index(names, bySize(id/len(order), order[id%len(order)]))
+	}}
 }
 
 func capacityUnequal(r *Recorder) error {
@@ -72,5 +97,19 @@ func capacityUnequal(r *Recorder) error {
 	for t := longTypes; t < len(capTypes); t++ {
 		r.between(fmt.Sprintf("6: response ratio of type %d, 30 %% / 70 %%", t+1), "2", m.byQueue["q2"][t]/m.byQueue["q1"][t], 1.5, inf, "")
 	}
+	bars := chart.Bars{Frame: chart.Frame{Title: "Response ratio, capped 70-30 (experiment 10)", X: chart.Axis{Label: "elapsed over execution time", Log: true}}, Groups: []string{"70 % queue", "30 % queue"}}
+	published := map[string][]float64{"q1": {1.15, 1.6, 1.42, 5.38, 12.5, 10.28, 5.2}, "q2": {1.32, 2.3, 1.87, 10.78, 26, 22.8, 14.6}}
+	for t := range capTypes {
+		for k, q := range []string{"q1", "q2"} {
+			var over []float64
+			for _, run := range m.runs {
+				over = append(over, run.ratio[q][t])
+			}
+			b := NewEstimate(over).bar(fmt.Sprintf("type %d", t+1), published[q][t])
+			b.Group = k
+			bars.Bars = append(bars.Bars, b)
+		}
+	}
+	r.figure("ratio", "Black: published.", bars)
 	return nil
 }
