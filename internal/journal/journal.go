@@ -61,13 +61,6 @@ func (j *Journal) Append(payload []byte) (seq uint64, err error) {
 	return seq, nil
 }
 
-// Last returns the sequence number of the last record that was appended.
-func (j *Journal) Last() uint64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.next - 1
-}
-
 // Durable returns the sequence number up to which all is on the disk.
 func (j *Journal) Durable() uint64 { return j.durable.Load() }
 
