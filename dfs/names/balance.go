@@ -168,7 +168,7 @@ func (s *Service) emptier(b *block, from *node, mean float64, change map[*node]i
 		if has || after > mean || to.deletes[b.ID] != nil || to.receiving >= s.cfg.CopyStreams || !s.usable(to, b.Len, now) {
 			continue
 		}
-		if to.rack != from.rack && b.racksWithout(from, to) < min(2, len(c.racks)) {
+		if to.rack != from.rack && b.racksWithout(from, to) < min(2, c.racks) {
 			continue
 		}
 		if best == nil || after < least {

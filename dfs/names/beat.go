@@ -94,11 +94,15 @@ func (s *Service) Report(r wire.ReportRequest) error {
 func (s *Service) endReport(n *node) {
 	seen := n.report.seen
 	n.report, n.reported = nil, true
-	for _, b := range sorted(n.blocks) {
+	gone := map[*block]struct{}{}
+	for b := range n.blocks {
 		if _, ok := seen[b]; !ok {
-			s.lose(b, n)
-			s.settle(b)
+			gone[b] = struct{}{}
 		}
+	}
+	for _, b := range sorted(gone) {
+		s.lose(b, n)
+		s.settle(b)
 	}
 }
 

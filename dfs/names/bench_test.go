@@ -133,6 +133,7 @@ func BenchmarkMillionFiles(b *testing.B) {
 		must(b, s.Checkpoint())
 		reportAll(b, s)
 		b.ReportMetric(float64(heap()-before)/files, "B/file")
+		b.ReportMetric(buryOne(b, s).Seconds(), "node-death-s")
 		fill(b, s, files, files+25_000)
 		must(b, s.journal.Wait(s.applied))
 		must(b, s.journal.Close()) // as a kill would leave it: no last checkpoint
@@ -187,6 +188,17 @@ func reportAll(b *testing.B, s *Service) {
 			must(b, s.Report(wire.ReportRequest{Node: name, Session: session, Page: n, Last: end == len(blocks), Blocks: blocks[n*page : end]}))
 		}
 	}
+}
+
+// buryOne is how long the service is busy with the death of a node that has all blocks.
+func buryOne(b *testing.B, s *Service) time.Duration {
+	b.Helper()
+	_, err := s.SafeMode(wire.SafeModeRequest{Set: "leave"})
+	must(b, err)
+	s.Lost("n1")
+	began := time.Now()
+	must(b, s.Tick())
+	return time.Since(began)
 }
 
 // heap is how much is in use after a collection.

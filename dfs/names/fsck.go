@@ -83,7 +83,7 @@ func (s *Service) health(b *block, c count) string {
 		return "missing"
 	case c.live < c.lessThan:
 		return "under"
-	case len(c.racks) == 1 && c.lessThan > 1 && s.liveRacks() > 1:
+	case c.racks == 1 && c.lessThan > 1 && s.liveRacks() > 1:
 		return "misplaced"
 	case c.live > c.lessThan:
 		return "over"
@@ -107,7 +107,7 @@ func (s *Service) fsckFile(i *inode, path string, all bool, out *wire.FsckRespon
 		tally(out, h)
 		if rank := slices.Index(healths, h); rank < worst {
 			worst, f.Status = rank, h
-			f.Problem = fmt.Sprintf("%v has %d good replicas of %d in %d racks, %d corrupt", b.ID, c.live+c.leaving, c.lessThan, len(c.racks), c.corrupt)
+			f.Problem = fmt.Sprintf("%v has %d good replicas of %d in %d racks, %d corrupt", b.ID, c.live+c.leaving, c.lessThan, c.racks, c.corrupt)
 		}
 		if all || h != "healthy" {
 			f.Blocks = append(f.Blocks, fsckBlock(b, c))
@@ -135,7 +135,7 @@ func tally(out *wire.FsckResponse, health string) {
 }
 
 func fsckBlock(b *block, c count) wire.FsckBlock {
-	fb := wire.FsckBlock{Block: b.Block, Want: c.lessThan, Racks: len(c.racks), Live: []wire.NodeName{}}
+	fb := wire.FsckBlock{Block: b.Block, Want: c.lessThan, Racks: c.racks, Live: []wire.NodeName{}}
 	for _, r := range b.replicas {
 		if r.corrupt {
 			fb.Corrupt = append(fb.Corrupt, r.node.name)

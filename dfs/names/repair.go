@@ -22,7 +22,7 @@ func (s *Service) lacks(b *block, c count) int {
 	if n := c.lessThan - c.live - under; n > 0 {
 		return n
 	}
-	if under == 0 && c.lessThan > 1 && c.live > 1 && len(c.racks) == 1 && s.liveRacks() > 1 {
+	if under == 0 && c.lessThan > 1 && c.live > 1 && c.racks == 1 && s.liveRacks() > 1 {
 		return 1
 	}
 	return 0
@@ -76,7 +76,7 @@ func (s *Service) repairBlock(b *block, now time.Duration) bool {
 		return true
 	}
 	spread := c.live >= c.lessThan
-	targets := s.targets(b, len(c.racks), n, spread, now)
+	targets := s.targets(b, c.racks, n, spread, now)
 	if len(targets) == 0 && !spread && c.corrupt > 0 && c.live > 0 {
 		s.dropCorrupt(b) // there is no other node: its own must take the good copy
 	}

@@ -135,13 +135,13 @@ type count struct {
 	live     int // good, on nodes that stay
 	leaving  int // good, on nodes that are being emptied
 	corrupt  int
-	racks    []string // of the live ones
-	lessThan int      // live ones that are wanted
+	racks    int // of the live ones
+	lessThan int // live ones that are wanted
 }
 
 func (s *Service) count(b *block) (c count) {
 	c.lessThan = int(b.owner.file.replicas)
-	for _, r := range b.replicas {
+	for k, r := range b.replicas {
 		switch {
 		case r.corrupt:
 			c.corrupt++
@@ -149,12 +149,22 @@ func (s *Service) count(b *block) (c count) {
 			c.leaving++
 		default:
 			c.live++
-			if !slices.Contains(c.racks, r.node.rack) {
-				c.racks = append(c.racks, r.node.rack)
+			if !liveIn(b.replicas[:k], r.node.rack) {
+				c.racks++
 			}
 		}
 	}
 	return c
+}
+
+// liveIn reports whether a rack has one of some replicas, good and on a node that stays.
+func liveIn(list []replica, rack string) bool {
+	for _, r := range list {
+		if !r.corrupt && !r.node.draining && r.node.rack == rack {
+			return true
+		}
+	}
+	return false
 }
 
 // settle decides what a block needs after its replicas, or what is wanted of them,
@@ -238,7 +248,7 @@ func (s *Service) surplus(b *block, c count) *node {
 	var best *node
 	for _, r := range b.replicas {
 		n := r.node
-		if r.corrupt || n.draining || inRack[n.rack] == 1 && len(c.racks) <= min(2, c.lessThan) {
+		if r.corrupt || n.draining || inRack[n.rack] == 1 && c.racks <= min(2, c.lessThan) {
 			continue
 		}
 		if n == moved {
