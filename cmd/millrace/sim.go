@@ -44,6 +44,7 @@ type simOptions struct {
 	racks      int
 	containers int
 	heartbeat  time.Duration
+	network    simNetwork
 	scale      float64
 	seed       uint64
 	seeds      int
@@ -85,6 +86,7 @@ the policies can also come from a YAML file (--file); flags that are given win o
 After Ctrl-C the runs that are done are still reported.`,
 		Example: `  millrace sim run --trace gen:fb-2010:500 --policy fifo,fair,delay --nodes 40 --racks 8 --out report
   millrace sim run --trace FB-2010.tsv --scale 0.1 --policy fbq --param fbq.limits=4000 --json
+  millrace sim run --policy fair,delay,nas --uplink 1 --nic 1 --scale 0.2
   millrace sim run --file cluster.yaml --seeds 5 --out report`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -99,6 +101,7 @@ After Ctrl-C the runs that are done are still reported.`,
 	f.IntVar(&o.racks, "racks", 8, "racks they stand in")
 	f.IntVar(&o.containers, "containers", 6, "containers of a node")
 	f.DurationVar(&o.heartbeat, "heartbeat", time.Second, "period in which nodes report (0: at once)")
+	o.network.flags(f)
 	f.Float64Var(&o.scale, "scale", 1, "factor on all sizes of the trace")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the workload and of the first run")
 	f.IntVar(&o.seeds, "seeds", 1, "repetitions of each policy; a generated trace is another each time")
@@ -180,7 +183,7 @@ func (o *simOptions) check() (*topology.Topology, error) {
 			return nil, err
 		}
 	}
-	return topology.Uniform(o.racks, o.nodes/o.racks, 0, 0)
+	return o.network.topology(o.racks, o.nodes)
 }
 
 // check makes the policies once, to see whether they can be made.

@@ -55,7 +55,8 @@ func printRuns(w io.Writer, runs []*simRun) {
 		})
 	}
 	t.Render()
-	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone. No network is simulated: docs/simulator.md.")
+	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
+	printNetwork(w, runs)
 }
 
 // bar shows how many runs are done: a bar on a terminal, a line for each otherwise.

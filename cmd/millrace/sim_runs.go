@@ -124,6 +124,9 @@ func (o *simOptions) simulate(topo *topology.Topology, a arm, source *workload, 
 		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(o.containers)}, Policy: policy,
 		State: scheduler.DefaultConfig(), Model: sim.NewFixed(), Heartbeat: o.heartbeat, Seed: seed, BreakDeadlocks: true,
 	}
+	if err := o.network.use(&cfg, a.policy); err != nil {
+		return nil, err
+	}
 	if a.admission != "" {
 		if cfg.Admission, err = policies.Admission(a.admission, a.admitParams); err != nil {
 			return nil, err
