@@ -50,7 +50,8 @@ func newAxis(a Axis, s span, from, to float64) axis {
 		s = span{math.Log10(max(s.low, math.SmallestNonzeroFloat64)), math.Log10(max(s.high, math.SmallestNonzeroFloat64))}
 	}
 	if s.high-s.low < 1e-9*max(1, math.Abs(s.high)) {
-		s.low, s.high = s.low-0.5, s.high+0.5
+		room := max(0.5, 0.01*math.Abs(s.high)) // a half is nothing beside a large number
+		s.low, s.high = s.low-room, s.high+room
 	}
 	return axis{s.low, s.high, a.Log, from, to}
 }
