@@ -29,6 +29,9 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 	"chart": func(c chart.Chart) template.HTML { return template.HTML(chart.Inline(c)) }, //nolint:gosec // chart escapes every text
 	"style": func() template.CSS { return template.CSS(chart.Style) },                    //nolint:gosec // a constant
 	"file":  FigureFile,
+	"checked": func(reports []Report) bool {
+		return slices.ContainsFunc(reports, func(r Report) bool { return len(r.Checks) > 0 })
+	},
 }).Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.Title}}</title>
@@ -46,9 +49,10 @@ figure { margin: 0; max-width: 640px; } figcaption { font-size: .9em; opacity: .
 svg { display: block; } .band { fill: var(--band); } .axis { stroke: var(--line); } .want { stroke: var(--ink); stroke-width: 2; } .dot { fill: var(--dot); }
 {{style}}</style></head><body>
 <h1>{{.Title}}</h1>
-<p class="prose">Experiments run in the simulator, with the policy code of the live cluster. In the tables the green band is what the specification
+{{if checked .Reports}}<p class="prose">Experiments run in the simulator, with the policy code of the live cluster. In the tables the green band is what the specification
 accepts, the black mark a published number, the blue dot what was measured. "Shape only" means that a published number is reported but the
-specification asks for no agreement; "not reproduced" comes with its figures and, where known, the reason. Whiskers are 95 % confidence intervals over repetitions.{{if .Date}} Made on {{.Date}}.{{end}}</p>
+specification asks for no agreement; "not reproduced" comes with its figures and, where known, the reason. Whiskers are 95 % confidence intervals over repetitions.</p>{{else}}<p class="prose">Runs of the simulator, with the policy code of the live cluster. Whiskers and brackets are 95 % confidence intervals over repetitions.</p>{{end}}
+{{if .Date}}<p>Made on {{.Date}}.</p>{{end}}
 {{if gt (len .Reports) 1}}<h3 id="index">Verdicts</h3>
 <table><thead><tr><th>experiment</th><th>what is asked</th><th>source</th><th class="r">reproduced</th><th class="r">shape only</th><th class="r">not reproduced</th></tr></thead><tbody>
 {{range .Reports}}{{$t := tally .}}<tr><td class="n"><a href="#{{.ID}}">{{.ID}}</a></td><td>{{.Title}}</td><td>{{.Source}}</td><td class="r reproduced">{{$t.Reproduced}}</td><td class="r shape">{{if $t.Shape}}{{$t.Shape}}{{end}}</td><td class="r not">{{if $t.Not}}{{$t.Not}}{{end}}</td></tr>

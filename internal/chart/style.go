@@ -10,9 +10,10 @@ const Style = `.chart{--ink:#222;--faint:#767676;--grid:#e3e3e3;--c0:#1b5fa8;--c
 @media (prefers-color-scheme:dark){.chart{--ink:#ddd;--faint:#9a9a9a;--grid:#333;--c0:#7fb2ee;--c1:#f0a060;--c2:#77cfa0;--c3:#e08cc0;--c4:#d3c060;--c5:#a5a9f5;--c6:#6fd0da;--c7:#f08a8a;--mark:#fff}}
 .chart text{fill:var(--ink);font-size:11px}.chart .title{font-size:13px;font-weight:600}.chart .tick,.chart .none{fill:var(--faint)}
 .chart .grid{stroke:var(--grid)}.chart .axis{stroke:var(--faint)}.chart .mark{stroke:var(--mark);stroke-dasharray:5 3}.chart .published{stroke:var(--mark);stroke-width:3}.chart .whisker{stroke:var(--ink);stroke-width:1.5}
-.chart .line{fill:none;stroke-width:1.8;stroke-linejoin:round}.chart .dots{fill:none;stroke-width:4;stroke-linecap:round;stroke-opacity:.55}.chart .dot{fill-opacity:.65;stroke:none}.chart .bar,.chart .span,.chart .area{stroke:none}.chart .area{fill-opacity:.75}.chart .cell{fill:var(--c0);stroke:none}.chart .empty{fill:var(--grid)}
+.chart .line{fill:none;stroke-width:1.8;stroke-linejoin:round}.chart .dots{fill:none;stroke-width:5;stroke-linecap:round;stroke-opacity:.5}.chart .dot{fill-opacity:.65;stroke:none}.chart .bar,.chart .span,.chart .area{stroke:none}.chart .area{fill-opacity:.75}.chart .cell{fill:var(--c0);stroke:none}.chart .empty{fill:var(--grid)}
 .chart .f0{fill:var(--c0)}.chart .f1{fill:var(--c1)}.chart .f2{fill:var(--c2)}.chart .f3{fill:var(--c3)}.chart .f4{fill:var(--c4)}.chart .f5{fill:var(--c5)}.chart .f6{fill:var(--c6)}.chart .f7{fill:var(--c7)}
 .chart .s0{stroke:var(--c0)}.chart .s1{stroke:var(--c1)}.chart .s2{stroke:var(--c2)}.chart .s3{stroke:var(--c3)}.chart .s4{stroke:var(--c4)}.chart .s5{stroke:var(--c5)}.chart .s6{stroke:var(--c6)}.chart .s7{stroke:var(--c7)}
+.chart .line.s1{stroke-dasharray:9 3}.chart .line.s2{stroke-dasharray:4 3}.chart .line.s4{stroke-dasharray:9 3 2 3}.chart .line.s6{stroke-dasharray:2 3}
 `
 
 func fill(i int) string { return fmt.Sprintf("f%d", wrap(i)) }
