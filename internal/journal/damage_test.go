@@ -116,6 +116,23 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
+// A sector that holds only the first bytes of a record was never written, all others
+// were: the record is unfinished, not damaged.
+func TestTornHeader(t *testing.T) {
+	for split := 1; split < 20; split++ {
+		data := appendHeader(nil, 1)
+		data = appendRecord(data, 1, 0, bytes.Repeat([]byte("x"), sector-headerLen-recordLen-split))
+		at := len(data)
+		data = appendRecord(data, 2, 0, []byte(text(2)))
+		clear(data[at:sector])
+		j, got, err := reopen(with(t, data), roomy, 1)
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%d bytes of the header are missing: %d records, %v", split, len(got), err)
+		}
+		must(t, j.Close())
+	}
+}
+
 func TestRepair(t *testing.T) {
 	m := memdisk.New()
 	j := open(t, m, small)

@@ -17,7 +17,7 @@ func damaged(data []byte, at int, want uint64) (why string, bad bool) {
 	if later && next.rec.base > want {
 		return "a record that was durable is damaged: later ones are whole", true
 	}
-	if changedHeader(data[at:], want) {
+	if changedHeader(data[at:], want) && !hole(data, at, at+20) {
 		return "the header of a whole record is changed", true
 	}
 	var end int
