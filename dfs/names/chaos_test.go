@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,5 +154,38 @@ func (c *chaos) quiet() {
 		if f.Status != "open" {
 			c.t.Fatalf("seed %d: %s is %s: %s", c.seed, f.Path, f.Status, f.Problem)
 		}
+	}
+}
+
+// Row 59: jumps of the wall clock change nothing but modification times: nodes get the
+// same commands at the same times, leases end when they should.
+func TestClockJumps(t *testing.T) {
+	story := func(jump func(*rig, int)) string {
+		r := newRig(t)
+		r.cfg.LeaseTimeout = 5 * time.Second
+		r.open()
+		for i := range 5 {
+			r.addNode(wire.NodeName(fmt.Sprintf("n%d", i)), fmt.Sprintf("r%d", i%2), 1<<39)
+		}
+		for i := range 12 {
+			jump(r, i)
+			must(t, r.put(wire.CreateRequest{Path: fmt.Sprintf("/f%d", i)}, 1, ""))
+			f, err := r.s.Create(wire.CreateRequest{Path: fmt.Sprintf("/open%d", i), Holder: fmt.Sprint(i), BlockSize: 1000})
+			must(t, err)
+			p, err := r.s.AddBlock(wire.AddBlockRequest{File: f.File.ID, Holder: fmt.Sprint(i)})
+			must(t, err)
+			r.write(p, 10)
+			r.nodes["n0"].up = i%6 < 3
+			jump(r, i)
+			r.step(4 * time.Second)
+			r.log = append(r.log, fmt.Sprint(r.now, len(r.s.holders)))
+		}
+		must(t, r.s.Close())
+		return r.takeLog()
+	}
+	calm := story(func(*rig, int) {})
+	wild := story(func(r *rig, i int) { r.wall = r.wall.Add(time.Duration(i%3-1) * 1000 * time.Hour) })
+	if calm != wild || !strings.Contains(calm, "recovers") || !strings.Contains(calm, "copies") {
+		t.Errorf("without jumps\n%s\nwith jumps\n%s", calm, wild)
 	}
 }

@@ -127,6 +127,7 @@ func (s *Service) free(b *block) {
 		s.discard(st.node, st.block, false)
 	}
 	delete(s.stale, b.ID)
+	delete(s.balance.moved, b.ID)
 	b.owner, b.replicas = nil, nil
 }
 
