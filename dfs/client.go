@@ -67,6 +67,14 @@ func NewClient(cfg Config) *Client {
 	return &Client{cfg: cfg.withDefaults(), holder: rand.Text()}
 }
 
+// As returns a client that works for another user over the same connections. Closing it is not
+// needed.
+func (c *Client) As(user string) *Client {
+	cfg := c.cfg
+	cfg.User = user
+	return &Client{cfg: cfg, holder: rand.Text()}
+}
+
 // call asks the name service, again while it is out of reach.
 func call[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (Resp, error) {
 	resp, _, err := callTwice[Req, Resp](ctx, c, method, req)

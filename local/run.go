@@ -66,7 +66,7 @@ func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, 
 	}
 	r.res = Result{Counts: mapreduce.Counts{}}
 	r.gauge.stages.Store(int32(len(stages)))
-	err = r.runStages(ctx, link(stages, scratch))
+	err = r.runStages(ctx, task.Link(stages, scratch))
 	slices.SortFunc(r.res.Skipped, task.BadRecord.Compare)
 	r.res.Elapsed = time.Since(r.gauge.start)
 	return r.res, err
@@ -83,20 +83,6 @@ func (r *Runner) runStages(ctx context.Context, stages []mapreduce.Job) error {
 	r.res.Job, r.res.Output = last.Name, last.Output
 	r.gauge.enter(Finished, 0, 0)
 	return nil
-}
-
-// link connects the stages of a chain through directories in scratch.
-func link(stages []mapreduce.Job, scratch string) []mapreduce.Job {
-	jobs := append([]mapreduce.Job(nil), stages...)
-	for i := range len(jobs) - 1 {
-		between := filepath.Join(scratch, fmt.Sprintf("stage-%d", i))
-		jobs[i].Output = between
-		if jobs[i].Format == nil && jobs[i+1].Map.Format == mapreduce.RecordFile {
-			jobs[i].Format = mapreduce.RecordOutput
-		}
-		jobs[i+1].Input = []string{between}
-	}
-	return jobs
 }
 
 func (r *Runner) runStage(ctx context.Context, job mapreduce.Job, last bool) error {

@@ -70,7 +70,7 @@ func (c *Collector) writeOutput(write func(w *segmentWriter) error) (*Output, er
 
 // rename gives an output its final name.
 func (c *Collector) rename(out *Output) error {
-	path := c.path(".seg")
+	path := c.path(OutputSuffix)
 	if err := c.cfg.FS.Rename(out.path, path); err != nil {
 		_ = c.cfg.FS.Remove(out.path) // the rename's error is the one to report
 		return scratchErr("rename", out.path, err)
@@ -84,7 +84,7 @@ func (c *Collector) rename(out *Output) error {
 // memory as they need.
 func (c *Collector) keep(b *batch) (*Output, error) {
 	out := &Output{
-		fs: c.cfg.FS, path: c.path(".seg"), name: c.cfg.Name, codec: c.cfg.Compression,
+		fs: c.cfg.FS, path: c.path(OutputSuffix), name: c.cfg.Name, codec: c.cfg.Compression,
 		tag: nameTag(c.cfg.Name), infos: make([]PartitionInfo, c.cfg.Partitions),
 	}
 	if b.table != nil || c.cfg.Combine != nil || c.data.bytes <= 2*int64(c.cfg.Pool.blockSize) {

@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 )
 
+// OutputSuffix ends the name of a finished output's file; [Config.Name] begins it.
+const OutputSuffix = ".seg"
+
 // Output is finished map output: kept in memory, or one segment file. Its methods
 // may be called concurrently.
 type Output struct {

@@ -45,7 +45,7 @@ func PrepareOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite boo
 	final = path.Clean(final)
 	o := &JobOutput{
 		store: store, name: job.Output, final: final, overwrite: overwrite, committed: map[string]bool{},
-		work: path.Join(path.Dir(final), "."+shortened(path.Base(final))+".millrace-"+id),
+		work: workDir(final, id),
 	}
 	if err := o.check(mux, job); err != nil {
 		return nil, err

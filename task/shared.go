@@ -19,6 +19,19 @@ import (
 // Work returns the hidden directory, for [JoinOutput] in other processes.
 func (o *JobOutput) Work() string { return o.work }
 
+// WorkDir returns the hidden directory that PrepareOutput would make for this job and id.
+func WorkDir(mux storage.Mux, job *mapreduce.Job, id string) (string, error) {
+	_, final, err := mux.Resolve(job.Output)
+	if err != nil {
+		return "", fmt.Errorf("output: %w", err)
+	}
+	return workDir(path.Clean(final), id), nil
+}
+
+func workDir(final, id string) string {
+	return path.Join(path.Dir(final), "."+shortened(path.Base(final))+".millrace-"+id)
+}
+
 // Share prepares an output for attempts in other processes.
 func (o *JobOutput) Share() { o.shared = true }
 

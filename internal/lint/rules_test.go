@@ -47,8 +47,13 @@ var rooms = map[string][]string{
 
 	"lab": {"topology", "netmon", "scheduler", "scheduler/...", "trace", "dfs/placement", "sim", "sim/flow", "internal/chart"},
 
-	"master/core": {"topology", "netmon", "scheduler", "internal/wire"},
-	"worker/core": {"internal/wire"},
+	"master/core":          {"topology", "netmon", "scheduler", "internal/wire"},
+	"worker/core":          {"internal/wire"},
+	"master":               {"master/core", "topology", "netmon", "scheduler", "scheduler/policies", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
+	"worker/attempt":       {"mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
+	"worker":               {"worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
+	"client":               {"internal/wire", "internal/rpc", "dfs"},
+	"internal/testcluster": {"..."},
 
 	"internal/console": {"local", "mapreduce"},
 	"internal/chart":   nil,

@@ -247,6 +247,8 @@ type DriverStep struct {
 	Info    *StageInfo `json:"info,omitempty"`
 	Counts  Counts     `json:"counts,omitempty"`
 	Why     string     `json:"why,omitempty"`
+	// Abort, with stop, says that the job has ended without success: remove what was written.
+	Abort bool `json:"abort,omitempty"`
 }
 
 // TaskTotals counts the tasks of one kind.
@@ -289,4 +291,29 @@ type NodeStatus struct {
 	Capacity Capacity `json:"capacity"`
 	Running  int      `json:"running"`
 	Silent   int64    `json:"silent_ms"`
+}
+
+// JobRequest names a job.
+type JobRequest struct {
+	Job  JobID  `json:"job"`
+	Wait int    `json:"wait_ms,omitempty"` // for news of it
+	Why  string `json:"why,omitempty"`
+}
+
+// Submitted answers a submission.
+type Submitted struct {
+	Job JobID `json:"job"`
+}
+
+// Text is a sentence for people.
+type Text struct {
+	Text string `json:"text"`
+}
+
+// DriverRequest is a driver's question, plan or word.
+type DriverRequest struct {
+	ID      AttemptID  `json:"id"`
+	Wait    int        `json:"wait_ms,omitempty"`
+	Plan    *StagePlan `json:"plan,omitempty"`
+	Problem string     `json:"problem,omitempty"`
 }

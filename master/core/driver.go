@@ -14,7 +14,8 @@ func (c *Core) DriverStep(id wire.AttemptID) wire.DriverStep {
 	st := c.driven(id)
 	switch {
 	case st == nil:
-		return wire.DriverStep{Do: "stop", Why: c.whyStopped(id)}
+		j := c.jobs[id.Job]
+		return wire.DriverStep{Do: "stop", Why: c.whyStopped(id), Abort: j != nil && (j.state == Failed || j.state == Killed)}
 	case st.plan == nil:
 		return wire.DriverStep{Do: "plan"}
 	case st.committing:

@@ -1,0 +1,214 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/testcluster"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/jobs/textgen"
+	"github.com/millrace/millrace/local"
+)
+
+func dfsPut(t *testing.T, c *testcluster.Cluster, path string, data []byte) {
+	t.Helper()
+	w, err := c.DFS.Create(t.Context(), path, dfs.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Write(data)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dfsOutput reads all parts of an output, in order.
+func dfsOutput(t *testing.T, c *testcluster.Cluster, dir string) (out []byte) {
+	t.Helper()
+	list, err := c.DFS.ListAll(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	success := false
+	for _, e := range list {
+		name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
+		if name == "_SUCCESS" {
+			success = true
+			continue
+		}
+		if !strings.HasPrefix(name, "part-") {
+			t.Errorf("%s is in the output", e.Path)
+			continue
+		}
+		f, err := c.DFS.Open(context.Background(), e.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, b...)
+	}
+	if !success {
+		t.Errorf("%s has no _SUCCESS", dir)
+	}
+	return out
+}
+
+// reference runs the same words on one machine and returns the output, sorted by line.
+func reference(t *testing.T, data []byte, words ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	writeFile(t, in, data)
+	stages, err := jobs.Parse(words[0], append(words[1:], "--input", in, "--output", out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := local.Run(t.Context(), local.Config{Scratch: dir}, stages...); err != nil {
+		t.Fatal(err)
+	}
+	return lines(readParts(t, out))
+}
+
+func lines(b []byte) []string {
+	l := slices.Collect(strings.Lines(string(b)))
+	slices.Sort(l)
+	return l
+}
+
+func text(t *testing.T, n int) []byte {
+	t.Helper()
+	gen, err := textgen.NewText(textgen.DefaultTextConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, n)
+	for at := 0; at < n; at += textgen.BlockBytes {
+		gen.Fill(buf[at:min(n, at+textgen.BlockBytes)], uint64(at/textgen.BlockBytes))
+	}
+	return buf
+}
+
+func writeFile(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readParts(t *testing.T, dir string) (out []byte) {
+	t.Helper()
+	parts, err := filepath.Glob(filepath.Join(dir, "part-*"))
+	if err != nil || len(parts) == 0 {
+		t.Fatalf("%s has no parts: %v", dir, err)
+	}
+	for _, p := range parts {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, b...)
+	}
+	return out
+}
+
+func TestWordCountOnACluster(t *testing.T) {
+	c := testcluster.Start(t, testcluster.Config{Workers: 3, Racks: 2})
+	data := text(t, 3<<20)
+	dfsPut(t, c, "/in/text", data)
+	begin := time.Now()
+	id := c.Submit(wire.JobSpec{}, "wordcount", "--input", "dfs:/in", "--output", "dfs:/out", "--reducers", "3", "--split-bytes", "300000")
+	s := c.Finish(id)
+	if s.State != "SUCCEEDED" {
+		t.Fatalf("%+v", s)
+	}
+	t.Logf("%d maps, %d reduces in %s", s.Maps.Total, s.Reduces.Total, time.Since(begin))
+	if got := lines(dfsOutput(t, c, "/out")); !slices.Equal(got, reference(t, data, "wordcount")) {
+		t.Errorf("another output than on one machine: %d lines", len(got))
+	}
+	if list, err := c.DFS.ListAll(t.Context(), "/"); err != nil || len(list) != 2 {
+		t.Errorf("the root holds %+v, %v", list, err)
+	}
+}
+
+// TestWorkersAndMasterDie is the promise of the cluster: whatever dies on the way, the same bytes
+// come out.
+func TestWorkersAndMasterDie(t *testing.T) {
+	c := testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 2})
+	data := text(t, 4<<20)
+	dfsPut(t, c, "/in", data)
+	want := reference(t, data, "wordcount")
+	id := c.Submit(wire.JobSpec{}, "wordcount", "--input", "dfs:/in", "--output", "dfs:/out", "--reducers", "3", "--split-bytes", "100000")
+	c.Wait("some maps are done", func() bool { return c.Status(id).Maps.Done > 5 })
+	c.Workers[1].Stop()
+	c.Wait("more maps are done", func() bool { return c.Status(id).Maps.Done > 15 })
+	if err := c.Master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.StartMaster()
+	c.Workers[1].Start()
+	s := c.Finish(id)
+	if s.State != "SUCCEEDED" {
+		t.Fatalf("%+v", s)
+	}
+	if got := lines(dfsOutput(t, c, "/out")); !slices.Equal(got, want) {
+		t.Errorf("another output than on one machine: %d lines, want %d", len(got), len(want))
+	}
+}
+
+func TestFailuresSayWhy(t *testing.T) {
+	c := testcluster.Start(t, testcluster.Config{Workers: 2})
+	dfsPut(t, c, "/in", []byte("a b c\n"))
+	dfsPut(t, c, "/there/x", []byte("x"))
+	for want, words := range map[string][]string{
+		"no such":       {"wordcount", "--input", "dfs:/none", "--output", "dfs:/o1"},
+		"output exists": {"wordcount", "--input", "dfs:/in", "--output", "dfs:/there"},
+	} {
+		s := c.Finish(c.Submit(wire.JobSpec{}, words...))
+		if s.State != "FAILED" || !strings.Contains(s.Error, want) {
+			t.Errorf("%v: %s, %q, want %q", words, s.State, s.Error, want)
+		}
+		if s.Attempts != 1 {
+			t.Errorf("%v: tried %d times", words, s.Attempts)
+		}
+	}
+	list, err := c.DFS.ListAll(t.Context(), "/")
+	if err != nil || len(list) != 2 {
+		t.Errorf("left behind: %+v, %v", list, err)
+	}
+}
+
+// TestChainsAndMapOnlyJobs run through the same machinery.
+func TestChainsAndMapOnlyJobs(t *testing.T) {
+	c := testcluster.Start(t, testcluster.Config{Workers: 3})
+	data := text(t, 1<<20)
+	dfsPut(t, c, "/in", data)
+	for i, words := range [][]string{
+		{"grep", "--pattern", "[a-z]*ing"},
+		{"grep", "--pattern", "th", "--lines"},
+		{"sort", "--reducers", "3"},
+		{"topk", "--k", "10"},
+	} {
+		out := fmt.Sprint("/out", i)
+		s := c.Finish(c.Submit(wire.JobSpec{}, append(words, "--input", "dfs:/in", "--output", "dfs:"+out)...))
+		if s.State != "SUCCEEDED" {
+			t.Errorf("%v: %+v", words, s)
+			continue
+		}
+		if got := lines(dfsOutput(t, c, out)); !slices.Equal(got, reference(t, data, words...)) {
+			t.Errorf("%v: another output than on one machine", words)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package master
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/millrace/millrace/dfs/names"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/master/core"
+)
+
+// Config is what a master needs to know. DefaultConfig fills in all but Dir.
+type Config struct {
+	Dir    string // for the namespace, the journal and the history
+	Listen string // address; without security it must be a loopback address
+
+	Core core.Config
+	// Policy and Admission are names of the scheduler's registry, with parameters.
+	Policy, Admission             string
+	PolicyParams, AdmissionParams map[string]string
+	// Placement is the policy for replicas.
+	Placement       string
+	PlacementParams map[string]string
+	// Names changes the name service's configuration, if set.
+	Names func(c *names.Config)
+
+	// Hold is how long a worker's report waits for something to do; it is also how often a
+	// worker that has nothing to say reports. Default 1 s.
+	Hold time.Duration
+	// Gone is how long after its connection broke a worker counts as dead, if it does not
+	// report again. Default 500 ms.
+	Gone time.Duration
+	// Security, if set, says who may call; without it only this machine may.
+	Security *rpc.ServerConfig
+	Log      *slog.Logger
+	// Listener replaces Listen, for tests.
+	Listener net.Listener
+}
+
+// DefaultConfig is a master for a small cluster.
+func DefaultConfig() Config {
+	return Config{
+		Listen: "127.0.0.1:7070", Core: core.DefaultConfig(), Policy: "fair", Admission: "unlimited", Placement: "rack-aware",
+		Hold: time.Second, Gone: 500 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// checkListen refuses to stand open to the world.
+func (c *Config) checkListen() error {
+	if c.Security != nil || c.Listener != nil {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen address %q: %w", c.Listen, err)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("listen address %q would let anybody on the network run programs here: use 127.0.0.1, or give the cluster a key (millrace cluster keygen)", c.Listen)
+}

@@ -1,0 +1,176 @@
+package master
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master/core"
+)
+
+// A batch is what must wait for the journal: releases run when everything up to seq is durable.
+type batch struct {
+	seq      uint64
+	releases []func()
+}
+
+// do runs fn in the loop. It is false if the master is closing.
+func (m *Master) do(fn func(now time.Duration)) bool {
+	select {
+	case m.calls <- fn:
+		return true
+	case <-m.ctx.Done():
+		return false
+	}
+}
+
+// after, called in the loop, runs fn when what was changed so far is durable.
+func (m *Master) after(fn func()) { m.releases = append(m.releases, fn) }
+
+// maxBatch bounds how many calls share a visit to the journal.
+const maxBatch = 256
+
+// loop is the only goroutine that touches the core.
+func (m *Master) loop() {
+	defer close(m.commit)
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case fn := <-m.calls:
+			fn(m.now())
+		}
+		for n := 1; n < maxBatch; n++ {
+			select {
+			case fn := <-m.calls:
+				fn(m.now())
+				continue
+			default:
+			}
+			break
+		}
+		if err := m.flush(); err != nil {
+			m.cfg.Log.Error("the journal cannot be written; the master stops", "error", err)
+			m.fail(err)
+			return
+		}
+	}
+}
+
+// flush appends what the core wants kept and hands the answers over.
+func (m *Master) flush() error {
+	out := m.core.Take()
+	seq := m.last
+	for i := range out.Records {
+		payload, err := json.Marshal(&out.Records[i])
+		if err != nil {
+			return err
+		}
+		if seq, err = m.journal.Append(payload); err != nil {
+			return err
+		}
+		m.last = seq
+		m.logRecord(&out.Records[i])
+	}
+	for _, n := range out.Wake {
+		m.unpark(n)
+	}
+	for _, id := range out.Drivers {
+		m.ring(m.drivers, id)
+	}
+	for _, id := range out.Changed {
+		m.ring(m.watchers, id)
+	}
+	b := batch{seq, m.releases}
+	m.releases = nil
+	select {
+	case m.commit <- b:
+	case <-m.ctx.Done():
+	}
+	return nil
+}
+
+func (m *Master) logRecord(r *core.Record) {
+	switch r.Kind {
+	case core.Submitted:
+		m.cfg.Log.Info("job submitted", "job", r.Job, "name", r.Spec.Name, "user", r.Spec.User)
+	case core.Planned:
+		m.cfg.Log.Info("job planned", "job", r.Job, "stage", r.Stage, "maps", len(r.Plan.Splits), "reduces", r.Plan.Reducers)
+	case core.TaskLost:
+		m.cfg.Log.Warn("map output lost", "job", r.Job, "stage", r.Stage, "map", r.Task.Index, "why", r.Text)
+	case core.JobEnded:
+		m.cfg.Log.Info("job ended", "job", r.Job, "state", r.State.String(), "error", r.Text)
+	}
+}
+
+// ring wakes those who wait for news of a job, once its records are durable.
+func (m *Master) ring(who map[wire.JobID][]chan struct{}, id wire.JobID) {
+	list := who[id]
+	delete(who, id)
+	if len(list) == 0 {
+		return
+	}
+	m.after(func() {
+		for _, ch := range list {
+			close(ch)
+		}
+	})
+}
+
+// committer waits for the journal and lets answers go.
+func (m *Master) committer() {
+	for b := range m.commit {
+		if err := m.journal.Wait(b.seq); err != nil {
+			m.cfg.Log.Error("the journal cannot be synced; the master stops", "error", err)
+			m.fail(fmt.Errorf("journal: %w", err))
+			return
+		}
+		for _, fn := range b.releases {
+			fn()
+		}
+	}
+}
+
+// ticker lets time pass.
+func (m *Master) ticker() {
+	t := time.NewTicker(100 * time.Millisecond)
+	defer t.Stop()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-t.C:
+		}
+		m.do(func(now time.Duration) { m.core.Tick(now) })
+		if err := m.names.Tick(); err != nil {
+			m.cfg.Log.Error("name service", "error", err)
+		}
+	}
+}
+
+// ask runs fn in the loop and returns its result when what it changed is durable.
+func ask[T any](ctx context.Context, m *Master, fn func(now time.Duration) (T, error)) (T, error) {
+	type result struct {
+		v   T
+		err error
+	}
+	done := make(chan result, 1)
+	ok := m.do(func(now time.Duration) {
+		v, err := fn(now)
+		m.after(func() { done <- result{v, err} })
+	})
+	var zero T
+	if !ok {
+		return zero, wire.Errorf(wire.Unavailable, "the master is stopping")
+	}
+	select {
+	case r := <-done:
+		return r.v, r.err
+	case <-ctx.Done():
+		return zero, ctx.Err()
+	case <-m.ctx.Done():
+		return zero, wire.Errorf(wire.Unavailable, "the master is stopping")
+	}
+}

@@ -1,0 +1,212 @@
+package master
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/dfs/names"
+	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/journal"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/topology"
+)
+
+// A Master is a running master.
+type Master struct {
+	cfg     Config
+	names   *names.Service
+	core    *core.Core
+	journal *journal.Journal
+	disks   []*disk.Root
+	server  *rpc.Server
+	addr    string
+	begin   time.Time
+	base    time.Duration // the cluster's age when this master began
+
+	calls  chan func(now time.Duration) // into the loop
+	commit chan batch
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	failed chan error
+
+	// Of the loop only:
+	parked   map[wire.NodeName]*parked
+	drivers  map[wire.JobID][]chan struct{}
+	watchers map[wire.JobID][]chan struct{}
+	releases []func()
+	last     uint64 // record of the journal
+	policy   choice
+	admit    choice
+}
+
+// A choice is a policy by name, with its parameters.
+type choice struct {
+	name   string
+	params map[string]string
+}
+
+// Start opens what is on disk and begins to serve.
+func Start(cfg Config) (*Master, error) {
+	if err := cfg.checkListen(); err != nil {
+		return nil, err
+	}
+	m := &Master{
+		cfg: cfg, begin: time.Now(), calls: make(chan func(time.Duration), 1024), commit: make(chan batch, 64), failed: make(chan error, 1),
+		parked: map[wire.NodeName]*parked{}, drivers: map[wire.JobID][]chan struct{}{}, watchers: map[wire.JobID][]chan struct{}{},
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	l, err := m.open()
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	m.addr = l.Addr().String()
+	m.wg.Go(m.loop)
+	m.wg.Go(m.committer)
+	m.wg.Go(m.ticker)
+	m.wg.Go(func() {
+		if err := m.server.Serve(l); err != nil {
+			m.fail(err)
+		}
+	})
+	return m, nil
+}
+
+func (m *Master) open() (net.Listener, error) {
+	if err := m.openNames(); err != nil {
+		return nil, fmt.Errorf("namespace: %w", err)
+	}
+	if err := m.openJobs(); err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	sc := rpc.ServerConfig{}
+	if m.cfg.Security != nil {
+		sc = *m.cfg.Security
+	}
+	sc.Panicked = func(method string, v any, stack []byte) {
+		m.cfg.Log.Error("panic in a handler", "method", method, "value", fmt.Sprint(v), "stack", string(stack))
+	}
+	m.server = rpc.NewServer(sc)
+	m.names.Routes(m.server)
+	m.routes()
+	if m.cfg.Listener != nil {
+		return m.cfg.Listener, nil
+	}
+	return net.Listen("tcp", m.cfg.Listen)
+}
+
+func (m *Master) root(name string) (*disk.Root, error) {
+	r, err := disk.OpenRoot(filepath.Join(m.cfg.Dir, name))
+	if err == nil {
+		m.disks = append(m.disks, r)
+	}
+	return r, err
+}
+
+func (m *Master) openNames() error {
+	root, err := m.root("names")
+	if err != nil {
+		return err
+	}
+	place, err := policies.Placement(m.cfg.Placement, m.cfg.PlacementParams)
+	if err != nil {
+		return err
+	}
+	cfg := names.DefaultConfig()
+	cfg.Disk, cfg.Checkpoint = root, filepath.Join(m.cfg.Dir, "names", "checkpoint.db")
+	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(m.begin) }, time.Now
+	cfg.Placement = func(t *topology.Topology) (placement.Policy, error) { return place(t) }
+	if m.cfg.Names != nil {
+		m.cfg.Names(&cfg)
+	}
+	m.names, err = names.Open(cfg)
+	return err
+}
+
+// openJobs brings back the jobs of an earlier master. Epochs are the name service's: it counts
+// how often it was opened.
+func (m *Master) openJobs() error {
+	root, err := m.root("jobs")
+	if err != nil {
+		return err
+	}
+	m.policy, m.admit = choice{m.cfg.Policy, m.cfg.PolicyParams}, choice{m.cfg.Admission, m.cfg.AdmissionParams}
+	p, err := policies.Policy(m.policy.name, m.policy.params)
+	if err != nil {
+		return err
+	}
+	a, err := policies.Admission(m.admit.name, m.admit.params)
+	if err != nil {
+		return err
+	}
+	cc := m.cfg.Core
+	cc.Epoch = m.names.Epoch()
+	if m.core, err = core.New(cc, p, a); err != nil {
+		return err
+	}
+	m.journal, err = journal.Open(root, "journal", journal.Config{}, 1, func(_ uint64, payload []byte) error {
+		var r core.Record
+		if err := json.Unmarshal(payload, &r); err != nil {
+			return wire.Errorf(wire.Corrupt, "a record of the jobs: %w", err)
+		}
+		m.base = max(m.base, r.At)
+		m.core.Replay(&r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.core.Resume(m.now())
+	return nil
+}
+
+// now is the age of the cluster: it goes on where the last master's records ended.
+func (m *Master) now() time.Duration { return m.base + time.Since(m.begin) }
+
+// Addr is where the master listens.
+func (m *Master) Addr() string { return m.addr }
+
+// Names is the name service.
+func (m *Master) Names() *names.Service { return m.names }
+
+// Failed gives the error that made the master stop by itself.
+func (m *Master) Failed() <-chan error { return m.failed }
+
+func (m *Master) fail(err error) {
+	select {
+	case m.failed <- err:
+	default:
+	}
+	m.cancel()
+}
+
+// Close stops the master and waits. What was acknowledged is on disk. It may be called twice.
+func (m *Master) Close() error {
+	m.cancel()
+	var errs []error
+	if m.server != nil {
+		errs = append(errs, m.server.Close())
+	}
+	m.wg.Wait()
+	if m.journal != nil {
+		errs = append(errs, m.journal.Close())
+	}
+	if m.names != nil {
+		errs = append(errs, m.names.Close())
+	}
+	for _, d := range m.disks {
+		errs = append(errs, d.Close())
+	}
+	m.journal, m.names, m.disks = nil, nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,109 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A parked report waits for something to do.
+type parked struct {
+	reply   chan wire.Answer // room for one
+	session string
+}
+
+// report answers a worker: at once if there is something to say, else when there is, or when the
+// worker should speak again.
+func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.Answer, error) {
+	if c.Node != string(r.Node) {
+		return wire.Answer{}, wire.Errorf(wire.Denied, "node %s reports as %s", c.Node, r.Node)
+	}
+	p := &parked{make(chan wire.Answer, 1), r.Session}
+	_, err := ask(ctx, m, func(now time.Duration) (struct{}, error) {
+		m.release(r.Node) // it has spoken again
+		ans, err := m.core.Report(now, &r)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if hasNews(&ans) {
+			m.after(func() { p.reply <- ans })
+		} else {
+			m.parked[r.Node] = p
+		}
+		return struct{}{}, nil
+	})
+	if err != nil {
+		return wire.Answer{}, err
+	}
+	hold := time.NewTimer(m.cfg.Hold)
+	defer hold.Stop()
+	select {
+	case ans := <-p.reply:
+		return ans, nil
+	case <-hold.C:
+	case <-ctx.Done():
+		m.lostTouch(r.Node, p)
+		return wire.Answer{}, ctx.Err()
+	}
+	m.do(func(time.Duration) {
+		if m.parked[r.Node] == p {
+			m.unpark(r.Node)
+		}
+	})
+	select {
+	case ans := <-p.reply:
+		return ans, nil
+	case <-ctx.Done():
+		m.lostTouch(r.Node, p)
+		return wire.Answer{}, ctx.Err()
+	}
+}
+
+func hasNews(a *wire.Answer) bool {
+	return a.Full || len(a.Ended)+len(a.Launch)+len(a.Kill)+len(a.Drop) > 0
+}
+
+// unpark answers the report that waits, in the loop.
+func (m *Master) unpark(n wire.NodeName) {
+	p := m.parked[n]
+	if p == nil {
+		return
+	}
+	delete(m.parked, n)
+	ans := m.core.AnswerTo(n)
+	m.after(func() { p.reply <- ans })
+}
+
+// release ends a report that was overtaken: with an answer that says nothing.
+func (m *Master) release(n wire.NodeName) {
+	if p := m.parked[n]; p != nil {
+		delete(m.parked, n)
+		p.reply <- wire.Answer{}
+	}
+}
+
+// lostTouch is told that the connection of a waiting report broke. If the worker does not speak
+// again soon it is dead.
+func (m *Master) lostTouch(n wire.NodeName, p *parked) {
+	if m.ctx.Err() != nil {
+		return
+	}
+	t := time.NewTimer(m.cfg.Gone)
+	m.wg.Go(func() {
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-m.ctx.Done():
+			return
+		}
+		m.do(func(now time.Duration) {
+			if m.parked[n] == p { // nothing newer has come
+				delete(m.parked, n)
+				m.cfg.Log.Warn("worker is gone", "node", n)
+				m.core.NodeGone(now, n, p.session, "its connection broke")
+			}
+		})
+	})
+}

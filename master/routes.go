@@ -1,0 +1,185 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+type none struct{}
+
+func (m *Master) routes() {
+	rpc.Handle(m.server, "worker.report", rpc.Nodes, m.report)
+	rpc.Handle(m.server, "job.submit", rpc.Users, m.submit)
+	rpc.Handle(m.server, "job.status", rpc.Users, m.status)
+	rpc.Handle(m.server, "job.list", rpc.Users, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.JobStatus, error) {
+		return ask(ctx, m, func(time.Duration) ([]wire.JobStatus, error) { return m.core.Jobs(), nil })
+	})
+	rpc.Handle(m.server, "job.kill", rpc.Users, m.kill)
+	rpc.Handle(m.server, "job.why", rpc.Users, func(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.Text, error) {
+		return ask(ctx, m, func(now time.Duration) (wire.Text, error) {
+			text, err := m.core.Why(now, r.Job)
+			return wire.Text{Text: text}, err
+		})
+	})
+	rpc.Handle(m.server, "node.list", rpc.Users, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
+		return ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.core.Nodes(now), nil })
+	})
+	m.routeTasks()
+}
+
+// routeTasks adds what drivers and reduces call.
+func (m *Master) routeTasks() {
+	rpc.Handle(m.server, "stage.info", rpc.Tasks, func(ctx context.Context, c rpc.Caller, r wire.StageRef) (wire.StageInfo, error) {
+		if err := ownJob(c, r.Job); err != nil {
+			return wire.StageInfo{}, err
+		}
+		return ask(ctx, m, func(time.Duration) (wire.StageInfo, error) { return m.core.StageInfo(r) })
+	})
+	rpc.Handle(m.server, "stage.outputs", rpc.Tasks, m.outputs)
+	rpc.Handle(m.server, "driver.step", rpc.Tasks, m.driverStep)
+	rpc.Handle(m.server, "driver.plan", rpc.Tasks, func(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (none, error) {
+		if err := ownJob(c, r.ID.Job); err != nil {
+			return none{}, err
+		}
+		if r.Plan == nil {
+			return none{}, wire.Errorf(wire.Invalid, "%s: no plan", r.ID)
+		}
+		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.core.Plan(now, r.ID, r.Plan) })
+	})
+	rpc.Handle(m.server, "driver.commit", rpc.Tasks, func(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (none, error) {
+		if err := ownJob(c, r.ID.Job); err != nil {
+			return none{}, err
+		}
+		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.core.Commit(now, r.ID, r.Problem) })
+	})
+}
+
+// ownJob keeps a task to its own job.
+func ownJob(c rpc.Caller, job wire.JobID) error {
+	if c.Node == "" && c.Job != string(job) {
+		return wire.Errorf(wire.Denied, "a task of job %s asks about %s", c.Job, job)
+	}
+	return nil
+}
+
+func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (wire.Submitted, error) {
+	if c.Node == "" || spec.User == "" {
+		spec.User = c.User
+	}
+	return ask(ctx, m, func(now time.Duration) (wire.Submitted, error) {
+		id, err := m.core.Submit(now, spec)
+		return wire.Submitted{Job: id}, err
+	})
+}
+
+// status describes a job, with Wait when there is news of it or the time is up.
+func (m *Master) status(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.JobStatus, error) {
+	var news chan struct{}
+	s, err := ask(ctx, m, func(time.Duration) (wire.JobStatus, error) {
+		s, err := m.core.Status(r.Job)
+		if err == nil && r.Wait > 0 && s.Ended == 0 {
+			news = make(chan struct{})
+			m.watchers[r.Job] = append(m.watchers[r.Job], news)
+		}
+		return s, err
+	})
+	if news == nil || err != nil {
+		return s, err
+	}
+	if !waitFor(ctx, news, r.Wait) {
+		m.do(func(time.Duration) { m.unwatch(m.watchers, r.Job, news) })
+	}
+	return ask(ctx, m, func(time.Duration) (wire.JobStatus, error) { return m.core.Status(r.Job) })
+}
+
+// maxWait bounds how long a call may wait for news.
+const maxWait = 30 * time.Second
+
+// waitFor is false if nothing came in time.
+func waitFor(ctx context.Context, news <-chan struct{}, millis int) bool {
+	t := time.NewTimer(min(time.Duration(millis)*time.Millisecond, maxWait))
+	defer t.Stop()
+	select {
+	case <-news:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (m *Master) unwatch(who map[wire.JobID][]chan struct{}, id wire.JobID, news chan struct{}) {
+	list := who[id]
+	for i, ch := range list {
+		if ch == news {
+			who[id] = append(list[:i:i], list[i+1:]...)
+			return
+		}
+	}
+}
+
+func (m *Master) kill(ctx context.Context, c rpc.Caller, r wire.JobRequest) (none, error) {
+	return ask(ctx, m, func(now time.Duration) (none, error) {
+		s, err := m.core.Status(r.Job)
+		if err != nil {
+			return none{}, err
+		}
+		if c.User != s.User && !c.Admin && c.Node == "" {
+			return none{}, wire.Errorf(wire.Denied, "%s belongs to %s, not to %s", r.Job, s.User, c.User)
+		}
+		why := r.Why
+		if why == "" {
+			why = "killed by " + c.User
+		}
+		return none{}, m.core.Kill(now, r.Job, why)
+	})
+}
+
+// driverStep says what a driver is to do; with Wait it says "wait" only when the time is up.
+func (m *Master) driverStep(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (wire.DriverStep, error) {
+	if err := ownJob(c, r.ID.Job); err != nil {
+		return wire.DriverStep{}, err
+	}
+	var news chan struct{}
+	s, err := ask(ctx, m, func(time.Duration) (wire.DriverStep, error) {
+		s := m.core.DriverStep(r.ID)
+		if s.Do == "wait" && r.Wait > 0 {
+			news = make(chan struct{})
+			m.drivers[r.ID.Job] = append(m.drivers[r.ID.Job], news)
+		}
+		return s, nil
+	})
+	if news == nil || err != nil {
+		return s, err
+	}
+	if !waitFor(ctx, news, r.Wait) {
+		m.do(func(time.Duration) { m.unwatch(m.drivers, r.ID.Job, news) })
+	}
+	return ask(ctx, m, func(time.Duration) (wire.DriverStep, error) { return m.core.DriverStep(r.ID), nil })
+}
+
+// outputs lists where map output is; with Wait it answers when there is more than was known.
+func (m *Master) outputs(ctx context.Context, c rpc.Caller, r wire.OutputsRequest) (wire.OutputsResponse, error) {
+	if err := ownJob(c, r.Job); err != nil {
+		return wire.OutputsResponse{}, err
+	}
+	var news chan struct{}
+	resp, err := ask(ctx, m, func(time.Duration) (wire.OutputsResponse, error) {
+		resp := m.core.Outputs(r)
+		if len(resp.Changes) == 0 && !resp.Gone && !(resp.All && r.From == 0) && r.Wait > 0 {
+			news = make(chan struct{})
+			m.watchers[r.Job] = append(m.watchers[r.Job], news)
+		}
+		return resp, nil
+	})
+	if news == nil || err != nil {
+		return resp, err
+	}
+	if !waitFor(ctx, news, r.Wait) {
+		m.do(func(time.Duration) { m.unwatch(m.watchers, r.Job, news) })
+	}
+	return ask(ctx, m, func(time.Duration) (wire.OutputsResponse, error) { return m.core.Outputs(r), nil })
+}

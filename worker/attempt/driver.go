@@ -1,0 +1,155 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/task"
+)
+
+// patience is how long a question to the master may wait for news, in milliseconds.
+const patience = 10_000
+
+// drive asks the master what to do until it says stop.
+func (r *runner) drive(ctx context.Context) error {
+	for {
+		step, err := call[wire.DriverRequest, wire.DriverStep](ctx, r, "driver.step", wire.DriverRequest{ID: r.l.ID, Wait: patience})
+		if ctx.Err() != nil {
+			return r.stopped(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		switch step.Do {
+		case "plan":
+			err = r.plan(ctx)
+		case "commit":
+			err = r.commit(ctx, &step)
+		case "stop":
+			return r.stop(&step)
+		}
+		if err != nil && wire.KindOf(err) != wire.Stale {
+			return err
+		}
+	}
+}
+
+// stopped is a driver that was told to end. Whether what was written must go, the master says.
+func (r *runner) stopped(ctx context.Context) error {
+	bg, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	step, err := call[wire.DriverRequest, wire.DriverStep](bg, r, "driver.step", wire.DriverRequest{ID: r.l.ID})
+	if err == nil && step.Do == "stop" {
+		err = r.stop(&step)
+	}
+	return errors.Join(ctx.Err(), err)
+}
+
+func (r *runner) stop(step *wire.DriverStep) error {
+	if !step.Abort {
+		return nil
+	}
+	work, err := task.WorkDir(r.Store, r.job, r.outputID())
+	if err != nil {
+		return err
+	}
+	o, err := task.JoinOutput(r.Store, r.job, work, false)
+	if err != nil {
+		return err
+	}
+	return o.Abort()
+}
+
+// outputID makes the name of the hidden output directory: the same for every driver of the stage.
+func (r *runner) outputID() string { return fmt.Sprintf("%s-%d", r.l.ID.Job, r.l.ID.Stage) }
+
+// plan divides the input and tells the master.
+func (r *runner) plan(ctx context.Context) error {
+	nodes, err := call[struct{}, []wire.NodeStatus](ctx, r, "node.list", struct{}{})
+	if err != nil {
+		return err
+	}
+	overwrite := r.l.Spec.Overwrite && r.l.ID.Stage == r.l.Spec.Stages-1
+	out, err := task.PrepareOutput(r.Store, r.job, r.outputID(), overwrite)
+	if err != nil {
+		return err
+	}
+	p, err := task.MakePlan(ctx, &r.env, r.job, layoutFor(nodes))
+	if err == nil {
+		err = out.CheckInput(r.Store, p)
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	plan := &wire.StagePlan{Reducers: int32(p.Reducers), Bounds: p.Bounds, Name: r.job.Name, Work: out.Work()}
+	for _, s := range p.Splits {
+		w := wire.Split{Input: s.Input, Hosts: s.Hosts}
+		for _, g := range s.Ranges {
+			w.Ranges = append(w.Ranges, wire.Range(g))
+		}
+		plan.Splits = append(plan.Splits, w)
+	}
+	_, err = call[wire.DriverRequest, struct{}](ctx, r, "driver.plan", wire.DriverRequest{ID: r.l.ID, Plan: plan})
+	return err
+}
+
+// layoutFor divides work among the nodes there are: a split is what sorts in memory at once, and
+// most nodes get a reduce for each place they have.
+func layoutFor(nodes []wire.NodeStatus) task.Layout {
+	places := 0
+	for _, n := range nodes {
+		if n.State == "up" {
+			places += int(max(n.Capacity.Containers, n.Capacity.ReduceSlots, n.Capacity.VCores, 1))
+		}
+	}
+	places = max(places, 1)
+	return func(job *mapreduce.Job, inputBytes int64) (splitBytes int64, reducers int) {
+		const least, most, tiny = 1 << 20, 64 << 20, 4 << 20
+		splitBytes = min(max(inputBytes/int64(4*places), least), most)
+		if job.SplitBytes > 0 {
+			splitBytes = job.SplitBytes
+		}
+		reducers = max(1, places*9/10)
+		if inputBytes < tiny {
+			reducers = 1
+		}
+		if job.Reducers > 0 {
+			reducers = job.Reducers
+		}
+		return splitBytes, reducers
+	}
+}
+
+// commit gives the output its name. It may be the second driver to do so.
+func (r *runner) commit(ctx context.Context, step *wire.DriverStep) error {
+	err := r.publish(step)
+	req := wire.DriverRequest{ID: r.l.ID}
+	if err != nil {
+		if lost(err) {
+			return err // the next driver tries again
+		}
+		req.Problem = err.Error()
+	}
+	_, err = call[wire.DriverRequest, struct{}](ctx, r, "driver.commit", req)
+	return err
+}
+
+func (r *runner) publish(step *wire.DriverStep) error {
+	overwrite := step.Info.Spec.Overwrite && r.l.ID.Stage == step.Info.Spec.Stages-1
+	out, err := task.JoinOutput(r.Store, r.job, step.Info.Work, overwrite)
+	if err != nil {
+		return err
+	}
+	kind := mapreduce.ReduceTask
+	if r.job.MapOnly {
+		kind = mapreduce.MapTask
+	}
+	if err := out.Publish(kind, step.Winners); err != nil {
+		return err
+	}
+	return out.CommitOnce(string(r.l.ID.Job))
+}

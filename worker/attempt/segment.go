@@ -1,0 +1,81 @@
+package attempt
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/shuffle"
+)
+
+// A reduce asks a worker for its share of many maps at once: GET
+// /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=... The answer has for each map, in order, a length
+// u32 little endian, so many bytes of JSON (a [SegmentHead]), and the stored bytes of the share.
+
+// SegmentHead goes before the bytes of one map's share.
+type SegmentHead struct {
+	Map   int32                 `json:"map"`
+	Try   uint64                `json:"try"`
+	Name  string                `json:"name,omitempty"`
+	Info  shuffle.PartitionInfo `json:"info"`
+	Error string                `json:"error,omitempty"` // then there are no bytes
+}
+
+// FetchPattern is where workers answer.
+const FetchPattern = "GET /shuffle/{job}/{stage}"
+
+// MaxBatch is how many maps are asked for at once.
+const MaxBatch = 64
+
+// maxHead bounds a segment's head.
+const maxHead = 16 << 10
+
+// AppendHead encodes a head.
+func AppendHead(buf []byte, h *SegmentHead) []byte {
+	b, err := json.Marshal(h)
+	if err != nil {
+		b = []byte(`{"error":"cannot be encoded"}`)
+	}
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(b)))
+	return append(buf, b...)
+}
+
+func readHead(r io.Reader) (h SegmentHead, err error) {
+	var n [4]byte
+	if _, err := io.ReadFull(r, n[:]); err != nil {
+		return h, err
+	}
+	size := binary.LittleEndian.Uint32(n[:])
+	if size > maxHead {
+		return h, wire.Errorf(wire.Corrupt, "the head of a segment has %d bytes", size)
+	}
+	b := make([]byte, size)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return h, err
+	}
+	if err := json.Unmarshal(b, &h); err != nil {
+		return h, wire.Errorf(wire.Corrupt, "the head of a segment: %w", err)
+	}
+	return h, nil
+}
+
+// ParseMaps reads the list of maps of a request.
+func ParseMaps(list []string) ([]wire.MapOutput, error) {
+	if len(list) == 0 || len(list) > MaxBatch {
+		return nil, wire.Errorf(wire.Invalid, "%d maps asked for: must be 1 to %d", len(list), MaxBatch)
+	}
+	out := make([]wire.MapOutput, len(list))
+	for i, s := range list {
+		m, try, ok := strings.Cut(s, ".")
+		n, err1 := strconv.ParseInt(m, 10, 32)
+		t, err2 := strconv.ParseUint(try, 10, 64)
+		if !ok || err1 != nil || err2 != nil || n < 0 {
+			return nil, wire.Errorf(wire.Invalid, "map %q: must look like 12.3", s)
+		}
+		out[i] = wire.MapOutput{Map: int32(n), Try: t}
+	}
+	return out, nil
+}

@@ -1,0 +1,146 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
+	"github.com/millrace/millrace/storage"
+	"github.com/millrace/millrace/task"
+)
+
+// A Setting is what attempts need of the process they run in.
+type Setting struct {
+	Master  string
+	Client  *rpc.Client
+	Node    wire.NodeName
+	Store   storage.Mux
+	Scratch string // of the stage; it outlives the attempt
+	SideDir string
+	Pool    *shuffle.Pool
+	// MaxRecord and MergeFactor are as in task.Env.
+	MaxRecord, MergeFactor int
+	// BadFetch hears of map output that cannot be fetched.
+	BadFetch func(b wire.BadFetch)
+	// Progress hears how far the attempt has come, 0 to 1.
+	Progress func(done float64)
+	// Info returns what is common to a stage; nil asks the master each time.
+	Info func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error)
+}
+
+// Run runs an attempt of a job whose stages are given and says how it ended. The output of a map
+// is the caller's.
+func Run(ctx context.Context, s *Setting, l *wire.Launch, stages []mapreduce.Job) (wire.Ended, *shuffle.Output) {
+	begin := time.Now()
+	r := &runner{Setting: *s, l: l}
+	var res result
+	err := r.prepare(stages)
+	if err == nil {
+		switch l.ID.Kind {
+		case wire.MapTask:
+			res, err = r.runMap(ctx)
+		case wire.ReduceTask:
+			res, err = r.runReduce(ctx)
+		case wire.DriverTask:
+			err = r.drive(ctx)
+		default:
+			err = wire.Errorf(wire.Invalid, "an attempt of kind %q", l.ID.Kind)
+		}
+	}
+	end := wire.Ended{ID: l.ID, OK: err == nil, Millis: time.Since(begin).Milliseconds()}
+	if err != nil {
+		end.Error, end.Final, end.Lost = describe(err), final(err), lost(err)
+		return end, nil
+	}
+	end.Counts, end.InBytes, end.OutBytes, end.Skipped = wire.Counts(res.counts), res.in, res.out, res.skipped
+	return end, res.output
+}
+
+type result struct {
+	counts  mapreduce.Counts
+	in, out int64
+	skipped int
+	output  *shuffle.Output
+}
+
+type runner struct {
+	Setting
+	l   *wire.Launch
+	job *mapreduce.Job
+	env task.Env
+}
+
+// TempDir is where the stages of a chain hand over, in the block store.
+func TempDir(job wire.JobID) string { return fmt.Sprintf("dfs:/tmp/.millrace/%s", job) }
+
+func (r *runner) prepare(stages []mapreduce.Job) error {
+	if r.l.ID.Stage < 0 || r.l.ID.Stage >= len(stages) {
+		return wire.Errorf(wire.Invalid, "stage %d of a program that has %d", r.l.ID.Stage, len(stages))
+	}
+	job := task.Link(stages, TempDir(r.l.ID.Job))[r.l.ID.Stage]
+	if err := job.Validate(); err != nil {
+		return wire.Errorf(wire.Invalid, "%w", err)
+	}
+	r.job = &job
+	compression := shuffle.S2 // bytes travel: worth compressing
+	if job.Compression != "" {
+		var err error
+		if compression, err = shuffle.ParseCompression(job.Compression); err != nil {
+			return wire.Errorf(wire.Invalid, "%w", err)
+		}
+	}
+	r.env = task.Env{
+		Store: r.Store, Scratch: r.Scratch, Pool: r.Pool, Compression: compression,
+		MaxRecord: r.MaxRecord, MergeFactor: r.MergeFactor, SideDir: r.SideDir,
+	}
+	return nil
+}
+
+func (r *runner) id(kind mapreduce.Kind) task.ID {
+	return task.ID{Kind: kind, Index: int(r.l.ID.Index), Attempt: r.l.Number, Try: r.l.ID.Try}
+}
+
+func (r *runner) ref() wire.StageRef { return wire.StageRef{Job: r.l.ID.Job, Stage: r.l.ID.Stage} }
+
+func (r *runner) info(ctx context.Context) (wire.StageInfo, error) {
+	if r.Info != nil {
+		return r.Info(ctx, r.ref())
+	}
+	return call[wire.StageRef, wire.StageInfo](ctx, r, "stage.info", r.ref())
+}
+
+// call asks the master, again while it is out of reach: it may be restarting.
+func call[Req, Resp any](ctx context.Context, r *runner, method string, req Req) (resp Resp, err error) {
+	err = rpc.Retry{For: time.Hour}.Do(ctx, func() (err error) {
+		resp, err = rpc.Call[Req, Resp](ctx, r.Client, r.Master, method, req)
+		return err
+	})
+	return resp, err
+}
+
+// describe keeps the stack of user code.
+func describe(err error) string {
+	if a, ok := errors.AsType[*task.AttemptError](err); ok && a.Stack != "" {
+		return fmt.Sprintf("%v\n%s", err, a.Stack)
+	}
+	return err.Error()
+}
+
+// final reports whether trying again cannot help.
+func final(err error) bool {
+	return errors.Is(err, mapreduce.ErrRecordTooLarge) || errors.Is(err, shuffle.ErrRecordTooLarge) ||
+		errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, wire.Invalid) ||
+		errors.Is(err, task.ErrOutputExists)
+}
+
+// lost reports whether the machine, the network or the master is to blame, and not the job.
+func lost(err error) bool {
+	return errors.Is(err, shuffle.ErrScratch) || errors.Is(err, context.Canceled) || errors.Is(err, wire.Stale) ||
+		errors.Is(err, wire.Unavailable) || errors.Is(err, wire.Canceled)
+}

@@ -1,0 +1,86 @@
+package attempt
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/task"
+)
+
+func (r *runner) runMap(ctx context.Context) (result, error) {
+	info, err := r.info(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	if r.l.Split == nil {
+		return result{}, wire.Errorf(wire.Invalid, "%s: a map without a split", r.l.ID)
+	}
+	split := task.Split{Input: r.l.Split.Input, Hosts: r.l.Split.Hosts}
+	for _, g := range r.l.Split.Ranges {
+		split.Ranges = append(split.Ranges, task.Range(g))
+	}
+	plan := &task.Plan{Reducers: int(info.Reducers), Bounds: info.Bounds}
+	var out *task.JobOutput
+	if r.job.MapOnly {
+		if out, err = task.JoinOutput(r.Store, r.job, info.Work, info.Spec.Overwrite); err != nil {
+			return result{}, err
+		}
+	}
+	var meter task.Meter
+	defer r.watch(&meter, max(1, split.Bytes()))()
+	res, err := task.RunMap(ctx, &r.env, r.job, plan, split, r.id(mapreduce.MapTask), out, &meter)
+	if err != nil {
+		return result{}, err
+	}
+	done := result{counts: res.Counts, in: split.Bytes(), skipped: len(res.Skipped), output: res.Output}
+	if res.Output != nil {
+		for p := range res.Output.Partitions() {
+			done.out += res.Output.Info(p).StoredBytes
+		}
+	}
+	return done, nil
+}
+
+// watch tells how far an attempt has come until the function it returns is called.
+func (r *runner) watch(m *task.Meter, total int64) (stop func()) {
+	if r.Progress == nil {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(200 * time.Millisecond)
+		defer t.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-t.C:
+				r.Progress(min(1, float64(m.Bytes.Load())/float64(total)))
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}
+
+func (r *runner) runReduce(ctx context.Context) (result, error) {
+	info, err := r.info(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	out, err := task.JoinOutput(r.Store, r.job, info.Work, info.Spec.Overwrite)
+	if err != nil {
+		return result{}, err
+	}
+	in := newFetcher(r, int(info.Maps))
+	defer in.close()
+	plan := &task.Plan{Reducers: int(info.Reducers), Bounds: info.Bounds}
+	var meter task.Meter
+	res, err := task.RunReduce(ctx, &r.env, r.job, plan, r.id(mapreduce.ReduceTask), in, out, &meter)
+	if err != nil {
+		return result{}, err
+	}
+	return result{counts: res.Counts, in: in.bytes(), out: res.Counts.Get(mapreduce.TaskGroup, mapreduce.OutputBytes)}, nil
+}

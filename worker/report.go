@@ -1,0 +1,105 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/worker/core"
+)
+
+func (w *Worker) nudge() {
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
+}
+
+// reporter keeps a report waiting at the master and sends another when there is news.
+func (w *Worker) reporter() {
+	inFlight := make(chan struct{}, maxReports)
+	for w.ctx.Err() == nil {
+		inFlight <- struct{}{}
+		done := make(chan bool, 1)
+		r := w.makeReport()
+		w.wg.Go(func() {
+			done <- w.send(r)
+			<-inFlight
+		})
+		select {
+		case ok := <-done:
+			if !ok {
+				w.pause()
+			}
+		case <-w.news:
+		case <-w.ctx.Done():
+		}
+	}
+}
+
+// maxReports is how many reports may be under way: one that waits and a few that bring news.
+const maxReports = 3
+
+// reportTimeout is longer than any master lets a report wait.
+const reportTimeout = 10 * time.Second
+
+func (w *Worker) makeReport() *wire.Report {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.core.Report()
+}
+
+func (w *Worker) send(r *wire.Report) bool {
+	ctx, cancel := context.WithTimeout(w.ctx, reportTimeout)
+	defer cancel()
+	ans, err := rpc.Call[*wire.Report, wire.Answer](ctx, w.client, w.cfg.Master, "worker.report", r)
+	if err != nil {
+		if w.ctx.Err() == nil {
+			w.cfg.Log.Debug("the master does not answer", "error", err)
+		}
+		return false
+	}
+	w.mu.Lock()
+	e := w.core.Answer(&ans)
+	w.mu.Unlock()
+	w.carryOut(e)
+	return true
+}
+
+func (w *Worker) pause() {
+	t := time.NewTimer(w.cfg.Pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-w.ctx.Done():
+	}
+}
+
+// carryOut does what the core has decided.
+func (w *Worker) carryOut(e core.Effects) {
+	for _, k := range e.Stop {
+		w.mu.Lock()
+		stop := w.cancels[k.ID]
+		w.mu.Unlock()
+		if stop != nil {
+			stop()
+		}
+	}
+	for _, ref := range e.Drop {
+		w.forget(ref)
+	}
+	for i := range e.Start {
+		w.start(&e.Start[i])
+	}
+}
+
+// forget removes all there is of a stage.
+func (w *Worker) forget(ref wire.StageRef) {
+	w.mu.Lock()
+	delete(w.stages, ref)
+	w.mu.Unlock()
+	if err := w.outputs.drop(ref); err != nil {
+		w.cfg.Log.Warn("map output cannot be removed", "job", ref.Job, "stage", ref.Stage, "error", err)
+	}
+}

@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
+	"github.com/millrace/millrace/storage"
+	"github.com/millrace/millrace/worker/attempt"
+)
+
+// A stageCache keeps what attempts of a stage have in common.
+type stageCache struct {
+	mu     sync.Mutex // held while it is being fetched or built
+	info   *wire.StageInfo
+	stages []mapreduce.Job
+}
+
+func (w *Worker) cache(ref wire.StageRef) *stageCache {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.stages[ref]
+	if c == nil {
+		c = &stageCache{}
+		w.stages[ref] = c
+	}
+	return c
+}
+
+// start begins an attempt in this process.
+func (w *Worker) start(l *wire.Launch) {
+	ctx, cancel := context.WithCancel(w.ctx)
+	w.mu.Lock()
+	w.cancels[l.ID] = cancel
+	w.mu.Unlock()
+	launch := *l
+	w.wg.Go(func() {
+		defer cancel()
+		end := w.run(ctx, &launch)
+		w.mu.Lock()
+		delete(w.cancels, launch.ID)
+		e := w.core.Ended(end)
+		w.mu.Unlock()
+		w.carryOut(e)
+		w.nudge()
+	})
+}
+
+// run runs an attempt and keeps its output.
+func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
+	defer func() {
+		if v := recover(); v != nil { // user code is guarded further in; this is ours
+			end = wire.Ended{ID: l.ID, Error: fmt.Sprintf("panic: %v\n%s", v, debug.Stack())}
+		}
+	}()
+	ref := wire.StageRef{Job: l.ID.Job, Stage: l.ID.Stage}
+	c := w.cache(ref)
+	stages, err := w.jobsOf(c, l.Spec)
+	if err != nil {
+		return wire.Ended{ID: l.ID, Final: true, Error: err.Error()}
+	}
+	dir, err := w.outputs.dir(ref)
+	if err != nil {
+		return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
+	}
+	user := w.dfs.As(l.Spec.User)
+	s := &attempt.Setting{
+		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Scratch: dir, Pool: w.pool, MaxRecord: int(min(w.cfg.Memory/4, 1<<30)),
+		Store:    storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(ctx)}},
+		BadFetch: w.badFetch,
+		Progress: func(done float64) {
+			w.mu.Lock()
+			w.core.Progress(l.ID, done)
+			w.mu.Unlock()
+		},
+		Info: func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error) { return w.infoOf(ctx, c, ref) },
+	}
+	end, out := attempt.Run(ctx, s, l, stages)
+	if out != nil {
+		if err := w.keep(l.ID, out); err != nil {
+			return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
+		}
+	}
+	return end
+}
+
+func (w *Worker) keep(id wire.AttemptID, out *shuffle.Output) error {
+	if err := out.SpillToDisk(); err != nil {
+		return err
+	}
+	w.outputs.add(id, out)
+	return nil
+}
+
+func (w *Worker) badFetch(b wire.BadFetch) {
+	w.mu.Lock()
+	w.core.BadFetch(b)
+	w.mu.Unlock()
+	w.nudge()
+}
+
+// jobsOf builds a program's jobs once.
+func (w *Worker) jobsOf(c *stageCache, spec *wire.JobSpec) ([]mapreduce.Job, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stages == nil {
+		stages, err := w.cfg.Build(&spec.Program)
+		if err != nil {
+			return nil, err
+		}
+		c.stages = stages
+	}
+	return c.stages, nil
+}
+
+// infoOf asks the master once it has a plan.
+func (w *Worker) infoOf(ctx context.Context, c *stageCache, ref wire.StageRef) (wire.StageInfo, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.info == nil {
+		info, err := rpc.Call[wire.StageRef, wire.StageInfo](ctx, w.client, w.cfg.Master, "stage.info", ref)
+		if err != nil {
+			return info, err
+		}
+		c.info = &info
+	}
+	return *c.info, nil
+}

@@ -1,0 +1,206 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/dfs/blocks"
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/shuffle"
+	"github.com/millrace/millrace/worker/core"
+)
+
+// A Worker is a running worker.
+type Worker struct {
+	cfg     Config
+	client  *rpc.Client
+	server  *rpc.Server
+	addr    string
+	store   *blocks.Store
+	blocks  *blocks.Service
+	dfs     *dfs.Client
+	pool    *shuffle.Pool
+	disks   []*disk.Root
+	outputs *outputs
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	news    chan struct{} // the master should hear something
+	failed  chan error
+
+	mu      sync.Mutex // guards the fields below
+	core    *core.Core
+	cancels map[wire.AttemptID]context.CancelFunc
+	stages  map[wire.StageRef]*stageCache
+}
+
+// Start opens the disks and begins to serve and to report.
+func Start(cfg Config) (*Worker, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	w := &Worker{
+		cfg: cfg, news: make(chan struct{}, 1), failed: make(chan error, 1), pool: shuffle.NewPool(cfg.Memory),
+		cancels: map[wire.AttemptID]context.CancelFunc{}, stages: map[wire.StageRef]*stageCache{},
+	}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	l, err := w.open()
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	w.wg.Go(func() {
+		if err := w.server.Serve(l); err != nil {
+			w.fail(err)
+		}
+	})
+	w.wg.Go(func() {
+		if err := w.blocks.Run(w.ctx); err != nil {
+			w.cfg.Log.Error("the block store has failed", "error", err)
+			w.setSick(err.Error())
+		}
+	})
+	w.wg.Go(w.reporter)
+	return w, nil
+}
+
+func (w *Worker) open() (net.Listener, error) {
+	l := w.cfg.Listener
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", w.cfg.Listen); err != nil {
+			return nil, err
+		}
+	}
+	w.addr = l.Addr().String()
+	cc := rpc.ClientConfig{}
+	if w.cfg.Client != nil {
+		cc = *w.cfg.Client
+	}
+	cc.Node = string(w.cfg.Node)
+	w.client = rpc.NewClient(cc)
+	if err := w.openStore(); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	scratch := filepath.Join(w.cfg.Dir, "scratch")
+	var held []wire.AttemptID
+	var err error
+	if w.outputs, held, err = openOutputs(scratch); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	w.core = core.New(core.Config{
+		Node: w.cfg.Node, Session: rand.Text(), Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine,
+		Capacity: w.cfg.Capacity, Held: held,
+	})
+	sc := rpc.ServerConfig{}
+	if w.cfg.Server != nil {
+		sc = *w.cfg.Server
+	}
+	w.server = rpc.NewServer(sc)
+	w.blocks.Register(w.server)
+	w.routes()
+	return l, nil
+}
+
+func (w *Worker) openStore() error {
+	data := w.cfg.Data
+	if len(data) == 0 {
+		data = []string{filepath.Join(w.cfg.Dir, "blocks")}
+	}
+	sc := blocks.StoreConfig{Node: w.cfg.Node, Reserve: w.cfg.Reserve, NewID: rand.Text}
+	for _, d := range data {
+		root, err := disk.OpenRoot(d)
+		if err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
+		w.disks = append(w.disks, root)
+		sc.Dirs = append(sc.Dirs, blocks.Dir{Path: d, FS: root})
+	}
+	var err error
+	if w.store, err = blocks.OpenStore(sc); err != nil {
+		return err
+	}
+	bc := blocks.Config{
+		Node: w.cfg.Node, Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine, Client: w.client,
+		Names: blocks.Remote{Client: w.client, Addr: w.cfg.Master},
+		Event: func(e blocks.Event) {
+			w.cfg.Log.Warn("block store", "what", e.What, "block", e.Block.String(), "error", e.Err)
+		},
+	}
+	if w.cfg.Blocks != nil {
+		w.cfg.Blocks(&bc)
+	}
+	w.blocks = blocks.NewService(w.store, bc)
+	w.dfs = dfs.NewClient(dfs.Config{Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Patience: time.Minute, Timing: bc.Timing})
+	return nil
+}
+
+// Addr is where the worker listens.
+func (w *Worker) Addr() string { return w.addr }
+
+// Failed gives the error that made the worker stop by itself.
+func (w *Worker) Failed() <-chan error { return w.failed }
+
+func (w *Worker) fail(err error) {
+	select {
+	case w.failed <- err:
+	default:
+	}
+	w.cancel()
+}
+
+func (w *Worker) setSick(why string) {
+	w.mu.Lock()
+	w.core.SetSick(why)
+	w.mu.Unlock()
+	w.nudge()
+}
+
+// Drain asks for nothing new. Idle says when nothing runs any more.
+func (w *Worker) Drain() {
+	w.mu.Lock()
+	w.core.Drain(true)
+	w.mu.Unlock()
+	w.nudge()
+}
+
+// Idle reports whether nothing runs here.
+func (w *Worker) Idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.core.Busy() == 0
+}
+
+// Close stops everything at once and waits. Map output stays on disk for the next start. It may
+// be called twice.
+func (w *Worker) Close() error {
+	w.cancel()
+	var errs []error
+	if w.client != nil {
+		errs = append(errs, w.client.Close())
+	}
+	if w.server != nil {
+		errs = append(errs, w.server.Close())
+	}
+	w.wg.Wait()
+	if w.dfs != nil {
+		errs = append(errs, w.dfs.Close())
+	}
+	for _, d := range w.disks {
+		errs = append(errs, d.Close())
+	}
+	w.disks = nil
+	return errors.Join(errs...)
+}
+
+// makeDir makes a directory of the worker's own.
+func makeDir(name string) error { return os.MkdirAll(name, 0o700) }
