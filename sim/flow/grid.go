@@ -48,6 +48,12 @@ func (n *Network) layGrid() {
 // has reports whether a class is on the grid.
 func (g *grid) has(id int32) bool { return int(id) < g.rows*g.columns }
 
+// pays reports whether walking the grid is the quicker way with so many active classes:
+// all of them are on it, and they fill a part of it.
+func (g *grid) pays(active int) bool {
+	return g.rows > 0 && g.others == 0 && 16*active >= g.rows*g.columns
+}
+
 // gridClass returns the class of a flow from a rack to a node.
 func (n *Network) gridClass(s Spec) (int32, bool) {
 	g := &n.grid

@@ -36,7 +36,7 @@ func (n *Network) solve() {
 	for _, l := range n.links.used {
 		s.rest[l] = rest{n.links.capacity[l], n.links.weight[l]}
 	}
-	if n.grid.rows > 0 && n.grid.others == 0 {
+	if n.grid.pays(len(n.active)) {
 		n.solveGrid()
 	} else {
 		n.solveLists()
