@@ -1,0 +1,109 @@
+// Package client talks to a master: jobs, files and nodes. The command line and programs that
+// submit themselves use nothing else.
+//
+//	c, err := client.New(client.Config{Master: "127.0.0.1:7070", User: "ann"})
+//	id, err := c.Submit(ctx, spec)
+//	status, err := c.Wait(ctx, id, func(s wire.JobStatus) { ... })   // may be called by anybody, later
+//	c.DFS()                                                          // the files
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Config says where the master is and who asks.
+type Config struct {
+	Master string // host:port, with or without http:// before it
+	User   string // empty means whoever runs this process
+	RPC    rpc.ClientConfig
+	DFS    func(c *dfs.Config)
+	// Patience is how long calls are repeated while the master is out of reach; 0 means 10 s.
+	Patience time.Duration
+}
+
+// A Client is a connection to one cluster.
+type Client struct {
+	cfg  Config
+	rpc  *rpc.Client
+	dfs  *dfs.Client
+	addr string
+}
+
+// Address turns what people write into host:port.
+func Address(s string) (string, error) {
+	s = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(s, "http://"), "https://"), "/")
+	if s == "" {
+		return "", errors.New("no master: give --master HOST:PORT or set MILLRACE_MASTER (millrace cluster up starts one here)")
+	}
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return "", fmt.Errorf("master %q: must be HOST:PORT: %w", s, err)
+	}
+	return s, nil
+}
+
+// New returns a client. It connects when it is used.
+func New(cfg Config) (*Client, error) {
+	addr, err := Address(cfg.Master)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.User == "" {
+		cfg.User = CurrentUser()
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 10 * time.Second
+	}
+	rc := cfg.RPC
+	rc.User = cfg.User
+	c := &Client{cfg: cfg, rpc: rpc.NewClient(rc), addr: addr}
+	dc := dfs.Config{Master: addr, Client: c.rpc, User: cfg.User, Patience: cfg.Patience}
+	if cfg.DFS != nil {
+		cfg.DFS(&dc)
+	}
+	c.dfs = dfs.NewClient(dc)
+	return c, nil
+}
+
+// CurrentUser is who runs this process.
+func CurrentUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "nobody"
+}
+
+// DFS is the block store.
+func (c *Client) DFS() *dfs.Client { return c.dfs }
+
+// User is on whose behalf calls are made.
+func (c *Client) User() string { return c.cfg.User }
+
+// Addr is the master's address.
+func (c *Client) Addr() string { return c.addr }
+
+// Close ends the connection. It may be called twice.
+func (c *Client) Close() error { return errors.Join(c.dfs.Close(), c.rpc.Close()) }
+
+// call asks the master, again while it is out of reach.
+func call[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (resp Resp, err error) {
+	err = rpc.Retry{For: c.cfg.Patience}.Do(ctx, func() (err error) {
+		resp, err = rpc.Call[Req, Resp](ctx, c.rpc, c.addr, method, req)
+		return err
+	})
+	if err != nil && wire.KindOf(err) == wire.Unavailable && ctx.Err() == nil {
+		err = fmt.Errorf("%w (is the master at %s running?)", err, c.addr)
+	}
+	return resp, err
+}
+
+type none = struct{}
