@@ -92,10 +92,11 @@ func (n *Network) enter(slot int32) {
 	}
 	f.mark, f.begun = n.clocks[id]+f.bytes, true
 	n.ends[id].push(mark{f.mark, slot, f.gen})
-	n.refresh(id)
+	n.dues[id] = min(n.dues[id], f.mark)
 }
 
-// refresh notes the first mark of a class.
+// refresh notes the first mark of a class. Invariant: between calls from outside, the
+// first mark of a class with flows is not stale, and dues has it.
 func (n *Network) refresh(id int32) {
 	if m, ok := n.first(&n.ends[id]); ok {
 		n.dues[id] = m.at

@@ -119,10 +119,7 @@ func (n *Network) endFlows() (some bool) {
 // they would have if rates had been computed when it ended.
 func (n *Network) endClass(id int32) {
 	for n.counts[id] > 0 && n.dues[id] <= n.clocks[id]+slack*n.rates[id] {
-		m, ok := n.first(&n.ends[id])
-		if !ok {
-			return
-		}
+		m := n.ends[id][0]
 		past := n.clocks[id] - m.at
 		n.ends[id].pop()
 		n.end(m.slot)
