@@ -46,71 +46,89 @@ func (s *Service) audit(t testing.TB) {
 	t.Helper()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	users := map[string]usage{}
-	inodes, blocks, finished, open := 1, 0, 0, 0
-	var walk func(dir *inode) usage
-	walk = func(dir *inode) (u usage) {
-		visit := func(i *inode) {
-			inodes++
-			if i.parent != dir || s.inodes[i.id] != i {
-				t.Fatalf("%s is not linked as it should be", i.path())
-			}
-			own := users[i.owner.name]
-			own.add(i.own(), 1)
-			users[i.owner.name] = own
-			u.add(i.own(), 1)
-			if i.dir != nil {
-				u.add(walk(i), 1)
-				return
-			}
-			if i.file.writing != nil {
-				open++
-			}
-			var size int64
-			for n, b := range i.file.blocks {
-				blocks++
-				if s.blocks[b.ID] != b || b.owner != i || b.building != nil && n != len(i.file.blocks)-1 {
-					t.Fatalf("%s: block %d is not as it should be", i.path(), n)
-				}
-				if b.building == nil {
-					finished++
-					size += b.Len
-				}
-			}
-			if size != i.file.size {
-				t.Fatalf("%s: size %d, blocks have %d", i.path(), i.file.size, size)
-			}
-		}
-		last := ""
-		for k := range dir.dir.kids.all() {
-			if k.name <= last {
-				t.Fatalf("%q comes after %q", k.name, last)
-			}
-			last = k.name
-			visit(k)
-		}
-		for _, k := range dir.dir.shadows {
-			visit(k)
-		}
-		if u != dir.dir.use {
-			t.Fatalf("%s: uses %+v, counted %+v", dir.path(), u, dir.dir.use)
-		}
-		return u
-	}
-	walk(s.root)
-	if inodes != len(s.inodes) || blocks != len(s.blocks) || finished != s.finished {
-		t.Fatalf("%d inodes of %d, %d blocks of %d, %d finished of %d", inodes, len(s.inodes), blocks, len(s.blocks), finished, s.finished)
+	a := &auditor{t: t, s: s, users: map[string]usage{}, inodes: 1}
+	a.walk(s.root)
+	if a.inodes != len(s.inodes) || a.blocks != len(s.blocks) || a.finished != s.finished {
+		t.Fatalf("%d inodes of %d, %d blocks of %d, %d finished of %d", a.inodes, len(s.inodes), a.blocks, len(s.blocks), a.finished, s.finished)
 	}
 	leased := 0
 	for _, l := range s.holders {
 		leased += len(l.files)
 	}
-	if leased != open {
-		t.Fatalf("%d files are open, %d leased", open, leased)
+	if leased != a.open {
+		t.Fatalf("%d files are open, %d leased", a.open, leased)
 	}
-	for name, a := range s.accounts {
-		if a.use != users[name] {
-			t.Fatalf("user %s: uses %+v, counted %+v", name, users[name], a.use)
+	for name, acc := range s.accounts {
+		if acc.use != a.users[name] {
+			t.Fatalf("user %s: uses %+v, counted %+v", name, a.users[name], acc.use)
 		}
+	}
+}
+
+// An auditor counts while it walks through the tree.
+type auditor struct {
+	t                              testing.TB
+	s                              *Service
+	users                          map[string]usage
+	inodes, blocks, finished, open int
+}
+
+// walk returns what is below a directory.
+func (a *auditor) walk(dir *inode) (u usage) {
+	a.t.Helper()
+	last := ""
+	for k := range dir.dir.kids.all() {
+		if k.name <= last {
+			a.t.Fatalf("%q comes after %q", k.name, last)
+		}
+		last = k.name
+		u.add(a.visit(dir, k), 1)
+	}
+	for _, k := range dir.dir.shadows {
+		u.add(a.visit(dir, k), 1)
+	}
+	if u != dir.dir.use {
+		a.t.Fatalf("%s: uses %+v, counted %+v", dir.path(), u, dir.dir.use)
+	}
+	return u
+}
+
+// visit returns what an entry of a directory counts with all below it.
+func (a *auditor) visit(dir, i *inode) usage {
+	a.t.Helper()
+	a.inodes++
+	if i.parent != dir || a.s.inodes[i.id] != i {
+		a.t.Fatalf("%s is not linked as it should be", i.path())
+	}
+	u, of := i.own(), a.users[i.owner.name]
+	of.add(u, 1)
+	a.users[i.owner.name] = of
+	if i.dir != nil {
+		u.add(a.walk(i), 1)
+	} else {
+		a.file(i)
+	}
+	return u
+}
+
+// file checks the blocks of a file.
+func (a *auditor) file(i *inode) {
+	a.t.Helper()
+	if i.file.writing != nil {
+		a.open++
+	}
+	var size int64
+	for n, b := range i.file.blocks {
+		a.blocks++
+		if a.s.blocks[b.ID] != b || b.owner != i || b.building != nil && n != len(i.file.blocks)-1 {
+			a.t.Fatalf("%s: block %d is not as it should be", i.path(), n)
+		}
+		if b.building == nil {
+			a.finished++
+			size += b.Len
+		}
+	}
+	if size != i.file.size {
+		a.t.Fatalf("%s: size %d, blocks have %d", i.path(), i.file.size, size)
 	}
 }

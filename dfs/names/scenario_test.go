@@ -77,7 +77,7 @@ func (r *rig) run(d *datadriven.TestData) (string, error) {
 	return r.small(d)
 }
 
-// small are the commands of one line.
+// small are the commands that do something to nodes or to the rig.
 func (r *rig) small(d *datadriven.TestData) (out string, err error) {
 	name := wire.NodeName(first(d))
 	switch d.Cmd {
@@ -108,6 +108,20 @@ func (r *rig) small(d *datadriven.TestData) (out string, err error) {
 		r.restart()
 	case "checkpoint":
 		err = r.s.Checkpoint()
+	case "jump":
+		r.wall = r.wall.Add(span(d, "by", "1h"))
+	case "weigh":
+		return r.weigh(), nil
+	default:
+		return r.call(d)
+	}
+	return out, err
+}
+
+// call are the commands that call the service once.
+func (r *rig) call(d *datadriven.TestData) (out string, err error) {
+	name := wire.NodeName(first(d))
+	switch d.Cmd {
 	case "rm":
 		err = r.s.Delete(wire.DeleteRequest{Path: first(d), Recursive: has(d, "recursive")})
 	case "mv":
@@ -131,13 +145,9 @@ func (r *rig) small(d *datadriven.TestData) (out string, err error) {
 		for _, n := range r.s.Nodes() {
 			out += fmt.Sprintf("%s %s %s blocks=%d left=%d\n", n.Node, n.Rack, n.State, n.Blocks, n.Left)
 		}
-	case "weigh":
-		return r.weigh(), nil
 	case "balance":
 		st, err := r.s.Balance(wire.BalanceRequest{Set: first(d)})
 		return fmt.Sprintf("running=%v moved=%d %s\n", st.Running, st.Moved, st.Why), err
-	case "jump":
-		r.wall = r.wall.Add(span(d, "by", "1h"))
 	default:
 		err = fmt.Errorf("unknown command %s", d.Cmd)
 	}
