@@ -83,21 +83,7 @@ func capacityPhased(r *Recorder) error {
 		r.figure("types-"+name, "Maps of a type of job that run; both sides together, first repetition.",
 			watched[name].Area("Running maps by type, MULP "+[]string{"100", "25"}[k], runs[name].runs[0].end))
 	}
-	fifo := map[int]float64{0: 1.205, 1: 1.96, 2: 1.51, 3: 6.72}
-	shared := map[int]float64{0: 1.01, 1: 1.52, 2: 1.145, 3: 1.54}
-	for t := range longTypes {
-		wide := 0.15
-		if t == 3 {
-			wide = 0.25
-		}
-		mulp100 := (runs["b"].ratio[t] + runs["c"].ratio[t] + runs["e"].ratio[t]) / 3
-		mulp25 := (runs["d"].ratio[t] + runs["f"].ratio[t] + runs["g"].ratio[t] + runs["h"].ratio[t]) / 4
-		r.within(fmt.Sprintf("2: response ratio of type %d, user limit 100", t+1), mulp100, fifo[t], wide*fifo[t], "")
-		r.within(fmt.Sprintf("2: response ratio of type %d, user limit 25", t+1), mulp25, shared[t], wide*shared[t], "")
-	}
-	for t := longTypes; t < len(capTypes); t++ {
-		r.between(fmt.Sprintf("2: response ratio of type %d, limit 100 / 25", t+1), "4 to 6", runs["b"].ratio[t]/runs["f"].ratio[t], 3, inf, "")
-	}
+	phasedRatios(r, runs)
 	delayed := runs["a"].ratio[3]
 	r.between("3: type 4 in experiment 1 / in 2 and 3", "2.1 / 6.7 = 0.31", 2*delayed/(runs["b"].ratio[3]+runs["c"].ratio[3]), 0, 0.5, "delayed map execution, lag 0.3 s")
 	exact, err := r.capacity(g, capSettings[0], capOptions{lag: "0s", copies: capCopies}, n)
@@ -115,6 +101,25 @@ func capacityPhased(r *Recorder) error {
 	drawPhased(r, runs)
 	r.within("7: makespan of experiment 2, s", runs["b"].makespan["q1"], 1230, 123, "disk rates calibrated in capacity.md 2.5")
 	return nil
+}
+
+// phasedRatios is item 2: response ratios by type.
+func phasedRatios(r *Recorder, runs map[string]capMean) {
+	fifo := map[int]float64{0: 1.205, 1: 1.96, 2: 1.51, 3: 6.72}
+	shared := map[int]float64{0: 1.01, 1: 1.52, 2: 1.145, 3: 1.54}
+	for t := range longTypes {
+		wide := 0.15
+		if t == 3 {
+			wide = 0.25
+		}
+		mulp100 := (runs["b"].ratio[t] + runs["c"].ratio[t] + runs["e"].ratio[t]) / 3
+		mulp25 := (runs["d"].ratio[t] + runs["f"].ratio[t] + runs["g"].ratio[t] + runs["h"].ratio[t]) / 4
+		r.within(fmt.Sprintf("2: response ratio of type %d, user limit 100", t+1), mulp100, fifo[t], wide*fifo[t], "")
+		r.within(fmt.Sprintf("2: response ratio of type %d, user limit 25", t+1), mulp25, shared[t], wide*shared[t], "")
+	}
+	for t := longTypes; t < len(capTypes); t++ {
+		r.between(fmt.Sprintf("2: response ratio of type %d, limit 100 / 25", t+1), "4 to 6", runs["b"].ratio[t]/runs["f"].ratio[t], 3, inf, "")
+	}
 }
 
 // watchTypes watches the maps of the seven types.

@@ -101,6 +101,13 @@ func deadlineShrink(r *Recorder) error {
 		}
 	}
 	r.between("17: most map slots in use afterwards", "40", most, 1, 40.5, "")
+	shrinkModel(r, runs)
+	r.figure("slots", "The remaining 40 workers are shared by the same rule.", area)
+	return nil
+}
+
+// shrinkModel shows the specification's own model beside what is measured.
+func shrinkModel(r *Recorder, runs map[string][]goalRun) {
 	for _, c := range []struct {
 		policy string
 		job    int
@@ -112,8 +119,6 @@ func deadlineShrink(r *Recorder) error {
 			Measured: number(avg), Tolerance: "reported", Verdict: ShapeOnly, Why: "tasks of lost workers are killed here",
 		})
 	}
-	r.figure("slots", "The remaining 40 workers are shared by the same rule.", area)
-	return nil
 }
 
 // deadlineRules checks the weight formula and the order of the states.
