@@ -80,9 +80,6 @@ func packBatch(r *Recorder) error {
 		variants = append(variants, packVariant{name: "B" + b, policy: "jobpacker", params: map[string]string{"sub-batches": b}, net: simulated})
 	}
 	rates := []float64{10, 3}
-	if r.options.Quick {
-		rates = rates[:1]
-	}
 	for _, gbps := range rates {
 		slow := simulated
 		slow.packet = topology.Gbps(gbps)
