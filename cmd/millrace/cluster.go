@@ -1,0 +1,336 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/client"
+)
+
+func newCluster() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster",
+		Short: "Start, look at and stop a cluster of processes on this machine",
+		Example: `  millrace cluster up --workers 4 --racks 2
+  millrace cluster down`,
+	}
+	cmd.AddCommand(newClusterUp(), newClusterStatus(), newClusterDown())
+	return cmd
+}
+
+// clusterFile is what `cluster up` leaves for the others, and for scripts.
+type clusterFile struct {
+	Master  string          `json:"master"` // with http:// before it
+	PID     int             `json:"pid"`
+	Workers []clusterWorker `json:"workers"`
+}
+
+type clusterWorker struct {
+	Name string `json:"name"`
+	PID  int    `json:"pid"`
+	Rack string `json:"rack"`
+}
+
+const defaultClusterDir = ".cluster"
+
+func clusterPath(dir string) string { return filepath.Join(dir, "cluster.json") }
+
+func readCluster(dir string) (clusterFile, error) {
+	var c clusterFile
+	b, err := os.ReadFile(clusterPath(dir))
+	if err != nil {
+		return c, fmt.Errorf("no cluster in %s: %w (millrace cluster up --dir %s starts one)", dir, err, dir)
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", clusterPath(dir), err)
+	}
+	return c, nil
+}
+
+type upOptions struct {
+	dir        string
+	workers    int
+	racks      int
+	port       int
+	policy     string
+	params     []string
+	admission  string
+	containers int
+	memory     string
+	timeout    time.Duration
+}
+
+func newClusterUp() *cobra.Command {
+	var o upOptions
+	cmd := &cobra.Command{
+		Use:     "up",
+		Short:   "Start a master and workers as processes on this machine",
+		Example: "  millrace cluster up --workers 4 --racks 2 --dir .cluster",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.dir, "dir", defaultClusterDir, "directory for everything the cluster keeps")
+	f.IntVar(&o.workers, "workers", 4, "number of workers")
+	f.IntVar(&o.racks, "racks", 1, "number of racks the workers are spread over")
+	f.IntVar(&o.port, "port", 0, "port of the master (0: a free one)")
+	f.StringVar(&o.policy, "policy", "fair", "scheduling policy (millrace scheduler ls)")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of the policy, as name=value")
+	f.StringVar(&o.admission, "admission", "unlimited", "admission policy for drivers")
+	f.IntVar(&o.containers, "containers", 3, "attempts that run at once on each worker")
+	f.StringVar(&o.memory, "memory", "256MiB", "memory of each worker for sorting and merging")
+	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for the cluster to be ready")
+	return cmd
+}
+
+func (o *upOptions) run(cmd *cobra.Command) error {
+	if o.workers < 1 || o.workers > 1000 || o.racks < 1 {
+		return fmt.Errorf("%d workers in %d racks: there must be 1 to 1000 workers and at least one rack", o.workers, o.racks)
+	}
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return failed(err)
+	}
+	if old, err := readCluster(dir); err == nil && alive(old.PID) {
+		return failed(fmt.Errorf("a cluster runs in %s already, its master is process %d (millrace cluster down --dir %s stops it)", o.dir, old.PID, o.dir))
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
+		return failed(err)
+	}
+	begin := time.Now()
+	c, err := o.start(cmd.Context(), dir)
+	if err != nil {
+		return failed(errors.Join(err, stopCluster(c, 5*time.Second)))
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), `cluster of %d workers in %d racks is ready after %.1f s; master at %s
+
+  export MILLRACE_MASTER=%s
+  millrace dfs put FILE dfs:/in
+  millrace run wordcount --input dfs:/in --output dfs:/out --master %s
+  millrace dfs cat dfs:/out/part-r-00000
+  millrace cluster down --dir %s
+`, o.workers, o.racks, time.Since(begin).Seconds(), c.Master, c.Master, c.Master, o.dir)
+	return nil
+}
+
+// start starts the processes, writes down who they are, and waits until all have reported.
+func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err error) {
+	addr := filepath.Join(dir, "master.addr")
+	_ = os.Remove(addr) // an old one would be taken for the new
+	args := []string{"master", "--dir", filepath.Join(dir, "master"), "--listen", "127.0.0.1:" + strconv.Itoa(o.port),
+		"--policy", o.policy, "--admission", o.admission, "--addr-file", addr}
+	for _, p := range o.params {
+		args = append(args, "--param", p)
+	}
+	if c.PID, err = spawn(dir, "master", args...); err != nil {
+		return c, err
+	}
+	if c.Master, err = o.waitAddr(ctx, addr, c.PID, dir); err != nil {
+		return c, err
+	}
+	for i := range o.workers {
+		w := clusterWorker{Name: fmt.Sprintf("w%d", i+1), Rack: fmt.Sprintf("r%d", i%o.racks+1)}
+		w.PID, err = spawn(dir, w.Name, "worker", "--name", w.Name, "--rack", w.Rack, "--master", c.Master,
+			"--dir", filepath.Join(dir, w.Name), "--containers", strconv.Itoa(o.containers), "--memory", o.memory)
+		if err != nil {
+			return c, err
+		}
+		c.Workers = append(c.Workers, w)
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err == nil {
+		err = os.WriteFile(clusterPath(dir), append(b, '\n'), 0o644)
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, o.waitReady(ctx, c, dir)
+}
+
+// spawn starts a process of this program that outlives it; its words go to a log.
+func spawn(dir, name string, args ...string) (int, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, "logs", name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	p := exec.Command(exe, args...)
+	p.Stdout, p.Stderr = log, log
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := p.Start(); err != nil {
+		return 0, fmt.Errorf("start %s: %w", name, err)
+	}
+	pid := p.Process.Pid
+	return pid, p.Process.Release()
+}
+
+func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
+
+// waitAddr waits for the master to say where it listens.
+func (o *upOptions) waitAddr(ctx context.Context, file string, pid int, dir string) (string, error) {
+	var addr string
+	err := o.poll(ctx, func() (bool, error) {
+		b, err := os.ReadFile(file)
+		if err == nil {
+			addr = "http://" + string(b)
+			return true, nil
+		}
+		if reaped(pid) {
+			return false, fmt.Errorf("the master ended at once; its log is %s", filepath.Join(dir, "logs", "master.log"))
+		}
+		return false, nil
+	})
+	return addr, err
+}
+
+// reaped reports whether a child of ours has ended.
+func reaped(pid int) bool {
+	var st syscall.WaitStatus
+	got, err := syscall.Wait4(pid, &st, syscall.WNOHANG, nil)
+	return err == nil && got == pid || !alive(pid)
+}
+
+func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) error {
+	cl, err := client.New(client.Config{Master: c.Master})
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	return o.poll(ctx, func() (bool, error) {
+		for _, w := range c.Workers {
+			if reaped(w.PID) {
+				return false, fmt.Errorf("worker %s ended at once; its log is %s", w.Name, filepath.Join(dir, "logs", w.Name+".log"))
+			}
+		}
+		jobs, err := cl.Nodes(ctx)
+		if err != nil {
+			return false, err
+		}
+		stores, err := cl.DFS().Nodes(ctx)
+		if err != nil {
+			return false, err
+		}
+		mode, err := cl.DFS().SafeMode(ctx, "")
+		return len(jobs) == len(c.Workers) && len(stores) == len(c.Workers) && !mode.On, err
+	})
+}
+
+func (o *upOptions) poll(ctx context.Context, ready func() (bool, error)) error {
+	for end := time.Now().Add(o.timeout); ; {
+		ok, err := ready()
+		if ok || err != nil {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("the cluster is not ready after %s", o.timeout)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func newClusterStatus() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Say how a cluster on this machine is",
+		Example: "  millrace cluster status --dir .cluster",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := readCluster(dir)
+			if err != nil {
+				return failed(err)
+			}
+			out := cmd.OutOrStdout()
+			fmt.Fprintf(out, "master %s, process %d, %s\n", c.Master, c.PID, upOrDown(c.PID))
+			for _, w := range c.Workers {
+				fmt.Fprintf(out, "%s in rack %s, process %d, %s\n", w.Name, w.Rack, w.PID, upOrDown(w.PID))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", defaultClusterDir, "directory of the cluster")
+	return cmd
+}
+
+func upOrDown(pid int) string {
+	if alive(pid) {
+		return "running"
+	}
+	return "not running"
+}
+
+func newClusterDown() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:     "down",
+		Short:   "Stop a cluster on this machine; its files stay",
+		Example: "  millrace cluster down --dir .cluster",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := readCluster(dir)
+			if err != nil {
+				return failed(err)
+			}
+			if err := stopCluster(c, 10*time.Second); err != nil {
+				return failed(err)
+			}
+			if err := os.Remove(clusterPath(dir)); err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "cluster in %s is stopped; millrace cluster up --dir %s brings it back with its files and jobs\n", dir, dir)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", defaultClusterDir, "directory of the cluster")
+	return cmd
+}
+
+// stopCluster ends the workers, then the master, kindly first.
+func stopCluster(c clusterFile, patience time.Duration) error {
+	pids := []int{}
+	for _, w := range c.Workers {
+		pids = append(pids, w.PID)
+	}
+	var errs []error
+	for _, group := range [][]int{pids, {c.PID}} {
+		for _, pid := range group {
+			if pid > 0 {
+				_ = syscall.Kill(pid, syscall.SIGTERM) // it may be gone already
+			}
+		}
+		for _, pid := range group {
+			errs = append(errs, waitGone(pid, patience))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func waitGone(pid int, patience time.Duration) error {
+	for end := time.Now().Add(patience); pid > 0 && !reaped(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return err
+			}
+			end = time.Now().Add(patience)
+		}
+	}
+	return nil
+}
