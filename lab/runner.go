@@ -11,30 +11,7 @@ import (
 
 // Run runs an experiment.
 func Run(ctx context.Context, e *Experiment, o Options) (Report, error) {
-	return runOn(ctx, e, o, newCores())
-}
-
-// cores bounds how many simulations run at once, over all experiments.
-type cores chan struct{}
-
-func newCores() cores { return make(cores, runtime.GOMAXPROCS(0)) }
-
-// use calls fn when a core is free.
-func (c cores) use(ctx context.Context, fn func() error) error {
-	select {
-	case c <- struct{}{}:
-		defer func() { <-c }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return fn()
-}
-
-func runOn(ctx context.Context, e *Experiment, o Options, c cores) (Report, error) {
-	r := &Recorder{ctx: ctx, options: o, cores: c, report: Report{
+	r := &Recorder{ctx: ctx, options: o, report: Report{
 		ID: e.ID, Title: e.Title, Source: e.Source, Question: e.Question, Setup: e.Setup, Read: e.Read,
 	}}
 	if err := e.run(r); err != nil {
@@ -44,8 +21,9 @@ func runOn(ctx context.Context, e *Experiment, o Options, c cores) (Report, erro
 }
 
 // atOnce is how many experiments are under way together, so that the last run of one
-// does not leave the other cores idle.
-const atOnce = 3
+// does not leave the other cores idle. Each uses all cores; they share them by time, so
+// that many short runs do not wait for few long ones.
+const atOnce = 2
 
 // RunAll runs experiments on all cores. done hears of each when it has ended, one at a
 // time. The reports of those that succeeded come back in the order of the list, also
@@ -53,7 +31,6 @@ const atOnce = 3
 func RunAll(ctx context.Context, list []*Experiment, o Options, done func(Report, error)) ([]Report, error) {
 	reports, ok := make([]Report, len(list)), make([]bool, len(list))
 	var mu sync.Mutex // guards ok and calls of done
-	c := newCores()
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i, e := range list {
@@ -61,7 +38,7 @@ func RunAll(ctx context.Context, list []*Experiment, o Options, done func(Report
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			r, err := runOn(ctx, e, o, c)
+			r, err := Run(ctx, e, o)
 			mu.Lock()
 			defer mu.Unlock()
 			reports[i], ok[i] = r, err == nil
@@ -83,7 +60,6 @@ func RunAll(ctx context.Context, list []*Experiment, o Options, done func(Report
 type Recorder struct {
 	ctx     context.Context
 	options Options
-	cores   cores
 	report  Report
 }
 
@@ -101,12 +77,17 @@ func (r *Recorder) seeds(full, quick int) int {
 }
 
 // each calls fn for 0..n-1 on all cores and waits. The results must go to places of
-// their own, so that the order of running does not show. fn must not call each.
+// their own, so that the order of running does not show.
 func (r *Recorder) each(n int, fn func(i int) error) error {
 	g, ctx := errgroup.WithContext(r.ctx)
-	g.SetLimit(cap(r.cores))
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range n {
-		g.Go(func() error { return r.cores.use(ctx, func() error { return fn(i) }) })
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return fn(i)
+		})
 	}
 	return g.Wait()
 }

@@ -10,7 +10,7 @@ import (
 
 // slowdownLimits sweeps the limit between two queues and the share of partition 1.
 func slowdownLimits(r *Recorder) error {
-	n := r.seeds(3, 2)
+	n := r.seeds(3, 1)
 	got, err := r.spreads(limitSettings(), n)
 	if err != nil {
 		return err

@@ -72,17 +72,13 @@ func newLabRun() *cobra.Command {
 	var asJSON bool
 	var out, date, expect string
 	cmd := &cobra.Command{
-		Use: "run ID|all", Short: "Run an experiment and print what was published beside what was measured",
+		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
 		Example: "  millrace lab run all --quick --out report",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list := lab.List()
-			if args[0] != "all" {
-				e, err := lab.Find(args[0])
-				if err != nil {
-					return err
-				}
-				list = []*lab.Experiment{e}
+			list, err := experiments(args)
+			if err != nil {
+				return err
 			}
 			if o.Seeds < 0 || o.Seeds > 10_000 {
 				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
@@ -99,6 +95,22 @@ func newLabRun() *cobra.Command {
 	f.StringVar(&date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
 	f.BoolVar(&asJSON, "json", false, "print a JSON object for each experiment")
 	return cmd
+}
+
+// experiments finds what is named; all are all.
+func experiments(ids []string) ([]*lab.Experiment, error) {
+	if len(ids) == 1 && ids[0] == "all" {
+		return lab.List(), nil
+	}
+	var list []*lab.Experiment
+	for _, id := range ids {
+		e, err := lab.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
 }
 
 // runLab runs experiments on all cores; what is done when one fails, or when the user
