@@ -122,7 +122,7 @@ func (m *network) offerPair(now time.Duration, j *netJob, src, dst topology.Rack
 func (m *network) sendPair(now time.Duration, j *netJob, src, dst topology.RackID, bytes float64) {
 	pair := int(src)*j.pairs.racks + int(dst)
 	p := j.pairs.open[pair]
-	fresh := p == nil || !m.net.Extend(now, m.moves[p.at].id, bytes)
+	fresh := p == nil || !m.joins(p, src, dst, bytes) || !m.net.Extend(now, m.moves[p.at].id, bytes)
 	if fresh {
 		p = &pairMove{job: j, pair: pair}
 	} else {
@@ -145,6 +145,12 @@ func (m *network) sendPair(now time.Duration, j *netJob, src, dst topology.RackI
 	p.at = m.slot()
 	m.moves[p.at] = v
 	m.moves[p.at].id = m.net.Start(now, flow.Spec{From: flow.Rack(src), To: flow.Rack(dst), Bytes: bytes, Optical: v.ocs, Tag: p.at})
+}
+
+// joins reports whether bytes may join a transfer: an elephant takes everything, a mouse
+// only what is a mouse by itself.
+func (m *network) joins(p *pairMove, src, dst topology.RackID, bytes float64) bool {
+	return m.moves[p.at].ocs || !m.elephant(move{what: moveShuffle, cross: src != dst, bytes: bytes})
 }
 
 // pairMoved is called when a transfer has ended: its reduces have their shares.
