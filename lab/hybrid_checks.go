@@ -20,7 +20,7 @@ func strategies(online bool, jobs int) []hybridVariant {
 	}
 }
 
-const fairAlready = "small jobs already start at once under fair sharing here, and two scale-up machines are 48 containers for nine tenths of the jobs; the published gain must stem from contention or overheads that are not described (6.20)"
+const fewerMachines = "large jobs hold most of the time, and a fifth of their machines is gone; what else made the published cluster faster is not described (6.20)"
 
 const noNetwork = "no network in this run: local and remote reads cost the same"
 
@@ -40,7 +40,7 @@ func hybridBatch(r *Recorder) error {
 		want, limit   float64
 	}{{"H-FS-with", "FS", 0.47, 0.7}, {"H-DS-with", "DS", 0.54, 0.75}} {
 		small := ratioOf(got[c.with], got[c.without], smallEndOf)
-		r.between("8: until the last small job ends, "+c.with+" / "+c.without, number(c.want), small.Mean, 0, c.limit, fairAlready)
+		r.between("8: until the last small job ends, "+c.with+" / "+c.without, number(c.want), small.Mean, 0, c.limit, fewerMachines)
 	}
 	for _, c := range []struct {
 		with, without, want string
@@ -51,6 +51,7 @@ func hybridBatch(r *Recorder) error {
 			Why: "work conservation gives 1.22 with a fifth of the scale-out machines replaced (6.20); the published value cannot come from containers",
 		})
 	}
+	r.forgive(fewerMachines)
 	r.figure("makespan", "Ratio to the traditional cluster with the same base policy; black: published, real cluster.", hybridBars(got, "Makespan over the traditional cluster's", makespanOf, map[string]float64{"H-FS-with": 0.6, "H-DS-with": 0.68}))
 	r.figure("small", "The same for the last small job.", hybridBars(got, "End of the last small job over the traditional cluster's", smallEndOf, map[string]float64{"H-FS-with": 0.47, "H-DS-with": 0.54}))
 	return nil
@@ -89,6 +90,7 @@ func hybridOnline(r *Recorder) error {
 	if err := replacementSweep(r, n); err != nil {
 		return err
 	}
+	r.forgive(fewerMachines)
 	r.figure("completion", "Ratio to the traditional cluster; black: published, real cluster.", hybridBars(got, "Mean completion over the traditional cluster's", meanAll, map[string]float64{"H-FS-with": 0.49, "H-DS-with": 0.48}))
 	cdf := chart.CDF{Frame: chart.Frame{Title: "Completion time, one run", X: chart.Axis{Label: "s", Log: true}, Y: chart.Axis{Label: "share of jobs"}}}
 	for _, name := range []string{"FS", "H-FS-w/o", "H-FS-with", "H-w/o-JS"} {
@@ -111,23 +113,23 @@ func ablations(r *Recorder, got map[string][]hybridRun) {
 
 func benefits(r *Recorder, got map[string][]hybridRun) {
 	small, large := ratioOf(got["H-FS-with"], got["FS"], meanSmall), ratioOf(got["H-FS-with"], got["FS"], meanLarge)
-	r.between("7: mean completion of small jobs, H-FS-with / FS", "below 0.45", small.Mean, 0, 0.6, fairAlready)
+	r.between("7: mean completion of small jobs, H-FS-with / FS", "below 0.45", small.Mean, 0, 0.6, fewerMachines)
 	r.between("7: mean completion of large jobs, H-FS-with / FS", "0.80 and more", large.Mean, 0.75, 1.05, "a fifth of the scale-out machines is gone")
-	r.holds("7: small jobs gain more than large ones", "more", fmt.Sprintf("%s against %s", number(small.Mean), number(large.Mean)), small.Mean < large.Mean, fairAlready)
+	r.holds("7: small jobs gain more than large ones", "more", fmt.Sprintf("%s against %s", number(small.Mean), number(large.Mean)), small.Mean < large.Mean, fewerMachines)
 	for _, c := range [][2]string{{"H-FS-with", "FS"}, {"H-DS-with", "DS"}} {
 		for _, q := range []struct {
 			name string
 			of   func(hybridRun) float64
 		}{{"mean completion", meanAll}, {"median completion", medianAll}, {"mean completion of small jobs", meanSmall}, {"median completion of small jobs", medianSmall}} {
 			e := ratioOf(got[c[0]], got[c[1]], q.of)
-			r.between("9: "+q.name+", "+c[0]+" / "+c[1], "below 1", e.Mean, 0, 0.9999, fairAlready)
+			r.between("9: "+q.name+", "+c[0]+" / "+c[1], "below 1", e.Mean, 0, 0.9999, fewerMachines)
 		}
 	}
 	e := ratioOf(got["H-FS-w/o"], got["FS"], meanAll)
 	r.between("9: mean completion, H-FS-w/o / FS", "about 1", e.Mean, 0.95, inf, "")
 	top, median := ratioOf(got["H-FS-with"], got["FS"], topOf), ratioOf(got["H-FS-with"], got["FS"], medianAll)
 	r.between("10: completion of the largest job, H-FS-with / FS", "slower", top.Mean, 0.98, inf, "")
-	r.between("10: the median falls, %", "about 60", 100*(1-median.Mean), 40, 100, fairAlready)
+	r.between("10: the median falls, %", "about 60", 100*(1-median.Mean), 40, 100, fewerMachines)
 }
 
 func guardStudy(r *Recorder, got map[string][]hybridRun, n int) {
@@ -190,6 +192,15 @@ func replacementSweep(r *Recorder, n int) error {
 			best = i
 		}
 	}
-	r.holds("13: mean completion with 0, 10, 20, 40 % of machines replaced has its minimum inside", "interior minimum", fmt.Sprintf("%.3f", means), best > 0 && best < len(means)-1, "at equal cost; "+fairAlready)
+	r.holds("13: mean completion with 0, 10, 20, 40 % of machines replaced has its minimum inside", "interior minimum", fmt.Sprintf("%.3f", means), best > 0 && best < len(means)-1, "at equal cost")
 	return nil
+}
+
+// forgive takes a reason for disagreement off the checks that agree.
+func (r *Recorder) forgive(why string) {
+	for i := range r.report.Checks {
+		if c := &r.report.Checks[i]; c.Verdict == Reproduced && c.Why == why {
+			c.Why = ""
+		}
+	}
 }
