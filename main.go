@@ -13,6 +13,7 @@ import (
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/worker/attempt"
 )
 
 // Main runs a job, or a chain of jobs in which each reads what the one before wrote,
@@ -33,6 +34,7 @@ type options struct {
 	memory              string
 	overwrite, jsonOnly bool
 	progress            string
+	master              string
 }
 
 func (o *options) define(f *flag.FlagSet) {
@@ -43,6 +45,7 @@ func (o *options) define(f *flag.FlagSet) {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
 	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, nothing else")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
+	f.StringVar(&o.master, "master", "", "run on the cluster of this master: the program ships itself")
 }
 
 func mainCode(stages []mapreduce.Job) int {
@@ -52,6 +55,12 @@ func mainCode(stages []mapreduce.Job) int {
 	cfg, mode, err := o.apply(stages)
 	if err == nil && flag.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q: give input as -input", flag.Arg(0))
+	}
+	if err == nil && os.Getenv(attempt.ChildEnv) != "" {
+		return attempt.Child(stages)
+	}
+	if err == nil && o.master != "" {
+		return o.submit(stages, mode)
 	}
 	var r *local.Runner
 	if err == nil {
@@ -79,6 +88,9 @@ func (o *options) apply(stages []mapreduce.Job) (local.Config, console.Mode, err
 	}
 	if o.output != "" {
 		last.Output = o.output
+	}
+	if o.master != "" && last.Output != "" {
+		last.Output = mapped([]string{last.Output})[0]
 	}
 	if o.reducers < 0 || o.reducers > mapreduce.MaxReducers {
 		return local.Config{}, "", fmt.Errorf("-reducers is %d, must be in 1..%d", o.reducers, mapreduce.MaxReducers)

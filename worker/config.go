@@ -38,6 +38,9 @@ type Config struct {
 	Server   *rpc.ServerConfig
 	Listener net.Listener // replaces Listen
 	Log      *slog.Logger
+	// TaskTimeout is how long an attempt in a process of its own may give no sign of life. Default
+	// 10 minutes, as Hadoop.
+	TaskTimeout time.Duration
 	// Pause is how long a worker waits before it calls a master that does not answer again.
 	Pause time.Duration
 }
@@ -45,7 +48,7 @@ type Config struct {
 // DefaultConfig is a worker that uses this machine's processors.
 func DefaultConfig() Config {
 	return Config{
-		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, Memory: 512 << 20, Pause: 100 * time.Millisecond,
+		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, Memory: 512 << 20, Pause: 100 * time.Millisecond, TaskTimeout: 10 * time.Minute,
 		Capacity: wire.Capacity{Containers: int32(max(2, runtime.NumCPU()+1))}, Log: slog.New(slog.DiscardHandler),
 	}
 }

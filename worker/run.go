@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -60,33 +61,48 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 	}()
 	ref := wire.StageRef{Job: l.ID.Job, Stage: l.ID.Stage}
 	c := w.cache(ref)
-	stages, err := w.jobsOf(c, l.Spec)
-	if err != nil {
-		return wire.Ended{ID: l.ID, Final: true, Error: err.Error()}
-	}
 	dir, err := w.outputs.dir(ref)
 	if err != nil {
 		return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
 	}
 	user := w.dfs.As(l.Spec.User)
+	side, err := w.sideDir(ctx, l, user)
+	if err != nil {
+		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}
+	}
+	if l.Spec.Program.Exe != "" {
+		end, out := w.runChild(ctx, l, dir, side)
+		return w.settle(end, out)
+	}
+	stages, err := w.jobsOf(c, l.Spec)
+	if err != nil {
+		return wire.Ended{ID: l.ID, Final: true, Error: err.Error()}
+	}
 	s := &attempt.Setting{
-		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Scratch: dir, Pool: w.pool, MaxRecord: int(min(w.cfg.Memory/4, 1<<30)),
+		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Scratch: dir, Pool: w.pool, MaxRecord: int(min(w.cfg.Memory/4, 1<<30)), SideDir: side,
 		Store:    storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(ctx)}},
 		BadFetch: w.badFetch,
-		Progress: func(done float64) {
-			w.mu.Lock()
-			w.core.Progress(l.ID, done)
-			w.mu.Unlock()
-		},
-		Info: func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error) { return w.infoOf(ctx, c, ref) },
+		Progress: func(done float64) { w.progress(l.ID, done) },
+		Info:     func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error) { return w.infoOf(ctx, c, ref) },
 	}
 	end, out := attempt.Run(ctx, s, l, stages)
+	return w.settle(end, out)
+}
+
+// settle keeps what a finished map leaves.
+func (w *Worker) settle(end wire.Ended, out *shuffle.Output) wire.Ended {
 	if out != nil {
-		if err := w.keep(l.ID, out); err != nil {
-			return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
+		if err := w.keep(end.ID, out); err != nil {
+			return wire.Ended{ID: end.ID, Lost: true, Error: err.Error()}
 		}
 	}
 	return end
+}
+
+func (w *Worker) progress(id wire.AttemptID, done float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.core.Progress(id, done)
 }
 
 func (w *Worker) keep(id wire.AttemptID, out *shuffle.Output) error {

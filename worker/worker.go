@@ -32,6 +32,7 @@ type Worker struct {
 	pool    *shuffle.Pool
 	disks   []*disk.Root
 	outputs *outputs
+	shipped *shipped
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -97,6 +98,7 @@ func (w *Worker) open() (net.Listener, error) {
 	if w.outputs, held, err = openOutputs(scratch); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	w.shipped = &shipped{dir: filepath.Join(w.cfg.Dir, "shipped")}
 	w.core = core.New(core.Config{
 		Node: w.cfg.Node, Session: rand.Text(), Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine,
 		Capacity: w.cfg.Capacity, Held: held,

@@ -46,6 +46,7 @@ type runOptions struct {
 	overwrite bool
 	progress  string
 	jsonOnly  bool
+	master    string
 }
 
 func newRunJob(b jobs.Builtin) *cobra.Command {
@@ -61,6 +62,9 @@ func newRunJob(b jobs.Builtin) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if o.master != "" {
+				return o.runRemote(cmd, job, stages)
+			}
 			return o.run(cmd, b, stages)
 		},
 	}
@@ -72,6 +76,7 @@ func newRunJob(b jobs.Builtin) *cobra.Command {
 	f.StringVar(&o.scratch, "scratch", "", "directory for spills (default: the system's directory for temporary files)")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
+	f.StringVar(&o.master, "master", "", "run on the cluster of this master, not here")
 	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, and no progress")
 	return cmd
 }

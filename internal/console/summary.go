@@ -37,6 +37,9 @@ func Summary(w io.Writer, res local.Result) {
 }
 
 func phases(s local.StageResult) string {
+	if s.Map == 0 { // on a cluster the phases overlap
+		return fmt.Sprintf("%d maps, %d reduces", s.Maps, s.Reduces)
+	}
 	parts := []string{fmt.Sprintf("%d maps in %s", s.Maps, Duration(s.Map))}
 	if s.Reduces > 0 {
 		parts = append(parts, fmt.Sprintf("%d reduces in %s", s.Reduces, Duration(s.Reduce)))

@@ -52,10 +52,10 @@ var rooms = map[string][]string{
 	"master":               {"master/core", "topology", "netmon", "scheduler", "scheduler/policies", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
 	"worker/attempt":       {"mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
 	"worker":               {"worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
-	"client":               {"internal/wire", "internal/rpc", "dfs"},
+	"client":               {"internal/wire", "internal/rpc", "dfs", "mapreduce"},
 	"internal/testcluster": {"..."},
 
-	"internal/console": {"local", "mapreduce"},
+	"internal/console": {"local", "mapreduce", "internal/wire"},
 	"internal/chart":   nil,
 
 	"internal/disk":         nil,
@@ -75,7 +75,7 @@ var rooms = map[string][]string{
 	"dfs/blocks":       {"dfs/pipe", "internal/wire", "internal/rpc", "internal/disk"},
 	"internal/lint":    nil,
 	"internal/require": nil,
-	".":                {"internal/console", "jobs", "local", "mapreduce"},
+	".":                {"internal/console", "internal/wire", "jobs", "local", "mapreduce", "client", "worker/attempt"},
 	"examples":         {".", "mapreduce"},
 	"integration":      {"..."},
 	"cmd/millrace":     {"..."},

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
+)
+
+func newJob() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "job",
+		Short: "Look at and stop the jobs of a cluster",
+		Example: `  millrace job ls
+  millrace job watch job-3`,
+	}
+	var m masterFlags
+	m.define(cmd)
+	cmd.AddCommand(newJobLs(&m), newJobStatus(&m), newJobWatch(&m), newJobCounters(&m), newJobKill(&m), newJobWhy(&m))
+	return cmd
+}
+
+// withClient runs fn with a connection to the cluster.
+func withClient(m *masterFlags, fn func(cl *client.Client) error) error {
+	cl, err := m.connect()
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	return failed(fn(cl))
+}
+
+func newJobLs(m *masterFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List jobs, newest first", Example: "  millrace job ls --json", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withClient(m, func(cl *client.Client) error {
+				list, err := cl.Jobs(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd, list)
+				}
+				t := newTable(cmd.OutOrStdout(), "job", "name", "user", "state", "maps", "reduces", "attempts")
+				for _, s := range list {
+					t.AppendRow(table.Row{
+						s.Job, console.Printable(s.Name), console.Printable(s.User), s.State,
+						fmt.Sprintf("%d/%d", s.Maps.Done, s.Maps.Total), fmt.Sprintf("%d/%d", s.Reduces.Done, s.Reduces.Total), s.Attempts,
+					})
+				}
+				t.Render()
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// jobStatus is the shape that scripts may rely on.
+type jobStatus struct {
+	Job      wire.JobID       `json:"job"`
+	Name     string           `json:"name"`
+	State    string           `json:"state"`
+	User     string           `json:"user"`
+	Maps     wire.TaskTotals  `json:"maps"`
+	Reduces  wire.TaskTotals  `json:"reduces"`
+	Attempts int              `json:"attempts"`
+	Counters map[string]int64 `json:"counters"`
+	Output   string           `json:"output,omitempty"`
+	Error    string           `json:"error,omitempty"`
+}
+
+func newJobStatus(m *masterFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status JOB", Short: "Say how a job stands", Example: "  millrace job status job-3", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withClient(m, func(cl *client.Client) error {
+				s, err := cl.Status(cmd.Context(), wire.JobID(args[0]))
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd, jobStatus{s.Job, s.Name, s.State, s.User, s.Maps, s.Reduces, s.Attempts, flatCounts(s), s.Output, s.Error})
+				}
+				printStatus(cmd, s)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func flatCounts(s wire.JobStatus) map[string]int64 {
+	return console.Flatten(mapreduce.Counts(s.Counts))
+}
+
+func printStatus(cmd *cobra.Command, s wire.JobStatus) {
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s  %s of %s  %s", s.Job, console.Printable(s.Name), console.Printable(s.User), s.State)
+	if s.Stages > 1 {
+		fmt.Fprintf(out, "  stage %d of %d", s.Stage, s.Stages)
+	}
+	if s.Ended > 0 {
+		fmt.Fprintf(out, "  after %s", console.Duration(time.Duration(s.Ended-s.Submitted)*time.Millisecond))
+	}
+	fmt.Fprintf(out, "\nmaps     %d done, %d running, of %d\nreduces  %d done, %d running, of %d\nattempts %d\n",
+		s.Maps.Done, s.Maps.Running, s.Maps.Total, s.Reduces.Done, s.Reduces.Running, s.Reduces.Total, s.Attempts)
+	if s.Driver != "" {
+		fmt.Fprintf(out, "driver   on %s\n", s.Driver)
+	}
+	if s.Output != "" {
+		fmt.Fprintf(out, "output   %s\n", console.Printable(s.Output))
+	}
+	if s.Error != "" {
+		fmt.Fprintf(out, "error    %s\n", s.Error)
+	} else if s.LastError != "" {
+		fmt.Fprintf(out, "last try %s\n", console.Printable(s.LastError))
+	}
+}
+
+func newJobWatch(m *masterFlags) *cobra.Command {
+	progress := "auto"
+	cmd := &cobra.Command{
+		Use: "watch JOB", Short: "Follow a job to its end", Example: "  millrace job watch job-3", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			mode, err := console.ParseMode(progress)
+			if err != nil {
+				return err
+			}
+			return withClient(m, func(cl *client.Client) error {
+				remote := &console.Remote{Begin: time.Now()}
+				stop := console.Watch(os.Stderr, mode, remote.Progress)
+				s, err := cl.Wait(cmd.Context(), wire.JobID(args[0]), remote.Note)
+				stop()
+				if err != nil {
+					return err
+				}
+				res, err := console.ResultOf(s)
+				if err == nil {
+					console.Summary(cmd.ErrOrStderr(), res)
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&progress, "progress", progress, "auto, bar, plain or none")
+	return cmd
+}
+
+func newJobCounters(m *masterFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "counters JOB", Short: "Print a job's counters", Example: "  millrace job counters job-3", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withClient(m, func(cl *client.Client) error {
+				s, err := cl.Status(cmd.Context(), wire.JobID(args[0]))
+				if err != nil {
+					return err
+				}
+				flat := flatCounts(s)
+				if asJSON {
+					return printJSON(cmd, flat)
+				}
+				names := make([]string, 0, len(flat))
+				for n := range flat {
+					names = append(names, n)
+				}
+				slices.Sort(names)
+				for _, n := range names {
+					fmt.Fprintf(cmd.OutOrStdout(), "%-32s %s\n", console.Printable(n), console.Count(flat[n]))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newJobKill(m *masterFlags) *cobra.Command {
+	var why string
+	cmd := &cobra.Command{
+		Use: "kill JOB...", Short: "Stop jobs; they leave no output", Example: "  millrace job kill job-3 --why 'wrong input'", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withClient(m, func(cl *client.Client) error {
+				for _, id := range args {
+					if err := cl.Kill(cmd.Context(), wire.JobID(id), why); err != nil {
+						return err
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled\n", id)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&why, "why", "", "reason, for those who ask later")
+	return cmd
+}
+
+func newJobWhy(m *masterFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "why JOB", Short: "Say why a job is not getting more", Example: "  millrace job why job-3", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withClient(m, func(cl *client.Client) error {
+				text, err := cl.Why(cmd.Context(), wire.JobID(args[0]))
+				if err == nil {
+					fmt.Fprintln(cmd.OutOrStdout(), text)
+				}
+				return err
+			})
+		},
+	}
+}
+
+func newNode() *cobra.Command {
+	cmd := &cobra.Command{Use: "node", Short: "Look at the workers of a cluster", Example: "  millrace node ls"}
+	var m masterFlags
+	m.define(cmd)
+	var asJSON bool
+	ls := &cobra.Command{
+		Use: "ls", Short: "List the workers", Example: "  millrace node ls --json", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withClient(&m, func(cl *client.Client) error {
+				list, err := cl.Nodes(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd, list)
+				}
+				t := newTable(cmd.OutOrStdout(), "node", "rack", "state", "running", "room", "address")
+				for _, n := range list {
+					t.AppendRow(table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + console.Printable(n.Sick)), n.Running, room(n.Capacity), n.Addr})
+				}
+				t.Render()
+				return nil
+			})
+		},
+	}
+	ls.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.AddCommand(ls)
+	return cmd
+}
+
+func room(c wire.Capacity) string {
+	switch {
+	case c.Containers > 0:
+		return fmt.Sprintf("%d containers", c.Containers)
+	case c.MapSlots+c.ReduceSlots > 0:
+		return fmt.Sprintf("%d map and %d reduce slots", c.MapSlots, c.ReduceSlots)
+	}
+	return fmt.Sprintf("%d vcores, %d MB", c.VCores, c.MemoryMB)
+}
