@@ -17,8 +17,11 @@ import (
 	"github.com/millrace/millrace/jobs/gensort"
 )
 
-// programs are the examples, built once.
-var programs = map[string]string{}
+// programs are the examples, built once, and millrace the one binary.
+var (
+	programs = map[string]string{}
+	millrace string
+)
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
@@ -35,7 +38,8 @@ func buildAndRun(m *testing.M) int {
 			name := filepath.Base(filepath.Dir(f))
 			programs[name] = filepath.Join(dir, name)
 		}
-		if out, err := exec.Command("go", "build", "-o", dir, "../examples/...").CombinedOutput(); err != nil {
+		millrace = filepath.Join(dir, "millrace")
+		if out, err := exec.Command("go", "build", "-o", dir, "../examples/...", "../cmd/millrace").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the examples: %v\n%s", err, out)
 			return 1
 		}

@@ -103,6 +103,7 @@ func (m *Master) lostTouch(n wire.NodeName, p *parked) {
 				delete(m.parked, n)
 				m.cfg.Log.Warn("worker is gone", "node", n)
 				m.core.NodeGone(now, n, p.session, "its connection broke")
+				m.names.Lost(n)
 			}
 		})
 	})

@@ -1,0 +1,207 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/require"
+)
+
+// processes is a cluster of real processes, each of which can be killed.
+type processes struct {
+	t    *testing.T
+	dir  string
+	addr string
+	run  map[string]*exec.Cmd
+	cl   *client.Client
+}
+
+func startProcesses(t *testing.T, workers int) *processes {
+	t.Helper()
+	require.Tool(t, "go")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &processes{t: t, dir: t.TempDir(), addr: l.Addr().String(), run: map[string]*exec.Cmd{}}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.stop)
+	p.startMaster()
+	for i := range workers {
+		p.startWorker(fmt.Sprint("w", i+1), fmt.Sprint("r", i%2+1))
+	}
+	if p.cl, err = client.New(client.Config{Master: p.addr, User: "ann", Patience: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	p.wait("all workers are up", func() bool {
+		nodes, err1 := p.cl.Nodes(t.Context())
+		stores, err2 := p.cl.DFS().Nodes(t.Context())
+		mode, err3 := p.cl.DFS().SafeMode(t.Context(), "")
+		return errors.Join(err1, err2, err3) == nil && len(nodes) == workers && len(stores) == workers && !mode.On
+	})
+	return p
+}
+
+func (p *processes) start(name string, args ...string) {
+	p.t.Helper()
+	log, err := os.OpenFile(filepath.Join(p.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(millrace, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.run[name] = cmd
+}
+
+func (p *processes) startMaster() {
+	p.start("master", "master", "--dir", filepath.Join(p.dir, "master"), "--listen", p.addr)
+}
+
+func (p *processes) startWorker(name, rack string) {
+	p.start(name, "worker", "--name", name, "--rack", rack, "--master", p.addr, "--dir", filepath.Join(p.dir, name), "--memory", "64MiB", "--containers", "2")
+}
+
+// kill ends a process with SIGKILL and waits for it to be gone.
+func (p *processes) kill(name string) {
+	p.t.Helper()
+	cmd := p.run[name]
+	delete(p.run, name)
+	if err := cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	_ = cmd.Wait() // it says that it was killed
+}
+
+func (p *processes) stop() {
+	if p.cl != nil {
+		p.cl.Close()
+	}
+	for _, cmd := range p.run {
+		_ = cmd.Process.Signal(os.Interrupt) // or it has ended
+	}
+	for name, cmd := range p.run {
+		if err := cmd.Wait(); err != nil {
+			p.t.Errorf("%s ended with %v", name, err)
+		}
+	}
+	if p.t.Failed() {
+		logs, _ := filepath.Glob(filepath.Join(p.dir, "*.log"))
+		for _, l := range logs {
+			b, _ := os.ReadFile(l)
+			p.t.Logf("%s:\n%s", filepath.Base(l), b[max(0, len(b)-3000):])
+		}
+	}
+}
+
+func (p *processes) wait(what string, done func() bool) {
+	p.t.Helper()
+	for begin := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			p.t.Fatalf("waited a minute: %s", what)
+		}
+	}
+}
+
+func (p *processes) put(path string, data []byte) {
+	p.t.Helper()
+	w, err := p.cl.DFS().Create(p.t.Context(), path, dfs.CreateOptions{BlockSize: 1 << 20})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, err = w.Write(data)
+	if err := errors.Join(err, w.Close()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *processes) output(dir string) (out []byte) {
+	p.t.Helper()
+	list, err := p.cl.DFS().ListAll(p.t.Context(), dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, e := range list {
+		if !strings.Contains(e.Path, "/part-") {
+			continue
+		}
+		f, err := p.cl.DFS().Open(context.Background(), e.Path)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		b, err := io.ReadAll(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			p.t.Fatal(err)
+		}
+		out = append(out, b...)
+	}
+	return out
+}
+
+func (p *processes) mapsDone() int {
+	jobs, err := p.cl.Jobs(p.t.Context())
+	if err != nil || len(jobs) == 0 {
+		return 0
+	}
+	return jobs[0].Maps.Done
+}
+
+// TestKillNine: a program submits itself; a worker and then the master are killed with kill -9 in
+// the middle and started again; the output is that of a run on one machine, byte for byte.
+func TestKillNine(t *testing.T) {
+	p := startProcesses(t, 4)
+	data := text(t, 24<<20)
+	p.put("/in", data)
+	want := reference(t, data, "wordcount")
+	job := exec.Command(programs["wordcount"], "-master", p.addr, "-input", "dfs:/in", "-output", "dfs:/out", "-json")
+	var out, log bytes.Buffer
+	job.Stdout, job.Stderr = &out, &log
+	if err := job.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait("some maps are done", func() bool { return p.mapsDone() >= 4 })
+	p.kill("w2")
+	p.wait("more maps are done", func() bool { return p.mapsDone() >= 8 })
+	p.kill("master")
+	p.startMaster()
+	p.startWorker("w2", "r2")
+	if err := job.Wait(); err != nil {
+		t.Fatalf("%v\n%s%s", err, &out, &log)
+	}
+	var report struct {
+		State string
+	}
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil || report.State != "SUCCEEDED" {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	if got := lines(p.output("/out")); !slices.Equal(got, want) {
+		t.Errorf("another output than on one machine: %d lines, want %d", len(got), len(want))
+	}
+	jobs, err := p.cl.Jobs(t.Context())
+	if err != nil || len(jobs) != 1 || jobs[0].State != "SUCCEEDED" {
+		t.Errorf("jobs %+v, %v", jobs, err)
+	}
+	list, err := p.cl.DFS().ListAll(t.Context(), "/")
+	if err != nil || len(list) != 3 { // in, out, tmp
+		t.Errorf("the root holds %+v, %v", list, err)
+	}
+}
