@@ -8,8 +8,9 @@
 // for).
 //
 // How long attempts take is the business of a [Model]: [NewFixed] holds each container
-// for a given time, the reduces counted from the end of the job's last map. Models
-// with devices and a network plug in at the same place.
+// for a given time, the reduces counted from the end of the job's last map;
+// [NewContention] and [NewDevices] share machines; in [NewNetwork] tasks read, shuffle
+// and write over the links of the topology, which sim/flow shares among them.
 //
 // The package is pure: no process, socket, file or clock. Time is the virtual
 // time.Duration since the start; randomness comes from the seed.
