@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/millrace/millrace/dfs/pipe"
 	"github.com/millrace/millrace/internal/rpc"
@@ -95,14 +96,38 @@ func callTwice[Req, Resp any](ctx context.Context, c *Client, method string, req
 
 type nothing = struct{}
 
+// checkPaths refuses what would not arrive as it is: the wire carries text, and bytes that are
+// none would come out as others.
+func checkPaths(paths ...string) error {
+	for _, p := range paths {
+		if !utf8.ValidString(p) {
+			return wire.Errorf(wire.Invalid, "path %q is not UTF-8", p)
+		}
+	}
+	return nil
+}
+
+// callOn is call for requests about paths.
+func callOn[Req, Resp any](ctx context.Context, c *Client, method string, req Req, paths ...string) (Resp, error) {
+	resp, _, err := callTwiceOn[Req, Resp](ctx, c, method, req, paths...)
+	return resp, err
+}
+
+func callTwiceOn[Req, Resp any](ctx context.Context, c *Client, method string, req Req, paths ...string) (resp Resp, again bool, err error) {
+	if err := checkPaths(paths...); err != nil {
+		return resp, false, err
+	}
+	return callTwice[Req, Resp](ctx, c, method, req)
+}
+
 // Stat describes a file or directory.
 func (c *Client) Stat(ctx context.Context, path string) (wire.FileInfo, error) {
-	return call[wire.PathRequest, wire.FileInfo](ctx, c, "dfs.stat", wire.PathRequest{Path: path, User: c.cfg.User})
+	return callOn[wire.PathRequest, wire.FileInfo](ctx, c, "dfs.stat", wire.PathRequest{Path: path, User: c.cfg.User}, path)
 }
 
 // List returns one page of a directory.
 func (c *Client) List(ctx context.Context, path, after string, limit int) (wire.ListResponse, error) {
-	return call[wire.ListRequest, wire.ListResponse](ctx, c, "dfs.list", wire.ListRequest{Path: path, User: c.cfg.User, After: after, Limit: limit})
+	return callOn[wire.ListRequest, wire.ListResponse](ctx, c, "dfs.list", wire.ListRequest{Path: path, User: c.cfg.User, After: after, Limit: limit}, path, after)
 }
 
 // ListAll returns a whole directory, by name.
@@ -123,7 +148,7 @@ func (c *Client) ListAll(ctx context.Context, path string) ([]wire.FileInfo, err
 
 // Mkdir makes a directory; with parents also those above, and it may exist.
 func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
-	_, again, err := callTwice[wire.MkdirRequest, nothing](ctx, c, "dfs.mkdir", wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents})
+	_, again, err := callTwiceOn[wire.MkdirRequest, nothing](ctx, c, "dfs.mkdir", wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents}, path)
 	if again && wire.KindOf(err) == wire.Exists {
 		return nil
 	}
@@ -132,7 +157,7 @@ func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
 
 // Rename moves a file or directory in one step; with replace an existing file gives way.
 func (c *Client) Rename(ctx context.Context, from, to string, replace bool) error {
-	_, again, err := callTwice[wire.RenameRequest, nothing](ctx, c, "dfs.rename", wire.RenameRequest{From: from, To: to, User: c.cfg.User, Replace: replace})
+	_, again, err := callTwiceOn[wire.RenameRequest, nothing](ctx, c, "dfs.rename", wire.RenameRequest{From: from, To: to, User: c.cfg.User, Replace: replace}, from, to)
 	if again && wire.KindOf(err) == wire.NotFound {
 		if _, e := c.Stat(ctx, to); e == nil {
 			return nil // the first try was carried out, its answer lost
@@ -143,7 +168,7 @@ func (c *Client) Rename(ctx context.Context, from, to string, replace bool) erro
 
 // Remove removes a file, or with recursive a directory and all below it.
 func (c *Client) Remove(ctx context.Context, path string, recursive bool) error {
-	_, again, err := callTwice[wire.DeleteRequest, nothing](ctx, c, "dfs.delete", wire.DeleteRequest{Path: path, User: c.cfg.User, Recursive: recursive})
+	_, again, err := callTwiceOn[wire.DeleteRequest, nothing](ctx, c, "dfs.delete", wire.DeleteRequest{Path: path, User: c.cfg.User, Recursive: recursive}, path)
 	if again && wire.KindOf(err) == wire.NotFound {
 		return nil
 	}
@@ -152,27 +177,27 @@ func (c *Client) Remove(ctx context.Context, path string, recursive bool) error 
 
 // SetReplication changes how many copies of a file there should be.
 func (c *Client) SetReplication(ctx context.Context, path string, n int) error {
-	_, err := call[wire.SetReplicationRequest, nothing](ctx, c, "dfs.set-replication", wire.SetReplicationRequest{Path: path, User: c.cfg.User, Replication: n})
+	_, err := callOn[wire.SetReplicationRequest, nothing](ctx, c, "dfs.set-replication", wire.SetReplicationRequest{Path: path, User: c.cfg.User, Replication: n}, path)
 	return err
 }
 
 // Usage says what a directory holds.
 func (c *Client) Usage(ctx context.Context, path string) (wire.Usage, error) {
-	return call[wire.PathRequest, wire.Usage](ctx, c, "dfs.usage", wire.PathRequest{Path: path, User: c.cfg.User})
+	return callOn[wire.PathRequest, wire.Usage](ctx, c, "dfs.usage", wire.PathRequest{Path: path, User: c.cfg.User}, path)
 }
 
 // SetQuota limits a directory or a user.
 func (c *Client) SetQuota(ctx context.Context, q wire.QuotaRequest) error {
 	q.User = c.cfg.User
-	_, err := call[wire.QuotaRequest, nothing](ctx, c, "dfs.set-quota", q)
+	_, err := callOn[wire.QuotaRequest, nothing](ctx, c, "dfs.set-quota", q, q.Path, q.Of)
 	return err
 }
 
 // Locate says where the bytes [off, off+length) of a file are.
 func (c *Client) Locate(ctx context.Context, path string, off, length int64) (wire.LocateResponse, error) {
-	return call[wire.LocateRequest, wire.LocateResponse](ctx, c, "dfs.locate", wire.LocateRequest{
+	return callOn[wire.LocateRequest, wire.LocateResponse](ctx, c, "dfs.locate", wire.LocateRequest{
 		Path: path, User: c.cfg.User, Off: off, Len: length, Reader: c.cfg.Node,
-	})
+	}, path)
 }
 
 // Nodes lists the block services.
@@ -182,14 +207,26 @@ func (c *Client) Nodes(ctx context.Context) ([]wire.StoreNode, error) {
 
 // Drain takes a node out of service, or with undo back.
 func (c *Client) Drain(ctx context.Context, node string, undo bool) error {
-	_, err := call[wire.DrainRequest, nothing](ctx, c, "dfs.drain", wire.DrainRequest{Node: wire.NodeName(node), User: c.cfg.User, Undo: undo})
+	return c.DrainNode(ctx, wire.DrainRequest{Node: wire.NodeName(node), Undo: undo})
+}
+
+// DrainNode is Drain with all that can be asked for.
+func (c *Client) DrainNode(ctx context.Context, r wire.DrainRequest) error {
+	r.User = c.cfg.User
+	_, err := call[wire.DrainRequest, nothing](ctx, c, "dfs.drain", r)
 	return err
+}
+
+// Balance starts or stops moving replicas to emptier nodes, or says how it goes.
+func (c *Client) Balance(ctx context.Context, r wire.BalanceRequest) (wire.BalanceStatus, error) {
+	r.User = c.cfg.User
+	return call[wire.BalanceRequest, wire.BalanceStatus](ctx, c, "dfs.balance", r)
 }
 
 // Fsck returns one page of the health report.
 func (c *Client) Fsck(ctx context.Context, r wire.FsckRequest) (wire.FsckResponse, error) {
 	r.User = c.cfg.User
-	return call[wire.FsckRequest, wire.FsckResponse](ctx, c, "dfs.fsck", r)
+	return callOn[wire.FsckRequest, wire.FsckResponse](ctx, c, "dfs.fsck", r, r.Path, r.After)
 }
 
 // SafeMode asks about safe mode, or with "enter" or "leave" changes it.

@@ -41,10 +41,10 @@ type Writer struct {
 
 // Create opens a new file for writing. ctx bounds the writing too.
 func (c *Client) Create(ctx context.Context, path string, o CreateOptions) (*Writer, error) {
-	resp, err := call[wire.CreateRequest, wire.CreateResponse](ctx, c, "dfs.create", wire.CreateRequest{
+	resp, err := callOn[wire.CreateRequest, wire.CreateResponse](ctx, c, "dfs.create", wire.CreateRequest{
 		Path: path, User: c.cfg.User, Holder: c.holder, Replication: o.Replication, BlockSize: o.BlockSize,
 		Overwrite: o.Overwrite, Parents: !o.NoParents, Request: rand.Text(),
-	})
+	}, path)
 	if err != nil {
 		return nil, err
 	}

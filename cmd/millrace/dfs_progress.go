@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/console"
+)
+
+// meter is how far a transfer has come.
+type meter struct {
+	name         string
+	files, count int   // arrived, of so many
+	bytes, total int64 // moved, of so many; 0: not known
+	took         time.Duration
+}
+
+// line draws "put  ████████░░░░  67%  670 MiB of 1.00 GiB  120 MiB/s  3 of 8 files  2.8s left".
+func (m meter) line(bar bool) string {
+	var parts []string
+	if m.total > 0 {
+		share := min(1, float64(m.bytes)/float64(m.total))
+		if bar {
+			const cells = 24
+			full := int(share * cells)
+			parts = append(parts, strings.Repeat("█", full)+strings.Repeat("░", cells-full))
+		}
+		parts = append(parts, fmt.Sprintf("%3.0f%%", 100*share), fmt.Sprintf("%s of %s", console.Bytes(m.bytes), console.Bytes(m.total)))
+	} else {
+		parts = append(parts, console.Bytes(m.bytes))
+	}
+	parts = append(parts, console.Rate(m.bytes, m.took))
+	if m.count > 1 {
+		parts = append(parts, fmt.Sprintf("%d of %d files", m.files, m.count))
+	}
+	if m.bytes > 0 && m.bytes < m.total {
+		left := time.Duration(float64(m.took) * float64(m.total-m.bytes) / float64(m.bytes))
+		parts = append(parts, console.Duration(left.Round(100*time.Millisecond))+" left")
+	}
+	return m.name + "  " + strings.Join(parts, "  ")
+}
+
+// watchTransfer shows how it goes on standard error until the returned function is called.
+func watchTransfer(mode console.Mode, now func() meter) (stop func()) {
+	mode = mode.Choose(os.Stderr)
+	every := map[console.Mode]time.Duration{console.Bar: 100 * time.Millisecond, console.Plain: 2 * time.Second}[mode]
+	if every == 0 {
+		return func() {}
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(every)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+			case <-done:
+				return
+			}
+			if mode == console.Bar {
+				fmt.Fprint(os.Stderr, "\r\x1b[K"+now().line(true))
+			} else {
+				fmt.Fprintln(os.Stderr, now().line(false))
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+		if mode == console.Bar {
+			fmt.Fprint(os.Stderr, "\r\x1b[K")
+		}
+	}
+}
