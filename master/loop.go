@@ -16,6 +16,9 @@ type batch struct {
 	releases []func()
 }
 
+// durable is how many records of this master are on disk.
+func (m *Master) durable() int64 { return int64(m.journal.Durable()) - int64(m.firstSeq) }
+
 // do runs fn in the loop. It is false if the master is closing.
 func (m *Master) do(fn func(now time.Duration)) bool {
 	select {
@@ -75,7 +78,9 @@ func (m *Master) flush() error {
 		m.logRecord(&out.Records[i])
 	}
 	for _, n := range out.Wake {
-		m.unpark(n)
+		m.unpark(n, false)
+		// What must not be said before it is durable is said then.
+		m.after(func() { m.do(func(time.Duration) { m.unpark(n, false) }) })
 	}
 	for _, id := range out.Drivers {
 		m.ring(m.drivers, id)

@@ -46,6 +46,7 @@ type Master struct {
 	watchers map[wire.JobID][]chan struct{}
 	releases []func()
 	last     uint64 // record of the journal
+	firstSeq uint64 // the last record before this master's own
 	policy   choice
 	admit    choice
 }
@@ -166,6 +167,8 @@ func (m *Master) openJobs() error {
 	if err != nil {
 		return err
 	}
+	m.firstSeq = m.journal.Durable()
+	m.last = m.firstSeq
 	m.core.Resume(m.now())
 	return nil
 }

@@ -21,27 +21,30 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 		return wire.Answer{}, wire.Errorf(wire.Denied, "node %s reports as %s", c.Node, r.Node)
 	}
 	p := &parked{make(chan wire.Answer, 1), r.Session}
-	_, err := ask(ctx, m, func(now time.Duration) (struct{}, error) {
+	refused := make(chan error, 1)
+	ok := m.do(func(now time.Duration) {
 		m.release(r.Node) // it has spoken again
-		ans, err := m.core.Report(now, &r)
+		ans, err := m.core.Report(now, &r, m.durable())
 		if err != nil {
-			return struct{}{}, err
+			refused <- err
+			return
 		}
 		if hasNews(&ans) {
-			m.after(func() { p.reply <- ans })
+			p.reply <- ans
 		} else {
 			m.parked[r.Node] = p
 		}
-		return struct{}{}, nil
 	})
-	if err != nil {
-		return wire.Answer{}, err
+	if !ok {
+		return wire.Answer{}, wire.Errorf(wire.Unavailable, "the master is stopping")
 	}
 	hold := time.NewTimer(m.cfg.Hold)
 	defer hold.Stop()
 	select {
 	case ans := <-p.reply:
 		return ans, nil
+	case err := <-refused:
+		return wire.Answer{}, err
 	case <-hold.C:
 	case <-ctx.Done():
 		m.lostTouch(r.Node, p)
@@ -49,7 +52,7 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 	}
 	m.do(func(time.Duration) {
 		if m.parked[r.Node] == p {
-			m.unpark(r.Node)
+			m.unpark(r.Node, true)
 		}
 	})
 	select {
@@ -65,15 +68,17 @@ func hasNews(a *wire.Answer) bool {
 	return a.Full || len(a.Ended)+len(a.Launch)+len(a.Kill)+len(a.Drop) > 0
 }
 
-// unpark answers the report that waits, in the loop.
-func (m *Master) unpark(n wire.NodeName) {
+// unpark answers the report that waits, in the loop, if there is something to say or it has waited
+// long enough.
+func (m *Master) unpark(n wire.NodeName, late bool) {
 	p := m.parked[n]
 	if p == nil {
 		return
 	}
-	delete(m.parked, n)
-	ans := m.core.AnswerTo(n)
-	m.after(func() { p.reply <- ans })
+	if ans := m.core.AnswerTo(n, m.durable()); late || hasNews(&ans) {
+		delete(m.parked, n)
+		p.reply <- ans
+	}
 }
 
 // release ends a report that was overtaken: with an answer that says nothing.

@@ -71,7 +71,7 @@ func (a *attempt) shuffle() {
 	}
 	w, ref := a.b.w, wire.StageRef{Job: a.l.ID.Job, Stage: a.l.ID.Stage}
 	answered := false
-	w.call(a.b, func(m *masterBox) func() {
+	w.call(a.b, func(m *masterBox) (func(), bool) {
 		resp := m.core.Outputs(wire.OutputsRequest{StageRef: ref, From: a.next})
 		epoch := w.epoch
 		return func() {
@@ -80,7 +80,7 @@ func (a *attempt) shuffle() {
 			}
 			answered = true
 			a.take(resp, epoch)
-		}
+		}, false
 	})
 	w.after(800*time.Millisecond, func() {
 		if !answered {
@@ -168,7 +168,7 @@ func (a *attempt) drive() {
 	}
 	w := a.b.w
 	answered := false
-	w.call(a.b, func(m *masterBox) func() {
+	w.call(a.b, func(m *masterBox) (func(), bool) {
 		step := m.core.DriverStep(a.l.ID)
 		return func() {
 			if answered || !a.b.running(a.life, a.l.ID) {
@@ -176,7 +176,7 @@ func (a *attempt) drive() {
 			}
 			answered = true
 			a.step(step)
-		}
+		}, false
 	})
 	w.after(time.Second, func() {
 		if !answered {
@@ -198,9 +198,9 @@ func (a *attempt) step(s wire.DriverStep) {
 			host := w.workers[(i*7)%len(w.workers)].name
 			plan.Splits = append(plan.Splits, wire.Split{Ranges: []wire.Range{{Path: "x", Offset: int64(i), Length: 1}}, Hosts: []string{string(host)}})
 		}
-		w.call(a.b, func(m *masterBox) func() {
+		w.call(a.b, func(m *masterBox) (func(), bool) {
 			_ = m.core.Plan(w.now, a.l.ID, plan) // a driver that was replaced is told to stop
-			return func() {}
+			return func() {}, false
 		})
 	case "commit":
 		a.commit(s)
@@ -222,8 +222,8 @@ func (a *attempt) commit(s wire.DriverStep) {
 		w.fail("%v was committed with %s, now with %s", ref, old, names)
 	}
 	w.committed[ref] = names
-	w.call(a.b, func(m *masterBox) func() {
+	w.call(a.b, func(m *masterBox) (func(), bool) {
 		_ = m.core.Commit(w.now, a.l.ID, "") // as above
-		return func() {}
+		return func() {}, false
 	})
 }

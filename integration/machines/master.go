@@ -16,6 +16,7 @@ type masterBox struct {
 	unsynced []core.Record
 	waiting  []func() // answers held back until the next sync
 	syncing  bool
+	before   int // records of earlier lives
 }
 
 func (w *World) startMaster() {
@@ -28,7 +29,7 @@ func (w *World) startMaster() {
 		w.fail("master: %v", err)
 		return
 	}
-	m := &masterBox{w: w, core: c}
+	m := &masterBox{w: w, core: c, before: len(w.journal)}
 	for i := range w.journal {
 		r := w.journal[i]
 		c.Replay(&r)
@@ -51,6 +52,9 @@ func (w *World) killMaster() {
 	w.trace("master dies, %d of %d unsynced records survive", keep, len(m.unsynced))
 	w.after(w.between(100*time.Millisecond, 8*time.Second), w.startMaster)
 }
+
+// durable is how many of this life's records are on disk.
+func (m *masterBox) durable() int64 { return int64(len(m.w.journal) - m.before) }
 
 func (m *masterBox) tick() {
 	if m.dead {
@@ -111,22 +115,29 @@ func (m *masterBox) push(name wire.NodeName) {
 			return
 		}
 		b.parked = false
-		ans := m.core.AnswerTo(name)
-		m.flush(func() { b.answer(b.session, ans) })
+		m.flush(func() {})
+		b.answer(b.session, m.core.AnswerTo(name, m.durable()))
 	})
 }
 
-// call is a call of a worker or driver to whatever master there is. done is not called if the
-// call, or its answer, is lost.
-func (w *World) call(from *workerBox, ask func(m *masterBox) func()) {
+// call is a call of a worker or driver to whatever master there is. The answer goes out when what
+// the call changed is on disk, or at once. It is not given if the call, or the answer, is lost.
+func (w *World) call(from *workerBox, ask func(m *masterBox) (answer func(), atOnce bool)) {
 	life := from.life
 	w.deliver(from.cut, func() {
 		m := w.master
 		if m == nil {
 			return
 		}
-		answer := ask(m)
-		m.flush(func() {
+		answer, atOnce := ask(m)
+		release := func(fn func()) {
+			m.flush(func() {})
+			fn()
+		}
+		if !atOnce {
+			release = m.flush
+		}
+		release(func() {
 			w.deliver(from.cut, func() {
 				if from.alive && from.life == life {
 					answer()

@@ -68,15 +68,15 @@ func (b *workerBox) beat(life int) {
 func (b *workerBox) report() {
 	r := b.core.Report()
 	b.parked = false
-	b.w.call(b, func(m *masterBox) func() {
-		ans, err := m.core.Report(b.w.now, r)
+	b.w.call(b, func(m *masterBox) (func(), bool) {
+		ans, err := m.core.Report(b.w.now, r, m.durable())
 		if err != nil {
 			b.w.fail("report of %s: %v", b.name, err)
 		}
 		return func() {
 			b.parked = true
 			b.answer(r.Session, ans)
-		}
+		}, true
 	})
 }
 

@@ -19,6 +19,7 @@ type attempt struct {
 	seen        bool    // its worker has reported it
 	sent        bool    // it was in an answer
 	speculative bool
+	noted       int64 // records made before it
 }
 
 func (a *attempt) task() scheduler.TaskID {
@@ -43,7 +44,7 @@ func (c *Core) launch(now time.Duration, n *node, t scheduler.TaskID, speculativ
 	c.lastTry++
 	a := &attempt{
 		id: wire.AttemptID{Job: st.job.id, Stage: st.n, Kind: wireKind[t.Kind], Index: t.Index, Try: c.lastTry},
-		st: st, node: n, start: now, speculative: speculative, number: st.driverFails,
+		st: st, node: n, start: now, speculative: speculative, number: st.driverFails, noted: c.noted,
 	}
 	if set := st.tasks(a.id.Kind); set != nil {
 		a.number = int(set[t.Index].tries)

@@ -26,6 +26,7 @@ type Core struct {
 	lastSID  scheduler.JobID
 	lastTry  uint64
 
+	noted    int64         // records made since the start
 	resumed  bool          // Replay is over
 	graceEnd time.Duration // until when unheard-of nodes keep their work
 	out      Output

@@ -28,11 +28,18 @@ type node struct {
 
 	want  map[wire.AttemptID]*attempt // what should run there
 	kill  map[wire.AttemptID]string   // what should not, while it still does
-	acks  []wire.AttemptID            // ends taken note of
+	acks  []ack                       // ends taken note of
 	drops []wire.StageRef             // of the last report: whose output nobody needs
 	knows map[wire.StageRef]bool      // whose spec it has
 	full  bool                        // its next report must be full
 	woken bool
+}
+
+// An ack is an end that was taken note of, and how many records there were then: it is told to the
+// worker when they are durable. Until then the worker reports the end again, which changes nothing.
+type ack struct {
+	id    wire.AttemptID
+	noted int64
 }
 
 // nodeNamed returns the worker of that name, and makes it known if it is new.
@@ -61,8 +68,9 @@ func (c *Core) nodeNamed(name wire.NodeName, rack, machine string) *node {
 	return n
 }
 
-// Report takes in what a worker says about itself and answers with what it should do.
-func (c *Core) Report(now time.Duration, r *wire.Report) (wire.Answer, error) {
+// Report takes in what a worker says about itself and answers with what it should do. durable is
+// how many of the records made so far are on disk: as for AnswerTo.
+func (c *Core) Report(now time.Duration, r *wire.Report, durable int64) (wire.Answer, error) {
 	if r.Node == "" || len(r.Node) > maxName || len(r.Rack) > maxName {
 		return wire.Answer{}, wire.Errorf(wire.Invalid, "a report of node %q in rack %q", r.Node, r.Rack)
 	}
@@ -80,7 +88,7 @@ func (c *Core) Report(now time.Duration, r *wire.Report) (wire.Answer, error) {
 	c.bringUp(now, n, r)
 	for i := range r.Ended {
 		c.ended1(now, n, &r.Ended[i])
-		n.acks = append(n.acks, r.Ended[i].ID)
+		n.acks = append(n.acks, ack{r.Ended[i].ID, c.noted})
 	}
 	c.reconcile(now, n, r)
 	if r.Full {
@@ -95,7 +103,7 @@ func (c *Core) Report(now time.Duration, r *wire.Report) (wire.Answer, error) {
 	}
 	c.graceOver(now)
 	c.offer(now, n)
-	return c.AnswerTo(r.Node), nil
+	return c.AnswerTo(r.Node, durable), nil
 }
 
 // maxPast is how many earlier lives of a worker are remembered.
@@ -171,17 +179,26 @@ func sortedAttempts(m map[wire.AttemptID]*attempt) []*attempt {
 	return out
 }
 
-// AnswerTo is what a worker should do now. Launches are repeated until the worker reports them.
-func (c *Core) AnswerTo(name wire.NodeName) wire.Answer {
+// AnswerTo is what a worker should do now. Launches are repeated until the worker reports them. The
+// answer may go out at once: ends that are not written down durably yet are not acknowledged, and
+// drivers of jobs that are not are not started. That other attempts start before the records they
+// follow from are durable does no harm: after a crash they are adopted, or stopped.
+func (c *Core) AnswerTo(name wire.NodeName, durable int64) wire.Answer {
 	n := c.byName[name]
 	if n == nil {
 		return wire.Answer{Epoch: c.cfg.Epoch, Full: true}
 	}
 	n.woken = false
-	ans := wire.Answer{Epoch: c.cfg.Epoch, Seq: n.seq, Ended: n.acks, Drop: n.drops, Full: n.full}
-	n.acks, n.drops = nil, nil
+	ans := wire.Answer{Epoch: c.cfg.Epoch, Seq: n.seq, Drop: n.drops, Full: n.full}
+	n.drops = nil
+	n.acks = slices.DeleteFunc(n.acks, func(a ack) bool {
+		if a.noted <= durable {
+			ans.Ended = append(ans.Ended, a.id)
+		}
+		return a.noted <= durable
+	})
 	for _, a := range sortedAttempts(n.want) {
-		if !a.seen {
+		if !a.seen && (a.id.Kind != wire.DriverTask || a.noted <= durable) {
 			ans.Launch = append(ans.Launch, c.launchOf(n, a))
 		}
 	}
@@ -190,20 +207,6 @@ func (c *Core) AnswerTo(name wire.NodeName) wire.Answer {
 	}
 	slices.SortFunc(ans.Kill, func(a, b wire.Kill) int { return cmp.Compare(a.ID.Try, b.ID.Try) })
 	return ans
-}
-
-// HasNews reports whether an answer to this worker would say anything.
-func (c *Core) HasNews(name wire.NodeName) bool {
-	n := c.byName[name]
-	if n == nil || n.full || len(n.acks)+len(n.drops)+len(n.kill) > 0 {
-		return true
-	}
-	for _, a := range n.want {
-		if !a.seen {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *Core) launchOf(n *node, a *attempt) wire.Launch {

@@ -51,6 +51,7 @@ type TaskRecord struct {
 // state that lasts.
 func (c *Core) note(r Record) {
 	c.out.Records = append(c.out.Records, r)
+	c.noted++
 	c.apply(&r)
 }
 
