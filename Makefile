@@ -2,7 +2,7 @@
 TOOLS := go tool -modfile=tools/go.mod
 PACKAGES := ./...
 
-.PHONY: help build check test race stress fuzz bench fmt deadcode clean
+.PHONY: help build check test race stress fuzz bench lab fmt deadcode clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ fuzz: ## every fuzz target for FUZZTIME (default 10s)
 bench: build ## the speed table of this machine, then the named benchmarks
 	bin/millrace bench
 	go test -run '^$$' -bench . -benchtime 3x $(PACKAGES)
+
+lab: ## every published experiment, quickly; fails if a verdict differs from the committed ones
+	go run ./cmd/millrace lab run all --quick --expect docs/lab/results/results.json >/dev/null
 
 fmt: ## format in place
 	$(TOOLS) gofumpt -w .

@@ -1,6 +1,9 @@
 package lab
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,46 +20,116 @@ import (
 // quick lists experiments that a plain test run can afford; all run under stress.
 var quick = []string{"slowdown-table2", "slowdown-validation", "deadline-late", "deadline-rules", "deadline-estimator", "marp-slots", "marp-profile", "marp-controllers", "marp-disk", "capacity-arithmetic", "capacity-small", "capacity-pairs", "hybrid-stealing", "hybrid-crosspoint"}
 
-func TestExperimentsAreReproduced(t *testing.T) {
+// committed is the report of the last full run.
+const committed = "../docs/lab/results/results.json"
+
+// Every experiment comes to the verdicts of the committed report.
+func TestVerdictsAreTheCommittedOnes(t *testing.T) {
+	want, err := ReadReports(committed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, e := range List() {
 		t.Run(e.ID, func(t *testing.T) {
 			if !slices.Contains(quick, e.ID) {
 				require.Stress(t)
 			}
-			r, err := Run(t.Context(), e, Options{Quick: !require.Stressed(), Seed: 1})
+			r, err := Run(t.Context(), e, Options{Quick: true, Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(r.Checks) == 0 {
 				t.Error("no check")
 			}
-			for _, c := range r.Checks {
-				if c.Verdict == NotReproduced {
-					t.Errorf("%s: published %s, measured %s, accepted %s", c.Item, c.Published, c.Measured, c.Tolerance)
-				}
+			for _, d := range Disagreements([]Report{r}, want) {
+				t.Error(d)
 			}
 		})
 	}
 }
 
-// The same seed makes the same report on one core and on two.
+func TestDisagreements(t *testing.T) {
+	was := []Report{{ID: "a", Checks: []Check{{Item: "1", Verdict: Reproduced}, {Item: "2", Verdict: Reproduced}, {Item: "3", Verdict: ShapeOnly}}}}
+	now := []Report{{ID: "a", Checks: []Check{{Item: "1", Verdict: Reproduced}, {Item: "2", Verdict: NotReproduced}, {Item: "4", Verdict: ShapeOnly}}}, {ID: "new"}}
+	got := strings.Join(Disagreements(now, was), "|")
+	want := `a: "2" is not reproduced (measured ), was reproduced|a: "4" was not checked before|a: "3" is not checked any more`
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The same seed makes the same bytes of every file, three times on one core and three
+// times on two.
 func TestReportsRepeat(t *testing.T) {
-	run := func() string {
-		r, err := Run(t.Context(), All["deadline-late"], Options{Quick: true, Seed: 7})
+	var list []*Experiment
+	for _, id := range []string{"deadline-late", "deadline-estimator", "marp-fifo", "capacity-pairs"} {
+		list = append(list, All[id])
+	}
+	run := func() map[string]string {
+		reports, err := RunAll(t.Context(), list, Options{Seeds: 2, Seed: 7}, func(Report, error) {})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var page strings.Builder
-		if err := WriteHTML(&page, Page{Reports: []Report{r}}); err != nil {
+		dir := t.TempDir()
+		if err := WriteFiles(dir, Page{Reports: reports}); err != nil {
 			t.Fatal(err)
 		}
-		return page.String()
+		return filesOf(t, dir)
 	}
-	want := run()
-	old := runtime.GOMAXPROCS(1)
-	defer runtime.GOMAXPROCS(old)
-	if d := cmp.Diff(want, run()); d != "" {
-		t.Error(d)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var want map[string]string
+	for _, cores := range []int{2, 1, 2, 1, 2, 1} {
+		runtime.GOMAXPROCS(cores)
+		got := run()
+		if want == nil {
+			want = got
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("on %d cores:\n%s", cores, d)
+		}
+	}
+	if len(want) < 8 {
+		t.Errorf("only %d files", len(want))
+	}
+}
+
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		out[strings.TrimPrefix(path, dir)] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// When the context ends, the reports of finished experiments still come back.
+func TestInterruptKeepsWhatIsDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	list := []*Experiment{
+		{ID: "slow", run: func(r *Recorder) error {
+			<-r.ctx.Done()
+			return r.each(3, func(int) error { return errors.New("ran after the end") })
+		}},
+		{ID: "fast", run: func(r *Recorder) error {
+			r.holds("1", "", "", true, "")
+			return nil
+		}},
+	}
+	reports, err := RunAll(ctx, list, Options{}, func(r Report, _ error) {
+		if r.ID == "fast" {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || len(reports) != 1 || reports[0].ID != "fast" {
+		t.Errorf("reports %v, error %v", reports, err)
 	}
 }
 
