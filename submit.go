@@ -28,7 +28,11 @@ func (o *options) submit(stages []mapreduce.Job, mode console.Mode) int {
 }
 
 func (o *options) onCluster(ctx context.Context, stages []mapreduce.Job, mode console.Mode) (local.Result, error) {
-	cl, err := client.New(client.Config{Master: o.master, User: stages[0].User})
+	cfg := client.Config{Master: o.master, User: stages[0].User}
+	if err := cfg.FromEnv(); err != nil {
+		return local.Result{}, err
+	}
+	cl, err := client.New(cfg)
 	if err != nil {
 		return local.Result{}, err
 	}

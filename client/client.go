@@ -12,12 +12,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/user"
 	"strings"
 	"time"
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -25,8 +27,10 @@ import (
 type Config struct {
 	Master string // host:port, with or without http:// before it
 	User   string // empty means whoever runs this process
-	RPC    rpc.ClientConfig
-	DFS    func(c *dfs.Config)
+	// Key is the cluster's, Cert a text that secure.Key.PEM made; a cluster with a key wants one.
+	Key  *secure.Key
+	Cert []byte
+	DFS  func(c *dfs.Config)
 	// Patience is how long calls are repeated while the master is out of reach; 0 means 10 s.
 	Patience time.Duration
 }
@@ -63,7 +67,10 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Patience == 0 {
 		cfg.Patience = 10 * time.Second
 	}
-	rc := cfg.RPC
+	rc, err := cfg.identity()
+	if err != nil {
+		return nil, err
+	}
 	rc.User = cfg.User
 	c := &Client{cfg: cfg, rpc: rpc.NewClient(rc), addr: addr}
 	dc := dfs.Config{Master: addr, Client: c.rpc, User: cfg.User, Patience: cfg.Patience}
@@ -72,6 +79,29 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.dfs = dfs.NewClient(dc)
 	return c, nil
+}
+
+// FromEnv takes the key or the certificate from the files that MILLRACE_KEY and MILLRACE_CERT name.
+func (c *Config) FromEnv() (err error) {
+	if name := os.Getenv("MILLRACE_KEY"); name != "" {
+		c.Key, err = secure.Load(name)
+		return err
+	}
+	if name := os.Getenv("MILLRACE_CERT"); name != "" {
+		c.Cert, err = os.ReadFile(name)
+	}
+	return err
+}
+
+// identity is how the client shows who it is. Who has the cluster's key may do everything.
+func (c *Config) identity() (rpc.ClientConfig, error) {
+	switch {
+	case c.Key != nil:
+		return c.Key.Client(secure.Admin, c.User, "")
+	case len(c.Cert) > 0:
+		return secure.FromPEM(c.Cert)
+	}
+	return rpc.ClientConfig{}, nil
 }
 
 // CurrentUser is who runs this process.

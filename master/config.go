@@ -1,13 +1,12 @@
 package master
 
 import (
-	"fmt"
 	"log/slog"
 	"net"
 	"time"
 
 	"github.com/millrace/millrace/dfs/names"
-	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/master/core"
 )
 
@@ -32,8 +31,9 @@ type Config struct {
 	// Gone is how long after its connection broke a worker counts as dead, if it does not
 	// report again. Default 500 ms.
 	Gone time.Duration
-	// Security, if set, says who may call; without it only this machine may.
-	Security *rpc.ServerConfig
+	// Key is the cluster's; without it only this machine may call, unless Insecure says otherwise.
+	Key      *secure.Key
+	Insecure bool
 	Log      *slog.Logger
 	// Listener replaces Listen, for tests.
 	Listener net.Listener
@@ -49,15 +49,8 @@ func DefaultConfig() Config {
 
 // checkListen refuses to stand open to the world.
 func (c *Config) checkListen() error {
-	if c.Security != nil || c.Listener != nil {
+	if c.Key != nil || c.Listener != nil || c.Insecure {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return fmt.Errorf("listen address %q: %w", c.Listen, err)
-	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("listen address %q would let anybody on the network run programs here: use 127.0.0.1, or give the cluster a key (millrace cluster keygen)", c.Listen)
+	return secure.CheckLoopback(c.Listen)
 }

@@ -91,8 +91,11 @@ func (m *Master) open() (net.Listener, error) {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	sc := rpc.ServerConfig{}
-	if m.cfg.Security != nil {
-		sc = *m.cfg.Security
+	if m.cfg.Key != nil {
+		var err error
+		if sc, err = m.cfg.Key.Server("master"); err != nil {
+			return nil, err
+		}
 	}
 	sc.Panicked = func(method string, v any, stack []byte) {
 		m.cfg.Log.Error("panic in a handler", "method", method, "value", fmt.Sprint(v), "stack", string(stack))
@@ -175,6 +178,9 @@ func (m *Master) openJobs() error {
 
 // now is the age of the cluster: it goes on where the last master's records ended.
 func (m *Master) now() time.Duration { return m.base + time.Since(m.begin) }
+
+// Routes lists every way in.
+func (m *Master) Routes() []rpc.Route { return m.server.Routes() }
 
 // Addr is where the master listens.
 func (m *Master) Addr() string { return m.addr }

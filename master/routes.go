@@ -24,7 +24,7 @@ func (m *Master) routes() {
 			return wire.Text{Text: text}, err
 		})
 	})
-	rpc.Handle(m.server, "node.list", rpc.Users, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
+	rpc.Handle(m.server, "node.list", rpc.Files, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
 		return ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.core.Nodes(now), nil })
 	})
 	m.routeTasks()

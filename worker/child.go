@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/worker/attempt"
@@ -78,8 +79,12 @@ func (w *Worker) limitOf(l *wire.Launch) int64 {
 }
 
 func (c *childRun) run(ctx context.Context, exe, dir, sideDir string) (wire.Ended, string, error) {
+	cred, err := c.credential()
+	if err != nil {
+		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
+	}
 	order, err := json.Marshal(attempt.Order{
-		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Scratch: dir, SideDir: sideDir, Memory: c.w.memoryOf(c.l),
+		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Scratch: dir, SideDir: sideDir, Memory: c.w.memoryOf(c.l),
 	})
 	if err != nil {
 		return wire.Ended{ID: c.l.ID, Error: err.Error()}, "", err
@@ -125,6 +130,15 @@ func (c *childRun) run(ctx context.Context, exe, dir, sideDir string) (wire.Ende
 		return end, path, nil
 	}
 	return c.postMortem(werr), "", errors.New("it ended without a word")
+}
+
+// credential is who the child is to others: a task of this job, on behalf of its user.
+func (c *childRun) credential() (string, error) {
+	if c.w.cfg.Key == nil {
+		return "", nil
+	}
+	pem, err := c.w.cfg.Key.PEM(secure.Task, string(c.l.ID.Job), c.l.Spec.User)
+	return string(pem), err
 }
 
 // listen takes in what the child says until it has nothing more to say.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/dfs/blocks"
-	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -32,12 +32,13 @@ type Config struct {
 	Build func(p *wire.Program) ([]mapreduce.Job, error)
 	// Blocks changes the block service's configuration, if set.
 	Blocks func(c *blocks.Config)
-	// Client and Server are how connections are made and who may call; set for a cluster with a
-	// key.
-	Client   *rpc.ClientConfig
-	Server   *rpc.ServerConfig
-	Listener net.Listener // replaces Listen
-	Log      *slog.Logger
+	// Key is the cluster's; without it only this machine may call, unless Insecure says otherwise.
+	Key      *secure.Key
+	Insecure bool
+	// Advertise is the address others reach this worker at, if it is not the one it listens on.
+	Advertise string
+	Listener  net.Listener // replaces Listen
+	Log       *slog.Logger
 	// TaskTimeout is how long an attempt in a process of its own may give no sign of life. Default
 	// 10 minutes, as Hadoop.
 	TaskTimeout time.Duration
@@ -65,6 +66,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("memory is %d bytes, must be at least 16 MiB", c.Memory)
 	case c.Build == nil:
 		return errors.New("the worker cannot build jobs")
+	case c.Key == nil && c.Listener == nil && !c.Insecure:
+		return secure.CheckLoopback(c.Listen)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/dfs/blocks"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/worker/core"
@@ -83,9 +84,18 @@ func (w *Worker) open() (net.Listener, error) {
 		}
 	}
 	w.addr = l.Addr().String()
-	cc := rpc.ClientConfig{}
-	if w.cfg.Client != nil {
-		cc = *w.cfg.Client
+	if w.cfg.Advertise != "" {
+		w.addr = w.cfg.Advertise
+	}
+	var cc rpc.ClientConfig
+	var sc rpc.ServerConfig
+	if k := w.cfg.Key; k != nil {
+		var err1, err2 error
+		cc, err1 = k.Client(secure.Node, string(w.cfg.Node), "")
+		sc, err2 = k.Server(string(w.cfg.Node))
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
 	}
 	cc.Node = string(w.cfg.Node)
 	w.client = rpc.NewClient(cc)
@@ -103,10 +113,6 @@ func (w *Worker) open() (net.Listener, error) {
 		Node: w.cfg.Node, Session: rand.Text(), Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine,
 		Capacity: w.cfg.Capacity, Held: held,
 	})
-	sc := rpc.ServerConfig{}
-	if w.cfg.Server != nil {
-		sc = *w.cfg.Server
-	}
 	w.server = rpc.NewServer(sc)
 	w.blocks.Register(w.server)
 	w.routes()
@@ -145,6 +151,9 @@ func (w *Worker) openStore() error {
 	w.dfs = dfs.NewClient(dfs.Config{Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Patience: time.Minute, Timing: bc.Timing})
 	return nil
 }
+
+// Routes lists every way in.
+func (w *Worker) Routes() []rpc.Route { return w.server.Routes() }
 
 // Addr is where the worker listens.
 func (w *Worker) Addr() string { return w.addr }

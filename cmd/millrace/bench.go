@@ -23,7 +23,7 @@ func newBench() *cobra.Command {
 	var s bench.Setup
 	size := jobs.ByteSize(1e9)
 	var only []string
-	var asJSON, slope, hard bool
+	var asJSON, slope, hard, store bool
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: millrace against GNU sort, mawk, grep and bare Go loops",
@@ -45,6 +45,9 @@ func newBench() *cobra.Command {
 			if s.Dir, err = filepath.Abs(s.Dir); err != nil { // commands run in it
 				return failed(err)
 			}
+			if store {
+				return failed(runDFSBench(cmd, s, asJSON))
+			}
 			return failed(runBench(cmd, s, benchChoice{only, slope, hard, asJSON}))
 		},
 	}
@@ -54,6 +57,7 @@ func newBench() *cobra.Command {
 	f.BoolVar(&s.Large, "large", false, "also sort four times the size")
 	f.BoolVar(&slope, "slope", false, "also measure how cost grows from a quarter to four times the size")
 	f.BoolVar(&hard, "hard", false, "also inputs that break engines: skew, a giant record, floods of keys and of files")
+	f.BoolVar(&store, "dfs", false, "instead measure the block store, against dd and cat")
 	f.IntVar(&s.Rounds, "rounds", 3, "rounds, of which the best counts")
 	f.StringSliceVar(&only, "only", nil, "rows to measure: "+strings.Join(caseIDs(bench.Setup{Large: true}), ", "))
 	f.BoolVar(&asJSON, "json", false, "print a JSON object")

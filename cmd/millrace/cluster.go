@@ -24,7 +24,7 @@ func newCluster() *cobra.Command {
 		Example: `  millrace cluster up --workers 4 --racks 2
   millrace cluster down`,
 	}
-	cmd.AddCommand(newClusterUp(), newClusterStatus(), newClusterDown())
+	cmd.AddCommand(newClusterUp(), newClusterStatus(), newClusterDown(), newKeygen(), newCert())
 	return cmd
 }
 
@@ -127,8 +127,10 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err error) {
 	addr := filepath.Join(dir, "master.addr")
 	_ = os.Remove(addr) // an old one would be taken for the new
-	args := []string{"master", "--dir", filepath.Join(dir, "master"), "--listen", "127.0.0.1:" + strconv.Itoa(o.port),
-		"--policy", o.policy, "--admission", o.admission, "--addr-file", addr}
+	args := []string{
+		"master", "--dir", filepath.Join(dir, "master"), "--listen", "127.0.0.1:" + strconv.Itoa(o.port),
+		"--policy", o.policy, "--admission", o.admission, "--addr-file", addr,
+	}
 	for _, p := range o.params {
 		args = append(args, "--param", p)
 	}

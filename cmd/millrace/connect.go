@@ -4,23 +4,58 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/secure"
 )
 
 // masterFlags are how a command finds its cluster.
 type masterFlags struct {
 	master string
 	user   string
+	key    keyFlags
+}
+
+// keyFlags are how a process shows that it belongs to a cluster.
+type keyFlags struct{ key, cert string }
+
+func (k *keyFlags) define(f *pflag.FlagSet) {
+	f.StringVar(&k.key, "key", os.Getenv("MILLRACE_KEY"), "file with the cluster's key (default: $MILLRACE_KEY)")
+}
+
+func (k *keyFlags) load() (*secure.Key, error) {
+	if k.key == "" {
+		return nil, nil
+	}
+	return secure.Load(k.key)
+}
+
+// config fills in who we are.
+func (k *keyFlags) config(cfg client.Config) (client.Config, error) {
+	var err error
+	if cfg.Key, err = k.load(); err != nil {
+		return cfg, err
+	}
+	if k.cert != "" && cfg.Key == nil {
+		cfg.Cert, err = os.ReadFile(k.cert)
+	}
+	return cfg, err
 }
 
 func (m *masterFlags) define(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&m.master, "master", os.Getenv("MILLRACE_MASTER"), "address of the master (default: $MILLRACE_MASTER)")
+	m.key.define(f)
+	f.StringVar(&m.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
 	f.StringVar(&m.user, "as", os.Getenv("MILLRACE_USER"), "user to act as (default: who runs this, or $MILLRACE_USER)")
 }
 
 // connect returns a client of the cluster that the flags name; the caller closes it.
 func (m *masterFlags) connect() (*client.Client, error) {
-	return client.New(client.Config{Master: m.master, User: m.user})
+	cfg, err := m.key.config(client.Config{Master: m.master, User: m.user})
+	if err != nil {
+		return nil, failed(err)
+	}
+	return client.New(cfg)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/mapreduce"
@@ -42,6 +43,7 @@ func newMaster() *cobra.Command {
 	var blockSize jobs.ByteSize
 	var replication int
 	var addrFile string
+	var key keyFlags
 	cmd := &cobra.Command{
 		Use:     "master",
 		Short:   "Run the master of a cluster: names, jobs, scheduling",
@@ -56,6 +58,9 @@ func newMaster() *cobra.Command {
 			}
 			if cfg.Log, err = newLog(level); err != nil {
 				return err
+			}
+			if cfg.Key, err = key.load(); err != nil {
+				return failed(err)
 			}
 			cfg.Names = func(n *names.Config) {
 				if blockSize > 0 {
@@ -78,6 +83,8 @@ func newMaster() *cobra.Command {
 	f.StringVar(&cfg.Placement, "placement", cfg.Placement, "placement policy for replicas")
 	f.Var(&blockSize, "block-size", "size of a block (default 64MiB)")
 	f.IntVar(&replication, "replication", 0, "copies of a block (default 3)")
+	key.define(f)
+	f.BoolVar(&cfg.Insecure, "insecure", false, "listen to everybody without a key")
 	f.StringVar(&addrFile, "addr-file", "", "file to write the address to, once the master listens")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	return cmd
@@ -87,6 +94,7 @@ func runMaster(cmd *cobra.Command, cfg master.Config, addrFile string) error {
 	if cfg.Dir == "" {
 		return errors.New("the master has no directory: give --dir")
 	}
+	warnOpen(cfg.Log, cfg.Key, cfg.Insecure, cfg.Listen)
 	m, err := master.Start(cfg)
 	if err != nil {
 		return failed(err)
@@ -103,6 +111,13 @@ func runMaster(cmd *cobra.Command, cfg master.Config, addrFile string) error {
 	case err = <-m.Failed():
 	}
 	return failed(errors.Join(err, m.Close()))
+}
+
+// warnOpen says at each start that a cluster stands open.
+func warnOpen(log *slog.Logger, key *secure.Key, insecure bool, listen string) {
+	if key == nil && insecure {
+		log.Warn("--insecure: whoever reaches this address can read all files and run programs here", "address", listen)
+	}
 }
 
 // writeWhole writes a file that others see whole or not at all.
@@ -129,6 +144,7 @@ func parseParams(list []string) (map[string]string, error) {
 func newWorker() *cobra.Command {
 	cfg := worker.DefaultConfig()
 	var level, name string
+	var key keyFlags
 	memory, reserve := jobs.ByteSize(cfg.Memory), jobs.ByteSize(cfg.Reserve)
 	cmd := &cobra.Command{
 		Use:     "worker",
@@ -144,6 +160,9 @@ func newWorker() *cobra.Command {
 			}
 			cfg.Node, cfg.Memory, cfg.Reserve = wire.NodeName(name), int64(memory), int64(reserve)
 			cfg.Build = buildJobs
+			if cfg.Key, err = key.load(); err != nil {
+				return failed(err)
+			}
 			console.LimitMemory(cfg.Memory)
 			return runWorker(cmd.Context(), cfg)
 		},
@@ -159,6 +178,10 @@ func newWorker() *cobra.Command {
 	f.StringArrayVar(&cfg.Data, "data", nil, "directory for blocks; may be given several times (default: below --dir)")
 	f.Int32Var(&cfg.Capacity.Containers, "containers", cfg.Capacity.Containers, "attempts that run at once")
 	f.Var(&memory, "memory", "memory that attempts share for sorting and merging")
+	f.StringVar(&cfg.Advertise, "advertise", "", "address at which others reach this worker (default: where it listens)")
+	f.DurationVar(&cfg.TaskTimeout, "task-timeout", cfg.TaskTimeout, "how long an attempt may give no sign of life")
+	key.define(f)
+	f.BoolVar(&cfg.Insecure, "insecure", false, "listen to everybody without a key")
 	f.Var(&reserve, "reserve", "what stays free on each disk")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	return cmd
@@ -173,6 +196,7 @@ func buildJobs(p *wire.Program) ([]mapreduce.Job, error) {
 }
 
 func runWorker(ctx context.Context, cfg worker.Config) error {
+	warnOpen(cfg.Log, cfg.Key, cfg.Insecure, cfg.Listen)
 	w, err := worker.Start(cfg)
 	if err != nil {
 		return failed(err)

@@ -61,7 +61,11 @@ func (o *runOptions) runRemote(cmd *cobra.Command, job *jobs.Command, stages []m
 	if o.jsonOnly {
 		mode = console.None
 	}
-	cl, err := client.New(client.Config{Master: o.master, User: stages[0].User})
+	cfg, err := o.key.config(client.Config{Master: o.master, User: stages[0].User})
+	if err != nil {
+		return failed(err)
+	}
+	cl, err := client.New(cfg)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type runOptions struct {
 	progress  string
 	jsonOnly  bool
 	master    string
+	key       keyFlags
 }
 
 func newRunJob(b jobs.Builtin) *cobra.Command {
@@ -77,6 +78,8 @@ func newRunJob(b jobs.Builtin) *cobra.Command {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
 	f.StringVar(&o.master, "master", "", "run on the cluster of this master, not here")
+	o.key.define(f)
+	f.StringVar(&o.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
 	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, and no progress")
 	return cmd
 }

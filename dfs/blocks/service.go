@@ -131,8 +131,8 @@ type LocalResponse struct {
 
 // Register adds the service's routes to a server.
 func (s *Service) Register(srv *rpc.Server) {
-	rpc.HandleStream(srv, pipe.StreamName, rpc.Users, s.receive)
-	srv.HandleHTTP(pipe.FetchPattern, rpc.Users, s.serveBlock)
+	rpc.HandleStream(srv, pipe.StreamName, rpc.Files, s.receive)
+	srv.HandleHTTP(pipe.FetchPattern, rpc.Files, s.serveBlock)
 	rpc.Handle(srv, "block.inspect", rpc.Nodes, func(_ context.Context, _ rpc.Caller, r BlockRequest) (Replica, error) {
 		return s.store.Inspect(r.Block.ID)
 	})
@@ -143,11 +143,11 @@ func (s *Service) Register(srv *rpc.Server) {
 		}
 		return struct{}{}, err
 	})
-	rpc.Handle(srv, "block.local", rpc.Users, func(_ context.Context, _ rpc.Caller, r BlockRequest) (LocalResponse, error) {
+	rpc.Handle(srv, "block.local", rpc.Files, func(_ context.Context, _ rpc.Caller, r BlockRequest) (LocalResponse, error) {
 		path, err := s.store.Path(r.Block.ID, r.Block.Gen)
 		return LocalResponse{path}, err
 	})
-	rpc.Handle(srv, "block.suspect", rpc.Users, func(_ context.Context, _ rpc.Caller, r BlockRequest) (struct{}, error) {
+	rpc.Handle(srv, "block.suspect", rpc.Files, func(_ context.Context, _ rpc.Caller, r BlockRequest) (struct{}, error) {
 		return struct{}{}, s.suspect(r.Block.ID)
 	})
 }

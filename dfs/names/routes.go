@@ -90,7 +90,7 @@ func speak(c rpc.Caller, user *string) {
 }
 
 func route[Req, Resp any](srv *rpc.Server, name string, fn func(rpc.Caller, Req) (Resp, error)) {
-	handle(srv, name, rpc.Users, fn)
+	handle(srv, name, rpc.Files, fn)
 }
 
 func handle[Req, Resp any](srv *rpc.Server, name string, rule rpc.Rule, fn func(rpc.Caller, Req) (Resp, error)) {

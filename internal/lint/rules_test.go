@@ -17,6 +17,7 @@ var rooms = map[string][]string{
 	"jobs/textgen":         nil,
 	"bench":                nil,
 	"bench/bare":           {"internal/find"},
+	"bench/dfsbench":       {"client", "dfs", "internal/wire"},
 	"internal/find":        nil,
 
 	"mapreduce":      {"mapreduce/recordfile"},
@@ -50,9 +51,9 @@ var rooms = map[string][]string{
 	"master/core":          {"topology", "netmon", "scheduler", "internal/wire"},
 	"worker/core":          {"internal/wire"},
 	"master":               {"master/core", "topology", "netmon", "scheduler", "scheduler/policies", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
-	"worker/attempt":       {"mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
-	"worker":               {"worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
-	"client":               {"internal/wire", "internal/rpc", "dfs", "mapreduce"},
+	"worker/attempt":       {"internal/secure", "mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
+	"worker":               {"internal/secure", "worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
+	"client":               {"internal/wire", "internal/rpc", "internal/secure", "dfs", "mapreduce"},
 	"internal/testcluster": {"..."},
 
 	"internal/console": {"local", "mapreduce", "internal/wire"},
@@ -67,6 +68,7 @@ var rooms = map[string][]string{
 	"internal/membership":   {"topology"},
 	"internal/rpc":          {"internal/wire", "internal/metrics"},
 	"internal/pins":         nil,
+	"internal/secure":       {"internal/rpc", "internal/wire"},
 
 	"dfs":              {"dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},
 	"dfs/pipe":         {"internal/wire", "internal/rpc"},

@@ -19,7 +19,10 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// After a refusal net/http lets the other side read it for half a second, whatever Close says.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
 
 type ask struct{ Text string }
 
@@ -286,7 +289,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 func TestRules(t *testing.T) {
 	callers := []Caller{{}, {User: "ann"}, {User: "ann", Admin: true}, {Node: "n1"}, {User: "ann", Job: "j1"}}
 	for rule, want := range map[Rule]string{
-		Anyone: "yyyyy", Users: "nyyyn", Nodes: "nnnyn", Admins: "nnyyn", Tasks: "nnnyy", noRule: "nnnnn",
+		Anyone: "yyyyy", Users: "nyyyn", Nodes: "nnnyn", Admins: "nnyyn", Tasks: "nnnyy", Files: "nyyyy", noRule: "nnnnn",
 	} {
 		got := ""
 		for _, c := range callers {

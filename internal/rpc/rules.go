@@ -28,6 +28,7 @@ const (
 	Nodes       // masters and workers only
 	Admins      // those who may change the cluster
 	Tasks       // nodes, and tasks for their own job: the handler checks which
+	Files       // users, nodes, and tasks on behalf of their user: what the block store serves
 )
 
 // Check returns nil if c may use a route with this rule.
@@ -45,6 +46,10 @@ func (r Rule) Check(c Caller) error {
 		}
 	case Admins:
 		if c.Admin || c.Node != "" {
+			return nil
+		}
+	case Files:
+		if c.User != "" || c.Node != "" {
 			return nil
 		}
 	case Tasks:
@@ -68,7 +73,7 @@ func (c Caller) name() string {
 }
 
 func (r Rule) String() string {
-	return [...]string{"nobody", "anyone", "known users", "nodes", "administrators", "nodes and tasks"}[min(r, Tasks)]
+	return [...]string{"nobody", "anyone", "known users", "nodes", "administrators", "nodes and tasks", "known users and their tasks"}[min(r, Files)]
 }
 
 // An Authenticator finds out who sent a request: by its certificate, its token, or, on an

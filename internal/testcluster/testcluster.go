@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/dfs/blocks"
 	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/mapreduce"
@@ -29,6 +30,8 @@ type Config struct {
 	Racks   int // 0 means 1
 	Master  func(c *master.Config)
 	Worker  func(c *worker.Config)
+	// Key makes the cluster a secure one.
+	Key *secure.Key
 	// Build makes jobs; nil means the built-in ones.
 	Build func(p *wire.Program) ([]mapreduce.Job, error)
 }
@@ -60,7 +63,7 @@ func Start(t testing.TB, cfg Config) *Cluster {
 	c := &Cluster{t: t, cfg: cfg, dir: t.TempDir()}
 	t.Cleanup(c.stop)
 	c.StartMaster()
-	c.Client = rpc.NewClient(rpc.ClientConfig{User: "ann"})
+	c.Client = c.NewClient(secure.User, "ann")
 	c.DFS = dfs.NewClient(dfs.Config{Master: c.Addr, Client: c.Client, User: "ann"})
 	var wg sync.WaitGroup
 	for i := range cfg.Workers {
@@ -81,6 +84,23 @@ func Start(t testing.TB, cfg Config) *Cluster {
 		return up == cfg.Workers && err == nil && !mode.On && len(c.Master.Names().Nodes()) == cfg.Workers
 	})
 	return c
+}
+
+// NewClient returns a caller of this role; whoever asks for it closes it.
+func (c *Cluster) NewClient(role secure.Role, name string) *rpc.Client {
+	cfg := rpc.ClientConfig{}
+	if c.cfg.Key != nil {
+		var err error
+		if cfg, err = c.cfg.Key.Client(role, name, ""); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	if role != secure.Node {
+		cfg.User = name
+	} else {
+		cfg.Node = name
+	}
+	return rpc.NewClient(cfg)
 }
 
 func (c *Cluster) stop() {
@@ -115,6 +135,7 @@ func (c *Cluster) StartMaster() {
 	if c.cfg.Master != nil {
 		c.cfg.Master(&cfg)
 	}
+	cfg.Key = c.cfg.Key
 	m, err := startMaster(cfg)
 	if err != nil {
 		c.t.Fatal(err)
@@ -150,6 +171,7 @@ func (n *Node) Start() {
 	cfg.Memory, cfg.Reserve = 64<<20, 0
 	cfg.Capacity = wire.Capacity{Containers: 3}
 	cfg.Blocks = func(b *blocks.Config) { b.BeatEvery = 200 * time.Millisecond }
+	cfg.Key = c.cfg.Key
 	if c.cfg.Worker != nil {
 		c.cfg.Worker(&cfg)
 	}

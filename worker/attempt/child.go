@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
@@ -25,13 +26,14 @@ const ChildEnv = "MILLRACE_TASK"
 
 // An Order is what a worker tells the child on its standard input, as JSON.
 type Order struct {
-	Launch  wire.Launch   `json:"launch"`
-	Master  string        `json:"master"`
-	Node    wire.NodeName `json:"node"`
-	Token   string        `json:"token,omitempty"`
-	Scratch string        `json:"scratch"`
-	SideDir string        `json:"side_dir,omitempty"`
-	Memory  int64         `json:"memory"`
+	Launch wire.Launch   `json:"launch"`
+	Master string        `json:"master"`
+	Node   wire.NodeName `json:"node"`
+	// Credential is a certificate that opens what belongs to the job and its user, nothing else.
+	Credential string `json:"credential,omitempty"`
+	Scratch    string `json:"scratch"`
+	SideDir    string `json:"side_dir,omitempty"`
+	Memory     int64  `json:"memory"`
 }
 
 // A Word is what the child says on file descriptor 3, one JSON object on a line each. The last one
@@ -80,7 +82,13 @@ func child(stages []mapreduce.Job, say func(Word) error) (end wire.Ended, path s
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	rc := rpc.NewClient(rpc.ClientConfig{User: o.Launch.Spec.User, Node: string(o.Node), Token: o.Token})
+	cc := rpc.ClientConfig{User: o.Launch.Spec.User, Node: string(o.Node)}
+	if o.Credential != "" {
+		if cc, err = secure.FromPEM([]byte(o.Credential)); err != nil {
+			return end, "", err
+		}
+	}
+	rc := rpc.NewClient(cc)
 	fs := dfs.NewClient(dfs.Config{Master: o.Master, Client: rc, User: o.Launch.Spec.User, Node: o.Node})
 	defer func() { err = errors.Join(err, fs.Close(), rc.Close()) }()
 	s := &Setting{

@@ -1,0 +1,64 @@
+package secure
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	"github.com/millrace/millrace/internal/rpc"
+)
+
+// PEM is a certificate with its key and the authority's certificate as text, for somebody who does
+// not have the cluster's key.
+func (k *Key) PEM(r Role, name, on string) ([]byte, error) {
+	cert, err := k.Issue(r, name, on)
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for _, b := range []*pem.Block{
+		{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}, {Type: "PRIVATE KEY", Bytes: key}, {Type: "CERTIFICATE", Bytes: k.ca.Raw},
+	} {
+		out = append(out, pem.EncodeToMemory(b)...)
+	}
+	return out, nil
+}
+
+// FromPEM is how the owner of such a text calls nodes.
+func FromPEM(text []byte) (rpc.ClientConfig, error) {
+	var cert tls.Certificate
+	roots := x509.NewCertPool()
+	for {
+		b, rest := pem.Decode(text)
+		if b == nil {
+			break
+		}
+		text = rest
+		switch {
+		case b.Type == "CERTIFICATE" && len(cert.Certificate) == 0:
+			cert.Certificate = [][]byte{b.Bytes}
+		case b.Type == "CERTIFICATE":
+			ca, err := x509.ParseCertificate(b.Bytes)
+			if err != nil {
+				return rpc.ClientConfig{}, fmt.Errorf("the authority's certificate: %w", err)
+			}
+			roots.AddCert(ca)
+		case b.Type == "PRIVATE KEY":
+			key, err := x509.ParsePKCS8PrivateKey(b.Bytes)
+			if err != nil {
+				return rpc.ClientConfig{}, fmt.Errorf("the private key: %w", err)
+			}
+			cert.PrivateKey = key
+		}
+	}
+	if len(cert.Certificate) == 0 || cert.PrivateKey == nil {
+		return rpc.ClientConfig{}, errors.New("not a certificate of a cluster (millrace cluster cert makes one)")
+	}
+	return clientConfig(cert, roots), nil
+}

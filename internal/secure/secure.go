@@ -1,0 +1,235 @@
+// Package secure makes a cluster out of a key. Whoever has the key can derive the cluster's
+// certificate authority from it and so a certificate for any node, user or task; whoever has only a
+// certificate is who it says. Every connection is mutually authenticated TLS; there is nothing to
+// configure beside the key.
+//
+//	k, err := secure.Load("cluster.key")
+//	server := k.Server("w1")                       // for rpc.ServerConfig
+//	client := k.Client(secure.Node, "w1", "")      // for rpc.ClientConfig
+package secure
+
+import (
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Key is the secret of a cluster.
+type Key struct {
+	secret []byte
+	ca     *x509.Certificate
+	caKey  ed25519.PrivateKey
+	roots  *x509.CertPool
+}
+
+const (
+	keyBytes = 32
+	prefix   = "millrace-key-1:"
+)
+
+// Generate makes the text of a new key.
+func Generate() string {
+	b := make([]byte, keyBytes)
+	_, _ = rand.Read(b) // never fails
+	return prefix + base64.StdEncoding.EncodeToString(b)
+}
+
+// Parse reads the text of a key.
+func Parse(text string) (*Key, error) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), prefix)
+	b, err := base64.StdEncoding.DecodeString(rest)
+	if !ok || err != nil || len(b) != keyBytes {
+		return nil, errors.New("not a cluster key: it begins with " + prefix + " (millrace cluster keygen makes one)")
+	}
+	k := &Key{secret: b}
+	return k, k.derive()
+}
+
+// Load reads a key file, which nobody else may read.
+func Load(name string) (*Key, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("cluster key: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("cluster key %s can be read by others (mode %v): chmod 600 it", name, info.Mode().Perm())
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("cluster key: %w", err)
+	}
+	k, err := Parse(string(b))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return k, nil
+}
+
+// sub derives a secret for one purpose.
+func (k *Key) sub(purpose string, n int) ([]byte, error) {
+	return hkdf.Key(sha256.New, k.secret, nil, "millrace "+purpose, n)
+}
+
+// Gossip is the key of the cluster's gossip.
+func (k *Key) Gossip() ([]byte, error) { return k.sub("gossip", 32) }
+
+// The authority is the same whenever it is derived, so its times are fixed.
+var (
+	caFrom = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	caTo   = time.Date(2120, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+func (k *Key) derive() error {
+	seed, err := k.sub("authority", ed25519.SeedSize)
+	if err != nil {
+		return err
+	}
+	k.caKey = ed25519.NewKeyFromSeed(seed)
+	t := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "millrace"}, NotBefore: caFrom, NotAfter: caTo,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, k.caKey.Public(), k.caKey)
+	if err != nil {
+		return err
+	}
+	if k.ca, err = x509.ParseCertificate(der); err != nil {
+		return err
+	}
+	k.roots = x509.NewCertPool()
+	k.roots.AddCert(k.ca)
+	return nil
+}
+
+// A Role is what a certificate is for.
+type Role string
+
+// The roles.
+const (
+	Node  Role = "node"  // a master or worker
+	User  Role = "user"  // a person
+	Admin Role = "admin" // a person who may change the cluster
+	Task  Role = "task"  // an attempt: its name is its job's id
+)
+
+// life is how long certificates last; processes make a new one at each start.
+const life = 365 * 24 * time.Hour
+
+// Issue makes a certificate. on is the user on whose behalf a task works.
+func (k *Key) Issue(r Role, name, on string) (tls.Certificate, error) {
+	pub, priv, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	subject := pkix.Name{CommonName: name, OrganizationalUnit: []string{string(r)}}
+	if on != "" {
+		subject.Organization = []string{on}
+	}
+	t := &x509.Certificate{
+		SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, k.ca, pub, k.caKey)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: priv}, nil
+}
+
+// verify checks a peer's certificate against an authority; want, if not empty, is the role it must
+// have. Names of machines are not checked: a node is known by its certificate, wherever it runs.
+func verify(roots *x509.CertPool, want Role) func(tls.ConnectionState) error {
+	return func(cs tls.ConnectionState) error {
+		if len(cs.PeerCertificates) == 0 {
+			return errors.New("the peer shows no certificate")
+		}
+		leaf := cs.PeerCertificates[0]
+		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+			return fmt.Errorf("the peer does not belong to this cluster: %w", err)
+		}
+		if want != "" && roleOf(leaf) != want {
+			return fmt.Errorf("the peer is a %s, not a %s", roleOf(leaf), want)
+		}
+		return nil
+	}
+}
+
+func roleOf(c *x509.Certificate) Role {
+	if len(c.Subject.OrganizationalUnit) != 1 {
+		return ""
+	}
+	return Role(c.Subject.OrganizationalUnit[0])
+}
+
+// Server is how a node of this name answers.
+func (k *Key) Server(node string) (rpc.ServerConfig, error) {
+	cert, err := k.Issue(Node, node, "")
+	if err != nil {
+		return rpc.ServerConfig{}, err
+	}
+	return rpc.ServerConfig{Authenticate: identify, TLS: &tls.Config{
+		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert,
+		VerifyConnection: verify(k.roots, ""), NextProtos: []string{"http/1.1"},
+	}}, nil
+}
+
+// Client is how somebody calls nodes.
+func (k *Key) Client(r Role, name, on string) (rpc.ClientConfig, error) {
+	cert, err := k.Issue(r, name, on)
+	if err != nil {
+		return rpc.ClientConfig{}, err
+	}
+	return clientConfig(cert, k.roots), nil
+}
+
+func clientConfig(cert tls.Certificate, roots *x509.CertPool) rpc.ClientConfig {
+	return rpc.ClientConfig{TLS: &tls.Config{
+		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"},
+		InsecureSkipVerify: true, // the name of the machine; verify checks everything else
+		VerifyConnection:   verify(roots, Node),
+	}}
+}
+
+// identify tells callers by their certificates, which the handshake has verified.
+func identify(r *http.Request) (rpc.Caller, error) {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return rpc.Caller{}, wire.Errorf(wire.Denied, "no certificate")
+	}
+	leaf := r.TLS.PeerCertificates[0]
+	c := rpc.Caller{Addr: r.RemoteAddr}
+	switch name := leaf.Subject.CommonName; roleOf(leaf) {
+	case Node:
+		c.Node = name
+	case User:
+		c.User = name
+	case Admin:
+		c.User, c.Admin = name, true
+	case Task:
+		c.Job = name
+		if len(leaf.Subject.Organization) == 1 {
+			c.User = leaf.Subject.Organization[0]
+		}
+	default:
+		return c, wire.Errorf(wire.Denied, "a certificate of no known role")
+	}
+	return c, nil
+}

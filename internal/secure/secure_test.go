@@ -1,0 +1,146 @@
+package secure_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+func key(t *testing.T) *secure.Key {
+	t.Helper()
+	k, err := secure.Parse(secure.Generate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func must[T any](t *testing.T) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// serve answers "who" with what is known about the caller.
+func serve(t *testing.T, k *secure.Key) string {
+	t.Helper()
+	s := rpc.NewServer(must[rpc.ServerConfig](t)(k.Server("m1")))
+	rpc.Handle(s, "who", rpc.Anyone, func(_ context.Context, c rpc.Caller, _ struct{}) (rpc.Caller, error) {
+		c.Addr = ""
+		return c, nil
+	})
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		s.Close()
+		<-done
+	})
+	return l.Addr().String()
+}
+
+func ask(t *testing.T, addr string, cfg rpc.ClientConfig) (rpc.Caller, error) {
+	t.Helper()
+	c := rpc.NewClient(cfg)
+	defer c.Close()
+	return rpc.Call[struct{}, rpc.Caller](t.Context(), c, addr, "who", struct{}{})
+}
+
+func TestCertificatesSayWho(t *testing.T) {
+	k := key(t)
+	addr := serve(t, k)
+	for _, tt := range []struct {
+		role     secure.Role
+		name, on string
+		want     rpc.Caller
+	}{
+		{secure.Node, "w1", "", rpc.Caller{Node: "w1"}},
+		{secure.User, "ann", "", rpc.Caller{User: "ann"}},
+		{secure.Admin, "root", "", rpc.Caller{User: "root", Admin: true}},
+		{secure.Task, "job-3", "ann", rpc.Caller{Job: "job-3", User: "ann"}},
+	} {
+		got, err := ask(t, addr, must[rpc.ClientConfig](t)(k.Client(tt.role, tt.name, tt.on)))
+		if err != nil || got != tt.want {
+			t.Errorf("%s %s: %+v, %v", tt.role, tt.name, got, err)
+		}
+	}
+	pem := must[[]byte](t)(k.PEM(secure.User, "bob", ""))
+	if got, err := ask(t, addr, must[rpc.ClientConfig](t)(secure.FromPEM(pem))); err != nil || got.User != "bob" {
+		t.Errorf("by PEM: %+v, %v", got, err)
+	}
+	// What a caller says about itself counts for nothing.
+	cfg := must[rpc.ClientConfig](t)(k.Client(secure.User, "ann", ""))
+	cfg.Node, cfg.User = "w1", "root"
+	if got, err := ask(t, addr, cfg); err != nil || got != (rpc.Caller{User: "ann"}) {
+		t.Errorf("a liar is %+v, %v", got, err)
+	}
+}
+
+func TestStrangersAreRefused(t *testing.T) {
+	k, other := key(t), key(t)
+	addr := serve(t, k)
+	for name, cfg := range map[string]rpc.ClientConfig{
+		"of another cluster": must[rpc.ClientConfig](t)(other.Client(secure.Node, "w1", "")),
+		"in the clear":       {Node: "w1", User: "root"},
+	} {
+		if got, err := ask(t, addr, cfg); err == nil {
+			t.Errorf("a caller %s is taken for %+v", name, got)
+		}
+	}
+	// Nor does a client talk to a server of another cluster, or to one that is no node.
+	if _, err := ask(t, serve(t, other), must[rpc.ClientConfig](t)(k.Client(secure.User, "ann", ""))); wire.KindOf(err) != wire.Unavailable {
+		t.Errorf("called another cluster: %v", err)
+	}
+}
+
+func TestKeyFiles(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "key")
+	text := secure.Generate()
+	if err := os.WriteFile(name, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := secure.Load(name); err != nil {
+		t.Error(err)
+	}
+	if err := os.Chmod(name, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := secure.Load(name); err == nil || !strings.Contains(err.Error(), "chmod") {
+		t.Errorf("a key that others can read: %v", err)
+	}
+	for _, bad := range []string{"", "x", text[:20], text + "x", strings.Replace(text, "key-1", "key-2", 1)} {
+		if _, err := secure.Parse(bad); err == nil {
+			t.Errorf("%q passes for a key", bad)
+		}
+	}
+	a, b := must[*secure.Key](t)(secure.Parse(text)), must[*secure.Key](t)(secure.Parse(text))
+	if string(must[[]byte](t)(a.Gossip())) != string(must[[]byte](t)(b.Gossip())) {
+		t.Error("the same key gives different gossip keys")
+	}
+}
+
+// FuzzPEM: no text makes the reader panic.
+func FuzzPEM(f *testing.F) {
+	k, err := secure.Parse(secure.Generate())
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := k.PEM(secure.User, "ann", "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"))
+	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = secure.FromPEM(b) })
+}
