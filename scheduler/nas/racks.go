@@ -12,10 +12,29 @@ import (
 type home struct {
 	chosen []bool // by rack; nil: every rack
 	racks  int
+	away   []int32 // maps without a replica in a chosen rack
+	next   int     // no map of away before it is pending
 }
 
 func (h *home) has(r topology.RackID) bool {
 	return h.chosen == nil || r >= 0 && int(r) < len(h.chosen) && h.chosen[r]
+}
+
+// stray returns a pending map of j that is local in none of its chosen racks. The plan
+// has it read from afar, so there is nothing to wait for.
+func (h *home) stray(j *job) (int32, bool) {
+	for ; h.next < len(h.away); h.next++ {
+		if i := h.away[h.next]; j.TaskState(scheduler.Map, i) == scheduler.TaskPending {
+			return i, true
+		}
+	}
+	return -1, false
+}
+
+// back makes map i, which is pending again, findable.
+func (h *home) back(i int32) {
+	at, _ := slices.BinarySearch(h.away, i)
+	h.next = min(h.next, at)
 }
 
 // chooseRacks is submit(j) of 3.12: among the first w racks with most distinct
@@ -50,6 +69,11 @@ func chooseRacks(s *scheduler.JobSpec, shuffle float64, topo *topology.Topology)
 	h := home{chosen: make([]bool, topo.NumRacks()), racks: best}
 	for _, r := range order[:best] {
 		h.chosen[r] = true
+	}
+	for i := range int32(len(s.Splits.Bytes)) {
+		if !slices.ContainsFunc(s.Splits.Of(i), func(n topology.NodeID) bool { return h.has(topo.RackOf(n)) }) {
+			h.away = append(h.away, i)
+		}
 	}
 	return h
 }

@@ -62,6 +62,8 @@ func (w *Watcher) Observe(now time.Duration, e scheduler.Event, v *view) {
 		}
 	case e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Map:
 		*w.maps.at(slot) = waited{}
+	case e.Task.Kind == scheduler.Map && (e.Kind == scheduler.EvTaskFailed || e.Kind == scheduler.EvTaskKilled || e.Kind == scheduler.EvTaskLost):
+		w.homes[j.Slot()].back(e.Task.Index)
 	case e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Reduce:
 		*w.reduces.at(slot) = waited{}
 	}
@@ -126,14 +128,14 @@ func (w *Watcher) pickMap(now time.Duration, n topology.NodeID, v *view) schedul
 	return scheduler.Idle(why)
 }
 
-// nearest returns a node-local map of a job at home in rack r; with free, failing
-// that, the nearest map of a job at home, then of any.
+// nearest returns a node-local map of a job at home in rack r, or one that the plan has
+// read from afar; with free, failing that, the nearest map of a job at home, then of any.
 func (w *Watcher) nearest(line fair.Line, n topology.NodeID, r topology.RackID, free bool, v *view) (best *job, t scheduler.TaskID, near scheduler.Locality, fits *job) {
 	rank := 0
 	for at := range line.Len() {
 		j := line.At(at)
 		atHome := w.homes[j.Slot()].has(r)
-		if fits != nil && !free && (!atHome || v.LocalOn(j, n) == 0 && !homeless(j)) {
+		if fits != nil && !free && !atHome {
 			continue
 		}
 		if !v.Fits(n, j, scheduler.Map) {
@@ -148,7 +150,7 @@ func (w *Watcher) nearest(line fair.Line, n topology.NodeID, r topology.RackID, 
 		} else if !atHome {
 			continue
 		}
-		got, l, ok := v.PickMap(j, n, worst)
+		got, l, ok := w.pick(j, n, worst, v)
 		if !ok {
 			continue
 		}
@@ -160,6 +162,24 @@ func (w *Watcher) nearest(line fair.Line, n topology.NodeID, r topology.RackID, 
 		}
 	}
 	return best, t, near, fits
+}
+
+// pick returns the nearest map of j for n up to worst; at home, failing that, one that
+// can be local in none of the chosen racks.
+func (w *Watcher) pick(j *job, n topology.NodeID, worst scheduler.Locality, v *view) (scheduler.TaskID, scheduler.Locality, bool) {
+	if t, l, ok := v.PickMap(j, n, worst); ok {
+		return t, l, true
+	}
+	h := &w.homes[j.Slot()]
+	if !h.has(v.RackOf(n)) {
+		return scheduler.TaskID{}, 0, false
+	}
+	i, ok := h.stray(j)
+	t := scheduler.TaskID{Job: j.ID(), Index: i}
+	if !ok {
+		return t, 0, false
+	}
+	return t, v.LocalityOf(j, t, n), true
 }
 
 // distance ranks a map: at home by locality, then away by locality.

@@ -44,6 +44,8 @@ func (w *Watcher) chosen(j *job, r topology.RackID, near scheduler.Locality, con
 		why.Say = "{job} is next; its data is nowhere"
 	case w.homes[j.Slot()].has(r) && near == scheduler.NodeLocal:
 		why.Say = "{rack} is one of the {b} racks chosen for {job}"
+	case w.homes[j.Slot()].has(r) && near == scheduler.Remote && !congested:
+		why.Say = "{rack} is one of the {b} racks chosen for {job}; this map reads from another"
 	case congested:
 		why.Say = "{rack} is congested: a map of {job} from anywhere instead of a reduce"
 	default:

@@ -112,6 +112,26 @@ func TestWatcherKeepsToItsRacks(t *testing.T) {
 	r.want(got, mapOf(1, 2))
 }
 
+// 3.12, submit(j): a map whose block has no replica in the chosen racks is to be read from
+// afar there, so it does not wait for a better place; one that was killed is found again.
+func TestWatcherReadsFromAfarAtHome(t *testing.T) {
+	r := newRig(t, watcher(t, nil), 2, 2, scheduler.Capacity{MapSlots: 2})
+	r.submit(spec(1, "u", 1, on(10, 0), on(10, 1), on(10, 0), on(10, 2), on(10, 3)))
+	got, why := r.offer(0)
+	r.want(got, mapOf(1, 0), mapOf(1, 2))
+	if why.Code != scheduler.NoRoom {
+		t.Errorf("reason %v: %s", why.Code, why.Text(r.View()))
+	}
+	got, _ = r.offer(1)
+	r.want(got, mapOf(1, 1), mapOf(1, 3))
+	if got, why = r.offer(2); len(got) != 0 || why.Code != scheduler.ForLocality {
+		t.Fatalf("launched %v outside the chosen rack: %s", got, why.Text(r.View()))
+	}
+	r.feed(scheduler.TaskKilled(mapOf(1, 3), 1))
+	got, _ = r.offer(1)
+	r.want(got, mapOf(1, 3))
+}
+
 // 3.12, reduce(node): reduces go where most map output is, up to its share; in a
 // congested rack they wait and the container takes a map from anywhere.
 func TestWatcherReduces(t *testing.T) {
