@@ -2,7 +2,7 @@
 TOOLS := go tool -modfile=tools/go.mod
 PACKAGES := ./...
 
-.PHONY: help build check test race stress fuzz bench lab fmt deadcode clean
+.PHONY: help build check test race stress fuzz bench lab image cluster cluster-down fmt deadcode clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,18 @@ bench: build ## the speed table of this machine, then the named benchmarks
 
 lab: ## every published experiment, quickly; fails if a verdict differs from the committed ones
 	go run ./cmd/millrace lab run all --quick --expect docs/lab/results/results.json >/dev/null
+
+image: build ## the container image millrace:latest, from nothing but the binary
+	docker build -q -t millrace:latest -f deploy/Dockerfile .
+
+cluster: image ## a cluster of five containers on this machine (needs docker and docker-compose)
+	@test -f deploy/cluster.key || bin/millrace cluster keygen deploy/cluster.key
+	@chown 65532:65532 deploy/cluster.key 2>/dev/null || chmod 644 deploy/cluster.key
+	cd deploy && docker-compose -p millrace up -d
+	@echo "export MILLRACE_MASTER=127.0.0.1:$${MILLRACE_PORT:-7070} MILLRACE_KEY=$(CURDIR)/deploy/cluster.key"
+
+cluster-down: ## stop the containers; their volumes stay
+	cd deploy && docker-compose -p millrace down
 
 fmt: ## format in place
 	$(TOOLS) gofumpt -w .

@@ -60,6 +60,12 @@ func (c *Client) Why(ctx context.Context, id wire.JobID) (string, error) {
 	return t.Text, err
 }
 
+// Health asks whether the process at the address answers. It may be a master or a worker.
+func (c *Client) Health(ctx context.Context) (string, error) {
+	t, err := call[none, wire.Text](ctx, c, "health", none{})
+	return t.Text, err
+}
+
 // Nodes lists the workers.
 func (c *Client) Nodes(ctx context.Context) ([]wire.NodeStatus, error) {
 	return call[none, []wire.NodeStatus](ctx, c, "node.list", none{})

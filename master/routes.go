@@ -27,6 +27,9 @@ func (m *Master) routes() {
 	rpc.Handle(m.server, "node.list", rpc.Files, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
 		return ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.core.Nodes(now), nil })
 	})
+	rpc.Handle(m.server, "health", rpc.Anyone, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Text, error) {
+		return ask(ctx, m, func(time.Duration) (wire.Text, error) { return wire.Text{Text: "master is well"}, nil })
+	})
 	m.routeTasks()
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 )
 
 func (w *Worker) routes() {
+	rpc.Handle(w.server, "health", rpc.Anyone, func(context.Context, rpc.Caller, struct{}) (wire.Text, error) {
+		return wire.Text{Text: "worker " + string(w.cfg.Node) + " is well"}, w.ctx.Err()
+	})
 	w.server.HandleHTTP(attempt.FetchPattern, rpc.Tasks, w.serveShuffle)
 }
 

@@ -66,7 +66,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newDemo(), newRun(), newGen(), newBench(), newBare(), newTrace(), newScheduler(), newLab(), newSim(), newMaster(), newWorker(), newCluster(), newDFS(), newJob(), newNode(), newVersion())
+	root.AddCommand(newDemo(), newRun(), newGen(), newBench(), newBare(), newTrace(), newScheduler(), newLab(), newSim(), newMaster(), newWorker(), newCluster(), newDFS(), newJob(), newNode(), newHealth(), newVersion())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
