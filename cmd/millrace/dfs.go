@@ -62,7 +62,11 @@ type session struct {
 
 // with connects, works, and takes every error of the work for the work's, not the command line's.
 func (d *dfsCommand) with(cmd *cobra.Command, work func(s *session) error) error {
-	cl, err := client.New(client.Config{Master: d.master, User: d.user, DFS: func(c *dfs.Config) { c.Node = wire.NodeName(d.node) }})
+	cfg, err := d.key.config(client.Config{Master: d.master, User: d.user, DFS: func(c *dfs.Config) { c.Node = wire.NodeName(d.node) }})
+	if err != nil {
+		return failed(err)
+	}
+	cl, err := client.New(cfg)
 	if err != nil {
 		return err
 	}
