@@ -74,8 +74,17 @@ func newLabRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
 		Example: "  millrace lab run all --quick --out report",
-		Args:    cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && expect == "" {
+				return errors.New("lab run needs an experiment, or all (millrace lab ls lists them)")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := orExpected(args, expect)
+			if err != nil {
+				return failed(err)
+			}
 			list, err := experiments(args)
 			if err != nil {
 				return err
@@ -91,10 +100,22 @@ func newLabRun() *cobra.Command {
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
 	f.StringVar(&out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
-	f.StringVar(&expect, "expect", "", "report.json of an earlier run: fail if a verdict differs")
+	f.StringVar(&expect, "expect", "", "report.json of an earlier run: fail if a verdict differs; without IDs, run what is in it")
 	f.StringVar(&date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
 	f.BoolVar(&asJSON, "json", false, "print a JSON object for each experiment")
 	return cmd
+}
+
+// orExpected names the experiments of an earlier run where none are named.
+func orExpected(args []string, expect string) ([]string, error) {
+	if len(args) > 0 {
+		return args, nil
+	}
+	want, err := lab.ReadReports(expect)
+	for _, r := range want {
+		args = append(args, r.ID)
+	}
+	return args, err
 }
 
 // experiments finds what is named; all are all.
