@@ -73,3 +73,17 @@ func Required(name, list string) bool {
 		return strings.TrimSpace(s) == name
 	})
 }
+
+// Docker wants an engine that answers, and docker-compose. Such tests make images and containers, so
+// they run only where they are asked for.
+func Docker(t testing.TB) {
+	t.Helper()
+	if !slices.Contains(strings.Split(os.Getenv(Env), ","), "docker") {
+		t.Skipf("it makes containers: set %s=docker to run it", Env)
+	}
+	for _, args := range [][]string{{"docker", "info"}, {"docker-compose", "version"}} {
+		if err := exec.Command(args[0], args[1:]...).Run(); err != nil {
+			missing(t, "docker", strings.Join(args, " ")+": "+err.Error())
+		}
+	}
+}
