@@ -63,3 +63,16 @@ func TestNASRun(t *testing.T) {
 		}
 	}
 }
+
+// The skew is that of the rack that receives most; what stays in a rack does not count.
+func TestInboundSkew(t *testing.T) {
+	if got := inboundSkew([][]float64{{9, 1, 1}, {1, 9, 1}, {1, 1, 9}}); got != 1 {
+		t.Errorf("even: %v", got)
+	}
+	if got := inboundSkew([][]float64{{0, 3, 0}, {0, 0, 0}, {0, 0, 0}}); got != 3 {
+		t.Errorf("all into one of three: %v", got)
+	}
+	if got := inboundSkew(nil); got != 1 {
+		t.Errorf("nothing: %v", got)
+	}
+}
