@@ -82,7 +82,7 @@ func (b *outBlock) close() {
 func (b *outBlock) trim(w *Writer) {
 	i := 0
 	for i < len(b.window) && b.window[i].p.End() <= b.acked {
-		if w != nil && len(w.spare) < 16 {
+		if w != nil && len(w.spare) < w.c.cfg.Window {
 			w.spare = append(w.spare, b.window[i].buf)
 		}
 		i++

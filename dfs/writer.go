@@ -26,7 +26,7 @@ type Writer struct {
 	file  wire.FileInfo
 	racks []string
 
-	buf    *pipe.Buffer // the chunk being filled
+	buf    *pipe.Buffer // the chunk being filled, nil until there is something to put in
 	n      int
 	crc    uint32
 	size   int64
@@ -49,7 +49,7 @@ func (c *Client) Create(ctx context.Context, path string, o CreateOptions) (*Wri
 		return nil, err
 	}
 	c.holdLease()
-	return &Writer{c: c, ctx: ctx, file: resp.File, buf: new(pipe.Buffer), racks: o.Racks}, nil
+	return &Writer{c: c, ctx: ctx, file: resp.File, racks: o.Racks}, nil
 }
 
 // Write adds bytes.
@@ -59,6 +59,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	}
 	done := 0
 	for done < len(p) && w.err == nil {
+		w.needBuffer()
 		n := copy(w.buf.Room()[w.n:w.room()], p[done:])
 		w.n, done = w.n+n, done+n
 		if w.n == w.room() {
@@ -86,10 +87,11 @@ func (w *Writer) flush(last bool) error {
 			return err
 		}
 	}
+	w.needBuffer()
 	p := w.buf.Seal(w.n, w.block.off, last)
 	w.crc, w.size = pipe.Extend(w.crc, p.Data), w.size+int64(w.n)
 	full := w.buf
-	w.buf, w.n = w.newBuffer(), 0
+	w.buf, w.n = nil, 0
 	if err := w.block.send(w, full, p); err != nil {
 		return fmt.Errorf("write %s: %w", w.file.Path, err)
 	}
@@ -104,13 +106,16 @@ func (w *Writer) flush(last bool) error {
 	return nil
 }
 
-func (w *Writer) newBuffer() *pipe.Buffer {
-	if n := len(w.spare); n > 0 {
-		b := w.spare[n-1]
-		w.spare = w.spare[:n-1]
-		return b
+// needBuffer makes sure that there is a chunk to fill.
+func (w *Writer) needBuffer() {
+	if w.buf != nil {
+		return
 	}
-	return new(pipe.Buffer)
+	if n := len(w.spare); n > 0 {
+		w.buf, w.spare = w.spare[n-1], w.spare[:n-1]
+		return
+	}
+	w.buf = new(pipe.Buffer)
 }
 
 // nextBlock asks for a block and opens its pipeline. Nodes that cannot be reached are

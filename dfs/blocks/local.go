@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/millrace/millrace/dfs/pipe"
 	"github.com/millrace/millrace/internal/wire"
@@ -53,8 +54,36 @@ func (l *Local) check() error {
 	return nil
 }
 
-// ReadAt reads verified bytes: whole chunks straight into p, the ends through a buffer.
+// ReadAt reads verified bytes: whole chunks straight into p, the ends through a buffer. A large
+// read is divided in two that go on at once.
 func (l *Local) ReadAt(p []byte, off int64) (int, error) {
+	if mid := l.middle(len(p), off); mid > 0 {
+		var n2 int
+		var err2 error
+		var wg sync.WaitGroup
+		wg.Go(func() { n2, err2 = l.readAt(p[mid:], off+int64(mid)) })
+		n, err := l.readAt(p[:mid], off)
+		wg.Wait()
+		if err != nil {
+			return n, err
+		}
+		return mid + n2, err2
+	}
+	return l.readAt(p, off)
+}
+
+// minHalf is what must be in each half for dividing a read to pay.
+const minHalf = 4 * pipe.ChunkSize
+
+// middle is where to divide a read, at the end of a chunk; 0: not at all.
+func (l *Local) middle(n int, off int64) int {
+	if n < 2*minHalf || off+int64(n) > l.block.Len {
+		return 0
+	}
+	return int((off+int64(n)/2)/pipe.ChunkSize*pipe.ChunkSize - off)
+}
+
+func (l *Local) readAt(p []byte, off int64) (int, error) {
 	done := 0
 	for done < len(p) && off < l.block.Len {
 		at := off / pipe.ChunkSize * pipe.ChunkSize

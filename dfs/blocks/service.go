@@ -37,10 +37,10 @@ type Config struct {
 	BeatEvery time.Duration
 	// MaxBlock bounds what a writer may reserve; 0 means 1 GiB.
 	MaxBlock int64
-	// CopyStreams is how many replicas are sent at once for the name service; 0 means 4.
+	// CopyStreams is how many replicas are sent at once for the name service; 0 means 2.
 	// Larger: faster repair, slower jobs.
 	CopyStreams int
-	// CopyRate bounds these copies together, in bytes a second; 0 means 64 MiB.
+	// CopyRate bounds these copies together, in bytes a second; 0 means 32 MiB.
 	CopyRate int64
 	// ScrubPeriod is how often every replica is read to find rot; 0 means three weeks, as
 	// HDFS does. ScrubRate bounds it, in bytes a second; 0 means 4 MiB.
@@ -73,10 +73,10 @@ func (c Config) withDefaults() Config {
 		c.MaxBlock = 1 << 30
 	}
 	if c.CopyStreams == 0 {
-		c.CopyStreams = 4
+		c.CopyStreams = 2
 	}
 	if c.CopyRate == 0 {
-		c.CopyRate = 64 << 20
+		c.CopyRate = 32 << 20
 	}
 	if c.ScrubRate == 0 {
 		c.ScrubRate = 4 << 20

@@ -104,9 +104,15 @@ func (w *Writer) Append(chunk []byte, crc uint32) error {
 		return w.r.vol.blame(err)
 	}
 	w.crcs = append(w.crcs, crc)
-	w.n += int64(len(chunk))
+	if w.n += int64(len(chunk)); w.n%writebackStep == 0 {
+		startWriteback(w.file, headerSize+w.n-writebackStep, writebackStep)
+	}
 	return nil
 }
+
+// writebackStep is how many bytes gather before the disk is asked to begin with them. Smaller: more
+// calls; larger: a longer sync at the end of the block.
+const writebackStep = 4 << 20
 
 func (w *Writer) stale() error {
 	return wire.Errorf(wire.Stale, "%s: this writer was replaced by a newer generation", w.r.block.ID)

@@ -1,7 +1,6 @@
 package pipe
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -51,14 +50,14 @@ func Cover(size, off, length int64) (from, to int64) {
 // first byte is handed out. A chunk that fails is wire.Corrupt.
 type Checked struct {
 	body  io.ReadCloser
-	in    *bufio.Reader
 	crcs  []byte
-	chunk []byte // the chunk being handed out
+	chunk []byte // the chunk being handed out, if it did not fit the caller's buffer
 	rest  []byte // what of it is left
 	at    int64  // where in the block the next chunk begins
 	end   int64  // where the last one ends
 	off   int64  // what the caller wants begins
 	left  int64  // what the caller still gets
+	err   error  // what comes after the bytes that were handed out
 	name  string
 }
 
@@ -75,46 +74,122 @@ func Fetch(ctx context.Context, c *rpc.Client, from wire.Place, b wire.Block, of
 // NewChecked reads a range in the form of an answer from body, which it closes.
 func NewChecked(body io.ReadCloser, b wire.Block, off, length int64, name string) (*Checked, error) {
 	at, end := Cover(b.Len, off, length)
-	r := &Checked{body: body, in: bufio.NewReaderSize(body, ChunkSize), at: at, end: end, off: off, left: length, name: name}
+	r := &Checked{body: body, at: at, end: end, off: off, left: length, name: name}
 	r.crcs = make([]byte, 4*Chunks(end-at))
-	if _, err := io.ReadFull(r.in, r.crcs); err != nil {
+	if _, err := io.ReadFull(body, r.crcs); err != nil {
 		body.Close()
 		return nil, wire.Errorf(wire.Unavailable, "%s: checksums: %w", name, err)
 	}
-	r.chunk = make([]byte, min(ChunkSize, max(end-at, 0)))
 	return r, nil
 }
 
-// Read hands out verified bytes.
+// maxDirect is how much is read at once into the caller's buffer, a piece at a time: while one
+// piece comes in, the one before is verified.
+const (
+	maxDirect = 16 * ChunkSize
+	piece     = 4 * ChunkSize
+)
+
+// Read hands out verified bytes: whole chunks straight into p where they fit, the ends of the
+// range and small reads through a buffer.
 func (r *Checked) Read(p []byte) (int, error) {
 	if r.left == 0 {
 		return 0, io.EOF
 	}
-	if len(r.rest) == 0 {
-		if err := r.next(); err != nil {
-			return 0, err
+	if len(r.rest) == 0 && r.err == nil {
+		if n := r.fits(p); n > 0 {
+			return r.direct(p[:n])
 		}
+		r.err = r.next()
+	}
+	if r.err != nil {
+		return 0, r.err
 	}
 	n := copy(p[:min(int64(len(p)), r.left)], r.rest)
 	r.rest, r.left = r.rest[n:], r.left-int64(n)
 	return n, nil
 }
 
-// next reads and verifies one chunk.
+// fits is how many bytes of whole chunks, all of them wanted, p can take.
+func (r *Checked) fits(p []byte) int64 {
+	n := min(int64(len(p)), r.left, maxDirect)
+	switch {
+	case r.off > r.at:
+		return 0
+	case n < r.end-r.at:
+		return n - n%ChunkSize
+	}
+	return n
+}
+
+// direct reads and verifies whole chunks. What comes before a bad one is handed out.
+func (r *Checked) direct(p []byte) (int, error) {
+	begin := r.at
+	verified := make(chan error, 1) // of the piece before
+	verified <- nil
+	for off := 0; off < len(p) && r.err == nil; {
+		part := p[off:min(len(p), off+piece)]
+		_, err := io.ReadFull(r.body, part)
+		if r.err = <-verified; r.err == nil && err != nil {
+			r.err = wire.Errorf(wire.Unavailable, "%s: chunk at %d: %w", r.name, r.at, err)
+		}
+		if off += len(part); r.err != nil {
+			verified <- nil
+		} else if off == len(p) {
+			verified <- r.verifyAll(part)
+		} else {
+			go func() { verified <- r.verifyAll(part) }()
+		}
+	}
+	if err := <-verified; r.err == nil {
+		r.err = err
+	}
+	n := r.at - begin
+	if r.left -= n; n == 0 {
+		return 0, r.err
+	}
+	return int(n), nil
+}
+
+// verifyAll checks chunk after chunk and stops at the first bad one.
+func (r *Checked) verifyAll(p []byte) error {
+	for len(p) > 0 {
+		n := min(int64(len(p)), ChunkSize)
+		if err := r.verify(p[:n]); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// verify checks the next chunk and steps past it.
+func (r *Checked) verify(chunk []byte) error {
+	want := binary.LittleEndian.Uint32(r.crcs)
+	if got := Checksum(chunk); got != want {
+		return wire.Errorf(wire.Corrupt, "%s: chunk at %d has checksum %08x, should be %08x", r.name, r.at, got, want)
+	}
+	r.crcs, r.at = r.crcs[4:], r.at+int64(len(chunk))
+	return nil
+}
+
+// next reads and verifies one chunk into the buffer.
 func (r *Checked) next() error {
 	n := min(ChunkSize, r.end-r.at)
 	if n <= 0 {
 		return io.ErrUnexpectedEOF
 	}
-	if _, err := io.ReadFull(r.in, r.chunk[:n]); err != nil {
+	if r.chunk == nil {
+		r.chunk = make([]byte, n)
+	}
+	if _, err := io.ReadFull(r.body, r.chunk[:n]); err != nil {
 		return wire.Errorf(wire.Unavailable, "%s: chunk at %d: %w", r.name, r.at, err)
 	}
-	want := binary.LittleEndian.Uint32(r.crcs)
-	if got := Checksum(r.chunk[:n]); got != want {
-		return wire.Errorf(wire.Corrupt, "%s: chunk at %d has checksum %08x, should be %08x", r.name, r.at, got, want)
-	}
 	skip := max(0, r.off-r.at)
-	r.crcs, r.rest, r.at = r.crcs[4:], r.chunk[skip:n], r.at+n
+	if err := r.verify(r.chunk[:n]); err != nil {
+		return err
+	}
+	r.rest = r.chunk[skip:n]
 	return nil
 }
 

@@ -1,0 +1,118 @@
+package dfsbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// A duel is two commands that take turns; the best of each counts.
+type duel struct{ ours, theirs time.Duration }
+
+func (d *duel) note(ours, theirs time.Duration) {
+	if d.ours == 0 || ours < d.ours {
+		d.ours = ours
+	}
+	if d.theirs == 0 || theirs < d.theirs {
+		d.theirs = theirs
+	}
+}
+
+// ratio is how fast we are, measured in what the other is.
+func (d duel) ratio() float64 { return float64(d.theirs) / float64(d.ours) }
+
+// large measures writing and reading one large file.
+func (s Setup) large(ctx context.Context, c *cluster) ([]Row, error) {
+	in := filepath.Join(s.Dir, "input")
+	if err := errors.Join(makeInput(in, s.Size), makeInput(in+"3", 3*s.Size)); err != nil {
+		return nil, err
+	}
+	var write, once, network, local duel
+	for round := range max(1, s.Rounds) {
+		name := fmt.Sprintf("/f%d", round)
+		if err := s.writeRound(ctx, c, in, name, &write, &once); err != nil {
+			return nil, err
+		}
+		if err := s.readRound(ctx, c, in, name, &network, &local); err != nil {
+			return nil, err
+		}
+		if _, err := timed(ctx, c.self, "dfs", "--master", c.Master, "rm", name); err != nil {
+			return nil, err
+		}
+	}
+	rate := func(d time.Duration) float64 { return float64(s.Size) / 1e6 / d.Seconds() }
+	row := func(id, what, against string, d duel, must float64) Row {
+		return Row{
+			ID: id, What: what, Against: against, Ours: rate(d.ours), Theirs: rate(d.theirs), Unit: "MB/s of the file",
+			Value: d.ratio(), Must: must,
+		}.judged()
+	}
+	w := row("write", "dfs put, three copies, from a node", "dd conv=fdatasync of the same bytes, all three copies", write, 0.70)
+	w.Note = fmt.Sprintf("against dd of one copy %.2f", once.ratio())
+	return []Row{
+		w,
+		row("read", "dfs cat over the network, cached, checksums verified", "cat", network, 0.35),
+		row("read-local", "dfs cat on a node that has the blocks, checksums verified", "cat", local, 0.60),
+	}, nil
+}
+
+// writeRound writes the file with three copies, and the bytes that makes with dd: to the same disk.
+func (s Setup) writeRound(ctx context.Context, c *cluster, in, name string, write, once *duel) error {
+	syscall.Sync()
+	ours, err := timed(ctx, c.self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "put", "--progress", "none", in, name)
+	if err != nil {
+		return err
+	}
+	one, err := s.dd(ctx, in)
+	if err != nil {
+		return err
+	}
+	three, err := s.dd(ctx, in+"3")
+	write.note(ours, three)
+	once.note(ours, one)
+	return err
+}
+
+// dd copies a cached file and syncs the copy at the end.
+func (s Setup) dd(ctx context.Context, in string) (time.Duration, error) {
+	out := filepath.Join(s.Dir, "dd.out")
+	defer os.Remove(out)
+	syscall.Sync()
+	return timed(ctx, "dd", "if="+in, "of="+out, "bs=1M", "conv=fdatasync")
+}
+
+// readRound reads the file over the network and from the local disk, and the input with cat.
+func (s Setup) readRound(ctx context.Context, c *cluster, in, name string, network, local *duel) error {
+	for range 3 {
+		cat, err1 := timed(ctx, "cat", in)
+		far, err2 := timed(ctx, c.self, "dfs", "--master", c.Master, "cat", name)
+		near, err3 := timed(ctx, c.self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "cat", name)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return err
+		}
+		network.note(far, cat)
+		local.note(near, cat)
+	}
+	return nil
+}
+
+// makeInput writes bytes that no disk can shorten.
+func makeInput(name string, size int64) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	src := rand.NewChaCha8([32]byte{1})
+	buf := make([]byte, 1<<20)
+	for left := size; left > 0 && err == nil; left -= int64(len(buf)) {
+		buf = buf[:min(left, int64(len(buf)))]
+		_, _ = src.Read(buf) // never fails
+		_, err = f.Write(buf)
+	}
+	return errors.Join(err, f.Close())
+}
