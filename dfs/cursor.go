@@ -17,11 +17,12 @@ import (
 
 type blockRequest = blocks.BlockRequest
 
-// A cursor is a stream from one replica to the end of its block.
+// A cursor is a stream from one replica, mostly to the end of its block.
 type cursor struct {
 	block  wire.Block
 	place  wire.Place
 	off    int64 // where in the block the next byte is
+	end    int64 // where the stream ends
 	in     *pipe.Checked
 	cancel context.CancelFunc
 }
@@ -62,7 +63,7 @@ func (f *File) takeCursor(b wire.Block, off int64) *cursor {
 func (f *File) keepCursor(c *cursor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c.off == c.block.Len || f.closed {
+	if c.off == c.end || f.closed {
 		c.close()
 		return
 	}
@@ -86,7 +87,7 @@ func (f *File) order(places []wire.Place) []wire.Place {
 
 // openCursor opens a stream at the first replica that answers. One that takes long to begin
 // gets company from the next; who begins first wins.
-func (f *File) openCursor(b wire.LocatedBlock, off int64) (*cursor, error) {
+func (f *File) openCursor(b wire.LocatedBlock, off, end int64) (*cursor, error) {
 	places := f.order(b.Places)
 	if len(places) == 0 {
 		return nil, wire.Errorf(wire.Unavailable, "%s has no replica on a live node", b.ID)
@@ -98,7 +99,7 @@ func (f *File) openCursor(b wire.LocatedBlock, off int64) (*cursor, error) {
 		p := places[started]
 		started, running = started+1, running+1
 		f.wg.Go(func() {
-			c, err := f.fetch(b.Block, p, off)
+			c, err := f.fetch(b.Block, p, off, end)
 			results <- opened{c, p, err}
 		})
 	}
@@ -155,10 +156,10 @@ func closeRest(results <-chan opened, n int) {
 	}
 }
 
-func (f *File) fetch(b wire.Block, p wire.Place, off int64) (*cursor, error) {
+func (f *File) fetch(b wire.Block, p wire.Place, off, end int64) (*cursor, error) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	stall := time.AfterFunc(f.c.cfg.Stall, cancel)
-	in, err := pipe.Fetch(ctx, f.c.cfg.Client, p, b, off, b.Len-off)
+	in, err := pipe.Fetch(ctx, f.c.cfg.Client, p, b, off, end-off)
 	if !stall.Stop() && err == nil {
 		_ = in.Close() // too late
 		err = wire.Errorf(wire.Unavailable, "%s did not answer in %s", p.Node, f.c.cfg.Stall)
@@ -167,7 +168,7 @@ func (f *File) fetch(b wire.Block, p wire.Place, off int64) (*cursor, error) {
 		cancel()
 		return nil, err
 	}
-	return &cursor{b, p, off, in, cancel}, nil
+	return &cursor{b, p, off, end, in, cancel}, nil
 }
 
 // A localBlock is a block file on this machine, or the knowledge that it cannot be read here.

@@ -106,6 +106,15 @@ func TestReadAnywhere(t *testing.T) {
 				t.Fatalf("%d bytes at %d: %d, %v", len(p), off, n, err)
 			}
 		}
+		for range 20 {
+			off := rng.IntN(len(data))
+			length := rng.IntN(len(data))
+			var got bytes.Buffer
+			n, err := f.CopyRange(&got, int64(off), int64(length))
+			if want := data[off:min(len(data), off+length)]; err != nil || n != int64(len(want)) || !bytes.Equal(got.Bytes(), want) {
+				t.Fatalf("copy of %d bytes at %d: %d, %v", length, off, n, err)
+			}
+		}
 		if _, err := f.Seek(-10, io.SeekEnd); err != nil {
 			t.Fatal(err)
 		}

@@ -88,7 +88,10 @@ func (f *File) blockAt(off int64) (wire.LocatedBlock, bool) {
 }
 
 // ReadAt reads from any place. Bytes are right or there is an error.
-func (f *File) ReadAt(p []byte, off int64) (int, error) {
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.readFull(p, off, false) }
+
+// readFull fills p. With bounded no more than that is asked for: nobody will read on from there.
+func (f *File) readFull(p []byte, off int64, bounded bool) (int, error) {
 	if off < 0 {
 		return 0, wire.Errorf(wire.Invalid, "%s: read at %d", f.path, off)
 	}
@@ -98,7 +101,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 		if at >= f.info.Len {
 			return done, io.EOF
 		}
-		n, err := f.readSome(p[done:], at)
+		n, err := f.readSome(p[done:], at, bounded)
 		done += n
 		if err != nil {
 			return done, fmt.Errorf("read %s at %d: %w", f.path, at+int64(n), err)
@@ -109,14 +112,14 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 
 // readSome reads at least a byte, from whichever replica has it, and asks the name service
 // again when none has: replicas move.
-func (f *File) readSome(p []byte, off int64) (n int, err error) {
+func (f *File) readSome(p []byte, off int64, bounded bool) (n int, err error) {
 	err = rpc.Retry{First: 50 * time.Millisecond, For: f.c.cfg.Patience}.Do(f.ctx, func() error {
 		b, ok := f.blockAt(off)
 		if !ok {
 			return wire.Errorf(wire.Corrupt, "no block holds it")
 		}
 		p = p[:min(int64(len(p)), b.Off+b.Len-off)]
-		n, err = f.tryReplicas(p, b, off-b.Off)
+		n, err = f.tryReplicas(p, b, off-b.Off, bounded)
 		if n > 0 {
 			return nil
 		}
@@ -129,14 +132,21 @@ func (f *File) readSome(p []byte, off int64) (n int, err error) {
 }
 
 // tryReplicas reads from an open stream, the local disk, or a replica, in this order.
-func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off int64) (int, error) {
+func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off int64, bounded bool) (int, error) {
 	if n := f.readLocal(p, b, off); n > 0 {
 		return n, nil
 	}
+	end := b.Len
+	if bounded {
+		end = off + int64(len(p))
+	}
 	cur := f.takeCursor(b.Block, off)
-	if cur == nil {
+	if cur == nil || cur.end < end {
+		if cur != nil {
+			cur.close()
+		}
 		var err error
-		if cur, err = f.openCursor(b, off); err != nil {
+		if cur, err = f.openCursor(b, off, end); err != nil {
 			return 0, err
 		}
 	}
@@ -145,7 +155,7 @@ func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off int64) (int, error
 		f.blame(cur.place, b.Block, err)
 		cur.close()
 		if n == 0 {
-			return f.tryOthers(p, b, off, err)
+			return f.tryOthers(p, b, off, end, err)
 		}
 		return n, nil
 	}
@@ -154,9 +164,9 @@ func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off int64) (int, error
 }
 
 // tryOthers goes on after a stream failed in mid-read.
-func (f *File) tryOthers(p []byte, b wire.LocatedBlock, off int64, first error) (int, error) {
+func (f *File) tryOthers(p []byte, b wire.LocatedBlock, off, end int64, first error) (int, error) {
 	for range b.Places {
-		cur, err := f.openCursor(b, off)
+		cur, err := f.openCursor(b, off, end)
 		if err != nil {
 			return 0, fmt.Errorf("%w (before that: %w)", err, first)
 		}

@@ -20,7 +20,7 @@ type Setup struct {
 	Self   string // this program
 	Dir    string // for the cluster and its files; emptied before and after
 	Size   int64  // of the large file
-	Rounds int    // of which the best counts
+	Rounds int    // of which the median counts
 	// Files is how many files of 1 MiB lie on five nodes when one of them is killed.
 	Files int
 	// Window is how long clients create and stat.

@@ -119,9 +119,9 @@ func (g *getting) one(ctx context.Context, c copying) (copied, error) {
 	}
 	defer f.Close()
 	part := c.to + ".part"
-	out, err := g.fetch(ctx, f, part, true)
+	out, err := g.fetch(f, part, true)
 	if errors.Is(err, errOther) {
-		out, err = g.fetch(ctx, f, part, false)
+		out, err = g.fetch(f, part, false)
 	}
 	if err == nil {
 		err = os.Rename(part, c.to)
@@ -138,7 +138,7 @@ var errOther = wire.Errorf(wire.Corrupt, "the checksum of what arrived is not th
 
 // fetch brings FILE.part to the file's content. What is there already is kept if resume is set and
 // the file's checksum is known: only that can tell that it was the same file.
-func (g *getting) fetch(ctx context.Context, f *dfs.File, part string, resume bool) (copied, error) {
+func (g *getting) fetch(f *dfs.File, part string, resume bool) (copied, error) {
 	var out copied
 	info := f.Info()
 	if info.Open {
@@ -161,7 +161,7 @@ func (g *getting) fetch(ctx context.Context, f *dfs.File, part string, resume bo
 	if _, err := f.Seek(out.Resumed, io.SeekStart); err != nil {
 		return out, err
 	}
-	n, err := g.t.move(ctx, io.MultiWriter(w, sum), f)
+	n, err := f.WriteTo(counting{io.MultiWriter(w, sum), &g.t.bytes})
 	if out.Len = out.Resumed + n; err != nil {
 		return out, err
 	}
@@ -219,6 +219,6 @@ func (s *session) catOne(w io.Writer, name string, off, length int64) error {
 	if length >= 0 {
 		left = min(left, length)
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{io.NewSectionReader(f, off, left)}, make([]byte, copyBuffer))
+	_, err = f.CopyRange(w, off, left)
 	return err
 }
