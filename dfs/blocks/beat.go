@@ -90,6 +90,9 @@ func (s *Service) introduce(ctx context.Context) error {
 	s.mu.Lock()
 	s.session = resp.Session
 	s.mu.Unlock()
+	if err := s.store.tellQuarantined(); err != nil {
+		s.cfg.Event(Event{"quarantine cannot be read", 0, err})
+	}
 	return s.report(ctx, resp.Session)
 }
 

@@ -1,0 +1,46 @@
+package blocks
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// tellQuarantined reports once more what lies in quarantine, to a name service that may have
+// forgotten it: it has each deleted when enough good copies exist, and not before. Where a good
+// replica of the block is here again, nobody needs the bad one.
+func (s *Store) tellQuarantined() error {
+	var errs []error
+	for _, v := range s.volumes {
+		if v.failure() != nil {
+			continue
+		}
+		names, err := v.fs.ReadDir(badDir)
+		if err != nil {
+			errs = append(errs, v.blame(err))
+			continue
+		}
+		for _, name := range names {
+			b, ok := parseName(name)
+			if !ok {
+				continue // not ours
+			}
+			if !s.superseded(b) {
+				s.changes.corrupt(wire.BadBlock{Block: b, Why: "in quarantine"})
+			} else if err := v.fs.Remove(badDir + "/" + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, v.blame(err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// superseded reports that a finished replica of the block, of this generation or a newer one, is
+// here.
+func (s *Store) superseded(b wire.Block) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.replicas[b.ID]
+	return r != nil && r.state == finished && r.block.Gen >= b.Gen
+}
