@@ -63,8 +63,9 @@ type Config struct {
 	// WaitAll holds a rack pair until all reduces planned for the target rack are
 	// placed, so that no mouse is left over (AggWaitAll of jobpacker.md 3.3).
 	WaitAll bool
-	// MaxHold is how long after the last map a shuffle may be held at most;
-	// default 30 s (AggMaxHold). Larger: one late reduce blocks its siblings.
+	// MaxHold is how long a shuffle may be held at most after the last map, or after
+	// a reduce that was placed later; default 30 s (AggMaxHold). Larger: one late
+	// reduce blocks its siblings.
 	MaxHold time.Duration
 
 	// Reduces says when reduces may compete; published slow start 0.7

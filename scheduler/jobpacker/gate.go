@@ -24,7 +24,11 @@ func (p *Policy) Release(now time.Duration, id scheduler.JobID, src, dst topolog
 	if r.open[pair] {
 		return true
 	}
-	ok, enough := p.ready(now, j, r.held(), dst, avail)
+	since := r.waits(now, pair)
+	ok, enough := p.ready(now, since, j, r.held(), dst, avail)
+	if ok {
+		delete(r.waiting, pair)
+	}
 	if ok && enough { // later output joins the open flow
 		if r.open == nil {
 			r.open = make(map[[2]topology.RackID]bool)
@@ -32,6 +36,19 @@ func (p *Policy) Release(now time.Duration, id scheduler.JobID, src, dst topolog
 		r.open[pair] = true
 	}
 	return ok
+}
+
+// waits returns since when a pair has had something to send, and notes it if that is new.
+func (r *record) waits(now time.Duration, pair [2]topology.RackID) time.Duration {
+	if r.waiting == nil {
+		r.waiting = make(map[[2]topology.RackID]time.Duration)
+	}
+	since, ok := r.waiting[pair]
+	if !ok {
+		since = now
+		r.waiting[pair] = now
+	}
+	return since
 }
 
 // held returns the racks for which the job's shuffle is held; nil: for none.
@@ -42,13 +59,15 @@ func (r *record) held() *plan {
 	return r.limit
 }
 
-// ready reports whether a pair may be sent, and whether the flow that begins is
-// one that later output should join.
-func (p *Policy) ready(now time.Duration, j *job, q *plan, dst topology.RackID, avail int64) (ok, stays bool) {
+// ready reports whether a pair that has waited since some time may be sent, and whether
+// the flow that begins is one that later output should join. A pair is flushed MaxHold
+// after the last map, or after it began to wait where that was later: reduces that are
+// placed late are held for each other as the first ones were.
+func (p *Policy) ready(now, since time.Duration, j *job, q *plan, dst topology.RackID, avail int64) (ok, stays bool) {
 	mapsDone, all := j.MapsDoneAt()
 	placed := p.allPlaced(j, q, dst)
 	switch {
-	case all && (placed || now-mapsDone >= p.cfg.MaxHold): // flush
+	case all && (placed || now-max(mapsDone, since) >= p.cfg.MaxHold): // flush
 		return true, false
 	case avail <= p.model.Threshold:
 		return false, false

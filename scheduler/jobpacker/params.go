@@ -80,7 +80,7 @@ func packParams() []scheduler.Param {
 func gateParams() []scheduler.Param {
 	return []scheduler.Param{
 		{Name: "agg-wait-all", Type: bools, Default: "true", Source: "jobpacker.md 3.3", Doc: "hold a rack pair until all reduces planned for the target rack are placed"},
-		{Name: "agg-max-hold", Type: durations, Default: "30s", Min: 0, Max: 1e6, Source: "jobpacker.md 3.3", Doc: "how long after the last map a shuffle may be held at most"},
+		{Name: "agg-max-hold", Type: durations, Default: "30s", Min: 0, Max: 1e6, Source: "jobpacker.md 3.3", Doc: "how long a shuffle may be held at most after the last map, or after a reduce that was placed later"},
 	}
 }
 

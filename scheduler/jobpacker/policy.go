@@ -42,10 +42,11 @@ type record struct {
 	heavy bool  // shuffle-heavy, or to be taken for it
 	plan  *plan // nil: the job has none, and is served in the gaps
 	// limit are the racks of an ad-hoc job in the rejected variant; nil: any.
-	limit *plan
-	got   time.Duration               // when the job last got a task, or arrived
-	since [kinds]time.Duration        // since when it waits for one of each kind
-	open  map[[2]topology.RackID]bool // rack pairs whose shuffle was released
+	limit   *plan
+	got     time.Duration                        // when the job last got a task, or arrived
+	since   [kinds]time.Duration                 // since when it waits for one of each kind
+	open    map[[2]topology.RackID]bool          // rack pairs whose shuffle was released
+	waiting map[[2]topology.RackID]time.Duration // rack pairs that wait to be released
 }
 
 // An entry is one place in the line of a rack.
