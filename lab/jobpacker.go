@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/scheduler/jobpacker"
@@ -89,14 +90,14 @@ func packLatency(r *Recorder) error {
 	r.seeds(1, 1)
 	m, p := figureModel()
 	equal, green, inside, outside := 0, 0, 0.0, math.Inf(1)
-	missed := ""
+	var missed strings.Builder
 	for x := 1; x <= 15; x++ {
 		for y := 1; y <= 15; y++ {
 			took := m.Latency(&p, jobpacker.Pair{Maps: x, Reduces: y}).Seconds()
 			if int(math.Round(took)) == figure46[x-1][y-1] {
 				equal++
 			} else {
-				missed += fmt.Sprintf("(%d,%d) ", x, y)
+				fmt.Fprintf(&missed, "(%d,%d) ", x, y)
 			}
 			if x >= 6 && x*y <= 76 {
 				green++
@@ -106,7 +107,7 @@ func packLatency(r *Recorder) error {
 			}
 		}
 	}
-	r.within("1: cells of Figure 4.6 that agree when rounded", float64(equal), 224, 0, "misses "+missed+"which contradicts its neighbours in print; constants calibrated in jobpacker.md 2.5")
+	r.within("1: cells of Figure 4.6 that agree when rounded", float64(equal), 224, 0, "misses "+missed.String()+"which contradicts its neighbours in print; constants calibrated in jobpacker.md 2.5")
 	r.within("1: pairs in the green zone", float64(len(m.Feasible(&p))), 73, 0, fmt.Sprintf("%d by the product rule", green))
 	r.between("1: slowest pair in the zone, s", "at most 211", math.Round(inside), 0, 211, "")
 	r.between("1: quickest pair outside it, s", "at least 280", math.Round(outside), 280, math.Inf(1), "rows of one map wave")

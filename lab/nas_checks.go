@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/topology"
@@ -124,12 +125,12 @@ func (r *Recorder) limits(label string, runs map[string][]nasRun) {
 	report("4: Fair with links a hundred times as wide, over Fair", "throughput of nas 1.58, completion 0.62",
 		fmt.Sprintf("throughput %s, completion %s", number(ratio(runs, wideFair, "fair", nasThroughput)), number(ratio(runs, wideFair, "fair", completion))),
 		"what Fair gains where nothing is ever congested: no scheduler can be expected to gain much more by avoiding congestion")
-	said := ""
+	var said strings.Builder
 	for _, name := range []string{"delay", "nas-mts", "nas-mts-ca", "nas"} {
-		said += fmt.Sprintf("%s: %s, completion %s, skew %s  ", name, number(ratio(runs, name, "fair", nasThroughput)), number(ratio(runs, name, "fair", completion)),
-			number(nasMean(runs[name], func(r *nasRun) float64 { return r.skew })))
+		said.WriteString(fmt.Sprintf("%s: %s, completion %s, skew %s  ", name, number(ratio(runs, name, "fair", nasThroughput)), number(ratio(runs, name, "fair", completion)),
+			number(nasMean(runs[name], func(r *nasRun) float64 { return r.skew }))))
 	}
-	report("4: throughput and completion over Fair, mechanism by mechanism", "each step adds", said,
+	report("4: throughput and completion over Fair, mechanism by mechanism", "each step adds", said.String(),
 		"skew: bytes into the rack that gets most, over the mean. CR-RTS lets a user start one heavy or medium task in five seconds while a rack is congested, "+
 			"and sends reduces to the racks that are not: the links are used less evenly, and nothing was lost on a full link to win back")
 }

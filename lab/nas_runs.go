@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -104,9 +105,7 @@ func (c nasCluster) params(policy string, extra map[string]string) map[string]st
 	if c.byTime && policy != "fair" {
 		p["by"] = "time"
 	}
-	for name, value := range extra {
-		p[name] = value
-	}
+	maps.Copy(p, extra)
 	return p
 }
 

@@ -18,6 +18,8 @@ type WorkloadConfig struct {
 	// Containers of the whole cluster: a job has at most a fifth as many reduces.
 	Containers int
 	BlockBytes int64
+	// ReduceBytes is the shuffle and output for which a job has a reduce.
+	ReduceBytes int64
 	// Scale multiplies all sizes.
 	Scale float64
 	// TaskOverhead and BytesPerSecond make the length of a task: overhead +
@@ -32,15 +34,13 @@ type WorkloadConfig struct {
 // DefaultWorkload returns the values of nas.md 4.1 and 4.2 for a cluster.
 func DefaultWorkload(topo *topology.Topology, containers int) WorkloadConfig {
 	return WorkloadConfig{
-		Topology: topo, Containers: containers, BlockBytes: 128 << 20, Scale: 1, TaskOverhead: time.Second,
+		Topology: topo, Containers: containers, BlockBytes: 128 << 20, ReduceBytes: 1 << 30, Scale: 1, TaskOverhead: time.Second,
 		BytesPerSecond: 20e6, Noise: 0.2, Users: 200, Slowstart: 0.2,
 	}
 }
 
-const bytesPerReduce = 1 << 30
-
-// FromTrace turns a trace into a workload: a map for each block, a reduce for each GiB
-// of shuffle and output, blocks placed on one node of a rack and two of another.
+// FromTrace turns a trace into a workload: a map for each block, a reduce for each
+// ReduceBytes of shuffle and output, blocks placed on one node of a rack and two of another.
 func FromTrace(jobs []trace.Job, cfg WorkloadConfig, rng *rand.Rand) []*Job {
 	out := make([]*Job, len(jobs))
 	for i, t := range jobs {
@@ -75,7 +75,7 @@ func (c *WorkloadConfig) reduces(shuffle, out int64) int32 {
 	if shuffle == 0 {
 		return 0
 	}
-	n := math.Round(float64(shuffle+out) / bytesPerReduce)
+	n := math.Round(float64(shuffle+out) / float64(c.ReduceBytes))
 	return int32(min(max(n, 1), max(1, float64(c.Containers)/5)))
 }
 
