@@ -19,6 +19,7 @@ import (
 	"github.com/millrace/millrace/dfs/dfstest"
 	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -128,13 +129,20 @@ func TestReadAnywhere(t *testing.T) {
 // TestReplicasDieWhileWriting is FAULTS row 40: whichever replicas die, at whatever packet, the
 // writer hears nothing of it while one lives, and there are three equal copies soon after.
 func TestReplicasDieWhileWriting(t *testing.T) {
+	packets, moments := 11, []int{0, 1, 5, 9, 11}
+	if require.Stressed() {
+		packets, moments = 64, nil
+		for at := range packets + 1 {
+			moments = append(moments, at)
+		}
+	}
 	for _, victims := range [][]int{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}} {
-		for _, at := range []int{0, 1, 5, 9, 11} {
+		for _, at := range moments {
 			t.Run(fmt.Sprintf("replicas %v at packet %d", victims, at), func(t *testing.T) {
 				t.Parallel()
 				c := dfstest.Start(t, dfstest.Config{Nodes: 6, Racks: 3})
 				cl := c.Client("")
-				data := noise(uint64(at), 10*pipe.ChunkSize+100)
+				data := noise(uint64(at), (packets-1)*pipe.ChunkSize+100)
 				w, err := cl.Create(t.Context(), "/f", dfs.CreateOptions{})
 				if err != nil {
 					t.Fatal(err)
@@ -147,7 +155,7 @@ func TestReplicasDieWhileWriting(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if at == 11 {
+				if at == packets {
 					killReplicas(t, c, w, victims)
 				}
 				if err := w.Close(); err != nil {
@@ -356,20 +364,24 @@ func TestRot(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Racks: 2, Blocks: func(b *blocks.Config) { b.ScrubPeriod = time.Hour }})
 	cl := c.Client("")
 	data := noise(5, 2*pipe.ChunkSize+10)
-	for i := range 10 {
+	files := 10
+	if require.Stressed() {
+		files = 100
+	}
+	for i := range files {
 		if err := put(cl, fmt.Sprint("/f", i), data, dfs.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range 10 {
+	for i := range files {
 		dfstest.Flip(t, c, cl, fmt.Sprint("/f", i), 1)
 	}
-	for i := range 10 {
+	for i := range files {
 		for _, cl := range []*dfs.Client{cl, c.Client("n1"), c.Client("n2"), c.Client("n3"), c.Client("n4")} {
 			wantFile(t, cl, fmt.Sprint("/f", i), data)
 		}
 	}
-	c.Wait("all damage is repaired", func() bool { return dfstest.Damaged(t, c) == 0 && copies(c) == 30 })
+	c.Wait("all damage is repaired", func() bool { return dfstest.Damaged(t, c) == 0 && copies(c) == int64(3*files) })
 	c.Healthy()
 	dfstest.Flip(t, c, cl, "/f0", 3)
 	short := c.Client("", func(cfg *dfs.Config) { cfg.Patience = 500 * time.Millisecond })
@@ -384,7 +396,11 @@ func TestRot(t *testing.T) {
 func TestScrubber(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Blocks: func(b *blocks.Config) { b.ScrubPeriod, b.ScrubRate = time.Second, 1<<30 }})
 	cl := c.Client("")
-	for i := range 10 {
+	files := 10
+	if require.Stressed() {
+		files = 100
+	}
+	for i := range files {
 		if err := put(cl, fmt.Sprint("/f", i), noise(1, 100_000), dfs.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

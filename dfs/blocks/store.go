@@ -187,6 +187,24 @@ func (s *Store) Join(cluster string) error {
 	return nil
 }
 
+// Close lets go of the files of replicas that were never finished. Nothing may use the store after
+// it.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	var open []*Writer
+	for _, r := range s.replicas {
+		if r.writer != nil {
+			open = append(open, r.writer)
+		}
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, w := range open {
+		errs = append(errs, w.letGo())
+	}
+	return errors.Join(errs...)
+}
+
 // List returns all finished replicas, by id.
 func (s *Store) List() []wire.Block {
 	s.mu.Lock()

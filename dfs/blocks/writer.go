@@ -165,6 +165,18 @@ func (w *Writer) end() {
 	w.file, w.promised = nil, 0
 }
 
+// letGo closes the file and leaves it: the next start throws it away.
+func (w *Writer) letGo() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || w.file == nil {
+		return nil
+	}
+	file := w.file
+	w.end()
+	return file.Close()
+}
+
 // Discard removes the replica as if it had never been begun. It is false, and nothing is
 // removed, if this writer was done with before.
 func (w *Writer) Discard() bool {

@@ -29,8 +29,9 @@ type Config struct {
 	// Names and Blocks change the services' configuration, if set.
 	Names  func(c *names.Config)
 	Blocks func(c *blocks.Config)
-	// Disk gives a node another disk than a temporary directory.
+	// Disk gives a node another disk than a temporary directory, Dir another directory.
 	Disk func(i int) disk.FS
+	Dir  func(i int) string
 }
 
 // A Cluster is a running store.
@@ -68,6 +69,9 @@ func Start(t testing.TB, cfg Config) *Cluster {
 		n := &Node{c: c, Name: wire.NodeName(fmt.Sprint("n", i+1)), Rack: fmt.Sprint("r", i%max(1, cfg.Racks)+1), Dir: filepath.Join(c.dir, fmt.Sprint("n", i+1))}
 		if cfg.Disk != nil {
 			n.FS = cfg.Disk(i)
+		}
+		if cfg.Dir != nil && cfg.Dir(i) != "" {
+			n.Dir = cfg.Dir(i)
 		}
 		c.Nodes = append(c.Nodes, n)
 		n.Start()
@@ -201,7 +205,7 @@ func (n *Node) Start() {
 		client.Close()
 		c.check(srv.Close())
 		wg.Wait()
-		c.check(closeDisk())
+		c.check(errors.Join(store.Close(), closeDisk()))
 	})
 }
 
