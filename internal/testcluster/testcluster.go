@@ -128,9 +128,9 @@ func (c *Cluster) StartMaster() {
 	if c.Addr != "" {
 		cfg.Listen = c.Addr
 	}
-	cfg.Core.Silence, cfg.Core.Grace = 3*time.Second, 2*time.Second
+	cfg.Core.Silence, cfg.Core.Grace = 10*time.Second, 2*time.Second
 	cfg.Names = func(n *names.Config) {
-		n.SafeExtension, n.DeadAfter, n.LeaseTimeout, n.DeleteDelay = 50*time.Millisecond, 3*time.Second, 5*time.Second, 200*time.Millisecond
+		n.SafeExtension, n.DeadAfter, n.LeaseTimeout, n.DeleteDelay = 50*time.Millisecond, 10*time.Second, 10*time.Second, 200*time.Millisecond
 	}
 	if c.cfg.Master != nil {
 		c.cfg.Master(&cfg)
@@ -227,7 +227,7 @@ func (c *Cluster) Finish(id wire.JobID) wire.JobStatus {
 	c.t.Helper()
 	var s wire.JobStatus
 	begin := time.Now()
-	for time.Since(begin) < 2*time.Minute {
+	for time.Since(begin) < time.Minute {
 		var err error
 		s, err = rpc.Call[wire.JobRequest, wire.JobStatus](context.Background(), c.Client, c.Addr, "job.status", wire.JobRequest{Job: id, Wait: 1000})
 		if err != nil {
@@ -238,7 +238,7 @@ func (c *Cluster) Finish(id wire.JobID) wire.JobStatus {
 			return s
 		}
 	}
-	c.t.Fatalf("%s has not ended after two minutes: %+v", id, s)
+	c.t.Fatalf("%s has not ended after a minute: %+v", id, s)
 	return s
 }
 

@@ -26,6 +26,9 @@ type Config struct {
 	// FetchFailures is how many reduces must fail to fetch a map's output before the map is run
 	// again; half of the running reduces suffice, and so does one if the node is down. Default 3.
 	FetchFailures int
+	// Decisions, if set, is given the log of what the policies were told and decided. It must not
+	// call back.
+	Decisions func(l scheduler.LogLine)
 	// Speculation starts second attempts of slow tasks.
 	Speculation Speculation
 	// MaxTasks bounds the maps, and the reduces, of a stage. Default 2,000,000 maps.

@@ -11,7 +11,7 @@ import (
 // A Core is the state of the master.
 type Core struct {
 	cfg    Config
-	engine *scheduler.Engine
+	engine *scheduler.Recorder
 	topo   *topology.Builder
 	racks  map[string]topology.RackID
 
@@ -38,16 +38,6 @@ type Output struct {
 	Wake    []wire.NodeName // there is something new for these workers
 	Drivers []wire.JobID    // there is something new for the drivers of these jobs
 	Changed []wire.JobID    // for those who watch them
-	Log     []LogLine       // decisions, in order
-}
-
-// A LogLine is one thing the policies were told, or decided.
-type LogLine struct {
-	At       time.Duration
-	Event    *scheduler.Event
-	Offer    topology.NodeID // where Event is nil: the node that had room
-	Decision []scheduler.Decision
-	Reason   scheduler.Reason
 }
 
 // New returns a master without jobs and nodes.
@@ -60,8 +50,9 @@ func New(cfg Config, p scheduler.Policy, a scheduler.Admission) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
+	rec := &scheduler.Recorder{Engine: scheduler.NewEngine(state, p, a), Log: cfg.Decisions}
 	return &Core{
-		cfg: cfg, topo: b, racks: map[string]topology.RackID{}, engine: scheduler.NewEngine(state, p, a),
+		cfg: cfg, topo: b, racks: map[string]topology.RackID{}, engine: rec,
 		byName: map[wire.NodeName]*node{}, jobs: map[wire.JobID]*job{}, requests: map[string]wire.JobID{},
 		stages: map[scheduler.JobID]*stage{}, lastTry: cfg.Epoch << 32,
 	}, nil
@@ -91,11 +82,7 @@ func (c *Core) Take() Output {
 
 // feed tells the policies. An event that the state refuses is old news and is dropped.
 func (c *Core) feed(now time.Duration, e scheduler.Event) bool {
-	if err := c.engine.Feed(now, e); err != nil {
-		return false
-	}
-	c.out.Log = append(c.out.Log, LogLine{At: now, Event: &e})
-	return true
+	return c.engine.Feed(now, e) == nil
 }
 
 // admit lets waiting jobs start their drivers.
@@ -141,15 +128,8 @@ func (c *Core) offer(now time.Duration, n *node) {
 	if !n.up || !c.resumed || now < c.graceEnd || n.sick != "" {
 		return
 	}
-	var all []scheduler.Decision
-	reason, err := c.engine.Offer(now, n.id, func(d scheduler.Decision) {
-		all = append(all, d)
-		c.launch(now, n, d.Task, d.Speculative)
-	})
-	if err != nil {
-		reason = scheduler.Reason{Say: err.Error()}
-	}
-	c.out.Log = append(c.out.Log, LogLine{At: now, Offer: n.id, Decision: all, Reason: reason})
+	// A policy that breaks a rule launches nothing more this time; the log has it.
+	_, _ = c.engine.Offer(now, n.id, func(d scheduler.Decision) { c.launch(now, n, d.Task, d.Speculative) })
 }
 
 // Tick does what time brings: silent nodes die, second attempts start, policies do their
@@ -177,10 +157,9 @@ func (c *Core) Tick(now time.Duration) {
 
 // killForPolicy stops what the policy wants stopped.
 func (c *Core) killForPolicy(now time.Duration) {
-	k, ok := c.engine.Policy().(scheduler.Killer)
-	for ok {
-		victim, more := k.Kill(now, c.engine.View())
-		if !more {
+	for {
+		victim, ok := c.engine.Kill(now)
+		if !ok {
 			return
 		}
 		c.stopVictim(now, victim)

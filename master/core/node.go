@@ -59,6 +59,7 @@ func (c *Core) nodeNamed(name wire.NodeName, rack, machine string) *node {
 	if err != nil {
 		return nil
 	}
+	c.engine.NodeKnown(0, id, string(name), rack, machine)
 	n := &node{
 		id: id, name: name, rack: rack, machine: machine, want: map[wire.AttemptID]*attempt{},
 		kill: map[wire.AttemptID]string{}, knows: map[wire.StageRef]bool{},
@@ -239,9 +240,7 @@ func (c *Core) nodeDown(now time.Duration, n *node, why string) {
 	clear(n.kill)
 	var gone []scheduler.TaskID
 	// The node is known, so that the engine has no reason to refuse.
-	_ = c.engine.NodeLost(now, n.id, false, func(e scheduler.Event) {
-		c.out.Log = append(c.out.Log, LogLine{At: now, Event: &e})
-	})
+	_ = c.engine.NodeLost(now, n.id, false)
 	for _, st := range c.liveStages() {
 		for i := range st.maps {
 			if t := &st.maps[i]; t.try != 0 && t.node == n.id && st.needsOutput() {
