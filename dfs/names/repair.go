@@ -87,7 +87,7 @@ func (s *Service) repairBlock(b *block, now time.Duration) bool {
 		}
 		s.startCopy(b, from, to, now, false)
 	}
-	return len(targets) == n || spread
+	return len(targets) == n
 }
 
 // source is the node with a good replica that sends least, if any may send more.
