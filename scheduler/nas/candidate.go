@@ -36,7 +36,7 @@ func (p *Policy) local(line fair.Line, a *ask, v *view) (best candidate, some bo
 	for at := range line.Len() {
 		j := line.At(at)
 		est := p.est.of(j)
-		hopeless := est.reduces && est.ratio*est.smallest > a.avail || a.avail < 0 || a.filter && p.est.class(est) != Light
+		hopeless := a.avail < 0 || a.filter && p.est.class(est) != Light || p.exceeds(j, est, a.avail, v)
 		if hopeless && some {
 			continue
 		}
@@ -62,6 +62,15 @@ func (p *Policy) local(line fair.Line, a *ask, v *view) (best candidate, some bo
 	return best, some
 }
 
+// exceeds reports whether no pending map of j is predicted to write at most avail.
+func (p *Policy) exceeds(j *job, est *estimate, avail float64, v *view) bool {
+	if est.flat() || est.ratio*est.largest <= avail {
+		return avail < 0
+	}
+	i, ok := est.sizes.first(j, v)
+	return !ok || est.ratio*p.est.bytes(j, est, i) > avail
+}
+
 // homeless reports whether the input of j is stored nowhere: its maps are at home
 // on every node.
 func homeless(j *job) bool { return len(j.Spec().Splits.Replicas) == 0 }
@@ -71,7 +80,7 @@ func (p *Policy) qualified(line fair.Line, a *ask, v *view) (best candidate) {
 	for at := range line.Len() {
 		j := line.At(at)
 		est := p.est.of(j)
-		if est.reduces && est.ratio*est.smallest > a.avail || a.filter && p.est.class(est) != Light || !v.Fits(a.node, j, scheduler.Map) {
+		if a.filter && p.est.class(est) != Light || p.exceeds(j, est, a.avail, v) || !v.Fits(a.node, j, scheduler.Map) {
 			continue
 		}
 		best = p.scan(best, j, est, a, scheduler.NodeLocal, v, betterAnywhere)
@@ -111,7 +120,7 @@ func (p *Policy) least(line fair.Line, a *ask, v *view) (best candidate) {
 }
 
 // scan compares best with the pending maps of j at one place: the first, where
-// all are equal, else at most Config.Look of them.
+// all are equal, else at most Config.Look of them, up to one that none can better.
 func (p *Policy) scan(best candidate, j *job, est *estimate, a *ask, near scheduler.Locality, v *view, by rule) candidate {
 	if est.uniform {
 		if i, ok := firstAt(j, a.node, near, v); ok {
@@ -128,7 +137,7 @@ func (p *Policy) scan(best candidate, j *job, est *estimate, a *ask, near schedu
 	for i := range at {
 		c := p.candidate(j, est, i, near)
 		best = better(&best, &c, a.avail, by)
-		if left--; left == 0 {
+		if left--; left == 0 || by.final(&c, est, a.avail) {
 			break
 		}
 	}
@@ -151,6 +160,20 @@ const (
 	betterAnywhere             // line 10
 	betterLeast                // line 11
 )
+
+// final reports whether no map of the same job and place that comes later can be better
+// than c: it is as large, or as small, as a split of the job can be.
+func (by rule) final(c *candidate, est *estimate, avail float64) bool {
+	switch {
+	case by == betterLeast:
+		return c.out <= est.ratio*est.smallest || est.flat()
+	case c.out > avail:
+		return false
+	case by == betterAnywhere && c.near == scheduler.RackLocal:
+		return c.cost <= est.smallest
+	}
+	return c.out >= est.ratio*est.largest || est.flat()
+}
 
 // better returns the better of best and c; best may be empty.
 func better(best, c *candidate, avail float64, by rule) candidate {

@@ -28,6 +28,7 @@ type estimate struct {
 	maps     float64
 	input    float64 // bytes of all splits
 	smallest float64 // bytes of the smallest split
+	largest  float64
 	shuffle  float64 // ShuffleSize: predicted bytes of all map output
 
 	running float64   // input bytes of running maps
@@ -114,7 +115,7 @@ func (t *estimates) remember(j *job, est *estimate) {
 func (t *estimates) read(j *job, est *estimate) {
 	s := j.Spec()
 	est.maps, est.reduces, est.uniform = float64(s.Maps), s.Reduces > 0, true
-	est.input, est.smallest = 0, 0
+	est.input, est.smallest, est.largest = 0, 0, 0
 	if s.Maps == 0 {
 		return
 	}
@@ -123,14 +124,14 @@ func (t *estimates) read(j *job, est *estimate) {
 		if s.Input.Known {
 			each = float64(s.Input.Bytes / int64(s.Maps))
 		}
-		est.input, est.smallest = each*est.maps, each
+		est.input, est.smallest, est.largest = each*est.maps, each, each
 		t.resize(j, est)
 		return
 	}
 	est.smallest = math.Inf(1)
 	for _, b := range s.Splits.Bytes {
 		est.input += float64(b)
-		est.smallest = min(est.smallest, float64(b))
+		est.smallest, est.largest = min(est.smallest, float64(b)), max(est.largest, float64(b))
 		est.uniform = est.uniform && b == s.Splits.Bytes[0]
 	}
 	if est.sizes = (bySize{}); !est.uniform && j.Phase() == scheduler.Ready {
