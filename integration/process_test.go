@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -204,4 +205,32 @@ func TestKillNine(t *testing.T) {
 	if err != nil || len(list) != 3 { // in, out, tmp
 		t.Errorf("the root holds %+v, %v", list, err)
 	}
+}
+
+// TestStoppedWorker: a worker that hangs without a word is given up, and back when it goes on.
+func TestStoppedWorker(t *testing.T) {
+	p := startProcesses(t, 3)
+	state := func(node string) string {
+		list, err := p.cl.Nodes(t.Context())
+		if err != nil {
+			return err.Error()
+		}
+		for _, n := range list {
+			if string(n.Node) == node {
+				return n.State
+			}
+		}
+		return "unknown"
+	}
+	w2 := p.run["w2"].Process
+	if err := w2.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	p.wait("the silence is noticed", func() bool { return state("w2") == "down" })
+	t.Logf("noticed after %s", time.Since(begin))
+	if err := w2.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	p.wait("the worker is back", func() bool { return state("w2") == "up" })
 }

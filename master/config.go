@@ -31,6 +31,8 @@ type Config struct {
 	// Gone is how long after its connection broke a worker counts as dead, if it does not
 	// report again. Default 500 ms.
 	Gone time.Duration
+	// Gossip is the address for gossip; empty means none.
+	Gossip string
 	// Key is the cluster's; without it only this machine may call, unless Insecure says otherwise.
 	Key      *secure.Key
 	Insecure bool
@@ -51,6 +53,11 @@ func DefaultConfig() Config {
 func (c *Config) checkListen() error {
 	if c.Key != nil || c.Listener != nil || c.Insecure {
 		return nil
+	}
+	if c.Gossip != "" {
+		if err := secure.CheckLoopback(c.Gossip); err != nil {
+			return err
+		}
 	}
 	return secure.CheckLoopback(c.Listen)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace/millrace/dfs/placement"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/journal"
+	"github.com/millrace/millrace/internal/membership"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master/core"
@@ -29,6 +30,7 @@ type Master struct {
 	journal *journal.Journal
 	disks   []*disk.Root
 	server  *rpc.Server
+	members *membership.List // nil without gossip
 	addr    string
 	begin   time.Time
 	base    time.Duration // the cluster's age when this master began
@@ -72,6 +74,9 @@ func Start(cfg Config) (*Master, error) {
 		return nil, errors.Join(err, m.Close())
 	}
 	m.addr = l.Addr().String()
+	if err := m.gossip(); err != nil {
+		return nil, errors.Join(err, l.Close(), m.Close())
+	}
 	m.wg.Go(m.loop)
 	m.wg.Go(m.committer)
 	m.wg.Go(m.ticker)
@@ -203,6 +208,9 @@ func (m *Master) fail(err error) {
 func (m *Master) Close() error {
 	m.cancel()
 	var errs []error
+	if m.members != nil {
+		errs = append(errs, m.members.Close())
+	}
 	if m.server != nil {
 		errs = append(errs, m.server.Close())
 	}

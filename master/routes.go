@@ -30,6 +30,7 @@ func (m *Master) routes() {
 	rpc.Handle(m.server, "health", rpc.Anyone, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Text, error) {
 		return ask(ctx, m, func(time.Duration) (wire.Text, error) { return wire.Text{Text: "master is well"}, nil })
 	})
+	rpc.Handle(m.server, "cluster.gossip", rpc.Nodes, m.gossipInfo)
 	m.routeTasks()
 }
 

@@ -32,6 +32,8 @@ type Config struct {
 	Build func(p *wire.Program) ([]mapreduce.Job, error)
 	// Blocks changes the block service's configuration, if set.
 	Blocks func(c *blocks.Config)
+	// Gossip is the address for gossip; empty means none.
+	Gossip string
 	// Key is the cluster's; without it only this machine may call, unless Insecure says otherwise.
 	Key      *secure.Key
 	Insecure bool
@@ -67,6 +69,11 @@ func (c *Config) validate() error {
 	case c.Build == nil:
 		return errors.New("the worker cannot build jobs")
 	case c.Key == nil && c.Listener == nil && !c.Insecure:
+		if c.Gossip != "" {
+			if err := secure.CheckLoopback(c.Gossip); err != nil {
+				return err
+			}
+		}
 		return secure.CheckLoopback(c.Listen)
 	}
 	return nil

@@ -27,6 +27,7 @@ type Worker struct {
 	client  *rpc.Client
 	server  *rpc.Server
 	addr    string
+	session string
 	store   *blocks.Store
 	blocks  *blocks.Service
 	dfs     *dfs.Client
@@ -72,6 +73,9 @@ func Start(cfg Config) (*Worker, error) {
 		}
 	})
 	w.wg.Go(w.reporter)
+	if w.cfg.Gossip != "" {
+		w.wg.Go(func() { w.gossip(w.session) })
+	}
 	return w, nil
 }
 
@@ -109,8 +113,9 @@ func (w *Worker) open() (net.Listener, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	w.shipped = &shipped{dir: filepath.Join(w.cfg.Dir, "shipped")}
+	w.session = rand.Text()
 	w.core = core.New(core.Config{
-		Node: w.cfg.Node, Session: rand.Text(), Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine,
+		Node: w.cfg.Node, Session: w.session, Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine,
 		Capacity: w.cfg.Capacity, Held: held,
 	})
 	w.server = rpc.NewServer(sc)

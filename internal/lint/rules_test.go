@@ -67,7 +67,6 @@ var rooms = map[string][]string{
 	"internal/wire":         {"topology"},
 	"internal/membership":   {"topology"},
 	"internal/rpc":          {"internal/wire", "internal/metrics"},
-	"internal/pins":         nil,
 	"internal/secure":       {"internal/rpc", "internal/wire"},
 
 	"dfs":              {"dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},

@@ -317,3 +317,9 @@ type DriverRequest struct {
 	Plan    *StagePlan `json:"plan,omitempty"`
 	Problem string     `json:"problem,omitempty"`
 }
+
+// Gossip is how a worker joins the cluster's gossip; an empty address means that there is none.
+type Gossip struct {
+	Addr  string `json:"addr"`
+	Label string `json:"label"`
+}

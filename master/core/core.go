@@ -143,7 +143,7 @@ func (c *Core) Tick(now time.Duration) {
 		c.endGrace(now)
 	}
 	for _, n := range c.nodes {
-		if n.up && now-n.heard > c.cfg.Silence {
+		if n.up && c.silent(now, n) {
 			c.nodeDown(now, n, "silent")
 		}
 	}

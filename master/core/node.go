@@ -24,6 +24,7 @@ type node struct {
 	past     []string // sessions before, newest last: their reports are late
 	seq      uint64   // of the last report
 	heard    time.Duration
+	suspect  bool // gossip has given it up
 	capacity wire.Capacity
 
 	want  map[wire.AttemptID]*attempt // what should run there
@@ -85,7 +86,7 @@ func (c *Core) Report(now time.Duration, r *wire.Report, durable int64) (wire.An
 	if r.Session != n.session {
 		c.newSession(now, n, r)
 	}
-	n.seq, n.heard, n.addr = r.Seq, now, r.Addr
+	n.seq, n.heard, n.addr, n.suspect = r.Seq, now, r.Addr, false
 	c.bringUp(now, n, r)
 	for i := range r.Ended {
 		c.ended1(now, n, &r.Ended[i])
@@ -221,6 +222,23 @@ func (c *Core) launchOf(n *node, a *attempt) wire.Launch {
 		l.Split = &a.st.plan.Splits[a.id.Index]
 	}
 	return l
+}
+
+// Suspect says that gossip has given a worker up. It is taken for dead when it is silent as well.
+func (c *Core) Suspect(name wire.NodeName, session string) {
+	if n := c.byName[name]; n != nil && n.session == session {
+		n.suspect = true
+	}
+}
+
+// silent reports whether a node has said nothing for too long: a third of that, if others cannot
+// reach it either.
+func (c *Core) silent(now time.Duration, n *node) bool {
+	limit := c.cfg.Silence
+	if n.suspect {
+		limit /= 3
+	}
+	return now-n.heard > limit
 }
 
 // NodeGone says that the connection to a worker broke, or that gossip has given it up.

@@ -1,0 +1,278 @@
+package membership
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// A Member is one process of the cluster.
+type Member struct {
+	Name string `json:"-"`
+	Role string `json:"role"` // master or worker
+	Rack string `json:"rack,omitempty"`
+	Addr string `json:"addr,omitempty"` // where it is called
+	// Session changes when the process is started anew.
+	Session string `json:"session,omitempty"`
+	Gossip  string `json:"-"` // where it gossips
+}
+
+// An EventKind says what happened to a member.
+type EventKind uint8
+
+// The kinds of event.
+const (
+	Joined  EventKind = iota
+	Updated           // its metadata changed
+	Gone              // it left, or is taken for dead: gossip does not say which
+)
+
+// An Event is one change.
+type Event struct {
+	Kind   EventKind
+	Member Member
+}
+
+// Config is what a member says of itself and how patient it is.
+type Config struct {
+	Member
+	Bind  string // host:port for gossip; port 0 takes a free one
+	Key   []byte // 32 bytes: gossip is encrypted with it; nil: it is not
+	Label string // of the cluster: others are not listened to
+	// Seeds are addresses to join by; asked again when members are missing.
+	Seeds func() []string
+	// Events is called in order by one goroutine. It may block: events wait.
+	Events func(e Event)
+	// Probe is how often a member is probed; 0 means 1 s. Shorter: deaths are seen earlier, and busy
+	// machines are taken for dead more often.
+	Probe time.Duration
+	// Rejoin is how often seeds are joined again while one is missing; 0 means 3 s.
+	Rejoin time.Duration
+	Log    *slog.Logger
+	// Transport replaces the network, for tests.
+	Transport memberlist.Transport
+}
+
+// maxMeta is what memberlist carries of a member.
+const maxMeta = 512
+
+// A List is this process's view of the cluster.
+type List struct {
+	cfg    Config
+	ml     *memberlist.Memberlist
+	meta   []byte
+	wg     sync.WaitGroup
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu    sync.Mutex // guards the fields below
+	queue []Event
+	rtt   map[string]time.Duration
+	wake  chan struct{}
+}
+
+// Start begins to gossip. Nobody need be there yet: seeds are joined when they can be.
+func Start(cfg Config) (*List, error) {
+	meta, err := json.Marshal(cfg.Member)
+	if err != nil {
+		return nil, err
+	}
+	if len(meta) > maxMeta {
+		return nil, fmt.Errorf("the description of member %s has %d bytes, gossip carries %d: shorten rack or address", cfg.Name, len(meta), maxMeta)
+	}
+	l := &List{cfg: cfg, meta: meta, rtt: map[string]time.Duration{}, wake: make(chan struct{}, 1)}
+	mc, err := l.config()
+	if err != nil {
+		return nil, err
+	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	if l.ml, err = memberlist.Create(mc); err != nil {
+		l.cancel()
+		return nil, fmt.Errorf("gossip on %s: %w", cfg.Bind, err)
+	}
+	l.wg.Go(l.deliver)
+	l.wg.Go(l.rejoin)
+	return l, nil
+}
+
+// config starts from memberlist's values for a local network, whose retransmissions are enough for
+// many nodes to find each other at once.
+func (l *List) config() (*memberlist.Config, error) {
+	host, port, err := net.SplitHostPort(l.cfg.Bind)
+	if err != nil {
+		return nil, fmt.Errorf("gossip address %q: %w", l.cfg.Bind, err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, fmt.Errorf("gossip address %q: %w", l.cfg.Bind, err)
+	}
+	c := memberlist.DefaultLANConfig()
+	c.Name, c.BindAddr, c.BindPort, c.AdvertisePort = l.cfg.Name, host, n, n
+	c.Label, c.SecretKey = l.cfg.Label, l.cfg.Key
+	if c.ProbeInterval = l.cfg.Probe; c.ProbeInterval == 0 {
+		c.ProbeInterval = time.Second
+	}
+	c.ProbeTimeout = c.ProbeInterval / 2
+	c.GossipToTheDeadTime = time.Minute
+	c.Delegate, c.Events, c.Ping = delegate{l}, delegate{l}, delegate{l}
+	c.Transport = l.cfg.Transport
+	log := l.cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c.LogOutput, c.Logger = nil, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	return c, nil
+}
+
+// Addr is where this member gossips.
+func (l *List) Addr() string { return l.ml.LocalNode().Address() }
+
+// Members lists who is thought to be alive, this one among them.
+func (l *List) Members() []Member {
+	var out []Member
+	for _, n := range l.ml.Members() {
+		out = append(out, memberOf(n))
+	}
+	return out
+}
+
+// RTT is the last round-trip time to a member, if one was measured.
+func (l *List) RTT(name string) (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d, ok := l.rtt[name]
+	return d, ok
+}
+
+// memberOf reads what a node says of itself. What is not understood is a member without a role.
+func memberOf(n *memberlist.Node) Member {
+	var m Member
+	if json.Unmarshal(n.Meta, &m) != nil {
+		m = Member{}
+	}
+	m.Name, m.Gossip = n.Name, n.Address()
+	return m
+}
+
+// rejoin joins the seeds at the start and again whenever one of them is missing: gossip forgets the
+// dead, and after a long partition nobody would call the other side.
+func (l *List) rejoin() {
+	every := l.cfg.Rejoin
+	if every == 0 {
+		every = 3 * time.Second
+	}
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-t.C:
+		}
+		if missing := l.missing(); len(missing) > 0 {
+			if _, err := l.ml.Join(missing); err != nil && l.cfg.Log != nil {
+				l.cfg.Log.Debug("gossip: cannot join", "seeds", missing, "error", err)
+			}
+		}
+		t.Reset(every)
+	}
+}
+
+func (l *List) missing() (out []string) {
+	if l.cfg.Seeds == nil {
+		return nil
+	}
+	known := map[string]bool{l.Addr(): true}
+	for _, m := range l.Members() {
+		known[m.Gossip] = true
+	}
+	for _, s := range l.cfg.Seeds() {
+		if !known[s] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// deliver hands events over in order, outside of memberlist's locks.
+func (l *List) deliver() {
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-l.wake:
+		}
+		for {
+			l.mu.Lock()
+			if len(l.queue) == 0 {
+				l.mu.Unlock()
+				break
+			}
+			e := l.queue[0]
+			l.queue = l.queue[1:]
+			l.mu.Unlock()
+			if l.cfg.Events != nil {
+				l.cfg.Events(e)
+			}
+		}
+	}
+}
+
+func (l *List) push(k EventKind, n *memberlist.Node) {
+	l.mu.Lock()
+	l.queue = append(l.queue, Event{k, memberOf(n)})
+	if k == Gone {
+		delete(l.rtt, n.Name)
+	}
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// leaveTimeout is how long a farewell may take to spread.
+const leaveTimeout = time.Second
+
+// Close says farewell and stops. It may be called twice.
+func (l *List) Close() error {
+	if l.ctx.Err() != nil {
+		return nil
+	}
+	l.cancel()
+	err := l.ml.Leave(leaveTimeout)
+	err = errors.Join(err, l.ml.Shutdown())
+	l.wg.Wait()
+	return err
+}
+
+// delegate is what memberlist calls, under its locks: it copies and returns.
+type delegate struct{ l *List }
+
+func (d delegate) NodeMeta(limit int) []byte {
+	if len(d.l.meta) > limit {
+		return nil
+	}
+	return d.l.meta
+}
+func (delegate) NotifyMsg([]byte)                  {}
+func (delegate) GetBroadcasts(_, _ int) [][]byte   { return nil }
+func (delegate) LocalState(bool) []byte            { return nil }
+func (delegate) MergeRemoteState([]byte, bool)     {}
+func (d delegate) NotifyJoin(n *memberlist.Node)   { d.l.push(Joined, n) }
+func (d delegate) NotifyLeave(n *memberlist.Node)  { d.l.push(Gone, n) }
+func (d delegate) NotifyUpdate(n *memberlist.Node) { d.l.push(Updated, n) }
+func (delegate) AckPayload() []byte                { return nil }
+func (d delegate) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, _ []byte) {
+	d.l.mu.Lock()
+	defer d.l.mu.Unlock()
+	d.l.rtt[n.Name] = rtt
+}
