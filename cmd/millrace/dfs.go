@@ -42,7 +42,7 @@ Paths may be written with dfs: before them or without. One that does not begin w
 		d.newPut(), d.newGet(), d.newCat(),
 		d.newLs(), d.newStat(), d.newDu(),
 		d.newMkdir(), d.newMv(), d.newRm(), d.newSetrep(), d.newQuota(),
-		d.newFsck(), d.newSafemode(), d.newBalance(), d.newNodes(), d.newDrain(), d.newUndrain(),
+		d.newFsck(), d.newSafemode(), d.newBalance(), d.newNodes(), d.newDrain(), d.newUndrain(), newRepair(),
 	)
 	return cmd
 }
