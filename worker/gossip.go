@@ -38,7 +38,7 @@ func (w *Worker) gossip(session string) {
 	}
 	<-w.ctx.Done()
 	if err := l.Close(); err != nil {
-		w.cfg.Log.Debug("gossip: no farewell", "error", err)
+		w.cfg.Log.Warn("gossip", "error", err)
 	}
 }
 

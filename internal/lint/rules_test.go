@@ -50,7 +50,7 @@ var rooms = map[string][]string{
 
 	"master/core":          {"topology", "netmon", "scheduler", "internal/wire"},
 	"worker/core":          {"internal/wire"},
-	"master":               {"master/core", "topology", "netmon", "scheduler", "scheduler/policies", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
+	"master":               {"internal/secure", "master/core", "topology", "netmon", "scheduler", "scheduler/policies", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
 	"worker/attempt":       {"internal/secure", "mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
 	"worker":               {"internal/secure", "worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
 	"client":               {"internal/wire", "internal/rpc", "internal/secure", "dfs", "mapreduce"},

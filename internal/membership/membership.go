@@ -3,7 +3,6 @@ package membership
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -248,8 +247,10 @@ func (l *List) Close() error {
 		return nil
 	}
 	l.cancel()
-	err := l.ml.Leave(leaveTimeout)
-	err = errors.Join(err, l.ml.Shutdown())
+	if err := l.ml.Leave(leaveTimeout); err != nil && l.cfg.Log != nil { // a courtesy: silence says as much, later
+		l.cfg.Log.Debug("gossip: no farewell", "error", err)
+	}
+	err := l.ml.Shutdown()
 	l.wg.Wait()
 	return err
 }
