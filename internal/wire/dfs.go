@@ -114,18 +114,6 @@ type PathRequest struct {
 	User string `json:"user,omitempty"`
 }
 
-// StatsRequest asks about several files and directories at once.
-type StatsRequest struct {
-	Paths []string `json:"paths"`
-	User  string   `json:"user,omitempty"`
-}
-
-// A StatResult is the answer about one of them: Info, or Err.
-type StatResult struct {
-	Info *FileInfo `json:"info,omitempty"`
-	Err  *Error    `json:"error,omitempty"`
-}
-
 // LeaseRequest renews all leases of a holder, or gives up one file.
 type LeaseRequest struct {
 	Holder string `json:"holder"`
