@@ -35,7 +35,7 @@ var nasExperiments = []*Experiment{
 		run:      nasFormulas,
 	},
 	{
-		ID: "nas-40", Title: "Four schedulers on 40 nodes in 8 racks", Seconds: 150,
+		ID: "nas-40", Title: "Four schedulers on 40 nodes in 8 racks", Seconds: 60,
 		Source:   "nas.md 5, items 4, 7-10",
 		Question: "Does network-aware scheduling finish more jobs and finish them sooner than Fair, Delay and ShuffleWatcher?",
 		Setup:    "40 nodes of 16 containers, 1 Gb/s to each node and to each rack; 200 jobs drawn from the trace, 14 s apart on average, 200 users; exact flow-level sharing; sizes as they are and a fifth of that. ShuffleWatcher is told how much a job will shuffle when it is submitted, as its plan needs it; NAS predicts.",
@@ -43,7 +43,7 @@ var nasExperiments = []*Experiment{
 		run:      nas40Nodes,
 	},
 	{
-		ID: "nas-ablation", Title: "What each mechanism of NAS adds", Seconds: 150,
+		ID: "nas-ablation", Title: "What each mechanism of NAS adds", Seconds: 60,
 		Source:   "nas.md 5, items 5 and 6",
 		Question: "How much do MTS, CA-RTS, CR-RTS, the traffic threshold and the completion threshold each contribute?",
 		Setup:    "As nas-40 with sizes as they are, all variants on the same jobs.",
@@ -51,7 +51,7 @@ var nasExperiments = []*Experiment{
 		run:      nasAblation,
 	},
 	{
-		ID: "nas-sweeps", Title: "Users, thresholds, oversubscription and the rate of tasks", Seconds: 60,
+		ID: "nas-sweeps", Title: "Users, thresholds, oversubscription and the rate of tasks", Seconds: 40,
 		Source:   "nas.md 5, items 11, 12, 14; 4.1",
 		Question: "How does NAS depend on the number of users, on T_min and T_max, on how narrow the racks' links are, and on how fast tasks compute?",
 		Setup:    "As nas-40 with a fifth of the sizes.",
