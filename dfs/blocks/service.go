@@ -105,7 +105,7 @@ type Service struct {
 func NewService(store *Store, cfg Config) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: store, wake: make(chan struct{}, 1)}
 	s.copies = make(chan struct{}, s.cfg.CopyStreams)
-	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), max(pipe.ChunkSize, int(s.cfg.CopyRate/4)))
+	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), 4*pipe.ChunkSize) // small steps: readers come in between
 	store.changes.mu.Lock()
 	store.changes.wake = s.nudge
 	store.changes.mu.Unlock()
