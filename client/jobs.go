@@ -70,3 +70,23 @@ func (c *Client) Health(ctx context.Context) (string, error) {
 func (c *Client) Nodes(ctx context.Context) ([]wire.NodeStatus, error) {
 	return call[none, []wire.NodeStatus](ctx, c, "node.list", none{})
 }
+
+// Drain takes a worker out of service, or with undo back: its attempts end, nothing new begins, and
+// its blocks are copied away.
+func (c *Client) Drain(ctx context.Context, node wire.NodeName, undo bool) error {
+	if _, err := call[wire.DrainRequest, none](ctx, c, "node.drain", wire.DrainRequest{Node: node, Undo: undo}); err != nil {
+		return err
+	}
+	return c.dfs.Drain(ctx, string(node), undo)
+}
+
+// Policies are those in use.
+func (c *Client) Policies(ctx context.Context) (wire.Policies, error) {
+	return call[none, wire.Policies](ctx, c, "scheduler.get", none{})
+}
+
+// SetPolicy changes the assignment or the admission policy, whichever the name is one of.
+func (c *Client) SetPolicy(ctx context.Context, p wire.Choice) error {
+	_, err := call[wire.Choice, none](ctx, c, "scheduler.set", p)
+	return err
+}

@@ -49,14 +49,8 @@ type Master struct {
 	releases []func()
 	last     uint64 // record of the journal
 	firstSeq uint64 // the last record before this master's own
-	policy   choice
-	admit    choice
-}
-
-// A choice is a policy by name, with its parameters.
-type choice struct {
-	name   string
-	params map[string]string
+	policy   wire.Choice
+	admit    wire.Choice
 }
 
 // Start opens what is on disk and begins to serve.
@@ -149,12 +143,13 @@ func (m *Master) openJobs() error {
 	if err != nil {
 		return err
 	}
-	m.policy, m.admit = choice{m.cfg.Policy, m.cfg.PolicyParams}, choice{m.cfg.Admission, m.cfg.AdmissionParams}
-	p, err := policies.Policy(m.policy.name, m.policy.params)
+	m.policy = wire.Choice{Name: m.cfg.Policy, Params: m.cfg.PolicyParams}
+	m.admit = wire.Choice{Name: m.cfg.Admission, Params: m.cfg.AdmissionParams}
+	p, err := policies.Policy(m.policy.Name, m.policy.Params)
 	if err != nil {
 		return err
 	}
-	a, err := policies.Admission(m.admit.name, m.admit.params)
+	a, err := policies.Admission(m.admit.Name, m.admit.Params)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler/policies"
 )
 
 type none struct{}
@@ -30,6 +31,15 @@ func (m *Master) routes() {
 	rpc.Handle(m.server, "health", rpc.Anyone, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Text, error) {
 		return ask(ctx, m, func(time.Duration) (wire.Text, error) { return wire.Text{Text: "master is well"}, nil })
 	})
+	rpc.Handle(m.server, "node.drain", rpc.Admins, func(ctx context.Context, _ rpc.Caller, r wire.DrainRequest) (none, error) {
+		return ask(ctx, m, func(time.Duration) (none, error) { return none{}, m.core.Drain(r.Node, r.Undo) })
+	})
+	rpc.Handle(m.server, "scheduler.get", rpc.Users, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Policies, error) {
+		return ask(ctx, m, func(time.Duration) (wire.Policies, error) {
+			return wire.Policies{Policy: m.policy, Admission: m.admit}, nil
+		})
+	})
+	rpc.Handle(m.server, "scheduler.set", rpc.Admins, m.setPolicy)
 	rpc.Handle(m.server, "cluster.gossip", rpc.Nodes, m.gossipInfo)
 	m.routeTasks()
 }
@@ -58,6 +68,29 @@ func (m *Master) routeTasks() {
 			return none{}, err
 		}
 		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.core.Commit(now, r.ID, r.Problem) })
+	})
+}
+
+// setPolicy replaces a policy while jobs run. It lasts until the master is restarted.
+func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (none, error) {
+	p, perr := policies.Policy(r.Name, r.Params)
+	if perr == nil {
+		return ask(ctx, m, func(now time.Duration) (none, error) {
+			m.policy = r
+			m.core.SetPolicy(now, p)
+			m.cfg.Log.Info("policy changed", "policy", r.Name, "by", c.User)
+			return none{}, nil
+		})
+	}
+	a, aerr := policies.Admission(r.Name, r.Params)
+	if aerr != nil {
+		return none{}, wire.Errorf(wire.Invalid, "%w; nor an admission policy: %w", perr, aerr)
+	}
+	return ask(ctx, m, func(now time.Duration) (none, error) {
+		m.admit = r
+		m.core.SetAdmission(now, a)
+		m.cfg.Log.Info("admission policy changed", "policy", r.Name, "by", c.User)
+		return none{}, nil
 	})
 }
 

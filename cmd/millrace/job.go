@@ -227,7 +227,7 @@ func newJobWhy(m *masterFlags) *cobra.Command {
 }
 
 func newNode() *cobra.Command {
-	cmd := &cobra.Command{Use: "node", Short: "Look at the workers of a cluster", Example: "  millrace node ls"}
+	cmd := &cobra.Command{Use: "node", Short: "Look at the workers of a cluster, and take them out of service", Example: "  millrace node ls"}
 	var m masterFlags
 	m.define(cmd)
 	var asJSON bool
@@ -252,7 +252,7 @@ func newNode() *cobra.Command {
 		},
 	}
 	ls.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(ls)
+	cmd.AddCommand(ls, newNodeDrain(&m, false), newNodeDrain(&m, true))
 	return cmd
 }
 

@@ -19,19 +19,19 @@ import (
 
 func newScheduler() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "scheduler ls|show",
-		Short: "List the scheduling policies and their parameters",
+		Use:   "scheduler ls|show|get|set",
+		Short: "List the scheduling policies; look at and change a cluster's",
 		Example: `  millrace scheduler ls
   millrace scheduler show fair`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("scheduler needs a verb: ls or show")
+				return errors.New("scheduler needs a verb: ls, show, get or set")
 			}
-			return fmt.Errorf("unknown verb %q (known: ls, show)", args[0])
+			return fmt.Errorf("unknown verb %q (known: ls, show, get, set)", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSchedulerLs(), newSchedulerShow())
+	cmd.AddCommand(newSchedulerLs(), newSchedulerShow(), newSchedulerGet(), newSchedulerSet())
 	return cmd
 }
 

@@ -323,3 +323,15 @@ type Gossip struct {
 	Addr  string `json:"addr"`
 	Label string `json:"label"`
 }
+
+// A Choice is a policy by name, with its parameters.
+type Choice struct {
+	Name   string            `json:"name"`
+	Params map[string]string `json:"params,omitempty"`
+}
+
+// Policies are those in use.
+type Policies struct {
+	Policy    Choice `json:"policy"`
+	Admission Choice `json:"admission"`
+}

@@ -19,6 +19,7 @@ type node struct {
 	machine  string
 	up       bool
 	draining bool
+	drain    bool // somebody asked for it
 	sick     string
 	session  string
 	past     []string // sessions before, newest last: their reports are late
@@ -138,12 +139,24 @@ func (c *Core) bringUp(now time.Duration, n *node, r *wire.Report) {
 	case n.capacity != r.Capacity:
 		c.feed(now, scheduler.NodeUpdated(n.id, room))
 	}
-	if r.Draining && !n.draining {
+	drain := r.Draining || n.drain
+	if drain && !n.draining {
 		c.feed(now, scheduler.NodeDraining(n.id))
-	} else if !r.Draining && n.draining {
+	} else if !drain && n.draining {
 		c.feed(now, scheduler.NodeUp(n.id, room))
 	}
-	n.capacity, n.draining, n.sick = r.Capacity, r.Draining, r.Sick
+	n.capacity, n.draining, n.sick = r.Capacity, drain, r.Sick
+}
+
+// Drain takes a worker out of service: it finishes what runs and gets nothing new. With undo it is
+// back. It acts with the worker's next report.
+func (c *Core) Drain(name wire.NodeName, undo bool) error {
+	n := c.byName[name]
+	if n == nil {
+		return wire.Errorf(wire.NotFound, "there is no node %q", name)
+	}
+	n.drain = !undo
+	return nil
 }
 
 // reconcile compares what runs with what should.
