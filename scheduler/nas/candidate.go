@@ -2,6 +2,7 @@ package nas
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/fair"
@@ -67,8 +68,15 @@ func (p *Policy) exceeds(j *job, est *estimate, avail float64, v *view) bool {
 	if est.flat() || est.ratio*est.largest <= avail {
 		return avail < 0
 	}
-	i, ok := est.sizes.first(j, v)
-	return !ok || est.ratio*p.est.bytes(j, est, i) > avail
+	return est.ratio*p.smallest(j, est, v) > avail
+}
+
+// smallest returns the bytes of the smallest pending map of j; infinite if it has none.
+func (p *Policy) smallest(j *job, est *estimate, v *view) float64 {
+	if i, ok := est.sizes.first(j, v); ok {
+		return p.est.bytes(j, est, i)
+	}
+	return math.Inf(1)
 }
 
 // homeless reports whether the input of j is stored nowhere: its maps are at home
@@ -129,7 +137,7 @@ func (p *Policy) scan(best candidate, j *job, est *estimate, a *ask, near schedu
 		}
 		return best
 	}
-	left := p.cfg.Look
+	left, small := p.cfg.Look, p.smallest(j, est, v)
 	at := v.PendingMapsOn(j, a.node)
 	if near == scheduler.RackLocal {
 		at = v.PendingMapsIn(j, a.rack)
@@ -137,7 +145,7 @@ func (p *Policy) scan(best candidate, j *job, est *estimate, a *ask, near schedu
 	for i := range at {
 		c := p.candidate(j, est, i, near)
 		best = better(&best, &c, a.avail, by)
-		if left--; left == 0 || by.final(&c, est, a.avail) {
+		if left--; left == 0 || by.final(&c, est, small, a.avail) {
 			break
 		}
 	}
@@ -162,15 +170,15 @@ const (
 )
 
 // final reports whether no map of the same job and place that comes later can be better
-// than c: it is as large, or as small, as a split of the job can be.
-func (by rule) final(c *candidate, est *estimate, avail float64) bool {
+// than c: it is as large as a split of the job can be, or no pending one is smaller.
+func (by rule) final(c *candidate, est *estimate, small, avail float64) bool {
 	switch {
 	case by == betterLeast:
-		return c.out <= est.ratio*est.smallest || est.flat()
+		return c.out <= est.ratio*small || est.flat()
 	case c.out > avail:
 		return false
 	case by == betterAnywhere && c.near == scheduler.RackLocal:
-		return c.cost <= est.smallest
+		return c.cost <= small
 	}
 	return c.out >= est.ratio*est.largest || est.flat()
 }

@@ -13,16 +13,15 @@ func (p *Policy) caRTS(n topology.NodeID, v *view) scheduler.Decision {
 	p.filter(r, false)
 	for i := range p.shares.Len(scheduler.Reduce) {
 		line := p.shares.At(scheduler.Reduce, i)
-		if c, _ := p.rank(line, n, r, v); c.job != nil {
+		if c := p.rank(line, n, r, v); c.job != nil {
 			return runReduce(c.job, v, p.placed(&c, line, r))
 		}
 	}
 	return noReduce(n)
 }
 
-// rank returns the best choice of a line, and the best of its shuffle-light jobs;
-// a choice without a job means that there is none.
-func (p *Policy) rank(line fair.Line, n topology.NodeID, r topology.RackID, v *view) (best, light choice) {
+// rank returns the best choice of a line; without a job if there is none.
+func (p *Policy) rank(line fair.Line, n topology.NodeID, r topology.RackID, v *view) (best choice) {
 	for at := range line.Len() {
 		j := line.At(at)
 		if !p.eligible(j, n, v) {
@@ -32,11 +31,8 @@ func (p *Policy) rank(line fair.Line, n topology.NodeID, r topology.RackID, v *v
 		if best.job == nil || c.before(&best, p.cfg.DelayedFirst) < 0 {
 			best = c
 		}
-		if c.class == Light && (light.job == nil || c.before(&light, p.cfg.DelayedFirst) < 0) {
-			light = c
-		}
 	}
-	return best, light
+	return best
 }
 
 // placed words the choice of a reduce.

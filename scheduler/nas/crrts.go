@@ -17,13 +17,17 @@ func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 	skipped := false
 	for i := range p.shares.Len(scheduler.Reduce) {
 		line := p.shares.At(scheduler.Reduce, i)
-		any, light := p.rank(line, n, r, v)
-		if any.job == nil {
-			continue // E is empty: not skipped
-		}
 		w := p.reduces.at(line.Slot())
 		if p.cfg.Reduces.over(now, *w) {
+			any := p.rank(line, n, r, v)
+			if any.job == nil {
+				continue
+			}
 			return runReduce(any.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested, but {job} was skipped {a} times", Job: any.job.ID(), Rack: r, A: int64(w.skips)})
+		}
+		light, held := p.lightest(line, n, r, v)
+		if held == nil {
+			continue // E is empty: not skipped
 		}
 		if light.job != nil { // one that has not all its reduces here before others
 			return runReduce(light.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested and {job} shuffles only {a:bytes}", Job: light.job.ID(), Rack: r, A: int64(light.shuffle)})
@@ -31,10 +35,31 @@ func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 		p.tag(line, n, v)
 		w.skip(now)
 		if !skipped {
-			skipped, why = true, p.heldBack(now, any.job, r, *w)
+			skipped, why = true, p.heldBack(now, held, r, *w)
 		}
 	}
 	return scheduler.Idle(why)
+}
+
+// lightest returns the best choice among the shuffle-light jobs of a line, and the first
+// job of it that is eligible at all.
+func (p *Policy) lightest(line fair.Line, n topology.NodeID, r topology.RackID, v *view) (light choice, some *job) {
+	for at := range line.Len() {
+		j := line.At(at)
+		if !p.eligible(j, n, v) {
+			continue
+		}
+		if some == nil {
+			some = j
+		}
+		if p.est.class(p.est.of(j)) != Light {
+			continue
+		}
+		if c := p.choice(j, r); light.job == nil || c.before(&light, p.cfg.DelayedFirst) < 0 {
+			light = c
+		}
+	}
+	return light, some
 }
 
 // tag marks every eligible reduce of the line as delayed (3.9, line 6). None of
