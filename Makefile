@@ -2,7 +2,7 @@
 TOOLS := go tool -modfile=tools/go.mod
 PACKAGES := ./...
 
-.PHONY: help build check test race stress fuzz bench lab image cluster cluster-down fmt deadcode clean
+.PHONY: help build check test race stress soak fuzz bench lab image cluster cluster-down fmt deadcode clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,9 @@ race: ## all tests under the race detector
 
 stress: ## long tests: many seeds, large data, hostile input
 	MILLRACE_STRESS=1 go test -timeout 60m -count=1 $(PACKAGES)
+
+soak: ## five minutes of faults on a block store of six workers
+	MILLRACE_STRESS=1 go test ./integration -run TestStoreSoak -timeout 20m -count=1 -v
 
 FUZZTIME ?= 10s
 fuzz: ## every fuzz target for FUZZTIME (default 10s)
