@@ -38,8 +38,8 @@ func buildAndRun(m *testing.M) int {
 			name := filepath.Base(filepath.Dir(f))
 			programs[name] = filepath.Join(dir, name)
 		}
-		millrace = filepath.Join(dir, "millrace")
-		if out, err := exec.Command("go", "build", "-o", dir, "../examples/...", "../cmd/millrace").CombinedOutput(); err != nil {
+		millrace, programs["testprog"] = filepath.Join(dir, "millrace"), filepath.Join(dir, "testprog")
+		if out, err := exec.Command("go", "build", "-o", dir, "../examples/...", "../cmd/millrace", "./testprog").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the examples: %v\n%s", err, out)
 			return 1
 		}

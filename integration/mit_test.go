@@ -95,10 +95,10 @@ func TestMITWordCountAndIndexer(t *testing.T) {
 type together struct{ now, most atomic.Int32 }
 
 func (p *together) enter(*mapreduce.Task) error {
-	n := p.now.Add(1)
+	p.now.Add(1)
 	defer p.now.Add(-1)
 	for begin := time.Now(); p.most.Load() < 2 && time.Since(begin) < 10*time.Second; time.Sleep(time.Millisecond) {
-		if n = p.now.Load(); n > p.most.Load() {
+		if n := p.now.Load(); n > p.most.Load() {
 			p.most.Store(n)
 		}
 	}

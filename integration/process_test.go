@@ -24,21 +24,22 @@ import (
 
 // processes is a cluster of real processes, each of which can be killed.
 type processes struct {
-	t    *testing.T
-	dir  string
-	addr string
-	run  map[string]*exec.Cmd
-	cl   *client.Client
+	t     *testing.T
+	flags []string // of the workers
+	dir   string
+	addr  string
+	run   map[string]*exec.Cmd
+	cl    *client.Client
 }
 
-func startProcesses(t *testing.T, workers int) *processes {
+func startProcesses(t *testing.T, workers int, flags ...string) *processes {
 	t.Helper()
 	require.Tool(t, "go")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &processes{t: t, dir: t.TempDir(), addr: l.Addr().String(), run: map[string]*exec.Cmd{}}
+	p := &processes{t: t, flags: flags, dir: t.TempDir(), addr: l.Addr().String(), run: map[string]*exec.Cmd{}}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func (p *processes) startMaster() {
 }
 
 func (p *processes) startWorker(name, rack string) {
-	p.start(name, "worker", "--name", name, "--rack", rack, "--master", p.addr, "--dir", filepath.Join(p.dir, name), "--memory", "64MiB", "--containers", "2")
+	p.start(name, append([]string{"worker", "--name", name, "--rack", rack, "--master", p.addr, "--dir", filepath.Join(p.dir, name), "--memory", "64MiB", "--containers", "2"}, p.flags...)...)
 }
 
 // kill ends a process with SIGKILL and waits for it to be gone.

@@ -88,6 +88,9 @@ func (m *Master) flush() error {
 	for _, id := range out.Changed {
 		m.ring(m.watchers, id)
 	}
+	for _, dir := range out.Clean {
+		m.after(func() { m.clean(dir) })
+	}
 	b := batch{seq, m.releases}
 	m.releases = nil
 	select {
@@ -108,6 +111,16 @@ func (m *Master) logRecord(r *core.Record) {
 	case core.JobEnded:
 		m.cfg.Log.Info("job ended", "job", r.Job, "state", r.State.String(), "error", r.Text)
 	}
+}
+
+// clean removes what a job has left in the block store, beside the loop.
+func (m *Master) clean(dir string) {
+	m.wg.Go(func() {
+		err := m.names.Delete(wire.DeleteRequest{Path: dir, User: "millrace", Recursive: true})
+		if err != nil && wire.KindOf(err) != wire.NotFound {
+			m.cfg.Log.Warn("cannot remove what a job left", "path", dir, "error", err)
+		}
+	})
 }
 
 // ring wakes those who wait for news of a job, once its records are durable.

@@ -159,10 +159,10 @@ func (c *childRun) listen(r io.Reader) (end wire.Ended, path string, ok bool) {
 		case word.BadFetch != nil && word.BadFetch.By == c.l.ID:
 			c.w.badFetch(*word.BadFetch)
 		case word.Ended != nil && word.Ended.ID == c.l.ID:
-			end, path, ok = *word.Ended, word.Output, true
+			return *word.Ended, word.Output, true // children of its own may keep the pipe open
 		}
 	}
-	return end, path, ok
+	return end, path, false
 }
 
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // it may be gone already

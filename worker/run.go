@@ -66,6 +66,10 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 		return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
 	}
 	user := w.dfs.As(l.Spec.User)
+	files := ctx
+	if l.ID.Kind == wire.DriverTask {
+		files = context.WithoutCancel(ctx) // a driver that is stopped still cleans up
+	}
 	side, err := w.sideDir(ctx, l, user)
 	if err != nil {
 		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}
@@ -80,7 +84,7 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 	}
 	s := &attempt.Setting{
 		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Scratch: dir, Pool: w.pool, MaxRecord: int(min(w.cfg.Memory/4, 1<<30)), SideDir: side,
-		Store:    storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(ctx)}},
+		Store:    storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(files)}},
 		BadFetch: w.badFetch,
 		Progress: func(done float64) { w.progress(l.ID, done) },
 		Info:     func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error) { return w.infoOf(ctx, c, ref) },

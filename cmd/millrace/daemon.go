@@ -31,7 +31,7 @@ func newLog(level string) (*slog.Logger, error) {
 		return nil, fmt.Errorf("--log-level %q: must be debug, info, warn or error", level)
 	}
 	if _, err := unix.IoctlGetWinsize(int(os.Stderr.Fd()), unix.TIOCGWINSZ); err == nil {
-		return slog.New(tint.NewHandler(os.Stderr, &tint.Options{Level: l, TimeFormat: time.TimeOnly})), nil
+		return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: l, TimeFormat: time.TimeOnly})), nil
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l})), nil
 }

@@ -38,6 +38,7 @@ type Output struct {
 	Wake    []wire.NodeName // there is something new for these workers
 	Drivers []wire.JobID    // there is something new for the drivers of these jobs
 	Changed []wire.JobID    // for those who watch them
+	Clean   []string        // directories of the block store that nobody needs any more
 }
 
 // New returns a master without jobs and nodes.

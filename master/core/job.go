@@ -250,6 +250,12 @@ func (c *Core) endJob(now time.Duration, j *job, s State, why string) {
 	c.note(Record{At: now, Kind: JobEnded, Job: j.id, State: s, Text: why})
 	for _, st := range j.stages {
 		c.closeStage(now, st, s, why)
+		if st.plan != nil && s != Succeeded && strings.HasPrefix(st.outputOf(), "dfs:") {
+			c.out.Clean = append(c.out.Clean, st.plan.Work) // its driver may be dead, too
+		}
+	}
+	if j.spec.Stages > 1 {
+		c.out.Clean = append(c.out.Clean, TempDir(j.id))
 	}
 	c.ended = append(c.ended, j.id)
 	c.forget()
@@ -257,6 +263,17 @@ func (c *Core) endJob(now time.Duration, j *job, s State, why string) {
 	c.out.Drivers = append(c.out.Drivers, j.id)
 	c.admit(now)
 	c.offerAll(now)
+}
+
+// TempDir is where the stages of a chain hand over, in the block store.
+func TempDir(id wire.JobID) string { return "/tmp/.millrace/" + string(id) }
+
+// outputOf is where a stage writes: all but the last into the job's temporary directory.
+func (st *stage) outputOf() string {
+	if st.n+1 < st.job.spec.Stages {
+		return "dfs:" + TempDir(st.job.id)
+	}
+	return st.job.spec.Output
 }
 
 // closeStage takes a stage off the policies' books.

@@ -91,10 +91,14 @@ func child(stages []mapreduce.Job, say func(Word) error) (end wire.Ended, path s
 	rc := rpc.NewClient(cc)
 	fs := dfs.NewClient(dfs.Config{Master: o.Master, Client: rc, User: o.Launch.Spec.User, Node: o.Node})
 	defer func() { err = errors.Join(err, fs.Close(), rc.Close()) }()
+	files := ctx
+	if o.Launch.ID.Kind == wire.DriverTask {
+		files = context.WithoutCancel(ctx) // a driver that is stopped still cleans up
+	}
 	s := &Setting{
 		Master: o.Master, Client: rc, Node: o.Node, Scratch: o.Scratch, SideDir: o.SideDir,
 		Pool: shuffle.NewPool(o.Memory), MaxRecord: int(min(o.Memory/4, 1<<30)),
-		Store: storage.Mux{Stores: map[string]storage.FS{"dfs": fs.Storage(ctx)}},
+		Store: storage.Mux{Stores: map[string]storage.FS{"dfs": fs.Storage(files)}},
 		// If the worker is gone nobody needs to hear it.
 		BadFetch: func(b wire.BadFetch) { _ = say(Word{BadFetch: &b}) },
 		Progress: func(done float64) { _ = say(Word{Progress: &done}) },

@@ -32,7 +32,8 @@ type fetcher struct {
 	want  map[int32]wire.MapOutput
 	have  map[int32]bool
 	fails map[int32]int
-	got   int64
+	got   int64 // bytes as they were sent
+	raw   int64
 	slots int // fetches that may still be started
 }
 
@@ -93,6 +94,13 @@ func (f *fetcher) close() {
 	if f.intake != nil {
 		_ = f.intake.Close() // what it holds is no longer wanted
 	}
+}
+
+// rawBytes is what was fetched before it was compressed.
+func (f *fetcher) rawBytes() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.raw
 }
 
 func (f *fetcher) bytes() int64 {
@@ -283,6 +291,7 @@ func (f *fetcher) take(body io.Reader, o wire.MapOutput, head *SegmentHead) erro
 	defer f.mu.Unlock()
 	f.have[o.Map] = true
 	f.got += head.Info.StoredBytes
+	f.raw += head.Info.RawBytes
 	if w, ok := f.want[o.Map]; ok && w.Try == o.Try {
 		delete(f.want, o.Map)
 	}

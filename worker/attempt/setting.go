@@ -76,7 +76,7 @@ type runner struct {
 	env task.Env
 }
 
-// TempDir is where the stages of a chain hand over, in the block store.
+// TempDir is where the stages of a chain hand over, in the block store; the master removes it.
 func TempDir(job wire.JobID) string { return fmt.Sprintf("dfs:/tmp/.millrace/%s", job) }
 
 func (r *runner) prepare(stages []mapreduce.Job) error {

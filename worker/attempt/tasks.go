@@ -29,7 +29,7 @@ func (r *runner) runMap(ctx context.Context) (result, error) {
 		}
 	}
 	var meter task.Meter
-	defer r.watch(&meter, max(1, split.Bytes()))()
+	defer r.watch(&meter, 0, func() float64 { return float64(meter.Bytes.Load()) / float64(max(1, split.Bytes())) })()
 	res, err := task.RunMap(ctx, &r.env, r.job, plan, split, r.id(mapreduce.MapTask), out, &meter)
 	if err != nil {
 		return result{}, err
@@ -43,8 +43,9 @@ func (r *runner) runMap(ctx context.Context) (result, error) {
 	return done, nil
 }
 
-// watch tells how far an attempt has come until the function it returns is called.
-func (r *runner) watch(m *task.Meter, total int64) (stop func()) {
+// watch tells how far an attempt has come, from a fraction on, until the function it returns is
+// called. It says nothing while nothing moves: a word is a sign of life.
+func (r *runner) watch(m *task.Meter, from float64, fraction func() float64) (stop func()) {
 	if r.Progress == nil {
 		return func() {}
 	}
@@ -53,12 +54,16 @@ func (r *runner) watch(m *task.Meter, total int64) (stop func()) {
 		defer close(ended)
 		t := time.NewTicker(200 * time.Millisecond)
 		defer t.Stop()
+		last := int64(-1)
 		for {
 			select {
 			case <-end:
 				return
 			case <-t.C:
-				r.Progress(min(1, float64(m.Bytes.Load())/float64(total)))
+				if now := m.Bytes.Load() + m.Records.Load(); now != last {
+					last = now
+					r.Progress(from + (1-from)*min(1, fraction()))
+				}
 			}
 		}
 	}()
@@ -78,6 +83,7 @@ func (r *runner) runReduce(ctx context.Context) (result, error) {
 	defer in.close()
 	plan := &task.Plan{Reducers: int(info.Reducers), Bounds: info.Bounds}
 	var meter task.Meter
+	defer r.watch(&meter, 0.5, func() float64 { return float64(meter.Bytes.Load()) / float64(max(1, in.rawBytes())) })()
 	res, err := task.RunReduce(ctx, &r.env, r.job, plan, r.id(mapreduce.ReduceTask), in, out, &meter)
 	if err != nil {
 		return result{}, err
