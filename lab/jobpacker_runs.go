@@ -25,7 +25,6 @@ type hybridNet struct {
 	// sizeError and lateJobs spoil what the planner is told: sizes by up to that part,
 	// arrivals of that share of the jobs by up to 200 s (jobpacker.md 4.2).
 	sizeError, lateJobs float64
-	perReduce           int64 // shuffle and output of a reduce; 0: 1 GiB (nas.md 4.1)
 }
 
 // simulated is the cluster of the source's simulations.
@@ -33,9 +32,6 @@ var simulated = hybridNet{
 	racks: 20, servers: 30, containers: 20, nic: topology.Gbps(10), packet: topology.Gbps(30), circuit: topology.Gbps(100),
 	threshold: 1_125_000_000, interval: time.Second, dark: 10 * time.Millisecond, slowstart: "0.7",
 }
-
-// largeReduces is the same with a reduce for each 4 GiB of shuffle and output.
-var largeReduces = func(h hybridNet) hybridNet { h.perReduce = 4 << 30; return h }(simulated)
 
 func (h hybridNet) topology() (*topology.Topology, error) {
 	b := topology.NewBuilder()
@@ -72,9 +68,6 @@ func (h hybridNet) jobs(day []trace.Job, n int, topo *topology.Topology, seed ui
 	}
 	w := sim.DefaultWorkload(topo, h.racks*h.servers*h.containers)
 	w.Slowstart = 0.7
-	if h.perReduce > 0 {
-		w.ReduceBytes = h.perReduce
-	}
 	jobs := sim.FromTrace(traced, w, rng)
 	for _, j := range jobs {
 		if rng.Float64() >= h.adhoc {

@@ -133,8 +133,8 @@ func (r *Recorder) limits(label string, runs map[string][]nasRun) {
 			number(nasMean(runs[name], func(r *nasRun) float64 { return r.skew }))))
 	}
 	report("4: throughput and completion over Fair, mechanism by mechanism", "each step adds", said.String(),
-		"skew: bytes into the rack that gets most, over the mean. CR-RTS lets a user start one heavy or medium task in five seconds while a rack is congested, "+
-			"and sends reduces to the racks that are not: the links are used less evenly, and nothing was lost on a full link to win back")
+		"skew: bytes into the rack that gets most, over the mean. What NAS loses, it loses by CR-RTS: where that never takes over (MTS+CA-RTS, "+
+			"or a congestion threshold that is never reached), throughput is that of Fair; how long users are made to wait does not matter (0.1 to 5 s tried)")
 }
 
 // bytes is item 7.
