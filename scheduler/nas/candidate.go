@@ -130,14 +130,17 @@ func (p *Policy) least(line fair.Line, a *ask, v *view) (best candidate) {
 // scan compares best with the pending maps of j at one place: the first, where
 // all are equal, else at most Config.Look of them, up to one that none can better.
 func (p *Policy) scan(best candidate, j *job, est *estimate, a *ask, near scheduler.Locality, v *view, by rule) candidate {
-	if est.uniform {
-		if i, ok := firstAt(j, a.node, near, v); ok {
-			c := p.candidate(j, est, i, near)
-			best = better(&best, &c, a.avail, by)
-		}
+	i, ok := firstAt(j, a.node, near, v)
+	if !ok {
 		return best
 	}
-	left, small := p.cfg.Look, p.smallest(j, est, v)
+	c := p.candidate(j, est, i, near)
+	best = better(&best, &c, a.avail, by)
+	small := p.smallest(j, est, v)
+	if est.uniform || by.final(&c, est, small, a.avail) {
+		return best
+	}
+	left := p.cfg.Look
 	at := v.PendingMapsOn(j, a.node)
 	if near == scheduler.RackLocal {
 		at = v.PendingMapsIn(j, a.rack)
