@@ -245,7 +245,7 @@ func children(pid int) (out []int) {
 	if err != nil {
 		return nil
 	}
-	for _, f := range strings.Fields(string(b)) {
+	for f := range strings.FieldsSeq(string(b)) {
 		if n, err := strconv.Atoi(f); err == nil {
 			out = append(append(out, n), children(n)...)
 		}

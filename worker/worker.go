@@ -211,6 +211,9 @@ func (w *Worker) Close() error {
 	if w.dfs != nil {
 		errs = append(errs, w.dfs.Close())
 	}
+	if w.store != nil {
+		w.store.Close()
+	}
 	for _, d := range w.disks {
 		errs = append(errs, d.Close())
 	}

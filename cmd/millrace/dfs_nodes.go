@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -41,17 +42,17 @@ func printNodes(w io.Writer, list []wire.StoreNode) error {
 	fmt.Fprintln(t, "NODE\tRACK\tSTATE\tBLOCKS\tFREE\tOF\tADDRESS\tREMARKS")
 	for _, n := range list {
 		var free, total int64
-		remarks := ""
+		var remarks strings.Builder
 		for _, v := range n.Volumes {
 			free, total = free+v.Free, total+v.Total
 			if v.Failed != "" {
-				remarks += "failed: " + console.Printable(v.Failed) + " "
+				remarks.WriteString("failed: " + console.Printable(v.Failed) + " ")
 			}
 		}
 		if n.Left > 0 {
-			remarks += fmt.Sprintf("%d blocks left to copy", n.Left)
+			remarks.WriteString(fmt.Sprintf("%d blocks left to copy", n.Left))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", n.Node, n.Rack, n.State, n.Blocks, console.Bytes(free), console.Bytes(total), n.Addr, remarks)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", n.Node, n.Rack, n.State, n.Blocks, console.Bytes(free), console.Bytes(total), n.Addr, remarks.String())
 	}
 	return t.Flush()
 }

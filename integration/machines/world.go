@@ -8,6 +8,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -166,10 +167,8 @@ func (w *World) submit(i int) {
 			return
 		}
 		m.flush(func() {
-			for _, known := range w.ids {
-				if known == id {
-					return
-				}
+			if slices.Contains(w.ids, id) {
+				return
 			}
 			w.ids = append(w.ids, id)
 			w.trace("%s is accepted", id)

@@ -291,16 +291,16 @@ func TestRules(t *testing.T) {
 	for rule, want := range map[Rule]string{
 		Anyone: "yyyyy", Users: "nyyyn", Nodes: "nnnyn", Admins: "nnyyn", Tasks: "nnnyy", Files: "nyyyy", noRule: "nnnnn",
 	} {
-		got := ""
+		var got strings.Builder
 		for _, c := range callers {
 			if rule.Check(c) == nil {
-				got += "y"
+				got.WriteString("y")
 			} else {
-				got += "n"
+				got.WriteString("n")
 			}
 		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", rule, got, want)
+		if got.String() != want {
+			t.Errorf("%s: %s, want %s", rule, got.String(), want)
 		}
 	}
 }
