@@ -212,7 +212,7 @@ func (w *Worker) Close() error {
 		errs = append(errs, w.dfs.Close())
 	}
 	if w.store != nil {
-		w.store.Close()
+		errs = append(errs, w.store.Close())
 	}
 	for _, d := range w.disks {
 		errs = append(errs, d.Close())
