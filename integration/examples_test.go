@@ -17,10 +17,11 @@ import (
 	"github.com/millrace/millrace/jobs/gensort"
 )
 
-// programs are the examples, built once, and millrace the one binary.
+// programs are the examples, built once, millrace the one binary, and testprog the program that
+// misbehaves.
 var (
-	programs = map[string]string{}
-	millrace string
+	programs           = map[string]string{}
+	millrace, testprog string
 )
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -38,7 +39,7 @@ func buildAndRun(m *testing.M) int {
 			name := filepath.Base(filepath.Dir(f))
 			programs[name] = filepath.Join(dir, name)
 		}
-		millrace, programs["testprog"] = filepath.Join(dir, "millrace"), filepath.Join(dir, "testprog")
+		millrace, testprog = filepath.Join(dir, "millrace"), filepath.Join(dir, "testprog")
 		if out, err := exec.Command("go", "build", "-o", dir, "../examples/...", "../cmd/millrace", "./testprog").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the examples: %v\n%s", err, out)
 			return 1

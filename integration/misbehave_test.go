@@ -18,15 +18,15 @@ type report struct {
 	Counters map[string]int64
 }
 
-func (p *processes) program(name string, args ...string) report {
+func (p *processes) program(path string, args ...string) report {
 	p.t.Helper()
-	cmd := exec.Command(programs[name], append([]string{"-master", p.addr, "-json"}, args...)...)
+	cmd := exec.Command(path, append([]string{"-master", p.addr, "-json"}, args...)...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	_ = cmd.Run() // the report says how it went
 	var r report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		p.t.Fatalf("%s %v: %v\n%s%s", name, args, err, &out, &errOut)
+		p.t.Fatalf("%s %v: %v\n%s%s", path, args, err, &out, &errOut)
 	}
 	return r
 }
@@ -53,7 +53,7 @@ func TestMisbehavingPrograms(t *testing.T) {
 		{"fork", "", 1, true},
 	} {
 		begin := time.Now()
-		r := p.program("testprog", "-mode", tt.mode, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.mode)
+		r := p.program(testprog, "-mode", tt.mode, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.mode)
 		jobs, err := p.cl.Jobs(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestMisbehavingPrograms(t *testing.T) {
 		}
 		t.Logf("%s: %s after %s", tt.mode, r.State, time.Since(begin).Round(10*time.Millisecond))
 	}
-	if r := p.program("wordcount", "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
+	if r := p.program(programs["wordcount"], "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
 		t.Errorf("a good job afterwards: %+v", r)
 	}
 	for name, cmd := range p.run {
