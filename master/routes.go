@@ -123,7 +123,7 @@ func (m *Master) status(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (w
 		}
 		return s, err
 	})
-	if news == nil || err != nil {
+	if err != nil || news == nil { // news is set when there is no error
 		return s, err
 	}
 	if !waitFor(ctx, news, r.Wait) {
@@ -189,7 +189,7 @@ func (m *Master) driverStep(ctx context.Context, c rpc.Caller, r wire.DriverRequ
 		}
 		return s, nil
 	})
-	if news == nil || err != nil {
+	if err != nil || news == nil { // news is set when there is no error
 		return s, err
 	}
 	if !waitFor(ctx, news, r.Wait) {
@@ -212,7 +212,7 @@ func (m *Master) outputs(ctx context.Context, c rpc.Caller, r wire.OutputsReques
 		}
 		return resp, nil
 	})
-	if news == nil || err != nil {
+	if err != nil || news == nil { // news is set when there is no error
 		return resp, err
 	}
 	if !waitFor(ctx, news, r.Wait) {
