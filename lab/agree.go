@@ -34,23 +34,28 @@ func Disagreements(got, want []Report) []string {
 	return out
 }
 
+// differ compares checks by their names; of several with the same name the first with the first,
+// and so on.
 func differ(got, want Report) (out []string) {
-	earlier := map[string]Verdict{}
+	earlier := map[string][]Verdict{}
 	for _, c := range want.Checks {
-		earlier[c.Item] = c.Verdict
+		earlier[c.Item] = append(earlier[c.Item], c.Verdict)
 	}
 	for _, c := range got.Checks {
-		switch was, ok := earlier[c.Item]; {
-		case !ok:
+		was := earlier[c.Item]
+		if len(was) == 0 {
 			out = append(out, fmt.Sprintf("%s: %q was not checked before", got.ID, c.Item))
-		case was != c.Verdict:
-			out = append(out, fmt.Sprintf("%s: %q is %s (measured %s), was %s", got.ID, c.Item, c.Verdict, c.Measured, was))
+			continue
 		}
-		delete(earlier, c.Item)
+		if was[0] != c.Verdict {
+			out = append(out, fmt.Sprintf("%s: %q is %s (measured %s), was %s", got.ID, c.Item, c.Verdict, c.Measured, was[0]))
+		}
+		earlier[c.Item] = was[1:]
 	}
 	for _, c := range want.Checks {
-		if _, left := earlier[c.Item]; left {
+		if n := len(earlier[c.Item]); n > 0 {
 			out = append(out, fmt.Sprintf("%s: %q is not checked any more", got.ID, c.Item))
+			earlier[c.Item] = earlier[c.Item][1:]
 		}
 	}
 	return out

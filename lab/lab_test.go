@@ -178,3 +178,14 @@ func TestWriteFiles(t *testing.T) {
 		t.Errorf("csv is %q, %v", data, err)
 	}
 }
+
+// TestCommittedResultsAgreeWithThemselves: checks that share a name are told apart.
+func TestCommittedResultsAgreeWithThemselves(t *testing.T) {
+	want, err := ReadReports("../docs/lab/results/results.json")
+	if err != nil || len(want) == 0 {
+		t.Fatalf("%d reports, %v", len(want), err)
+	}
+	if d := Disagreements(want, want); len(d) > 0 {
+		t.Errorf("%d differences: %v", len(d), d)
+	}
+}
