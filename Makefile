@@ -2,7 +2,7 @@
 TOOLS := go tool -modfile=tools/go.mod
 PACKAGES := ./...
 
-.PHONY: help build check test race stress soak fuzz bench lab image cluster cluster-down fmt deadcode clean
+.PHONY: help build check test race stress faults mutants soak fuzz bench lab image cluster cluster-down fmt deadcode clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,11 +21,19 @@ check: ## format, vet, static analysis, tidy, layers
 test: ## all tests, under two minutes
 	go test $(PACKAGES)
 
-race: ## all tests under the race detector
-	go test -race -timeout 30m $(PACKAGES)
+# Policies, the topology, the monitor and placement start no goroutine: internal/lint proves it.
+PURE := scheduler|topology|netmon|dfs/placement
+race: ## all tests under the race detector, but for rooms that start no goroutine
+	go test -race -timeout 30m $$(go list $(PACKAGES) | grep -vE '/millrace/($(PURE))(/|$$)')
 
 stress: ## long tests: many seeds, large data, hostile input
 	MILLRACE_STRESS=1 go test -timeout 60m -count=1 $(PACKAGES)
+
+mutants: ## plant every bug of integration/mutants, one by one; each must be noticed
+	MILLRACE_STRESS=1 go test ./integration/mutants -timeout 40m -count=1 -v
+
+faults: ## break clusters in every way that CI knows, a few minutes
+	MILLRACE_FAULTS=1 go test ./integration -timeout 30m -count=1
 
 soak: ## five minutes of faults on a block store of six workers
 	MILLRACE_STRESS=1 go test ./integration -run TestStoreSoak -timeout 20m -count=1 -v
@@ -41,8 +49,9 @@ bench: build ## the speed table of this machine, then the named benchmarks
 	bin/millrace bench
 	go test -run '^$$' -bench . -benchtime 3x $(PACKAGES)
 
-lab: ## the committed experiments again, quickly; fails if a verdict differs
-	go run ./cmd/millrace lab run --quick --expect docs/lab/results/results.json >/dev/null
+LAB ?= all
+lab: ## the committed experiments again (LAB: only these), quickly; fails if a verdict differs
+	go run ./cmd/millrace lab run $(LAB) --quick --expect docs/lab/results/results.json,docs/lab/results/quick.json >/dev/null
 
 image: build ## the container image millrace:latest, from nothing but the binary
 	docker build -q -t millrace:latest -f deploy/Dockerfile .

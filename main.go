@@ -28,6 +28,16 @@ func Main(stages ...mapreduce.Job) {
 	os.Exit(mainCode(stages))
 }
 
+// stopSignals end a run, cleanly. The end of the terminal is one of them, unless nohup has said that it
+// is not.
+func stopSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
 type options struct {
 	input, output       string
 	reducers            int
@@ -35,12 +45,14 @@ type options struct {
 	overwrite, jsonOnly bool
 	progress            string
 	master              string
+	flags               *flag.FlagSet
 }
 
 func (o *options) define(f *flag.FlagSet) {
+	o.flags = f
 	f.StringVar(&o.input, "input", "", "input file, directory or pattern; several separated by commas")
 	f.StringVar(&o.output, "output", "", "directory to make")
-	f.IntVar(&o.reducers, "reducers", 0, "number of reduces and output parts (0: chosen from cores and input)")
+	f.IntVar(&o.reducers, "reducers", 0, "number of reduces and of output parts (default: chosen from cores and input)")
 	f.StringVar(&o.memory, "memory", "1GiB", "memory for sorting and merging")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
 	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, nothing else")
@@ -65,12 +77,13 @@ func mainCode(stages []mapreduce.Job) int {
 	var r *local.Runner
 	if err == nil {
 		r, err = local.New(cfg)
+		err = jobs.NameFlags("-", err)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%v (-help lists the flags)\n", err)
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	res, err := watch(ctx, r, cfg.Memory, mode, stages)
@@ -92,15 +105,18 @@ func (o *options) apply(stages []mapreduce.Job) (local.Config, console.Mode, err
 	if o.master != "" && last.Output != "" {
 		last.Output = mapped([]string{last.Output})[0]
 	}
-	if o.reducers < 0 || o.reducers > mapreduce.MaxReducers {
-		return local.Config{}, "", fmt.Errorf("-reducers is %d, must be in 1..%d", o.reducers, mapreduce.MaxReducers)
-	}
-	if o.reducers != 0 {
+	if given(o.flags, "reducers") {
+		if err := jobs.CheckReducers("-", o.reducers); err != nil {
+			return local.Config{}, "", err
+		}
 		last.Reducers = o.reducers
 	}
 	memory, err := jobs.ParseBytes(o.memory)
 	if err != nil {
 		return local.Config{}, "", fmt.Errorf("-memory: %w", err)
+	}
+	if memory < local.MinMemory { // also 0, which would mean the default
+		return local.Config{}, "", fmt.Errorf("-memory is %d bytes, must be at least %d (1MiB)", memory, local.MinMemory)
 	}
 	mode, err := console.ParseMode(o.progress)
 	if err != nil {
@@ -116,6 +132,12 @@ func (o *options) apply(stages []mapreduce.Job) (local.Config, console.Mode, err
 		err = errors.New("no output: give -output DIRECTORY")
 	}
 	return local.Config{Memory: memory, Overwrite: o.overwrite}, mode, err
+}
+
+// given reports whether a flag is on the command line.
+func given(flags *flag.FlagSet, name string) (is bool) {
+	flags.Visit(func(f *flag.Flag) { is = is || f.Name == name })
+	return is
 }
 
 func splitList(s string) (out []string) {

@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/millrace/millrace/client"
@@ -20,7 +19,7 @@ import (
 
 // submit ships this program to a cluster, where workers run it as their child, and follows the job.
 func (o *options) submit(stages []mapreduce.Job, mode console.Mode) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	res, err := o.onCluster(ctx, stages, mode)
@@ -62,7 +61,9 @@ func (o *options) onCluster(ctx context.Context, stages []mapreduce.Job, mode co
 	if err != nil {
 		return local.Result{}, err
 	}
-	return console.ResultOf(s)
+	res, err := console.ResultOf(s)
+	console.AddStages(ctx, &res, stages, func(note func(*wire.PastEvent)) error { return cl.Events(ctx, id, note) })
+	return res, err
 }
 
 // childArgs are this program's flags for its children: those that were set, without those that are

@@ -72,12 +72,23 @@ func (c *Client) Nodes(ctx context.Context) ([]wire.NodeStatus, error) {
 }
 
 // Drain takes a worker out of service, or with undo back: its attempts end, nothing new begins, and
-// its blocks are copied away.
+// its blocks are copied away. Where the block store refuses that nothing is done.
 func (c *Client) Drain(ctx context.Context, node wire.NodeName, undo bool) error {
-	if _, err := call[wire.DrainRequest, none](ctx, c, "node.drain", wire.DrainRequest{Node: node, Undo: undo}); err != nil {
+	if err := c.dfs.Drain(ctx, string(node), undo); err != nil {
 		return err
 	}
-	return c.dfs.Drain(ctx, string(node), undo)
+	_, err := call[wire.DrainRequest, none](ctx, c, "node.drain", wire.DrainRequest{Node: node, Undo: undo})
+	return err
+}
+
+// Net describes the network.
+func (c *Client) Net(ctx context.Context) (wire.NetStatus, error) {
+	return call[none, wire.NetStatus](ctx, c, "net.status", none{})
+}
+
+// Queues lists the queues.
+func (c *Client) Queues(ctx context.Context) ([]wire.QueueStatus, error) {
+	return call[none, []wire.QueueStatus](ctx, c, "queue.list", none{})
 }
 
 // Policies are those in use.

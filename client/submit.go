@@ -26,8 +26,16 @@ func SpecOf(stages []mapreduce.Job, prog wire.Program, overwrite bool) wire.JobS
 	if s.Name == "" {
 		s.Name = "job"
 	}
+	for _, in := range first.AllInputs() {
+		if len(s.Inputs)+len(in.Paths) <= maxInputs {
+			s.Inputs = append(s.Inputs, in.Paths...)
+		}
+	}
 	return s
 }
+
+// maxInputs is how many inputs a submission names; what is not named the driver looks at.
+const maxInputs = 100
 
 // shipDir is where executables and side files lie in the block store, by their hash.
 const shipDir = "/tmp/.millrace/shipped"

@@ -18,7 +18,7 @@ const benchBytes = 256 << 20
 func BenchmarkWrite256MiB(b *testing.B) {
 	c := dfstest.Start(b, dfstest.Config{Nodes: 3})
 	cl := c.Client("")
-	data := noise(1, 1<<20)
+	data := dfstest.Noise(1, 1<<20)
 	b.SetBytes(benchBytes)
 	n := 0
 	for b.Loop() {
@@ -46,7 +46,7 @@ func BenchmarkWrite256MiB(b *testing.B) {
 // BenchmarkRead256MiB reads from the page cache, over the network and from the local disk.
 func BenchmarkRead256MiB(b *testing.B) {
 	c := dfstest.Start(b, dfstest.Config{Nodes: 3})
-	if err := put(c.Client(""), "/f", noise(1, benchBytes), dfs.CreateOptions{}); err != nil {
+	if err := dfstest.Put(c.Client(""), "/f", dfstest.Noise(1, benchBytes), dfs.CreateOptions{}); err != nil {
 		b.Fatal(err)
 	}
 	for name, node := range map[string]wire.NodeName{"network": "", "local": "n1"} {
@@ -92,7 +92,7 @@ func eight(b *testing.B, c *dfstest.Cluster, do func(cl *dfs.Client, n int64) er
 // BenchmarkStat8 and BenchmarkCreate8 go over the network to the name service.
 func BenchmarkStat8(b *testing.B) {
 	c := dfstest.Start(b, dfstest.Config{Nodes: 3})
-	if err := put(c.Client(""), "/d/f", nil, dfs.CreateOptions{}); err != nil {
+	if err := dfstest.Put(c.Client(""), "/d/f", nil, dfs.CreateOptions{}); err != nil {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
@@ -106,6 +106,6 @@ func BenchmarkCreate8(b *testing.B) {
 	c := dfstest.Start(b, dfstest.Config{Nodes: 3})
 	b.ResetTimer()
 	eight(b, c, func(cl *dfs.Client, n int64) error {
-		return put(cl, fmt.Sprintf("/d%d/f%d", n%100, n), nil, dfs.CreateOptions{})
+		return dfstest.Put(cl, fmt.Sprintf("/d%d/f%d", n%100, n), nil, dfs.CreateOptions{})
 	})
 }

@@ -183,7 +183,7 @@ func (c *Client) SetReplication(ctx context.Context, path string, n int) error {
 
 // Usage says what a directory holds.
 func (c *Client) Usage(ctx context.Context, path string) (wire.Usage, error) {
-	return callOn[wire.PathRequest, wire.Usage](ctx, c, "dfs.usage", wire.PathRequest{Path: path, User: c.cfg.User}, path)
+	return callOn[wire.QuotaRequest, wire.Usage](ctx, c, "dfs.usage", wire.QuotaRequest{Path: path, User: c.cfg.User}, path)
 }
 
 // SetQuota limits a directory or a user.

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Segments of a copy: so many bytes each, so many read ahead of what is written.
+// A copy has so many buffers of so many bytes: one is read into, one waits, one is written from. Together
+// they stay in a processor's cache.
 const (
-	segmentBytes = 2 << 20
-	readAhead    = 2
+	copyBuffer  = 512 << 10
+	copyBuffers = 3
 )
 
-// WriteTo writes what follows the last Read or Seek, reading ahead from several streams at
-// once.
+// WriteTo writes what follows the last Read or Seek, reading ahead.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	f.mu.Lock()
 	pos := f.pos
@@ -30,54 +30,50 @@ type segment struct {
 	err error
 }
 
-// CopyRange writes length bytes from off on, or up to the end of the file. Readers are at work on
-// the next segments while one is written.
+// CopyRange writes length bytes from off on, or up to the end of the file. The next are read while some
+// are written. One stream at a time is faster than several here: what comes off the wire is verified
+// before it leaves the cache.
 func (f *File) CopyRange(w io.Writer, off, length int64) (written int64, err error) {
 	end := min(f.info.Len, off+max(0, length))
-	queue := make(chan chan segment, readAhead-1)
-	stop := make(chan struct{})
-	free := make(chan []byte, readAhead+1)
+	free, full := make(chan []byte, copyBuffers), make(chan segment, copyBuffers)
+	for range copyBuffers {
+		free <- nil
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer close(stop)
+	defer close(free)
 	wg.Go(func() {
-		defer close(queue)
-		for at := off; at < end; at += segmentBytes {
-			result := make(chan segment, 1)
-			select {
-			case queue <- result:
-			case <-stop:
-				return
-			}
-			p := take(free)[:min(segmentBytes, end-at)]
-			wg.Go(func() {
-				n, err := f.readFull(p, at, true)
-				result <- segment{p[:n], err}
-			})
-		}
+		defer close(full)
+		f.readAhead(off, end, free, full)
 	})
-	for result := range queue {
-		s := <-result
+	for s := range full {
 		n, werr := w.Write(s.p)
 		written += int64(n)
 		if werr != nil || s.err != nil {
 			return written, firstOf(werr, s.err)
 		}
-		select {
-		case free <- s.p[:segmentBytes]:
-		default:
-		}
+		free <- s.p
 	}
 	return written, nil
 }
 
-// take returns a buffer that was used before, or a new one.
-func take(free <-chan []byte) []byte {
-	select {
-	case p := <-free:
-		return p
-	default:
-		return make([]byte, segmentBytes)
+// readAhead reads a range into free buffers until it ends, one cannot be read, or nobody wants more.
+func (f *File) readAhead(off, end int64, free <-chan []byte, full chan<- segment) {
+	for at := off; at < end; {
+		p, more := <-free
+		if !more {
+			return
+		}
+		size := int(min(copyBuffer, end-at))
+		if cap(p) < size {
+			p = make([]byte, size)
+		}
+		n, err := f.readFull(p[:size], at, end)
+		full <- segment{p[:n], err} // has room for all buffers
+		if err != nil {
+			return
+		}
+		at += int64(n)
 	}
 }
 

@@ -2,12 +2,12 @@ package dfs_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -27,43 +27,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-func noise(seed uint64, n int) []byte {
-	b := make([]byte, n)
-	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
-	_, _ = r.Read(b) // never fails
-	return b
-}
-
-func put(c *dfs.Client, path string, data []byte, o dfs.CreateOptions) error {
-	w, err := c.Create(context.Background(), path, o)
-	if err != nil {
-		return err
-	}
-	for len(data) > 0 && err == nil {
-		n := min(len(data), 100_000)
-		_, err = w.Write(data[:n])
-		data = data[n:]
-	}
-	return errors.Join(err, w.Close())
-}
-
-func get(c *dfs.Client, path string) ([]byte, error) {
-	f, err := c.Open(context.Background(), path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
-}
-
-func wantFile(t *testing.T, c *dfs.Client, path string, want []byte) {
-	t.Helper()
-	got, err := get(c, path)
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s: %d of %d bytes, equal: %v, %v", path, len(got), len(want), bytes.Equal(got, want), err)
-	}
-}
-
 const small = 4 * pipe.ChunkSize // a block size for tests
 
 func TestFilesComeOutAsTheyWentIn(t *testing.T) {
@@ -71,11 +34,11 @@ func TestFilesComeOutAsTheyWentIn(t *testing.T) {
 	for name, cl := range map[string]*dfs.Client{"outside": c.Client(""), "on a node": c.Client("n2")} {
 		for _, n := range []int{0, 1, pipe.ChunkSize, small - 1, small, small + 1, 3*small + 12345} {
 			path := fmt.Sprintf("/%s/%d", name, n)
-			data := noise(uint64(n), n)
-			if err := put(cl, path, data, dfs.CreateOptions{BlockSize: small}); err != nil {
+			data := dfstest.Noise(uint64(n), n)
+			if err := dfstest.Put(cl, path, data, dfs.CreateOptions{BlockSize: small}); err != nil {
 				t.Fatal(path, err)
 			}
-			wantFile(t, cl, path, data)
+			dfstest.WantFile(t, cl, path, data)
 			info, err := cl.Stat(t.Context(), path)
 			if err != nil || info.Len != int64(n) || !info.HasCRC || info.CRC != pipe.Checksum(data) || info.Replication != 3 {
 				t.Errorf("%s: %+v, %v", path, info, err)
@@ -87,9 +50,9 @@ func TestFilesComeOutAsTheyWentIn(t *testing.T) {
 
 func TestReadAnywhere(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
-	data := noise(1, 3*small+999)
+	data := dfstest.Noise(1, 3*small+999)
 	cl := c.Client("")
-	if err := put(cl, "/f", data, dfs.CreateOptions{BlockSize: small}); err != nil {
+	if err := dfstest.Put(cl, "/f", data, dfs.CreateOptions{BlockSize: small}); err != nil {
 		t.Fatal(err)
 	}
 	for _, cl := range []*dfs.Client{cl, c.Client("n1"), c.Client("n1", func(c *dfs.Config) { c.NoLocal = true })} {
@@ -142,7 +105,7 @@ func TestReplicasDieWhileWriting(t *testing.T) {
 				t.Parallel()
 				c := dfstest.Start(t, dfstest.Config{Nodes: 6, Racks: 3})
 				cl := c.Client("")
-				data := noise(uint64(at), (packets-1)*pipe.ChunkSize+100)
+				data := dfstest.Noise(uint64(at), (packets-1)*pipe.ChunkSize+100)
 				w, err := cl.Create(t.Context(), "/f", dfs.CreateOptions{})
 				if err != nil {
 					t.Fatal(err)
@@ -161,7 +124,7 @@ func TestReplicasDieWhileWriting(t *testing.T) {
 				if err := w.Close(); err != nil {
 					t.Fatal(err)
 				}
-				wantFile(t, cl, "/f", data)
+				dfstest.WantFile(t, cl, "/f", data)
 				c.Healthy()
 			})
 		}
@@ -189,7 +152,7 @@ func killReplicas(t *testing.T, c *dfstest.Cluster, w *dfs.Writer, which []int) 
 func TestWriterDies(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Racks: 2, Names: func(n *names.Config) { n.LeaseTimeout = time.Second }})
 	reader := c.Client("")
-	data := noise(3, 3*small)
+	data := dfstest.Noise(3, 3*small)
 	for i, n := range []int{0, 1, pipe.ChunkSize, pipe.ChunkSize + 1, small - 1, small, small + 5, 2*small + 3*pipe.ChunkSize} {
 		path := fmt.Sprint("/dies", i)
 		dies := c.Client("", func(cfg *dfs.Config) { cfg.LeaseEvery = time.Hour })
@@ -208,9 +171,12 @@ func TestWriterDies(t *testing.T) {
 			info, err := reader.Stat(t.Context(), path)
 			return err == nil && !info.Open
 		})
-		got, err := get(reader, path)
+		got, err := dfstest.Get(reader, path)
 		if err != nil || !bytes.HasPrefix(data, got) {
 			t.Errorf("%s: %d bytes, %v", path, len(got), err)
+		}
+		if info, err := reader.Stat(t.Context(), path); err != nil || !info.HasCRC || info.CRC != pipe.Checksum(got) {
+			t.Errorf("%s: its checksum is not that of its %d bytes: %+v, %v", path, len(got), info, err)
 		}
 	}
 	c.Healthy()
@@ -223,8 +189,8 @@ func TestNodeLossAndReturn(t *testing.T) {
 	files := map[string][]byte{}
 	for i := range 20 {
 		path := fmt.Sprint("/f", i)
-		files[path] = noise(uint64(i), 100_000)
-		if err := put(cl, path, files[path], dfs.CreateOptions{}); err != nil {
+		files[path] = dfstest.Noise(uint64(i), 100_000)
+		if err := dfstest.Put(cl, path, files[path], dfs.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,14 +198,14 @@ func TestNodeLossAndReturn(t *testing.T) {
 	c.Wait("the loss is seen", func() bool { return stateOf(c, "n3") == "dead" })
 	c.Healthy()
 	for path, data := range files {
-		wantFile(t, cl, path, data)
+		dfstest.WantFile(t, cl, path, data)
 	}
 	c.Nodes[2].Start()
 	c.Wait("the node is back", func() bool { return stateOf(c, "n3") == "live" })
 	c.Healthy()
 	c.Wait("surplus copies are gone", func() bool { return copies(c) == 60 })
 	for path, data := range files {
-		wantFile(t, cl, path, data)
+		dfstest.WantFile(t, cl, path, data)
 	}
 }
 
@@ -264,14 +230,14 @@ func stateOf(c *dfstest.Cluster, node wire.NodeName) string {
 func TestNameServiceRestarts(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
 	cl := c.Client("")
-	if err := put(cl, "/before", noise(1, small+1), dfs.CreateOptions{BlockSize: small}); err != nil {
+	if err := dfstest.Put(cl, "/before", dfstest.Noise(1, small+1), dfs.CreateOptions{BlockSize: small}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := cl.Create(t.Context(), "/during", dfs.CreateOptions{BlockSize: small})
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := noise(2, 2*small+77)
+	data := dfstest.Noise(2, 2*small+77)
 	if _, err := w.Write(data[:small+5]); err != nil {
 		t.Fatal(err)
 	}
@@ -283,8 +249,8 @@ func TestNameServiceRestarts(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantFile(t, cl, "/before", noise(1, small+1))
-	wantFile(t, cl, "/during", data)
+	dfstest.WantFile(t, cl, "/before", dfstest.Noise(1, small+1))
+	dfstest.WantFile(t, cl, "/during", data)
 	c.Healthy()
 }
 
@@ -292,7 +258,7 @@ func TestErrorsSaySo(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
 	cl := c.Client("", func(cfg *dfs.Config) { cfg.Patience = 300 * time.Millisecond })
 	ctx := t.Context()
-	if err := errors.Join(cl.Mkdir(ctx, "/dir", false), put(cl, "/file", []byte("x"), dfs.CreateOptions{})); err != nil {
+	if err := errors.Join(cl.Mkdir(ctx, "/dir", false), dfstest.Put(cl, "/file", []byte("x"), dfs.CreateOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	_, openDir := cl.Open(ctx, "/dir")
@@ -301,14 +267,14 @@ func TestErrorsSaySo(t *testing.T) {
 		err  error
 		kind wire.Kind
 	}{
-		"write over a directory":  {put(cl, "/dir", []byte("x"), dfs.CreateOptions{Overwrite: true}), wire.Exists},
-		"write over a file":       {put(cl, "/file", []byte("x"), dfs.CreateOptions{}), wire.Exists},
-		"below a file":            {put(cl, "/file/x", []byte("x"), dfs.CreateOptions{}), wire.Invalid},
+		"write over a directory":  {dfstest.Put(cl, "/dir", []byte("x"), dfs.CreateOptions{Overwrite: true}), wire.Exists},
+		"write over a file":       {dfstest.Put(cl, "/file", []byte("x"), dfs.CreateOptions{}), wire.Exists},
+		"below a file":            {dfstest.Put(cl, "/file/x", []byte("x"), dfs.CreateOptions{}), wire.Invalid},
 		"delete the root":         {cl.Remove(ctx, "/", true), wire.Invalid},
 		"read a directory":        {openDir, wire.Invalid},
 		"read nothing":            {openNone, wire.NotFound},
-		"dots":                    {put(cl, "/a/../b", []byte("x"), dfs.CreateOptions{}), wire.Invalid},
-		"more copies than nodes?": {put(cl, "/many", []byte("x"), dfs.CreateOptions{Replication: 1000}), wire.Invalid},
+		"dots":                    {dfstest.Put(cl, "/a/../b", []byte("x"), dfs.CreateOptions{}), wire.Invalid},
+		"more copies than nodes?": {dfstest.Put(cl, "/many", []byte("x"), dfs.CreateOptions{Replication: 1000}), wire.Invalid},
 		"a directory into itself": {cl.Rename(ctx, "/dir", "/dir/dir", false), wire.Invalid},
 	} {
 		if tt.err == nil || wire.KindOf(tt.err) != tt.kind {
@@ -318,30 +284,30 @@ func TestErrorsSaySo(t *testing.T) {
 	if !errors.Is(openNone, fs.ErrNotExist) {
 		t.Errorf("%v is not fs.ErrNotExist", openNone)
 	}
-	wantFile(t, cl, "/file", []byte("x"))
+	dfstest.WantFile(t, cl, "/file", []byte("x"))
 }
 
 // TestOverwriteIsAtomic: readers see the old file or the new one.
 func TestOverwriteIsAtomic(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
 	cl := c.Client("")
-	if err := put(cl, "/f", []byte("old"), dfs.CreateOptions{}); err != nil {
+	if err := dfstest.Put(cl, "/f", []byte("old"), dfs.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := cl.Create(t.Context(), "/f", dfs.CreateOptions{Overwrite: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write(noise(1, 2*pipe.ChunkSize)); err != nil {
+	if _, err := w.Write(dfstest.Noise(1, 2*pipe.ChunkSize)); err != nil {
 		t.Fatal(err)
 	}
-	wantFile(t, cl, "/f", []byte("old"))
+	dfstest.WantFile(t, cl, "/f", []byte("old"))
 	w.Abort()
-	wantFile(t, cl, "/f", []byte("old"))
-	if err := put(cl, "/f", []byte("new"), dfs.CreateOptions{Overwrite: true}); err != nil {
+	dfstest.WantFile(t, cl, "/f", []byte("old"))
+	if err := dfstest.Put(cl, "/f", []byte("new"), dfs.CreateOptions{Overwrite: true}); err != nil {
 		t.Fatal(err)
 	}
-	wantFile(t, cl, "/f", []byte("new"))
+	dfstest.WantFile(t, cl, "/f", []byte("new"))
 }
 
 // TestFSView: package testing/fstest finds nothing wrong with the store seen as an io/fs.FS.
@@ -349,7 +315,7 @@ func TestFSView(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
 	cl := c.Client("")
 	for _, p := range []string{"/a", "/b/c", "/b/d/e"} {
-		if err := put(cl, p, []byte(p), dfs.CreateOptions{}); err != nil {
+		if err := dfstest.Put(cl, p, []byte(p), dfs.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -363,13 +329,13 @@ func TestFSView(t *testing.T) {
 func TestRot(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Racks: 2, Blocks: func(b *blocks.Config) { b.ScrubPeriod = time.Hour }})
 	cl := c.Client("")
-	data := noise(5, 2*pipe.ChunkSize+10)
+	data := dfstest.Noise(5, 2*pipe.ChunkSize+10)
 	files := 10
 	if require.Stressed() {
 		files = 100
 	}
 	for i := range files {
-		if err := put(cl, fmt.Sprint("/f", i), data, dfs.CreateOptions{}); err != nil {
+		if err := dfstest.Put(cl, fmt.Sprint("/f", i), data, dfs.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -378,17 +344,25 @@ func TestRot(t *testing.T) {
 	}
 	for i := range files {
 		for _, cl := range []*dfs.Client{cl, c.Client("n1"), c.Client("n2"), c.Client("n3"), c.Client("n4")} {
-			wantFile(t, cl, fmt.Sprint("/f", i), data)
+			dfstest.WantFile(t, cl, fmt.Sprint("/f", i), data)
 		}
 	}
 	c.Wait("all damage is repaired", func() bool { return dfstest.Damaged(t, c) == 0 && copies(c) == int64(3*files) })
 	c.Healthy()
 	dfstest.Flip(t, c, cl, "/f0", 3)
 	short := c.Client("", func(cfg *dfs.Config) { cfg.Patience = 500 * time.Millisecond })
-	if _, err := get(short, "/f0"); err == nil {
-		t.Error("a file without a good copy was read")
-	} else {
-		t.Log(err)
+	loc, err := cl.Locate(t.Context(), "/f0", 0, -1)
+	if err != nil || len(loc.Blocks) != 1 || len(loc.Blocks[0].Places) != 3 {
+		t.Fatalf("/f0 is at %+v, %v", loc, err)
+	}
+	_, err = dfstest.Get(short, "/f0")
+	if err == nil {
+		t.Fatal("a file without a good copy was read")
+	}
+	for _, part := range []string{"/f0", loc.Blocks[0].ID.String()} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not name %s: %v", part, err)
+		}
 	}
 }
 
@@ -401,7 +375,7 @@ func TestScrubber(t *testing.T) {
 		files = 100
 	}
 	for i := range files {
-		if err := put(cl, fmt.Sprint("/f", i), noise(1, 100_000), dfs.CreateOptions{}); err != nil {
+		if err := dfstest.Put(cl, fmt.Sprint("/f", i), dfstest.Noise(1, 100_000), dfs.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		dfstest.Flip(t, c, cl, fmt.Sprint("/f", i), 1)

@@ -88,10 +88,10 @@ func (f *File) blockAt(off int64) (wire.LocatedBlock, bool) {
 }
 
 // ReadAt reads from any place. Bytes are right or there is an error.
-func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.readFull(p, off, false) }
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.readFull(p, off, f.info.Len) }
 
-// readFull fills p. With bounded no more than that is asked for: nobody will read on from there.
-func (f *File) readFull(p []byte, off int64, bounded bool) (int, error) {
+// readFull fills p. Nobody will read on past until: no more than that is asked for.
+func (f *File) readFull(p []byte, off, until int64) (int, error) {
 	if off < 0 {
 		return 0, wire.Errorf(wire.Invalid, "%s: read at %d", f.path, off)
 	}
@@ -101,7 +101,7 @@ func (f *File) readFull(p []byte, off int64, bounded bool) (int, error) {
 		if at >= f.info.Len {
 			return done, io.EOF
 		}
-		n, err := f.readSome(p[done:], at, bounded)
+		n, err := f.readSome(p[done:], at, until)
 		done += n
 		if err != nil {
 			return done, fmt.Errorf("read %s at %d: %w", f.path, at+int64(n), err)
@@ -112,14 +112,14 @@ func (f *File) readFull(p []byte, off int64, bounded bool) (int, error) {
 
 // readSome reads at least a byte, from whichever replica has it, and asks the name service
 // again when none has: replicas move.
-func (f *File) readSome(p []byte, off int64, bounded bool) (n int, err error) {
+func (f *File) readSome(p []byte, off, until int64) (n int, err error) {
 	err = rpc.Retry{First: 50 * time.Millisecond, For: f.c.cfg.Patience}.Do(f.ctx, func() error {
 		b, ok := f.blockAt(off)
 		if !ok {
 			return wire.Errorf(wire.Corrupt, "no block holds it")
 		}
 		p = p[:min(int64(len(p)), b.Off+b.Len-off)]
-		n, err = f.tryReplicas(p, b, off-b.Off, bounded)
+		n, err = f.tryReplicas(p, b, off-b.Off, min(b.Len, until-b.Off))
 		if n > 0 {
 			return nil
 		}
@@ -132,13 +132,9 @@ func (f *File) readSome(p []byte, off int64, bounded bool) (n int, err error) {
 }
 
 // tryReplicas reads from an open stream, the local disk, or a replica, in this order.
-func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off int64, bounded bool) (int, error) {
+func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off, end int64) (int, error) {
 	if n := f.readLocal(p, b, off); n > 0 {
 		return n, nil
-	}
-	end := b.Len
-	if bounded {
-		end = off + int64(len(p))
 	}
 	cur := f.takeCursor(b.Block, off)
 	if cur == nil || cur.end < end {

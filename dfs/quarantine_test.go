@@ -36,9 +36,9 @@ func TestQuarantineIsClearedAfterARestart(t *testing.T) {
 		Names: func(n *names.Config) { n.DeleteDelay = time.Second },
 	})
 	cl := c.Client("", func(cfg *dfs.Config) { cfg.Patience = 300 * time.Millisecond })
-	data := noise(1, pipe.ChunkSize+10)
+	data := dfstest.Noise(1, pipe.ChunkSize+10)
 	for i := range 5 {
-		if err := put(cl, fmt.Sprint("/f", i), data, dfs.CreateOptions{}); err != nil {
+		if err := dfstest.Put(cl, fmt.Sprint("/f", i), data, dfs.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,10 +46,10 @@ func TestQuarantineIsClearedAfterARestart(t *testing.T) {
 	dfstest.Flip(t, c, cl, "/f1", 1)
 	for _, node := range []string{"n1", "n2", "n3", "n4"} {
 		on := c.Client("", func(cfg *dfs.Config) { cfg.Node, cfg.Patience = wire.NodeName(node), 300*time.Millisecond })
-		if _, err := get(on, "/f0"); err == nil {
+		if _, err := dfstest.Get(on, "/f0"); err == nil {
 			t.Fatal("a file without a good copy was read")
 		}
-		wantFile(t, on, "/f1", data)
+		dfstest.WantFile(t, on, "/f1", data)
 	}
 	c.Wait("all bad replicas of /f0 are put aside", func() bool { return inQuarantine(t, c) >= 3 })
 	c.StopNames()
@@ -63,7 +63,7 @@ func TestQuarantineIsClearedAfterARestart(t *testing.T) {
 	}
 	c.Wait("only what has no good copy is left", func() bool { return inQuarantine(t, c) == 3 && copies(c) >= 15 })
 	for i := range 4 {
-		wantFile(t, cl, fmt.Sprint("/f", i+1), data)
+		dfstest.WantFile(t, cl, fmt.Sprint("/f", i+1), data)
 	}
 	if err := cl.Remove(t.Context(), "/f0", false); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func (w *Writer) flush(last bool) error {
 	}
 	w.needBuffer()
 	p := w.buf.Seal(w.n, w.block.off, last)
-	w.crc, w.size = pipe.Extend(w.crc, p.Data), w.size+int64(w.n)
+	w.crc, w.size = pipe.Combine(w.crc, p.CRC, int64(w.n)), w.size+int64(w.n)
 	full := w.buf
 	w.buf, w.n = nil, 0
 	if err := w.block.send(w, full, p); err != nil {

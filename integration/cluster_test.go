@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/jobs/textgen"
 	"github.com/millrace/millrace/local"
+	"github.com/millrace/millrace/master"
 )
 
 func dfsPut(t *testing.T, c *testcluster.Cluster, path string, data []byte) {
@@ -168,15 +170,21 @@ func TestWorkersAndMasterDie(t *testing.T) {
 	}
 }
 
+// TestFailuresSayWhy: what the master was not told, so that it cannot refuse it, the driver finds out, and the job says it.
 func TestFailuresSayWhy(t *testing.T) {
-	c := testcluster.Start(t, testcluster.Config{Workers: 2})
+	c := testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) { m.Program = nil }})
 	dfsPut(t, c, "/in", []byte("a b c\n"))
 	dfsPut(t, c, "/there/x", []byte("x"))
 	for want, words := range map[string][]string{
 		"no such":       {"wordcount", "--input", "dfs:/none", "--output", "dfs:/o1"},
 		"output exists": {"wordcount", "--input", "dfs:/in", "--output", "dfs:/there"},
 	} {
-		s := c.Finish(c.Submit(wire.JobSpec{}, words...))
+		spec := wire.JobSpec{Name: "bad", Stages: 1, Program: wire.Program{Builtin: words[0], Args: words[1:]}}
+		got, err := rpc.Call[wire.JobSpec, wire.Submitted](t.Context(), c.Client, c.Addr, "job.submit", spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := c.Finish(got.Job)
 		if s.State != "FAILED" || !strings.Contains(s.Error, want) {
 			t.Errorf("%v: %s, %q, want %q", words, s.State, s.Error, want)
 		}

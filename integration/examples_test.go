@@ -200,6 +200,9 @@ func TestProgramsOfMain(t *testing.T) {
 		"little memory":    {[]string{"-input", "in", "-output", "o", "-memory", "1"}, 2, "must be at least"},
 		"wrong progress":   {[]string{"-input", "in", "-output", "o", "-progress", "x"}, 2, "progress"},
 		"too many reduces": {[]string{"-input", "in", "-output", "o", "-reducers", "1000000000"}, 2, "-reducers is 1000000000, must be in 1..100000"},
+		"no reduces":       {[]string{"-input", "in", "-output", "o", "-reducers", "0"}, 2, "-reducers is 0, must be in 1..100000 (leave it out to have it chosen)"},
+		"no memory":        {[]string{"-input", "in", "-output", "o", "-memory", "0"}, 2, "-memory is 0 bytes, must be at least"},
+		"here":             {[]string{"-input", "in", "-output", ".", "-overwrite"}, 1, "the directory you work in"},
 		"missing input":    {[]string{"-input", "nowhere", "-output", "o"}, 1, `"nowhere" does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {

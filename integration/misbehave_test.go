@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/millrace/millrace/internal/require"
 )
 
 // report is what a program prints with -json.
@@ -34,6 +36,7 @@ func (p *processes) program(path string, args ...string) report {
 // TestMisbehavingPrograms is FAULTS rows 6, 7 and 14, and more: a program that panics, hangs, hoards
 // memory, floods its log, exits or leaves children behind hurts only its own job, which says why.
 func TestMisbehavingPrograms(t *testing.T) {
+	require.Faults(t)
 	p := startProcesses(t, 2, "--task-timeout", "2s", "--memory", "64MiB")
 	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
 	pids := map[string]int{}

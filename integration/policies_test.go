@@ -18,10 +18,16 @@ import (
 // line.
 func TestEveryPolicyDrivesACluster(t *testing.T) {
 	for _, name := range policies.Names(scheduler.Assignment) {
-		t.Run(name, func(t *testing.T) { tryPolicy(t, name, "unlimited") })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tryPolicy(t, name, "unlimited")
+		})
 	}
 	for _, name := range policies.Names(scheduler.Admitting) {
-		t.Run("admission "+name, func(t *testing.T) { tryPolicy(t, "fifo", name) })
+		t.Run("admission "+name, func(t *testing.T) {
+			t.Parallel()
+			tryPolicy(t, "fifo", name)
+		})
 	}
 }
 

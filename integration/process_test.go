@@ -26,12 +26,15 @@ import (
 type processes struct {
 	t     *testing.T
 	flags []string // of the workers
+	rules []string // flags of the master
 	dir   string
 	addr  string
 	run   map[string]*exec.Cmd
 	cl    *client.Client
 }
 
+// startProcesses starts a master and workers w1, w2 …, and waits for all. Flags are the workers', those that begin with
+// master: the master's.
 func startProcesses(t *testing.T, workers int, flags ...string) *processes {
 	t.Helper()
 	require.Tool(t, "go")
@@ -39,7 +42,14 @@ func startProcesses(t *testing.T, workers int, flags ...string) *processes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &processes{t: t, flags: flags, dir: t.TempDir(), addr: l.Addr().String(), run: map[string]*exec.Cmd{}}
+	p := &processes{t: t, dir: t.TempDir(), addr: l.Addr().String(), run: map[string]*exec.Cmd{}}
+	for _, f := range flags {
+		if rule, ok := strings.CutPrefix(f, "master:"); ok {
+			p.rules = append(p.rules, rule)
+		} else {
+			p.flags = append(p.flags, f)
+		}
+	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +86,7 @@ func (p *processes) start(name string, args ...string) {
 }
 
 func (p *processes) startMaster() {
-	p.start("master", "master", "--dir", filepath.Join(p.dir, "master"), "--listen", p.addr)
+	p.start("master", append([]string{"master", "--dir", filepath.Join(p.dir, "master"), "--listen", p.addr}, p.rules...)...)
 }
 
 func (p *processes) startWorker(name, rack string) {
@@ -99,7 +109,8 @@ func (p *processes) stop() {
 		p.cl.Close()
 	}
 	for _, cmd := range p.run {
-		_ = cmd.Process.Signal(os.Interrupt) // or it has ended
+		_ = cmd.Process.Signal(syscall.SIGCONT) // it may have been stopped
+		_ = cmd.Process.Signal(os.Interrupt)    // or it has ended
 	}
 	for name, cmd := range p.run {
 		if err := cmd.Wait(); err != nil {

@@ -16,7 +16,7 @@ var sleep = Builtin{
 	Name:    "sleep",
 	Summary: "tasks that only sleep: the unit of scheduling tests",
 	Example: "sleep --maps 10 --reduces 2 --map-time 500ms --reduce-time 1s",
-	NoInput: true, Result: true,
+	NoInput: true, Result: true, reduces: "give --reduces",
 	define: func(flags *pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
 		l := &loadOptions{}
 		l.flags(flags)
@@ -28,7 +28,7 @@ var synthetic = Builtin{
 	Name:    "synthetic",
 	Summary: "a job of given task counts, durations and shuffle bytes: the unit of scheduling labs",
 	Example: "synthetic --maps 20 --reduces 4 --map-time 1s --reduce-time 2s --shuffle-bytes 10MiB --deadline 60s",
-	NoInput: true, Result: true,
+	NoInput: true, Result: true, reduces: "give --reduces",
 	define: func(flags *pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
 		l := &loadOptions{}
 		l.flags(flags)
@@ -156,7 +156,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // ByteSize is a flag value such as 10MiB, 1GB or 4096.
 type ByteSize int64
 
-// String prints the size with the largest binary unit that divides it.
+// String prints the size with the largest unit that divides it.
 func (b *ByteSize) String() string { return FormatBytes(int64(*b)) }
 
 // Type names the flag's kind.

@@ -13,7 +13,7 @@ var pi = Builtin{
 	Name:    "pi",
 	Summary: "estimate pi by throwing points of a Halton sequence at a square",
 	Example: "pi --maps 8 --samples 1000000",
-	NoInput: true, Result: true,
+	NoInput: true, Result: true, reduces: "it has one reduce",
 	define: func(flags *pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
 		maps := flags.Int64("maps", 8, "number of map tasks")
 		samples := flags.Int64("samples", 1_000_000, "points of each map task")

@@ -21,8 +21,16 @@ type Builtin struct {
 	// Result says that the output is a short text to be shown, so that --output
 	// may be left out.
 	Result bool
+	// texts names the values of the result that are no numbers, whatever they look like.
+	texts []string
+	// judges says that the job fails when what it checks is not valid.
+	judges bool
+	// reduces says why the number of reduces is not --reducers'.
+	reduces string
 	// NoInput says that the job makes its own data.
 	NoInput bool
+	// Commands says that the job runs commands of its user's.
+	Commands bool
 
 	// define adds the job's own flags and returns the function that builds the
 	// job from base once they are parsed.
@@ -65,6 +73,8 @@ type Command struct {
 	Flags *pflag.FlagSet
 
 	base     mapreduce.Job
+	split    ByteSize
+	largest  ByteSize
 	priority string
 	build    func(base mapreduce.Job) ([]mapreduce.Job, error)
 }
@@ -84,12 +94,12 @@ func (c *Command) commonFlags() {
 		f.StringArrayVarP(&j.Input, "input", "i", nil, "input file, directory or pattern; may be given several times")
 	}
 	f.StringVarP(&j.Output, "output", "o", "", "directory to make")
-	f.IntVarP(&j.Reducers, "reducers", "r", 0, "number of reduces and of output parts (0: chosen from cores and input)")
+	f.IntVarP(&j.Reducers, "reducers", "r", 0, "number of reduces and of output parts (default: chosen from cores and input)")
 	f.StringVar(&j.Compression, "compress", "", "compression of map output: s2, zstd or none (default: none on one machine, s2 on a cluster)")
-	f.Int64Var(&j.SplitBytes, "split-bytes", 0, "input of one map task (0: chosen from input and memory)")
+	f.Var(&c.split, "split-bytes", "input of one map task (default: chosen from input and memory)")
 	f.IntVar(&j.MaxAttempts, "max-attempts", 0, "tries of a task before the job fails (default 4)")
 	f.IntVar(&j.SkipBadRecords, "skip-bad-records", 0, "records that may be left out because the mapper fails on them")
-	f.IntVar(&j.MaxRecordBytes, "max-record-bytes", 0, "largest record (default: half the memory)")
+	f.Var(&c.largest, "max-record-bytes", "largest record (default: half the memory)")
 	f.StringVar(&j.User, "user", "", "user to run as on a cluster")
 	f.StringVar(&j.Queue, "queue", "", "queue of the cluster")
 	f.StringVar(&j.Pool, "pool", "", "pool of the cluster's fair scheduler")
@@ -103,16 +113,25 @@ func (c *Command) Jobs() ([]mapreduce.Job, error) {
 	base.Name = c.Name
 	var err error
 	if base.Priority, err = mapreduce.ParsePriority(c.priority); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--priority: %w", err)
 	}
+	base.SplitBytes, base.MaxRecordBytes = int64(c.split), int(c.largest)
 	if !c.NoInput && len(base.Input) == 0 {
 		return nil, errors.New("no input: give --input FILE, DIRECTORY or PATTERN")
+	}
+	if err := checkPaths(base); err != nil {
+		return nil, err
 	}
 	if base.Output == "" && !c.Result {
 		return nil, errors.New("no output: give --output DIRECTORY")
 	}
-	if f := c.Flags.Lookup("reducers"); f.Changed && base.Reducers < 1 {
-		return nil, fmt.Errorf("--reducers is %d, must be in 1..%d", base.Reducers, mapreduce.MaxReducers)
+	if f := c.Flags.Lookup("reducers"); f.Changed {
+		if c.reduces != "" {
+			return nil, fmt.Errorf("--reducers does not go with %s: %s", c.Name, c.reduces)
+		}
+		if err := CheckReducers("--", base.Reducers); err != nil {
+			return nil, err
+		}
 	}
 	if base.Deadline < 0 {
 		return nil, fmt.Errorf("--deadline is %s, must be positive", base.Deadline)
@@ -122,6 +141,23 @@ func (c *Command) Jobs() ([]mapreduce.Job, error) {
 		return nil, err
 	}
 	return stages, checkStages(stages)
+}
+
+// checkPaths refuses what is a path by accident: nothing, and the dash that other commands take for their
+// standard input and output.
+func checkPaths(base mapreduce.Job) error {
+	for _, p := range base.Input {
+		switch p {
+		case "":
+			return errors.New("--input is empty: give a FILE, DIRECTORY or PATTERN")
+		case "-":
+			return errors.New("--input - is not read: input is divided among tasks, so put it into a file first")
+		}
+	}
+	if base.Output == "-" {
+		return errors.New("--output - is not a place: give a DIRECTORY, and look at it with cat DIRECTORY/part-*")
+	}
+	return nil
 }
 
 // checkStages finds wrong numbers and names before anything runs. The engine gives
@@ -135,7 +171,7 @@ func checkStages(stages []mapreduce.Job) error {
 			job.Output = "."
 		}
 		if err := job.Validate(); err != nil {
-			return err
+			return NameFlags("--", err)
 		}
 	}
 	return nil
@@ -164,6 +200,14 @@ func none(build func(base mapreduce.Job) mapreduce.Job) func(*pflag.FlagSet) fun
 			return []mapreduce.Job{build(base)}, nil
 		}
 	}
+}
+
+// CheckReducers checks a number of reduces that was asked for.
+func CheckReducers(dashes string, n int) error {
+	if n < 1 || n > mapreduce.MaxReducers {
+		return fmt.Errorf("%sreducers is %d, must be in 1..%d (leave it out to have it chosen)", dashes, n, mapreduce.MaxReducers)
+	}
+	return nil
 }
 
 func checkRange(flag string, n, low, high int64) error {

@@ -42,12 +42,12 @@ func ParseBytes(s string) (int64, error) {
 	return int64(f * float64(scale)), nil
 }
 
-// FormatBytes prints a size with the largest binary unit that divides it.
+// FormatBytes prints a size with the largest unit that divides it, of 1024s if there is one.
 func FormatBytes(n int64) string {
 	for _, u := range []struct {
 		name string
 		n    int64
-	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}} {
 		if n >= u.n && n%u.n == 0 {
 			return strconv.FormatInt(n/u.n, 10) + u.name
 		}

@@ -10,9 +10,10 @@ import (
 )
 
 var streamingJob = Builtin{
-	Name:    "streaming",
-	Summary: "any command as mapper, combiner and reducer over standard input and output, as Hadoop Streaming",
-	Example: "streaming --mapper 'python3 map.py' --reducer 'python3 reduce.py' --file map.py --file reduce.py --input books/ --output counts",
+	Name:     "streaming",
+	Commands: true,
+	Summary:  "any command as mapper, combiner and reducer over standard input and output, as Hadoop Streaming",
+	Example:  "streaming --mapper 'python3 map.py' --reducer 'python3 reduce.py' --file map.py --file reduce.py --input books/ --output counts",
 	define: func(flags *pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
 		var mapper, combiner, reducer string
 		var files []string

@@ -101,7 +101,7 @@ var teraValidate = Builtin{
 	Name:    "teravalidate",
 	Summary: "check that rows are sorted over all files in the order of their names; print count and checksum",
 	Example: "teravalidate --input sorted",
-	Result:  true,
+	Result:  true, texts: []string{"checksum"}, judges: true, reduces: "it has one reduce",
 	define: none(func(base mapreduce.Job) mapreduce.Job {
 		base.Map = mapreduce.Map{
 			Format: mapreduce.FixedSize(gensort.RecordSize),
@@ -171,10 +171,28 @@ func (s *summaryReducer) Finish(out mapreduce.Emitter) error {
 		out.Emit([]byte(name), []byte(value))
 	}
 	if !s.total.Sorted() {
-		return fmt.Errorf("not sorted: %d of %d rows are smaller than the row before, the first is row %d (checksum %s)",
-			s.total.Unordered, s.total.Records, s.total.FirstUnordered, s.total.Checksum)
+		return &unsortedError{s.total}
 	}
 	return nil
+}
+
+// unsortedError is the verdict on rows that are out of order.
+type unsortedError struct{ sum gensort.Summary }
+
+func (e *unsortedError) Error() string {
+	return fmt.Sprintf("not sorted: %d of %d rows are smaller than the row before, the first is row %d (checksum %s)",
+		e.sum.Unordered, e.sum.Records, e.sum.FirstUnordered, e.sum.Checksum)
+}
+
+// Final says that another attempt would find the same.
+func (*unsortedError) Final() bool { return true }
+
+// Result is the verdict for machines.
+func (e *unsortedError) Result() map[string]any {
+	return map[string]any{
+		"valid": false, "rows": e.sum.Records, "checksum": e.sum.Checksum.String(), "duplicate_keys": e.sum.Duplicates,
+		"unordered_rows": e.sum.Unordered, "first_unordered_row": e.sum.FirstUnordered,
+	}
 }
 
 func (s *summaryReducer) lines() iter.Seq2[string, string] {

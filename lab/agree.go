@@ -6,32 +6,61 @@ import (
 	"os"
 )
 
-// ReadReports reads the report.json of an earlier run.
-func ReadReports(path string) ([]Report, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+// ReadReports reads the report.json of earlier runs.
+func ReadReports(paths ...string) (all []Report, err error) {
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		var reports []Report
+		if err := json.Unmarshal(data, &reports); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		all = append(all, reports...)
 	}
-	var reports []Report
-	if err := json.Unmarshal(data, &reports); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return reports, nil
+	return all, nil
 }
 
-// Disagreements compares verdicts with those of an earlier run, for the experiments that
-// both have, and says where they differ. A check that only one of them has is a
-// difference too.
+// Disagreements compares verdicts with those of earlier runs, for the experiments that both
+// have over the same workload, and says where they differ. A check that only one of them
+// has is a difference too.
 func Disagreements(got, want []Report) []string {
 	var out []string
 	for _, g := range got {
-		for _, w := range want {
-			if g.ID == w.ID {
-				out = append(out, differ(g, w)...)
-			}
+		if w, same := counterpart(g, want); same {
+			out = append(out, differ(g, w)...)
 		}
 	}
 	return out
+}
+
+// NotCompared names the experiments that Disagreements passes over, and why.
+func NotCompared(got, want []Report) []string {
+	var out []string
+	for _, g := range got {
+		switch w, same := counterpart(g, want); {
+		case same:
+		case w.ID == "":
+			out = append(out, g.ID+": no earlier run has it")
+		default:
+			out = append(out, fmt.Sprintf("%s: its jobs come from %s, then from %s", g.ID, g.Workload, w.Workload))
+		}
+	}
+	return out
+}
+
+// counterpart is the report of the same experiment over the same workload, or over another.
+func counterpart(g Report, want []Report) (other Report, same bool) {
+	for _, w := range want {
+		if w.ID == g.ID {
+			if w.Workload == g.Workload {
+				return w, true
+			}
+			other = w
+		}
+	}
+	return other, false
 }
 
 // differ compares checks by their names; of several with the same name the first with the first,

@@ -60,7 +60,7 @@ var hybridExperiments = []*Experiment{
 		Source:   "hybrid.md 5, items 6, 7, 9-13",
 		Question: "Who gains from scale-up machines when jobs arrive over time?",
 		Setup:    hybridSetup + " Arrivals are uniform over 30 minutes.",
-		Read:     "Small jobs gain, the few largest lose a little, because there are fewer scale-out machines.",
+		Read:     "Small jobs gain as long as the scale-up machines are not full of them; the few largest lose a little, because there are fewer scale-out machines.",
 		run:      hybridOnline,
 	},
 }

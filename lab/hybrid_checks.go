@@ -22,6 +22,8 @@ func strategies(online bool, jobs int) []hybridVariant {
 
 const fewerMachines = "large jobs hold most of the time, and a fifth of their machines is gone; what else made the published cluster faster is not described (6.20)"
 
+const fullScaleUp = "a sample's small jobs fill 0.4 to 1.1 of the two scale-up machines' time, and where they queue there they lose, as nothing is stolen while large jobs wait: their mean goes from 0.6 to 5.6 of FS's by seed"
+
 const noNetwork = "no network in this run: local and remote reads cost the same"
 
 // hybridCount jobs in half an hour are the source's 1,000 in an hour.
@@ -74,7 +76,7 @@ func hybridBars(got map[string][]hybridRun, title string, of func(hybridRun) flo
 }
 
 func hybridOnline(r *Recorder) error {
-	n := r.seeds(3, 1)
+	n := r.seeds(3, 2)
 	list := strategies(true, hybridCount)
 	list = append(list, hybridVariant{name: "literal", cluster: mixed, base: "fair", on: true, steal: true, literal: true, online: true, jobs: hybridCount})
 	got, err := r.hybrids(list, n)
@@ -113,23 +115,28 @@ func ablations(r *Recorder, got map[string][]hybridRun) {
 
 func benefits(r *Recorder, got map[string][]hybridRun) {
 	small, large := ratioOf(got["H-FS-with"], got["FS"], meanSmall), ratioOf(got["H-FS-with"], got["FS"], meanLarge)
-	r.between("7: mean completion of small jobs, H-FS-with / FS", "below 0.45", small.Mean, 0, 0.6, fewerMachines)
+	r.between("7: mean completion of small jobs, H-FS-with / FS", "below 0.45", small.Mean, 0, 0.6, fullScaleUp)
 	r.between("7: mean completion of large jobs, H-FS-with / FS", "0.80 and more", large.Mean, 0.75, 1.05, "a fifth of the scale-out machines is gone")
-	r.holds("7: small jobs gain more than large ones", "more", fmt.Sprintf("%s against %s", number(small.Mean), number(large.Mean)), small.Mean < large.Mean, fewerMachines)
+	r.holds("7: small jobs gain more than large ones", "more", fmt.Sprintf("%s against %s", number(small.Mean), number(large.Mean)), small.Mean < large.Mean, fullScaleUp)
 	for _, c := range [][2]string{{"H-FS-with", "FS"}, {"H-DS-with", "DS"}} {
 		for _, q := range []struct {
-			name string
-			of   func(hybridRun) float64
-		}{{"mean completion", meanAll}, {"median completion", medianAll}, {"mean completion of small jobs", meanSmall}, {"median completion of small jobs", medianSmall}} {
+			name, why string
+			of        func(hybridRun) float64
+		}{
+			{"mean completion", fewerMachines, meanAll},
+			{"median completion", fullScaleUp, medianAll},
+			{"mean completion of small jobs", fullScaleUp, meanSmall},
+			{"median completion of small jobs", fullScaleUp, medianSmall},
+		} {
 			e := ratioOf(got[c[0]], got[c[1]], q.of)
-			r.between("9: "+q.name+", "+c[0]+" / "+c[1], "below 1", e.Mean, 0, 0.9999, fewerMachines)
+			r.between("9: "+q.name+", "+c[0]+" / "+c[1], "below 1", e.Mean, 0, 0.9999, q.why)
 		}
 	}
 	e := ratioOf(got["H-FS-w/o"], got["FS"], meanAll)
 	r.between("9: mean completion, H-FS-w/o / FS", "about 1", e.Mean, 0.95, inf, "")
 	top, median := ratioOf(got["H-FS-with"], got["FS"], topOf), ratioOf(got["H-FS-with"], got["FS"], medianAll)
 	r.between("10: completion of the largest job, H-FS-with / FS", "slower", top.Mean, 0.98, inf, "")
-	r.between("10: the median falls, %", "about 60", 100*(1-median.Mean), 40, 100, fewerMachines)
+	r.between("10: the median falls, %", "about 60", 100*(1-median.Mean), 40, 100, fullScaleUp)
 }
 
 func guardStudy(r *Recorder, got map[string][]hybridRun, n int) {

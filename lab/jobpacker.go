@@ -215,7 +215,7 @@ func packBatches(r *Recorder) error {
 	n := r.seeds(20, 5)
 	score := jobpacker.Score(jobpacker.Demand{0.2, 0.3, 0.5}, jobpacker.Demand{0.1, 0.2, 0.3})
 	r.within("4: Tetris score of the example", score, 0.23, 1e-9, "")
-	day, from := dayOrModel(r.options.Seed)
+	day, from := r.day()
 	topo, err := simulated.topology()
 	if err != nil {
 		return err

@@ -83,6 +83,9 @@ type Report struct {
 	Source string  `json:"source"`
 	Seeds  int     `json:"seeds"`
 	Checks []Check `json:"checks"`
+	// Workload says where its jobs came from, where that depends on what the machine
+	// has: only runs over the same one are compared.
+	Workload string `json:"workload,omitempty"`
 
 	Question string   `json:"question,omitempty"`
 	Setup    string   `json:"setup,omitempty"`

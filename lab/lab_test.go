@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -20,12 +21,13 @@ import (
 // quick lists experiments that a plain test run can afford; all run under stress.
 var quick = []string{"slowdown-table2", "slowdown-validation", "deadline-late", "deadline-rules", "deadline-estimator", "marp-slots", "marp-profile", "marp-controllers", "marp-disk", "capacity-arithmetic", "capacity-small", "capacity-pairs", "hybrid-stealing", "hybrid-crosspoint"}
 
-// committed is the report of the last full run.
-const committed = "../docs/lab/results/results.json"
+// committed are the reports of the last full run, and of the quick one for experiments that have a part of
+// the workload only when run quickly.
+var committed = []string{"../docs/lab/results/results.json", "../docs/lab/results/quick.json"}
 
 // Every experiment comes to the verdicts of the committed report.
 func TestVerdictsAreTheCommittedOnes(t *testing.T) {
-	want, err := ReadReports(committed)
+	want, err := ReadReports(committed...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +63,12 @@ func TestDisagreements(t *testing.T) {
 // The same seed makes the same bytes of every file, three times on one core and three
 // times on two.
 func TestReportsRepeat(t *testing.T) {
-	var list []*Experiment
-	for _, id := range []string{"deadline-late", "deadline-estimator", "marp-fifo", "capacity-pairs"} {
+	ids := []string{"deadline-late", "deadline-estimator", "marp-fifo", "capacity-pairs"}
+	if require.Stressed() {
+		ids = append(ids, "nas-ablation", "jobpacker-online")
+	}
+	list := []*Experiment{smallNetwork}
+	for _, id := range ids {
 		list = append(list, All[id])
 	}
 	run := func() map[string]string {
@@ -92,6 +98,17 @@ func TestReportsRepeat(t *testing.T) {
 		t.Errorf("only %d files", len(want))
 	}
 }
+
+// smallNetwork has jobs of a trace on a network, a fiftieth of their sizes.
+var smallNetwork = &Experiment{ID: "small-network", run: func(r *Recorder) error {
+	c := nas40
+	c.scale = 0.02
+	runs, _, err := r.compareNAS(c, plain("fair", "nas"), r.seeds(2, 2))
+	for _, name := range []string{"fair", "nas"} {
+		r.holds(name, "", fmt.Sprintf("%+v", runs[name]), true, "")
+	}
+	return err
+}}
 
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -181,11 +198,30 @@ func TestWriteFiles(t *testing.T) {
 
 // TestCommittedResultsAgreeWithThemselves: checks that share a name are told apart.
 func TestCommittedResultsAgreeWithThemselves(t *testing.T) {
-	want, err := ReadReports("../docs/lab/results/results.json")
+	want, err := ReadReports(committed...)
 	if err != nil || len(want) == 0 {
 		t.Fatalf("%d reports, %v", len(want), err)
 	}
 	if d := Disagreements(want, want); len(d) > 0 {
 		t.Errorf("%d differences: %v", len(d), d)
+	}
+}
+
+// Runs over different workloads are named, not compared.
+func TestOtherWorkloadsAreNotCompared(t *testing.T) {
+	was := []Report{{ID: "a", Workload: fromTrace, Checks: []Check{{Item: "1", Verdict: Reproduced}}}, {ID: "b"}}
+	now := []Report{{ID: "a", Workload: fromModel, Checks: []Check{{Item: "1", Verdict: NotReproduced}}}, {ID: "b"}}
+	if d := Disagreements(now, was); len(d) > 0 {
+		t.Errorf("compared: %v", d)
+	}
+	if d := NotCompared(now, was); len(d) != 1 || !strings.Contains(d[0], fromModel) {
+		t.Errorf("passed over: %v", d)
+	}
+	was = append(was, Report{ID: "a", Workload: fromModel, Checks: []Check{{Item: "1", Verdict: Reproduced}}}) // another earlier run
+	if d := Disagreements(now, was); len(d) != 1 {
+		t.Errorf("differences: %v", d)
+	}
+	if d := NotCompared(append(now, Report{ID: "c"}), was); len(d) != 1 || d[0] != "c: no earlier run has it" {
+		t.Errorf("passed over: %v", d)
 	}
 }

@@ -33,7 +33,7 @@ func plain(names ...string) []nasVariant {
 
 // compare runs variants on the same samples of the trace; results are by variant and run.
 func (r *Recorder) compareNAS(c nasCluster, variants []nasVariant, n int) (map[string][]nasRun, string, error) {
-	day, from := dayOrModel(r.options.Seed)
+	day, from := r.day()
 	runs := make([]nasRun, n*len(variants))
 	err := r.each(len(runs), func(i int) (err error) {
 		v, seed := variants[i%len(variants)], r.options.Seed+uint64(i/len(variants))
@@ -196,9 +196,10 @@ func nasAblation(r *Recorder) error {
 
 func nas600Nodes(r *Recorder) error {
 	r.seeds(1, 1)
-	day, from := dayOrModel(r.options.Seed)
+	day, from := r.day()
 	if r.options.Quick {
 		day = firstHours(day, 2*time.Hour)
+		r.only("its first two hours")
 	}
 	c := nasCluster{racks: 30, nodes: 20, containers: 6, nic: topology.Mbps(250), uplink: topology.Gbps(1), users: 200, scale: 0.2}
 	names := []string{"fair", "delay", "sw-delay", "nas"}

@@ -36,12 +36,33 @@ func publicTrace(name string) ([]trace.Job, error) {
 
 var errNoTraces = fmt.Errorf("the public traces are not here: set MILLRACE_TRACES to their directory")
 
+// Where jobs come from.
+const (
+	fromTrace = "the public trace"
+	fromModel = "the model fitted to the public trace"
+)
+
+// day is dayOrModel, noted in the report.
+func (r *Recorder) day() (jobs []trace.Job, from string) {
+	jobs, from = dayOrModel(r.options.Seed)
+	r.report.Workload = from
+	return jobs, from
+}
+
+// only says, of a quick run, which part of the workload it has.
+func (r *Recorder) only(part string) {
+	if r.report.Workload != "" {
+		part = r.report.Workload + ", " + part
+	}
+	r.report.Workload = part
+}
+
 // dayOrModel returns the day of Facebook, or as many jobs of the model fitted to it.
 func dayOrModel(seed uint64) (jobs []trace.Job, from string) {
 	if jobs, err := publicTrace(fbDay); err == nil {
-		return jobs, "the public trace"
+		return jobs, fromTrace
 	}
-	return trace.Models["fb-2010"].Generate(24_442, rand.New(rand.NewPCG(seed, 0xfb))), "the model fitted to the public trace"
+	return trace.Models["fb-2010"].Generate(24_442, rand.New(rand.NewPCG(seed, 0xfb))), fromModel
 }
 
 // nasCluster is a set-up of nas.md 4.2 or 4.3.

@@ -36,12 +36,15 @@ type limitPair struct{ low, high float64 }
 func (p limitPair) String() string { return fmt.Sprintf("thresholds %g %g", p.low, p.high) }
 
 func nasSweeps(r *Recorder) error {
-	n := r.seeds(10, 10)
+	n := r.seeds(10, 3)
 	c := nas40
 	c.scale = 0.2
 	runs, _, err := r.compareNAS(c, sweptVariants(), n)
 	if err != nil {
 		return err
+	}
+	if r.options.Quick {
+		r.only("three runs of ten")
 	}
 	r.sweepUsers(runs)
 	r.sweepLimits(runs)

@@ -11,6 +11,9 @@ import (
 // slowdownLimits sweeps the limit between two queues and the share of partition 1.
 func slowdownLimits(r *Recorder) error {
 	n := r.seeds(3, 1)
+	if r.options.Quick {
+		r.only("one run of three")
+	}
 	got, err := r.spreads(limitSettings(), n)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/storage"
 )
 
@@ -45,10 +46,10 @@ func (c Config) withDefaults() (Config, error) {
 		c.Memory = DefaultMemory
 	}
 	if c.Workers < 1 || c.Workers > 1024 {
-		return c, fmt.Errorf("workers is %d, must be in 1..1024", c.Workers)
+		return c, &mapreduce.FieldError{Field: "Workers", Problem: fmt.Sprintf("is %d, must be in 1..1024", c.Workers)}
 	}
 	if c.Memory < MinMemory {
-		return c, fmt.Errorf("memory is %d bytes, must be at least %d (1MiB)", c.Memory, MinMemory)
+		return c, &mapreduce.FieldError{Field: "Memory", Problem: fmt.Sprintf("is %d bytes, must be at least %d (1MiB)", c.Memory, MinMemory)}
 	}
 	return c, nil
 }

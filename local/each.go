@@ -17,8 +17,17 @@ type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
 
+// A verdict is an error of user code that knows whether another attempt can help.
+type verdict interface {
+	error
+	Final() bool
+}
+
 // final reports whether trying again cannot help.
 func final(err error) bool {
+	if v, ok := errors.AsType[verdict](err); ok {
+		return v.Final()
+	}
 	var f finalError
 	return errors.As(err, &f) ||
 		errors.Is(err, mapreduce.ErrRecordTooLarge) ||
@@ -80,7 +89,7 @@ func (s *stage) attempts(ctx context.Context, index int, attempt func(ctx contex
 // code.
 func failed(err error, tries int) error {
 	if errors.Is(err, shuffle.ErrRecordTooLarge) {
-		err = fmt.Errorf("%w (raise MaxRecordBytes or the memory)", err)
+		err = fmt.Errorf("%w (raise MaxRecordBytes, on the command line --max-record-bytes, or the memory)", err)
 	}
 	if tries > 1 {
 		err = fmt.Errorf("failed %d times; the last: %w", tries, err)

@@ -123,6 +123,9 @@ func TestOutputPlaces(t *testing.T) {
 	b.write("data/a", "one two\n")
 	b.write("data/sub/b", "two\n")
 	b.write("file", "not a directory")
+	b.write("other/x", "anything")
+	b.write("made/part-r-00000", "a")
+	b.write("made/_SUCCESS", "")
 	if err := os.Symlink(b.dir+"/data", b.dir+"/link"); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +140,8 @@ func TestOutputPlaces(t *testing.T) {
 		"is the input":               {"data", "data", true, []string{"inside the"}},
 		"holds the input":            {"data/sub", "data", true, []string{"would be overwritten"}},
 		"holds the input by link":    {"link/sub", "data", true, []string{"would be overwritten"}},
-		"holds the input by pattern": {"d*", "data", true, []string{"would be overwritten"}},
+		"holds the input by pattern": {"m[a]de", "made", true, []string{"would be overwritten"}},
+		"made by nobody":             {"data/a", "other", true, []string{"not the output of a job", `such as "x"`, "remove it yourself"}},
 		"exists":                     {"data/a", "data/sub", false, []string{"output exists", "--overwrite"}},
 		"below a file":               {"data/a", "file/out", false, []string{"file/out"}},
 		"NUL in the name":            {"data/a", "x\x00y", false, []string{"NUL"}},

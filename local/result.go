@@ -1,6 +1,7 @@
 package local
 
 import (
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/mapreduce"
@@ -9,10 +10,12 @@ import (
 
 // A Result describes a run. Output is empty if it failed.
 type Result struct {
-	Job      string
-	Output   string
-	Elapsed  time.Duration
-	Counts   mapreduce.Counts // of the whole chain
+	Job     string
+	Output  string
+	Elapsed time.Duration
+	// Counts are those of the whole chain: what its first stage read, what its last
+	// one wrote, and sums of the rest. Until the last stage has ended nothing is written.
+	Counts   mapreduce.Counts
 	Stages   []StageResult
 	Attempts int
 	Retries  int
@@ -26,4 +29,25 @@ type StageResult struct {
 	// Times of the phases.
 	Plan, Map, Reduce, Commit time.Duration
 	Counts                    mapreduce.Counts
+}
+
+// inputs and outputs are the counters of what a stage takes from outside and gives to outside: in a
+// chain what is between two stages is neither.
+var (
+	inputs  = []string{mapreduce.MapInputRecords, mapreduce.MapInputBytes}
+	outputs = []string{mapreduce.OutputRecords, mapreduce.OutputBytes, mapreduce.ReduceOutputRecords}
+)
+
+// ChainCounts are the counters of a chain of so many stages, of which some have ended.
+func ChainCounts(ended []StageResult, stages int) mapreduce.Counts {
+	sum := mapreduce.Counts{}
+	for i, s := range ended {
+		s.Counts.Each(func(group, name string, n int64) {
+			between := i > 0 && slices.Contains(inputs, name) || i < stages-1 && slices.Contains(outputs, name)
+			if group != mapreduce.TaskGroup || !between {
+				sum.Add(mapreduce.Counts{group: {name: n}})
+			}
+		})
+	}
+	return sum
 }

@@ -95,7 +95,7 @@ func (r *Runner) runStage(ctx context.Context, job mapreduce.Job, last bool) err
 		}
 		return err
 	}
-	r.res.Counts.Add(s.res.Counts)
 	r.res.Stages = append(r.res.Stages, s.res)
+	r.res.Counts = ChainCounts(r.res.Stages, int(r.gauge.stages.Load()))
 	return nil
 }

@@ -137,6 +137,9 @@ func (c int32Codec) Append(dst []byte, v int32) []byte { return c.int64Codec.App
 
 func (c int32Codec) Decode(src []byte) (int32, error) {
 	v, err := c.int64Codec.Decode(src)
+	if err == nil && v != int64(int32(v)) {
+		err = fmt.Errorf("%d is no int32", v)
+	}
 	return int32(v), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
@@ -52,12 +53,19 @@ func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
 // wrapRead names the file and the place, and what damage means.
 func wrapRead(name string, off int64, err error) error {
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("%s: file ends in the middle of its data near offset %d (truncated?): %w", name, off, err)
-	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.Is(err, zstd.ErrCRCMismatch):
+	case slices.ContainsFunc(damage, func(d error) bool { return errors.Is(err, d) }):
 		return fmt.Errorf("%s: compressed data is damaged near offset %d: %w", name, off, err)
 	}
 	return fmt.Errorf("%s: read at offset %d: %w", name, off, err)
+}
+
+// damage lists what the decoders say of bytes that no encoder wrote.
+var damage = []error{
+	gzip.ErrChecksum, gzip.ErrHeader, zstd.ErrCRCMismatch, zstd.ErrMagicMismatch, zstd.ErrReservedBlockType, zstd.ErrCompressedSizeTooBig,
+	zstd.ErrBlockTooSmall, zstd.ErrUnexpectedBlockSize, zstd.ErrWindowSizeExceeded, zstd.ErrWindowSizeTooSmall, zstd.ErrDecoderSizeExceeded,
+	zstd.ErrUnknownDictionary, zstd.ErrFrameSizeExceeded, zstd.ErrFrameSizeMismatch,
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

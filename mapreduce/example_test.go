@@ -3,6 +3,7 @@ package mapreduce_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -234,6 +235,18 @@ func ExampleJob_Validate() {
 	job := mapreduce.Job{Name: "wrong", Map: mapreduce.Lines(words), Input: []string{"in"}, Output: "out", Reducers: 1_000_000}
 	fmt.Println(job.Validate())
 	// Output: Reducers is 1000000, must be in 0..100000
+}
+
+// What is wrong with a field can be told in other words, such as the name of a flag.
+func ExampleFieldError() {
+	job := mapreduce.Job{Name: "wrong", Map: mapreduce.Lines(words), Input: []string{"in"}, Output: "out", MaxAttempts: 101}
+	if wrong, ok := errors.AsType[*mapreduce.FieldError](job.Validate()); ok {
+		fmt.Println(wrong.Field)
+		fmt.Println(wrong.Problem)
+	}
+	// Output:
+	// MaxAttempts
+	// is 101, must be in 0..100
 }
 
 // Several inputs with a map each: a join of users and visits.

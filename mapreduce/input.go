@@ -16,6 +16,9 @@ type Source struct {
 	Offset, Length int64
 	// MaxRecord bounds one record in bytes. 0 means 1 GiB.
 	MaxRecord int
+	// Giant, if set, is asked before a record of 8 MiB or more is taken into memory, and waits until there is room
+	// for that many bytes beside those of other readers. done is called when the record has left.
+	Giant func(bytes int64) (done func(), err error)
 }
 
 // An InputFormat turns the bytes of files into records. It must be usable by
@@ -54,7 +57,7 @@ type ChunkReader interface {
 var ErrRecordTooLarge = errors.New("record too large")
 
 func tooLarge(name string, offset int64, size string, limit int) error {
-	return fmt.Errorf("%s: record at offset %d is %s bytes, the limit is %d (raise MaxRecordBytes or the memory): %w",
+	return fmt.Errorf("%s: record at offset %d is %s bytes, the limit is %d (raise MaxRecordBytes, on the command line --max-record-bytes, or the memory): %w",
 		name, offset, size, limit, ErrRecordTooLarge)
 }
 

@@ -167,7 +167,17 @@ func (j *Job) OutputFormat() OutputFormat {
 	return j.Format
 }
 
-// Validate reports what is wrong with the job, naming the field.
+// A FieldError says what is wrong with a field of a [Job], or of an engine's
+// configuration. A command whose flag set the field gives the flag's name instead.
+type FieldError struct {
+	Field   string // its name in Go
+	Problem string // such as "is 7, must be in 1..5"
+}
+
+// Error is the field and the problem.
+func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
+
+// Validate reports what is wrong with the job, naming the field (see [FieldError]).
 func (j *Job) Validate() error {
 	return errors.Join(j.validateStages(), j.validateNumbers(), j.validatePaths())
 }
@@ -210,7 +220,7 @@ func (j *Job) validateNumbers() error {
 	var errs []error
 	check := func(name string, n, low, high int64) {
 		if n < low || n > high {
-			errs = append(errs, fmt.Errorf("%s is %d, must be in %d..%d", name, n, low, high))
+			errs = append(errs, &FieldError{name, fmt.Sprintf("is %d, must be in %d..%d", n, low, high)})
 		}
 	}
 	check("Reducers", int64(j.Reducers), 0, MaxReducers)
@@ -222,7 +232,7 @@ func (j *Job) validateNumbers() error {
 	switch j.Compression {
 	case "", "none", "s2", "zstd":
 	default:
-		errs = append(errs, fmt.Errorf("compression %q is not one of none, s2, zstd", j.Compression))
+		errs = append(errs, &FieldError{"Compression", fmt.Sprintf("is %q, must be one of none, s2, zstd", j.Compression)})
 	}
 	return errors.Join(errs...)
 }

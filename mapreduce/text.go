@@ -61,6 +61,8 @@ type lineReader struct {
 
 	buf    []byte // lines not handed out yet, then free space
 	lo, hi int    // buf[lo:hi] is unread
+	giant  func(bytes int64) (done func(), err error)
+	done   func() // of the giant that is in the buffer, or nil
 	clean  int    // bytes from lo on that hold no newline: looked at once, not at every read
 	off    int64  // of buf[lo] in the stream
 	eof    bool
@@ -78,7 +80,7 @@ func openLines(src Source) (*lineReader, error) {
 	if err := readFullAt(src.R, head, 0); err != nil {
 		return nil, wrapRead(src.Name, 0, err)
 	}
-	l := &lineReader{name: src.Name, max: src.maxRecord()}
+	l := &lineReader{name: src.Name, max: src.maxRecord(), giant: src.Giant}
 	if kind := sniff(head); kind != plain {
 		return l, l.openCompressed(src, kind)
 	}
@@ -199,6 +201,10 @@ func (l *lineReader) RecordsIn(chunk []byte) int64 {
 
 // fill reads more bytes behind the unread ones, making room first.
 func (l *lineReader) fill() {
+	if len(l.buf) >= giantBuffer && int64(l.hi-l.lo) < l.bufferSize() {
+		l.move(int(l.bufferSize())) // the giant is behind us
+		l.leave()
+	}
 	if l.lo > 0 {
 		copy(l.buf, l.buf[l.lo:l.hi])
 		l.lo, l.hi = 0, l.hi-l.lo
@@ -223,14 +229,50 @@ func (l *lineReader) grow() bool {
 		l.fail(tooLarge(l.name, l.off, "more than "+itoa(l.max), l.max))
 		return false
 	}
-	want := max(2*len(l.buf), 4<<10)
+	want, most := max(2*len(l.buf), 4<<10), l.max+1
 	if s, ok := l.src.(*io.SectionReader); ok {
 		want = l.hi + restOfLine(s)
+		most = min(want, most)
 	}
-	bigger := make([]byte, min(max(want, len(l.buf)+1), l.max+1))
-	copy(bigger, l.buf[:l.hi])
-	l.buf = bigger
+	if want+want/4 > l.max {
+		want = l.max + 1 // the last step is not a small one
+	}
+	if want >= giantBuffer && !l.enter(most) {
+		return false
+	}
+	l.move(min(max(want, len(l.buf)+1), most))
 	return true
+}
+
+// enter waits until a giant of so many bytes may be in memory. It asks once: what has some room and waits for more keeps others waiting.
+func (l *lineReader) enter(most int) bool {
+	if l.giant == nil || l.done != nil {
+		return true
+	}
+	done, err := l.giant(int64(most))
+	if err != nil {
+		l.fail(err)
+		return false
+	}
+	l.done = done
+	return true
+}
+
+// leave says that the giant has gone.
+func (l *lineReader) leave() {
+	if l.done != nil {
+		l.done()
+		l.done = nil
+	}
+}
+
+// move takes the unread bytes to a buffer of another size.
+func (l *lineReader) move(size int) {
+	old := l.buf
+	l.buf = make([]byte, size)
+	l.hi = copy(l.buf, old[l.lo:l.hi])
+	l.lo = 0
+	giveBack(old)
 }
 
 // restOfLine returns how many bytes lie between s's position and the end of the
@@ -261,8 +303,12 @@ func (l *lineReader) Record() Record { return l.rec }
 // Err returns what stopped the reading, if it was not the end.
 func (l *lineReader) Err() error { return l.err }
 
-// Close frees the decompressor.
+// Close frees the decompressor, and the room of a giant.
 func (l *lineReader) Close() error {
+	giveBack(l.buf)
+	l.buf, l.rec = nil, Record{}
+	l.lo, l.hi, l.clean, l.eof = 0, 0, 0, true
+	l.leave()
 	if l.closer == nil {
 		return nil
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/internal/secure"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/history"
 )
 
 // Config is what a master needs to know. DefaultConfig fills in all but Dir.
@@ -24,6 +26,19 @@ type Config struct {
 	PlacementParams map[string]string
 	// Names changes the name service's configuration, if set.
 	Names func(c *names.Config)
+
+	// History changes the history's configuration, if set: how much is remembered, and for how long.
+	History func(c *history.Config)
+	// CompactFrom is how many bytes of records there must be before a snapshot is written in their place. Larger:
+	// fewer snapshots, longer starts. Default 4 MiB.
+	CompactFrom int64
+
+	// Program, if set, describes a built-in program, or says what is wrong with it, so that bad submissions are refused
+	// at once.
+	Program func(p *wire.Program) (Program, error)
+
+	// Queues says who may use which; empty means that all are open to all.
+	Queues map[string]Queue
 
 	// Hold is how long a worker's report waits for something to do; it is also how often a
 	// worker that has nothing to say reports. Default 1 s.

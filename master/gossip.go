@@ -14,18 +14,25 @@ func (m *Master) gossip() error {
 	if m.cfg.Gossip == "" {
 		return nil
 	}
-	var key []byte
+	var keys [][]byte
+	var err error
 	if m.cfg.Key != nil {
-		var err error
-		if key, err = m.cfg.Key.Gossip(); err != nil {
+		if keys, err = m.cfg.Key.Gossip(); err != nil {
 			return err
 		}
 	}
-	var err error
 	m.members, err = membership.Start(membership.Config{
-		Member: membership.Member{Name: "master", Role: "master", Addr: m.addr}, Bind: m.cfg.Gossip, Key: key,
+		Member: membership.Member{Name: "master", Role: "master", Addr: m.addr}, Bind: m.cfg.Gossip, Keys: keys,
 		Label: m.names.Cluster(), Log: m.cfg.Log, Events: m.heard,
 	})
+	if err == nil && m.cfg.Key != nil {
+		list := m.members
+		m.wg.Go(func() {
+			if err := list.Follow(m.ctx, m.cfg.Key.Changed, m.cfg.Key.Gossip); err != nil {
+				m.cfg.Log.Error("gossip keeps its key", "error", err)
+			}
+		})
+	}
 	return err
 }
 

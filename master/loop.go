@@ -2,7 +2,6 @@ package master
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -17,7 +16,7 @@ type batch struct {
 }
 
 // durable is how many records of this master are on disk.
-func (m *Master) durable() int64 { return int64(m.journal.Durable()) - int64(m.firstSeq) }
+func (m *Master) durable() int64 { return int64(m.log.journal.Durable()) - int64(m.firstSeq) }
 
 // do runs fn in the loop. It is false if the master is closing.
 func (m *Master) do(fn func(now time.Duration)) bool {
@@ -29,7 +28,31 @@ func (m *Master) do(fn func(now time.Duration)) bool {
 	}
 }
 
-// after, called in the loop, runs fn when what was changed so far is durable.
+// later runs fn in the loop, soon, and never waits: what the loop waits for must not wait for the
+// loop.
+func (m *Master) later(fn func(now time.Duration)) {
+	m.lateMu.Lock()
+	m.late = append(m.late, fn)
+	m.lateMu.Unlock()
+	select {
+	case m.poke <- struct{}{}:
+	default: // it knows already
+	}
+}
+
+// runLate runs what came by later.
+func (m *Master) runLate() {
+	m.lateMu.Lock()
+	list := m.late
+	m.late = nil
+	m.lateMu.Unlock()
+	for _, fn := range list {
+		fn(m.now())
+	}
+}
+
+// after, called in the loop, runs fn, in another goroutine, when what was changed so far is durable.
+// fn may not wait.
 func (m *Master) after(fn func()) { m.releases = append(m.releases, fn) }
 
 // maxBatch bounds how many calls share a visit to the journal.
@@ -44,6 +67,8 @@ func (m *Master) loop() {
 			return
 		case fn := <-m.calls:
 			fn(m.now())
+		case <-m.poke:
+			m.runLate()
 		}
 		for n := 1; n < maxBatch; n++ {
 			select {
@@ -65,33 +90,28 @@ func (m *Master) loop() {
 // flush appends what the core wants kept and hands the answers over.
 func (m *Master) flush() error {
 	out := m.core.Take()
-	seq := m.last
-	for i := range out.Records {
-		payload, err := json.Marshal(&out.Records[i])
-		if err != nil {
-			return err
-		}
-		if seq, err = m.journal.Append(payload); err != nil {
-			return err
-		}
-		m.last = seq
-		m.logRecord(&out.Records[i])
+	first := m.last
+	if err := m.keep(out.Records); err != nil {
+		return err
 	}
+	m.tellPast(first, &out)
+	m.maybeCompact()
 	for _, n := range out.Wake {
 		m.unpark(n, false)
 		// What must not be said before it is durable is said then.
-		m.after(func() { m.do(func(time.Duration) { m.unpark(n, false) }) })
+		m.after(func() { m.later(func(time.Duration) { m.unpark(n, false) }) })
 	}
 	for _, id := range out.Drivers {
 		m.ring(m.drivers, id)
 	}
 	for _, id := range out.Changed {
 		m.ring(m.watchers, id)
+		m.show(id)
 	}
 	for _, dir := range out.Clean {
 		m.after(func() { m.clean(dir) })
 	}
-	b := batch{seq, m.releases}
+	b := batch{m.last, m.releases}
 	m.releases = nil
 	select {
 	case m.commit <- b:
@@ -105,7 +125,7 @@ func (m *Master) logRecord(r *core.Record) {
 	case core.Submitted:
 		m.cfg.Log.Info("job submitted", "job", r.Job, "name", r.Spec.Name, "user", r.Spec.User)
 	case core.Planned:
-		m.cfg.Log.Info("job planned", "job", r.Job, "stage", r.Stage, "maps", len(r.Plan.Splits), "reduces", r.Plan.Reducers)
+		m.cfg.Log.Info("job planned", "job", r.Job, "stage", r.Stage, "maps", max(r.Plan.Parts, len(r.Plan.Splits)), "reduces", r.Plan.Reducers)
 	case core.TaskLost:
 		m.cfg.Log.Warn("map output lost", "job", r.Job, "stage", r.Stage, "map", r.Task.Index, "why", r.Text)
 	case core.JobEnded:
@@ -140,7 +160,7 @@ func (m *Master) ring(who map[wire.JobID][]chan struct{}, id wire.JobID) {
 // committer waits for the journal and lets answers go.
 func (m *Master) committer() {
 	for b := range m.commit {
-		if err := m.journal.Wait(b.seq); err != nil {
+		if err := m.log.journal.Wait(b.seq); err != nil {
 			m.cfg.Log.Error("the journal cannot be synced; the master stops", "error", err)
 			m.fail(fmt.Errorf("journal: %w", err))
 			return
@@ -161,9 +181,17 @@ func (m *Master) ticker() {
 			return
 		case <-t.C:
 		}
-		m.do(func(now time.Duration) { m.core.Tick(now) })
+		m.do(func(now time.Duration) {
+			m.core.Tick(now)
+			m.knock(now)
+			m.showAll(now)
+		})
 		if err := m.names.Tick(); err != nil {
 			m.cfg.Log.Error("name service", "error", err)
+			if wire.KindOf(err) == wire.Stale { // another master has the directory
+				m.fail(fmt.Errorf("name service: %w", err))
+				return
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package master
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -18,24 +17,32 @@ import (
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/history"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/topology"
 )
 
 // A Master is a running master.
 type Master struct {
-	cfg     Config
-	names   *names.Service
-	core    *core.Core
-	journal *journal.Journal
-	disks   []*disk.Root
-	server  *rpc.Server
-	members *membership.List // nil without gossip
-	addr    string
-	begin   time.Time
-	base    time.Duration // the cluster's age when this master began
+	cfg       Config
+	names     *names.Service
+	core      *core.Core
+	log       jobLog
+	past      *history.Store // nil if it cannot be opened: pastError says why
+	peers     *rpc.Client    // to workers
+	disks     []*disk.Root
+	server    *rpc.Server
+	members   *membership.List // nil without gossip
+	addr      string
+	pastError error
+	made      platforms
+	begin     time.Time
+	base      time.Duration // the cluster's age when this master began
 
 	calls  chan func(now time.Duration) // into the loop
+	lateMu sync.Mutex                   // guards late
+	late   []func(now time.Duration)    // for the loop, from those who may not wait
+	poke   chan struct{}                // there is something in late
 	commit chan batch
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -44,11 +51,14 @@ type Master struct {
 
 	// Of the loop only:
 	parked   map[wire.NodeName]*parked
+	knocking map[wire.NodeName]bool
 	drivers  map[wire.JobID][]chan struct{}
-	watchers map[wire.JobID][]chan struct{}
+	watchers map[wire.JobID][]chan struct{} // who waits for map output
+	people   map[wire.JobID]*audience       // who waits for a status
 	releases []func()
 	last     uint64 // record of the journal
 	firstSeq uint64 // the last record before this master's own
+	told     uint32 // events for the history that are not in the journal
 	policy   wire.Choice
 	admit    wire.Choice
 }
@@ -59,8 +69,8 @@ func Start(cfg Config) (*Master, error) {
 		return nil, err
 	}
 	m := &Master{
-		cfg: cfg, begin: time.Now(), calls: make(chan func(time.Duration), 1024), commit: make(chan batch, 64), failed: make(chan error, 1),
-		parked: map[wire.NodeName]*parked{}, drivers: map[wire.JobID][]chan struct{}{}, watchers: map[wire.JobID][]chan struct{}{},
+		cfg: cfg, begin: time.Now(), calls: make(chan func(time.Duration), 1024), commit: make(chan batch, 64), poke: make(chan struct{}, 1), failed: make(chan error, 1),
+		parked: map[wire.NodeName]*parked{}, knocking: map[wire.NodeName]bool{}, drivers: map[wire.JobID][]chan struct{}{}, watchers: map[wire.JobID][]chan struct{}{}, people: map[wire.JobID]*audience{},
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	l, err := m.open()
@@ -95,6 +105,9 @@ func (m *Master) open() (net.Listener, error) {
 		if sc, err = m.cfg.Key.Server("master"); err != nil {
 			return nil, err
 		}
+	}
+	if err := m.openPeers(); err != nil {
+		return nil, err
 	}
 	sc.Panicked = func(method string, v any, stack []byte) {
 		m.cfg.Log.Error("panic in a handler", "method", method, "value", fmt.Sprint(v), "stack", string(stack))
@@ -158,20 +171,10 @@ func (m *Master) openJobs() error {
 	if m.core, err = core.New(cc, p, a); err != nil {
 		return err
 	}
-	m.journal, err = journal.Open(root, "journal", journal.Config{}, 1, func(_ uint64, payload []byte) error {
-		var r core.Record
-		if err := json.Unmarshal(payload, &r); err != nil {
-			return wire.Errorf(wire.Corrupt, "a record of the jobs: %w", err)
-		}
-		m.base = max(m.base, r.At)
-		m.core.Replay(&r)
-		return nil
-	})
-	if err != nil {
+	if err := m.openJobLog(root, journal.Config{SegmentBytes: jobsSegment, Fence: m.names.Fence}); err != nil {
 		return err
 	}
-	m.firstSeq = m.journal.Durable()
-	m.last = m.firstSeq
+	m.openPast()
 	m.core.Resume(m.now())
 	return nil
 }
@@ -210,8 +213,14 @@ func (m *Master) Close() error {
 		errs = append(errs, m.server.Close())
 	}
 	m.wg.Wait()
-	if m.journal != nil {
-		errs = append(errs, m.journal.Close())
+	if m.past != nil {
+		errs = append(errs, m.past.Close())
+	}
+	if m.log.journal != nil {
+		errs = append(errs, m.log.journal.Close())
+	}
+	if m.peers != nil {
+		errs = append(errs, m.peers.Close())
 	}
 	if m.names != nil {
 		errs = append(errs, m.names.Close())
@@ -219,6 +228,6 @@ func (m *Master) Close() error {
 	for _, d := range m.disks {
 		errs = append(errs, d.Close())
 	}
-	m.journal, m.names, m.disks = nil, nil, nil
+	m.past, m.log.journal, m.peers, m.names, m.disks = nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -2,10 +2,12 @@ package master
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
 )
 
@@ -32,16 +34,19 @@ func (m *Master) routes() {
 		return ask(ctx, m, func(time.Duration) (wire.Text, error) { return wire.Text{Text: "master is well"}, nil })
 	})
 	rpc.Handle(m.server, "node.drain", rpc.Admins, func(ctx context.Context, _ rpc.Caller, r wire.DrainRequest) (none, error) {
-		return ask(ctx, m, func(time.Duration) (none, error) { return none{}, m.core.Drain(r.Node, r.Undo) })
+		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.core.Drain(now, r.Node, r.Undo) })
 	})
 	rpc.Handle(m.server, "scheduler.get", rpc.Users, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Policies, error) {
 		return ask(ctx, m, func(time.Duration) (wire.Policies, error) {
 			return wire.Policies{Policy: m.policy, Admission: m.admit}, nil
 		})
 	})
+	rpc.Handle(m.server, "queue.list", rpc.Users, m.queues)
+	rpc.Handle(m.server, "net.status", rpc.Users, m.netStatus)
 	rpc.Handle(m.server, "scheduler.set", rpc.Admins, m.setPolicy)
 	rpc.Handle(m.server, "cluster.gossip", rpc.Nodes, m.gossipInfo)
 	m.routeTasks()
+	m.routePast()
 }
 
 // routeTasks adds what drivers and reduces call.
@@ -54,15 +59,7 @@ func (m *Master) routeTasks() {
 	})
 	rpc.Handle(m.server, "stage.outputs", rpc.Tasks, m.outputs)
 	rpc.Handle(m.server, "driver.step", rpc.Tasks, m.driverStep)
-	rpc.Handle(m.server, "driver.plan", rpc.Tasks, func(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (none, error) {
-		if err := ownJob(c, r.ID.Job); err != nil {
-			return none{}, err
-		}
-		if r.Plan == nil {
-			return none{}, wire.Errorf(wire.Invalid, "%s: no plan", r.ID)
-		}
-		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.core.Plan(now, r.ID, r.Plan) })
-	})
+	rpc.Handle(m.server, "driver.plan", rpc.Tasks, m.plan)
 	rpc.Handle(m.server, "driver.commit", rpc.Tasks, func(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (none, error) {
 		if err := ownJob(c, r.ID.Job); err != nil {
 			return none{}, err
@@ -81,6 +78,9 @@ func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (no
 			m.cfg.Log.Info("policy changed", "policy", r.Name, "by", c.User)
 			return none{}, nil
 		})
+	}
+	if slices.Contains(policies.Names(scheduler.Assignment), r.Name) {
+		return none{}, wire.Errorf(wire.Invalid, "%w", perr)
 	}
 	a, aerr := policies.Admission(r.Name, r.Params)
 	if aerr != nil {
@@ -102,34 +102,29 @@ func ownJob(c rpc.Caller, job wire.JobID) error {
 	return nil
 }
 
-func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (wire.Submitted, error) {
-	if c.Node == "" || spec.User == "" {
-		spec.User = c.User
-	}
-	return ask(ctx, m, func(now time.Duration) (wire.Submitted, error) {
-		id, err := m.core.Submit(now, spec)
-		return wire.Submitted{Job: id}, err
-	})
-}
-
 // status describes a job, with Wait when there is news of it or the time is up.
 func (m *Master) status(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.JobStatus, error) {
 	var news chan struct{}
 	s, err := ask(ctx, m, func(time.Duration) (wire.JobStatus, error) {
-		s, err := m.core.Status(r.Job)
-		if err == nil && r.Wait > 0 && s.Ended == 0 {
-			news = make(chan struct{})
-			m.watchers[r.Job] = append(m.watchers[r.Job], news)
+		if r.Wait > 0 && !m.core.HasEnded(r.Job) {
+			news = m.attend(r.Job)
+			return wire.JobStatus{}, nil
 		}
-		return s, err
+		return m.core.Status(r.Job)
 	})
+	if wire.KindOf(err) == wire.NotFound && err != nil {
+		return m.pastStatus(r.Job, err)
+	}
 	if err != nil || news == nil { // news is set when there is no error
 		return s, err
 	}
 	if !waitFor(ctx, news, r.Wait) {
-		m.do(func(time.Duration) { m.unwatch(m.watchers, r.Job, news) })
+		m.do(func(time.Duration) { m.leave(r.Job, news) })
 	}
-	return ask(ctx, m, func(time.Duration) (wire.JobStatus, error) { return m.core.Status(r.Job) })
+	if s, err = ask(ctx, m, func(time.Duration) (wire.JobStatus, error) { return m.core.Status(r.Job) }); wire.KindOf(err) == wire.NotFound && err != nil {
+		return m.pastStatus(r.Job, err)
+	}
+	return s, err
 }
 
 // maxWait bounds how long a call may wait for news.
@@ -164,8 +159,8 @@ func (m *Master) kill(ctx context.Context, c rpc.Caller, r wire.JobRequest) (non
 		if err != nil {
 			return none{}, err
 		}
-		if c.User != s.User && !c.Admin && c.Node == "" {
-			return none{}, wire.Errorf(wire.Denied, "%s belongs to %s, not to %s", r.Job, s.User, c.User)
+		if err := m.mayKill(c, &s); err != nil {
+			return none{}, err
 		}
 		why := r.Why
 		if why == "" {

@@ -25,6 +25,7 @@ func (s *State) restore(now time.Duration, j *Job, e Event) error {
 	if st := set.state[e.Task.Index]; st != TaskPending || e.Task.Kind == Driver || !s.topo.Has(e.Node) {
 		return stale(e, "the task is "+st.String()+", or has no place")
 	}
+	s.grow() // nobody may have heard of the node yet
 	s.takePending(j, e.Task)
 	s.settle(now, j, e, e.Duration)
 	s.refresh(j)

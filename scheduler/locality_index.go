@@ -8,32 +8,34 @@ import (
 
 // A localIndex finds the pending maps of one job that have a replica at a
 // place; places are nodes or racks. It is built once, in compressed rows; a
-// launched map is only counted out, and its entry is stepped over the next time
-// a cursor passes. Looking a place up costs two loads, whether it has a row or
+// launched map is only counted out, and its entry is stepped over. Looking a place up costs two loads, whether it has a row or
 // not.
 type localIndex struct {
 	rows  []localRow
 	items []int32 // map indices, ascending inside a row
-	// words finds the row of a place: bit p&63 of word p>>6 is set iff place p
-	// has a row, and before counts the rows of earlier words. With few rows keys
-	// is used instead: the places, ascending.
-	words []rankWord
-	keys  []int32
+	// next, if a row is long, says of each row where its first pending item can
+	// be at the earliest. Short rows are looked through from their start: what
+	// makes this index slow is the memory that it touches.
+	next []int32
+	// bits finds the row of a place: bit p&63 of word p>>6 is set iff place p has
+	// a row, and before counts the rows of earlier words. They lie apart because
+	// most questions are answered "no" by the bit alone. With few rows keys is
+	// used instead: the places, ascending.
+	bits   []uint64
+	before []int32
+	keys   []int32
 }
 
 // A localRow holds the maps at one place.
 type localRow struct {
-	start, end int32 // its items
-	next       int32 // no item before it is pending
-	left       int32 // how many items are pending. Invariant: exact.
+	start int32 // its items end where those of the row behind it begin
+	left  int32 // how many items are pending. Invariant: exact.
 }
 
-type rankWord struct {
-	bits   uint64
-	before int32
-}
-
-const fewRows = 8
+const (
+	fewRows = 8
+	longRow = 8
+)
 
 // build fills the index from pairs given by each, which must yield the maps in
 // ascending order, the same twice. places is how many places exist; count is
@@ -51,47 +53,52 @@ func (x *localIndex) build(places int, count []int32, each func(yield func(place
 	x.items = make([]int32, total)
 	each(func(p, m int32) {
 		r := &x.rows[x.row(p)]
-		x.items[r.next] = m
-		r.next++
+		x.items[r.start+r.left] = m
+		r.left++
 	})
-	for i := range x.rows {
-		x.rows[i].next = x.rows[i].start
-	}
 	clear(count[:places])
 }
 
 func (x *localIndex) layout(places, distinct int, count []int32) {
 	x.rows = make([]localRow, 0, distinct)
 	if distinct > fewRows {
-		x.words = make([]rankWord, (places+63)/64)
+		x.bits = make([]uint64, (places+63)/64)
+		x.before = make([]int32, len(x.bits))
 	}
-	at := int32(0)
+	at, longest := int32(0), int32(0)
 	for p, n := range count[:places] {
-		if x.words != nil && p&63 == 0 {
-			x.words[p>>6].before = int32(len(x.rows))
+		if x.bits != nil && p&63 == 0 {
+			x.before[p>>6] = int32(len(x.rows))
 		}
 		if n == 0 {
 			continue
 		}
-		if x.words != nil {
-			x.words[p>>6].bits |= 1 << (p & 63)
+		if x.bits != nil {
+			x.bits[p>>6] |= 1 << (p & 63)
 		} else {
 			x.keys = append(x.keys, int32(p))
 		}
-		x.rows = append(x.rows, localRow{start: at, end: at + n, next: at, left: n})
+		x.rows = append(x.rows, localRow{start: at})
 		at += n
+		longest = max(longest, n)
+	}
+	if longest > longRow {
+		x.next = make([]int32, len(x.rows))
+		for i := range x.rows {
+			x.next[i] = x.rows[i].start
+		}
 	}
 }
 
 // row returns the row of place p, or -1.
 func (x *localIndex) row(p int32) int {
-	if x.words == nil {
+	if x.bits == nil {
 		return slices.Index(x.keys, p)
 	}
-	if w := int(p >> 6); w < len(x.words) {
-		word, bit := &x.words[w], uint64(1)<<(p&63)
-		if word.bits&bit != 0 {
-			return int(word.before) + bits.OnesCount64(word.bits&(bit-1))
+	if w := int(p >> 6); w < len(x.bits) {
+		word, bit := x.bits[w], uint64(1)<<(p&63)
+		if word&bit != 0 {
+			return int(x.before[w]) + bits.OnesCount64(word&(bit-1))
 		}
 	}
 	return -1
@@ -111,11 +118,30 @@ func (x *localIndex) first(p int32, state []TaskState) int32 {
 	if i < 0 || x.rows[i].left == 0 {
 		return -1
 	}
-	r := &x.rows[i]
-	for state[x.items[r.next]] != TaskPending {
-		r.next++
+	at := x.from(i)
+	for state[x.items[at]] != TaskPending {
+		at++
 	}
-	return x.items[r.next]
+	if x.next != nil {
+		x.next[i] = at
+	}
+	return x.items[at]
+}
+
+// from returns where the pending items of row i can begin.
+func (x *localIndex) from(i int) int32 {
+	if x.next != nil {
+		return x.next[i]
+	}
+	return x.rows[i].start
+}
+
+// end returns where the items of row i end.
+func (x *localIndex) end(i int) int32 {
+	if i+1 < len(x.rows) {
+		return x.rows[i+1].start
+	}
+	return int32(len(x.items))
 }
 
 // all yields every pending map at p, lowest first.
@@ -125,7 +151,7 @@ func (x *localIndex) all(p int32, state []TaskState) iter.Seq[int32] {
 		if i < 0 || x.rows[i].left == 0 {
 			return
 		}
-		for _, m := range x.items[x.rows[i].next:x.rows[i].end] {
+		for _, m := range x.items[x.from(i):x.end(i)] {
 			if state[m] == TaskPending && !yield(m) {
 				return
 			}
@@ -148,6 +174,8 @@ func (x *localIndex) put(p, m int32) {
 	}
 	r := &x.rows[i]
 	r.left++
-	at, _ := slices.BinarySearch(x.items[r.start:r.end], m)
-	r.next = min(r.next, r.start+int32(at))
+	if x.next != nil {
+		at, _ := slices.BinarySearch(x.items[r.start:x.end(i)], m)
+		x.next[i] = min(x.next[i], r.start+int32(at))
+	}
 }

@@ -48,16 +48,27 @@ func (p *Param) Range() string {
 	case p.Type == BoolParam:
 		return "true|false"
 	case p.Positive && p.Max > 0:
-		return fmt.Sprintf("> 0, at most %g", p.Max)
+		return "> 0, at most " + p.say(p.Max)
 	case p.Positive:
 		return "> 0"
 	case p.Min != 0 || p.Max != 0:
 		if p.Max == 0 || math.IsInf(p.Max, 1) {
-			return fmt.Sprintf("at least %g", p.Min)
+			return "at least " + p.say(p.Min)
 		}
-		return fmt.Sprintf("%g..%g", p.Min, p.Max)
+		return p.say(p.Min) + ".." + p.say(p.Max)
 	}
 	return "any"
+}
+
+// say writes a bound as a person would.
+func (p *Param) say(v float64) string {
+	switch {
+	case p.Type == DurationParam:
+		return time.Duration(v * float64(time.Second)).String()
+	case v < 1e10:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprintf("%g", v)
 }
 
 // Params holds the checked parameters of one policy.

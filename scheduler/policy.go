@@ -76,6 +76,13 @@ type Ticker interface {
 	Tick(now time.Duration, v *View)
 }
 
+// An Abstainer is a policy that can say cheaply that it has nothing for a node. A
+// driver that knows of nodes with room may then leave out their heartbeats.
+type Abstainer interface {
+	// Abstains reports that Assign would name nothing for n now.
+	Abstains(now time.Duration, n topology.NodeID, v *View) bool
+}
+
 // A Planner plans recurring jobs before they arrive.
 type Planner interface {
 	// Plan replaces the plan for the jobs expected next (Spec.Submit says when)

@@ -70,14 +70,14 @@ func (b *batch) copyRecords(w *segmentWriter, lo, hi int) error {
 
 // writeFolded writes slots of the fold table, asking memory for those to come.
 func (b *batch) writeFolded(out sink, lo, hi int) error {
-	var key, value []byte
+	var buf slotBuf
 	for i := lo; i < hi; i++ {
 		if (i-lo)%lookahead == 0 {
 			for j := i; j < min(i+lookahead, hi); j++ {
 				b.table.prefetch(b.idx.at(j).loc)
 			}
 		}
-		key, value = b.table.pair(b.idx.at(i).loc, key[:0], value[:0])
+		key, value := b.table.pair(b.idx.at(i).loc, &buf)
 		if err := out.add(key, value); err != nil {
 			return err
 		}

@@ -39,6 +39,9 @@ func (c *carver) pay(n int64) {
 	}
 }
 
+// giantFrame is where the memory of one frame matters.
+const giantFrame = 8 << 20
+
 func (c *carver) oversized(n int) []byte {
 	if c.acct != nil {
 		c.acct.force(int64(n))
@@ -47,6 +50,9 @@ func (c *carver) oversized(n int) []byte {
 }
 
 func (c *carver) dropOversized(b []byte) {
+	if len(b) >= giantFrame {
+		returnMemory(b) // now: the collector would let several of them come together
+	}
 	if c.acct != nil {
 		c.acct.release(int64(len(b)))
 	}

@@ -208,6 +208,10 @@ func (c *Collector) Discard() {
 // close gives the memory back.
 func (c *Collector) close() {
 	c.closed = true
+	if c.bufs != nil {
+		c.cfg.Pool.spare.Put(c.bufs)
+		c.bufs = nil
+	}
 	c.clear()
 	c.acct.close()
 }

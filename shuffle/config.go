@@ -40,7 +40,7 @@ func ParseCompression(name string) (Compression, error) {
 }
 
 const (
-	defaultMergeFactor = 64
+	defaultMergeFactor = 128
 	defaultMaxRecord   = 128 << 20
 	maxRecordLimit     = 1 << 30
 	maxPartitions      = 1 << 24
@@ -91,7 +91,7 @@ type Config struct {
 	KeepInMemory bool
 
 	// MergeFactor is how many runs are merged, and files open, at once. Larger:
-	// fewer passes, smaller buffers. Zero means 64 (ours; Hadoop's io.sort.factor
+	// fewer passes, smaller buffers. Zero means 128 (ours; Hadoop's io.sort.factor
 	// is 10 and is usually raised to 64 or 100).
 	MergeFactor int
 

@@ -11,14 +11,14 @@ func indexBlocks(n int) int64 { return int64(n) + 1 }
 
 // list adds an entry for each key to x, whose memory was reserved with the tables.
 func (t *foldTable) list(x *index, partition func(key, value []byte) (int, error), plain bool) error {
-	var key, value []byte
+	var buf slotBuf
 	for ti, st := range t.tables {
 		for si := range st.slots {
 			if st.slots[si].hi == 0 {
 				continue
 			}
 			loc := uint32(ti)<<16 | uint32(si)
-			key, value = t.pair(loc, key[:0], value[:0])
+			key, value := t.pair(loc, &buf)
 			p, err := partition(key, value)
 			if err != nil {
 				return err
@@ -36,19 +36,23 @@ func (t *foldTable) list(x *index, partition func(key, value []byte) (int, error
 	return nil
 }
 
-// pair appends key and value of a slot to two buffers.
-func (t *foldTable) pair(loc uint32, key, value []byte) ([]byte, []byte) {
+// slotBuf has room for a short key and an integer.
+type slotBuf struct{ key, value [16]byte }
+
+// pair is key and value of a slot: where they are, or in a buffer that the next pair uses again.
+func (t *foldTable) pair(loc uint32, buf *slotBuf) (key, value []byte) {
 	s := &t.tables[loc>>16].slots[loc&0xffff]
-	key = t.appendKey(s, key)
+	key = t.slotKey(s, buf.key[:0])
 	if t.fold.Op == OpBytes {
-		return key, append(value, t.accs[s.acc]...)
+		return key, t.accs[s.acc]
 	}
-	return key, encodeInt(value, s.acc)
+	return key, encodeInt(buf.value[:0], s.acc)
 }
 
-func (t *foldTable) appendKey(s *slot, b []byte) []byte {
+// slotKey is the key of a slot: where it is, or appended to b.
+func (t *foldTable) slotKey(s *slot, b []byte) []byte {
 	if s.hi>>56 == longSlot {
-		return append(b, t.keys.key(uint32(s.hi))...)
+		return t.keys.key(uint32(s.hi))
 	}
 	n := len(b) + int(s.hi>>56) - 1
 	b = binary.LittleEndian.AppendUint64(b, s.lo)
@@ -63,7 +67,7 @@ func (t *foldTable) prefetch(loc uint32) {
 
 // key is the key of a slot.
 func (t *foldTable) key(loc uint32) []byte {
-	return t.appendKey(&t.tables[loc>>16].slots[loc&0xffff], nil)
+	return t.slotKey(&t.tables[loc>>16].slots[loc&0xffff], nil)
 }
 
 // recycle empties the table and returns the bytes that were reserved for it.

@@ -66,8 +66,12 @@ func parseFrame(b []byte) frame {
 
 // verify checks the checksum of a whole frame and that its header makes sense.
 func (f *frame) verify(b []byte) error {
-	want := binary.LittleEndian.Uint32(b)
-	if got := crc32.Checksum(b[4:frameHeader+int(f.stored)], castagnoli); got != want {
+	return f.verifySum(b, crc32.Checksum(b[4:frameHeader+int(f.stored)], castagnoli))
+}
+
+// verifySum is verify for a frame whose checksum was taken elsewhere; b begins with its header.
+func (f *frame) verifySum(b []byte, got uint32) error {
+	if want := binary.LittleEndian.Uint32(b); got != want {
 		return fmt.Errorf("checksum %08x, want %08x", got, want)
 	}
 	if b[29]&^flagLast != 0 || b[30] != 0 || b[31] != 0 || int(f.codec) >= len(compressionNames) {
@@ -100,7 +104,12 @@ type chain struct {
 
 // accept checks one whole frame found at offset.
 func (c *chain) accept(f *frame, b []byte, offset int64) error {
-	if err := f.verify(b); err != nil {
+	return c.acceptSum(f, b, crc32.Checksum(b[4:frameHeader+int(f.stored)], castagnoli), offset)
+}
+
+// acceptSum is accept for a frame whose checksum was taken elsewhere; b begins with its header.
+func (c *chain) acceptSum(f *frame, b []byte, sum uint32, offset int64) error {
+	if err := f.verifySum(b, sum); err != nil {
 		return corruptf(c.file, int(c.partition), offset, "%w", err)
 	}
 	if f.tag != c.tag || f.partition != c.partition || f.seq != c.seq || c.ended {

@@ -27,6 +27,9 @@ type File interface {
 	Size() (int64, error)
 }
 
+// Disk is the operating system's file system.
+func Disk() FS { return osFS{} }
+
 // osFS is the disk.
 type osFS struct{}
 

@@ -27,7 +27,7 @@ func seedSegments(f *testing.F) {
 func FuzzSegment(f *testing.F) {
 	seedSegments(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		o, err := openOutput(memFS(b), "segment")
+		o, err := OpenOutputIn(memFS(b), "segment")
 		if err == nil {
 			_, err = readOutput(o)
 		}

@@ -35,31 +35,77 @@ func (in *Intake) toMemory(s *segmentStream) error {
 
 // readAll reads all frames and keeps their records.
 func (s *segmentStream) readAll() (*memSegment, error) {
+	if i := s.seg.Info; i.StoredBytes >= i.RawBytes && i.StoredBytes <= i.RawBytes+i.RawBytes/8+minBudget {
+		return s.readPlain()
+	}
 	m := &memSegment{}
 	room := make([]byte, s.seg.Info.RawBytes)
 	for {
-		b, f, err := s.next()
-		if err != nil {
-			return nil, err
-		}
-		if b == nil {
-			return m, nil
-		}
-		if s.raw > s.seg.Info.RawBytes {
-			return nil, s.corrupt("more than %d bytes of records", s.seg.Info.RawBytes)
+		b, f, err := s.nextKept()
+		if b == nil || err != nil {
+			return m, err
 		}
 		n := int(f.raw)
-		if f.codec == None {
-			copy(room, b[frameHeader:])
-		} else if _, err := unpack(room[:n:n], b[frameHeader:], f.codec, n); err != nil {
-			return nil, s.corrupt("%w", err)
+		if err := s.unpackTo(room[:n:n], b, &f); err != nil {
+			return nil, err
 		}
-		if n > 0 {
-			m.frames = append(m.frames, room[:n:n])
-		}
-		m.bytes += int64(n)
+		m.keep(room[:n:n])
 		room = room[n:]
 	}
+}
+
+// readPlain is readAll for a segment that is not compressed, by its length: frames are read to where
+// they stay.
+func (s *segmentStream) readPlain() (*memSegment, error) {
+	m := &memSegment{}
+	s.buf = make([]byte, max(s.seg.Info.StoredBytes, frameHeader))
+	for {
+		b, f, err := s.nextKept()
+		if b == nil || err != nil {
+			return m, err
+		}
+		if f.codec != None { // for once
+			own := make([]byte, f.raw)
+			if err := s.unpackTo(own, b, &f); err != nil {
+				return nil, err
+			}
+			m.keep(own)
+			continue
+		}
+		m.keep(b[frameHeader:len(b):len(b)])
+		if s.buf = s.buf[len(b):]; len(s.buf) < frameHeader {
+			s.buf = make([]byte, frameHeader)
+		}
+	}
+}
+
+// nextKept is next for frames that stay in memory, which is reserved for so many bytes of records only.
+func (s *segmentStream) nextKept() ([]byte, frame, error) {
+	b, f, err := s.next()
+	if err == nil && b != nil && s.raw > s.seg.Info.RawBytes {
+		err = s.corrupt("more than %d bytes of records", s.seg.Info.RawBytes)
+	}
+	return b, f, err
+}
+
+// unpackTo puts the records of a frame where they stay.
+func (s *segmentStream) unpackTo(dst, b []byte, f *frame) error {
+	if f.codec == None {
+		copy(dst, b[frameHeader:])
+		return nil
+	}
+	if _, err := unpack(dst, b[frameHeader:], f.codec, len(dst)); err != nil {
+		return s.corrupt("%w", err)
+	}
+	return nil
+}
+
+// keep adds the records of a frame.
+func (m *memSegment) keep(records []byte) {
+	if len(records) > 0 {
+		m.frames = append(m.frames, records)
+	}
+	m.bytes += int64(len(records))
 }
 
 // toDisk copies a segment, frame by checked frame, to a file.

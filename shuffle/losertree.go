@@ -86,7 +86,9 @@ func (t *loserTree) beatsTied(x, y player) bool {
 		return !sx.done || sy.done && x.src < y.src
 	}
 	c := 0
-	if t.compare != nil {
+	if sx.late != nil || sy.late != nil {
+		c = compareLate(t.compare, sx, sy)
+	} else if t.compare != nil {
 		c = t.compare(sx.Key(), sy.Key())
 	} else {
 		c = bytes.Compare(sx.Key(), sy.Key())

@@ -57,7 +57,18 @@ func (m *mergedRun) Next() bool {
 		m.tree.replay()
 		m.cur = m.streams[m.tree.winner.src]
 	}
+	if m.cur.late != nil {
+		return m.whole()
+	}
 	return !m.cur.done
+}
+
+// whole has all of the record whose turn has come in memory.
+func (m *mergedRun) whole() bool {
+	if err := m.cur.whole(m.ctx, false); err != nil {
+		return m.fail(err)
+	}
+	return true
 }
 
 // check looks at the context now and then.
@@ -81,6 +92,9 @@ func (m *mergedRun) start() bool {
 	}
 	m.tree = newLoserTree(m.streams, m.compare)
 	m.cur = m.streams[m.tree.winner.src]
+	if m.cur.late != nil {
+		return m.whole()
+	}
 	return !m.cur.done
 }
 

@@ -46,9 +46,10 @@ var errReleased = errors.New("output is released")
 
 // OpenOutput opens a finished segment file. Damage to its description is
 // found here, damage to its records when they are read; both name the file.
-func OpenOutput(path string) (*Output, error) { return openOutput(osFS{}, path) }
+func OpenOutput(path string) (*Output, error) { return OpenOutputIn(osFS{}, path) }
 
-func openOutput(fs FS, path string) (*Output, error) {
+// OpenOutputIn is OpenOutput in a file system.
+func OpenOutputIn(fs FS, path string) (*Output, error) {
 	file, err := fs.Open(path)
 	if err != nil {
 		return nil, scratchErr("open", path, err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -27,6 +29,12 @@ type Pool struct {
 	spillMu  sync.Mutex
 	spillBuf *frameBuffers
 
+	// spare holds *frameBuffers of collectors that are done. Small maps would spend a tenth of
+	// their time clearing new ones.
+	spare sync.Pool
+
+	giants *semaphore.Weighted // see Giant
+
 	mu        sync.Mutex
 	used      int64         // Invariant: sum over accounts of max(held, floor) <= limit, but for forced jumbo records
 	free      [][]byte      // recycled blocks
@@ -45,7 +53,20 @@ func NewPool(budget int64) *Pool {
 	budget = max(budget, minBudget)
 	size := 1 << (bits.Len64(uint64(budget/blocksBudget)) - 1)
 	size = min(max(size, minBlock), maxBlock)
-	return &Pool{blockSize: size, limit: budget, changed: make(chan struct{})}
+	return &Pool{blockSize: size, limit: budget, changed: make(chan struct{}), giants: semaphore.NewWeighted(budget / giantShare)}
+}
+
+// giantShare is the part of the budget that records have which are in memory as a whole, beside it.
+const giantShare = 2
+
+// Giant waits until a record of n bytes may be in memory as a whole beside others of its kind: half the budget of them, or one. The
+// caller has none, and waits for nothing else while it has this one; done gives the room back.
+func (p *Pool) Giant(ctx context.Context, n int64) (done func(), err error) {
+	n = min(n, p.limit/giantShare)
+	if err := p.giants.Acquire(ctx, n); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	return func() { p.giants.Release(n) }, nil
 }
 
 // Budget is the bound in bytes.

@@ -30,8 +30,9 @@ type stream struct {
 	kv     []byte // current record
 	keyLen int
 	done   bool
-	fills  int  // how often memory of earlier records was given up
-	plain  bool // keys are in byte order, so prefixes count
+	late   *late // the current record, while most of it is on disk: then kv is not set
+	fills  int   // how often memory of earlier records was given up
+	plain  bool  // keys are in byte order, so prefixes count
 	err    error
 
 	buf  []byte // stored records to come
@@ -106,9 +107,13 @@ func (s *stream) refill() bool {
 		return s.fail(nil)
 	}
 	s.fills++
+	s.late = nil
 	b, err := s.feed.more()
 	if err != nil || len(b) == 0 {
 		return s.fail(err)
+	}
+	if r, ok := s.feed.(*frameReader); ok && r.late != nil {
+		return s.enterLate(r.late)
 	}
 	s.buf = b
 	return s.parse()

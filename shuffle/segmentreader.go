@@ -28,6 +28,8 @@ type frameReader struct {
 	raw    []byte // decompressed records, nil until needed
 	mem    *carver
 	jumbo  []byte // oversized frame
+	late   *late  // the frame that more has just given, if the rest of it is still to be read
+	leave  func() // of the giant in jumbo, or nil
 	onDone func() error
 }
 
@@ -35,15 +37,18 @@ var _ feeder = (*frameReader)(nil)
 
 func (r *frameReader) more() ([]byte, error) {
 	r.dropJumbo()
+	r.late = nil
 	for r.off < r.end {
 		b, f, err := r.frame()
 		if err != nil {
 			return nil, err
 		}
 		at := r.off
-		r.off += int64(len(b))
-		if err := r.chain.accept(&f, b, at); err != nil {
-			return nil, err
+		r.off += frameHeader + int64(f.stored)
+		if r.late == nil {
+			if err := r.chain.accept(&f, b, at); err != nil {
+				return nil, err
+			}
 		}
 		r.left -= int64(f.records)
 		if f.raw > 0 {
@@ -89,6 +94,10 @@ func (r *frameReader) frame() ([]byte, frame, error) {
 		return nil, f, corruptf(r.chain.file, int(r.chain.partition), r.off, "frame of %d bytes, %d are left", size, r.end-r.off)
 	}
 	if size > int64(len(r.buf)) {
+		if r.mem.defers(&f, size) {
+			b, err := r.openLate(f, size)
+			return b, f, err
+		}
 		b, err := r.oversized(int(size))
 		return b, f, err
 	}
@@ -129,6 +138,10 @@ func (r *frameReader) dropJumbo() {
 	if r.jumbo != nil {
 		r.mem.dropOversized(r.jumbo)
 		r.jumbo = nil
+	}
+	if r.leave != nil {
+		r.leave()
+		r.leave = nil
 	}
 }
 

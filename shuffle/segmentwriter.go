@@ -24,8 +24,11 @@ func frameBufferBytes(p *Pool, codec Compression) int64 {
 }
 
 func newFrameBuffers(p *Pool, codec Compression) *frameBuffers {
-	b := &frameBuffers{frame: make([]byte, frameHeader, p.frameSize())}
-	if codec != None {
+	b, ok := p.spare.Get().(*frameBuffers)
+	if !ok {
+		b = &frameBuffers{frame: make([]byte, frameHeader, p.frameSize())}
+	}
+	if codec != None && b.packed == nil {
 		b.packed = make([]byte, frameHeader+s2.MaxEncodedLen(p.frameSize()))
 	}
 	return b

@@ -1,6 +1,7 @@
 package shuffle
 
 import (
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +17,12 @@ func adviseHuge(b []byte) {
 	}
 }
 
-// returnMemory gives the pages behind a block back to the system; the block reads
-// as zeros when it is used again. It reports whether that worked: if not, the block
-// is to be forgotten.
-func returnMemory(b []byte) bool { return unix.Madvise(b, unix.MADV_DONTNEED) == nil }
+// returnMemory gives the pages behind a block back to the system; what was on them reads
+// as zeros from now on. It reports whether that worked: if not, the block
+// is to be forgotten. Pages that the block shares with others stay.
+func returnMemory(b []byte) bool {
+	page := os.Getpagesize()
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % uintptr(page))
+	n := (len(b) - skip) &^ (page - 1)
+	return n > 0 && unix.Madvise(b[skip:skip+n], unix.MADV_DONTNEED) == nil
+}

@@ -72,6 +72,10 @@ func (s *simulation) offerKind(k scheduler.Kind) {
 			break
 		}
 		if v.HasRoom(n, k) {
+			if s.abstains != nil && s.drivers == 0 && s.abstains(s.now, n, v) {
+				kept = append(kept, n)
+				continue
+			}
 			s.offer(n)
 		}
 		if v.HasRoom(n, k) || v.NodeState(n) != scheduler.NodeIsReady {

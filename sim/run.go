@@ -68,6 +68,8 @@ type simulation struct {
 	moved   time.Duration // when something last started or ended
 	idle    [2]*idleNodes // by kind
 	err     error
+	// abstains, where the policy is an Abstainer and nobody else needs heartbeats
+	abstains func(now time.Duration, n topology.NodeID, v *scheduler.View) bool
 
 	rng     *rand.Rand // of stragglers and reloads
 	monitor *netmon.Monitor
@@ -100,6 +102,9 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
 	s.engine = scheduler.NewEngine(state, cfg.Policy, cfg.Admission)
+	if a, ok := cfg.Policy.(scheduler.Abstainer); ok && cfg.Admission == nil && !cfg.Speculation.on() {
+		s.abstains = a.Abstains
+	}
 	s.res.Jobs = make([]JobResult, len(jobs))
 	for i, j := range jobs {
 		if _, dup := s.byID[j.Spec.ID]; dup {
@@ -236,8 +241,12 @@ func (s *simulation) happen(h happening) {
 	}
 }
 
-// admit asks the admission policy, and notes who was let in or turned away.
+// admit asks the admission policy, and notes who was let in or turned away. Where there
+// is none, and nobody waits, there is nothing to ask: this is called at every event.
 func (s *simulation) admit() {
+	if s.cfg.Admission == nil && s.engine.View().Waiting().Len() == 0 {
+		return
+	}
 	_, err := s.engine.Admit(s.now, func(d scheduler.AdmitDecision) {
 		i := s.index(d.Job)
 		s.moved = s.now

@@ -49,6 +49,20 @@ func BenchmarkFB2010(b *testing.B) {
 	}
 }
 
+// BenchmarkFB2010Hours is the two hours of that day that shuffle most, under fair: a few
+// seconds, to compare changes by.
+func BenchmarkFB2010Hours(b *testing.B) {
+	var busy []trace.Job
+	for _, j := range public(b, "FB-2010_samples_24_times_1hr_0.tsv") {
+		if j.Submit -= 14 * time.Hour; j.Submit >= 0 && j.Submit < 2*time.Hour {
+			busy = append(busy, j)
+		}
+	}
+	for b.Loop() {
+		benchTrace(b, busy, "fair", 1)
+	}
+}
+
 func benchTrace(b *testing.B, traced []trace.Job, name string, scale float64) {
 	b.StopTimer()
 	topo, err := topology.Uniform(30, 20, topology.Mbps(250), topology.Gbps(1))

@@ -12,6 +12,7 @@ type Disk struct{}
 var (
 	_ FS       = Disk{}
 	_ Resolver = Disk{}
+	_ Linker   = Disk{}
 )
 
 // Open opens a file for reading.
@@ -37,6 +38,9 @@ func (f *diskFile) Size() int64 { return f.size }
 
 // Stat follows links.
 func (Disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+
+// Readlink returns where a link leads.
+func (Disk) Readlink(path string) (string, error) { return os.Readlink(path) }
 
 // ReadDir lists a directory by name.
 func (Disk) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }

@@ -47,7 +47,10 @@ func (m Mux) Expand(paths []string) ([]Entry, error) {
 }
 
 func inputError(p string, err error) error {
+	var d *danglingError
 	switch {
+	case errors.As(err, &d):
+		return fmt.Errorf("input %q: %w", p, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("input %q does not exist: %w", p, err)
 	case errors.Is(err, fs.ErrPermission):
@@ -56,8 +59,31 @@ func inputError(p string, err error) error {
 	return fmt.Errorf("input %q: %w", p, err)
 }
 
-func expandOne(store FS, p string) ([]Entry, error) {
+// danglingError is a link to nothing. It says so: "does not exist" about a name that ls shows puzzles.
+type danglingError struct {
+	link, target string
+	err          error
+}
+
+func (e *danglingError) Error() string {
+	return fmt.Sprintf("%s is a link to %s, which does not exist (remove the link, or put back what it leads to)", e.link, e.target)
+}
+
+func (e *danglingError) Unwrap() error { return e.err }
+
+// stat is the store's, with links to nothing told apart.
+func stat(store FS, p string) (fs.FileInfo, error) {
 	info, err := store.Stat(p)
+	if l, ok := store.(Linker); ok && errors.Is(err, fs.ErrNotExist) {
+		if target, lerr := l.Readlink(p); lerr == nil {
+			return nil, &danglingError{p, target, err}
+		}
+	}
+	return info, err
+}
+
+func expandOne(store FS, p string) ([]Entry, error) {
+	info, err := stat(store, p)
 	if err == nil {
 		return walk(store, p, info, nil)
 	}
@@ -73,7 +99,7 @@ func expandOne(store FS, p string) ([]Entry, error) {
 	}
 	var out []Entry
 	for _, match := range matches {
-		info, err := store.Stat(match)
+		info, err := stat(store, match)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +138,7 @@ func walk(store FS, p string, info fs.FileInfo, above []string) ([]Entry, error)
 			continue
 		}
 		child := path.Join(p, e.Name())
-		info, err := store.Stat(child)
+		info, err := stat(store, child)
 		if err != nil {
 			return nil, err
 		}

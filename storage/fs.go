@@ -55,6 +55,11 @@ type Resolver interface {
 	Resolve(path string) (string, error)
 }
 
+// A Linker says where a link leads, or fails for what is no link.
+type Linker interface {
+	Readlink(path string) (string, error)
+}
+
 // A Mux chooses the store by a path's scheme. The zero Mux knows only the local disk.
 type Mux struct {
 	Stores map[string]FS // by scheme, such as "dfs"
@@ -79,6 +84,9 @@ func (m Mux) Resolve(full string) (FS, string, error) {
 		return Count{}, rest, nil
 	}
 	known := slices.Sorted(maps.Keys(m.Stores))
+	if scheme == "dfs" {
+		return nil, "", fmt.Errorf("path %q: %w %q here: the block store belongs to a cluster, give --master", full, ErrScheme, scheme)
+	}
 	return nil, "", fmt.Errorf("path %q: %w %q (known: %s)", full, ErrScheme, scheme,
 		strings.Join(append([]string{"file"}, known...), ", "))
 }

@@ -30,6 +30,7 @@ func (m *mapAttempt) collector() (*shuffle.Collector, error) {
 		KeepInMemory: m.env.KeepInMemory,
 		MergeFactor:  m.env.MergeFactor,
 		MaxRecord:    m.env.maxRecord(m.job),
+		FS:           m.env.ScratchFS,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.task, err)

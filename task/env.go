@@ -15,6 +15,8 @@ type Env struct {
 	// Scratch is a directory for spills, owned by the caller. Attempts remove
 	// what they put there, except map output, which [MapResult] hands over.
 	Scratch string
+	// ScratchFS is what Scratch is a directory of; nil means the disk.
+	ScratchFS shuffle.FS
 	// Pool bounds the memory of all attempts that share it.
 	Pool *shuffle.Pool
 	// Compression of spills and map output.
@@ -35,6 +37,15 @@ func (e *Env) maxRecord(job *mapreduce.Job) int {
 		return job.MaxRecordBytes
 	}
 	return e.MaxRecord
+}
+
+// giants is where readers ask for the room of a giant record.
+func (a *attempt) giants() func(bytes int64) (func(), error) {
+	pool := a.env.Pool
+	if pool == nil {
+		return nil
+	}
+	return func(bytes int64) (func(), error) { return pool.Giant(a.ctx, bytes) }
 }
 
 // A Meter counts what an attempt has done so far; progress displays read it while

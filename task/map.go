@@ -175,7 +175,7 @@ func (m *mapAttempt) readRange(r Range, format mapreduce.InputFormat) error {
 	m.place = place{file: r.Path, offset: r.Offset}
 	reader, err := format.Open(mapreduce.Source{
 		Name: r.Path, R: f, Size: f.Size(), Offset: r.Offset, Length: r.Length,
-		MaxRecord: m.env.maxRecord(m.job),
+		MaxRecord: m.env.maxRecord(m.job), Giant: m.giants(),
 	})
 	if err != nil {
 		return err

@@ -72,8 +72,13 @@ func (o *JobOutput) claim() error {
 
 // check refuses outputs that would destroy something or be read as input.
 func (o *JobOutput) check(mux storage.Mux, job *mapreduce.Job) error {
-	_, err := o.store.Stat(o.final)
+	if err := CheckPlace(mux, job.Output); err != nil {
+		return err
+	}
+	info, err := o.store.Stat(o.final)
 	switch {
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("output %q is a file, not a directory: %w (choose another)", job.Output, ErrOutputExists)
 	case err == nil && !o.overwrite:
 		return fmt.Errorf("output directory %q: %w (remove it, choose another, or give --overwrite)", job.Output, ErrOutputExists)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -86,7 +91,44 @@ func (o *JobOutput) check(mux storage.Mux, job *mapreduce.Job) error {
 			}
 		}
 	}
+	if err == nil {
+		return o.checkMade()
+	}
 	return nil
+}
+
+// CheckPlace refuses the directories that no job may replace, whatever is in them: the root, and the
+// one that the process works in, or one above.
+func CheckPlace(mux storage.Mux, out string) error {
+	_, final, err := mux.Resolve(out)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	if path.Clean(final) == "/" {
+		return fmt.Errorf("output %q is the root directory: %w (choose a directory below it)", out, ErrOutputExists)
+	}
+	if inside, err := mux.Inside(out, "."); err == nil && inside {
+		return fmt.Errorf("output %q is the directory you work in, or one above it: %w (choose a new one, such as %q)", out, ErrOutputExists, "out")
+	}
+	return nil
+}
+
+// checkMade refuses to overwrite a directory that no job made: it may be anything.
+func (o *JobOutput) checkMade() error {
+	entries, err := o.store.ReadDir(o.final)
+	if err != nil {
+		return fmt.Errorf("output %q: %w", o.name, err)
+	}
+	for _, e := range entries {
+		if e.Name() == SuccessFile || e.Name() == attemptDir {
+			return nil
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return fmt.Errorf("output %q is not the output of a job (%d names in it, such as %q, and no %s): %w, and is not overwritten; remove it yourself, or choose another",
+		o.name, len(entries), entries[0].Name(), SuccessFile, ErrOutputExists)
 }
 
 func checkApart(mux storage.Mux, in, out string, overwrite bool) error {
@@ -150,7 +192,7 @@ func (o *JobOutput) Commit() error {
 
 // replace moves the old output aside before the new one takes its place.
 func (o *JobOutput) replace() error {
-	old := o.work + "-old"
+	old := o.oldDir()
 	err := o.store.Rename(o.final, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -163,6 +205,9 @@ func (o *JobOutput) replace() error {
 	}
 	return o.store.RemoveAll(old)
 }
+
+// oldDir is where an output that is being replaced waits for its end.
+func (o *JobOutput) oldDir() string { return o.work + "-old" }
 
 func (o *JobOutput) commitError(err error) error {
 	return fmt.Errorf("commit output %q: %w", o.final, err)

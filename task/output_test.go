@@ -184,7 +184,7 @@ func TestReplaceKeepsTheOldUntilTheEnd(t *testing.T) {
 	if err := os.MkdirAll(dir+"/out", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(dir+"/out/old", nil, 0o644); err != nil {
+	if err := errors.Join(os.WriteFile(dir+"/out/old", nil, 0o644), os.WriteFile(dir+"/out/"+SuccessFile, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	o := prepared(t, dir, true)
@@ -192,7 +192,7 @@ func TestReplaceKeepsTheOldUntilTheEnd(t *testing.T) {
 	if err := o.Commit(); err == nil {
 		t.Fatal("committed")
 	}
-	if got := list(t, dir+"/out"); got != "old" {
+	if got := list(t, dir+"/out"); got != "_SUCCESS old" {
 		t.Errorf("the output holds %s", got)
 	}
 	if err := o.Abort(); err != nil {
@@ -218,4 +218,59 @@ func (s noRename) Rename(from, to string) error {
 		return errors.New("not today")
 	}
 	return s.FS.Rename(from, to)
+}
+
+// TestOverwriteKeepsWhatNoJobMade: a directory that holds something and has no mark of ours is left alone.
+func TestOverwriteKeepsWhatNoJobMade(t *testing.T) {
+	dir := t.TempDir()
+	plant := func(name string) {
+		t.Helper()
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plant("home/diary")
+	plant("made/_SUCCESS")
+	plant("made/part-r-00000")
+	plant("half/_attempts/part-r-00000-0")
+	if err := os.Mkdir(dir+"/empty", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"home": "is not the output of a job", "made": "", "half": "", "empty": "", "new": ""} {
+		o, err := PrepareOutput(storage.Mux{}, &mapreduce.Job{Output: dir + "/" + name, Input: []string{dir + "/in"}}, "test", true)
+		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrOutputExists) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if err == nil {
+			if err := o.Abort(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if got := list(t, dir); got != "empty half home made" {
+		t.Errorf("there is %s", got)
+	}
+}
+
+// TestOutputOverOneself: the root and the directory one stands in are no outputs.
+func TestOutputOverOneself(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(dir+"/a/b", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir + "/a/b")
+	for out, want := range map[string]string{
+		".": "the directory you work in", "..": "the directory you work in", "../": "the directory you work in", dir: "one above it", "/": "root directory", "//": "root directory", "/..": "root directory",
+	} {
+		for _, overwrite := range []bool{false, true} {
+			_, err := PrepareOutput(storage.Mux{}, &mapreduce.Job{Output: out, Input: []string{dir + "/in"}}, "test", overwrite)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", out, err, want)
+			}
+		}
+	}
 }

@@ -64,7 +64,7 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 
 func (p *Plan) divide(env *Env, job *mapreduce.Job, files [][]storage.Entry, target int64) error {
 	if p.Bytes/target > MaxTasks {
-		return fmt.Errorf("%d bytes in splits of %d are more than %d map tasks: raise the split size", p.Bytes, target, MaxTasks)
+		return fmt.Errorf("%d bytes in splits of %d are more than %d map tasks: raise the split size (SplitBytes, on the command line --split-bytes)", p.Bytes, target, MaxTasks)
 	}
 	for i, in := range job.AllInputs() {
 		s := splitter{store: env.Store, input: i, format: formatOf(in.Map), target: target}

@@ -84,7 +84,10 @@ func (o *JobOutput) CommitOnce(mark string) error {
 	if done, err := o.published(); err != nil {
 		return err
 	} else if done {
-		return o.checkMark(mark)
+		if err := o.checkMark(mark); err != nil || !o.overwrite {
+			return err
+		}
+		return o.store.RemoveAll(o.oldDir()) // the driver before may not have come to it
 	}
 	if err := o.store.RemoveAll(path.Join(o.work, attemptDir)); err != nil {
 		return o.commitError(err)

@@ -172,3 +172,14 @@ func (h *reading) complete() error {
 
 // IsHistory says whether a file begins like a history; a SWIM trace cannot begin so.
 func IsHistory(start []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(start), []byte("{")) }
+
+// ReadOrigin reads where a history comes from, without reading the rest. It is false for anything
+// that is not a history.
+func ReadOrigin(r io.Reader) (Origin, bool) {
+	line, err := bufio.NewReader(io.LimitReader(r, 64<<10)).ReadBytes('\n')
+	var head historyLine
+	if err != nil || json.Unmarshal(line, &head) != nil || head.Version == nil || head.Origin == nil {
+		return Origin{}, false
+	}
+	return *head.Origin, true
+}

@@ -113,3 +113,19 @@ func FuzzReadHistory(f *testing.F) {
 		}
 	})
 }
+
+func TestReadOrigin(t *testing.T) {
+	var buf bytes.Buffer
+	want := Origin{Source: "cluster", Nodes: 4, Racks: 2, Room: 12}
+	if err := WriteHistory(&buf, &History{Origin: want}); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := ReadOrigin(&buf); !ok || got != want {
+		t.Errorf("origin %+v, %v", got, ok)
+	}
+	for _, text := range []string{"", "{}\n", "job0\t0\t1\n", "{\"millrace_history\":1}\n", strings.Repeat("x", 100_000)} {
+		if at, ok := ReadOrigin(strings.NewReader(text)); ok {
+			t.Errorf("%.20q: %+v", text, at)
+		}
+	}
+}

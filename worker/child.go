@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,34 +22,62 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// runChild runs an attempt of a shipped program in a process of its own: its own group, so that
-// all it starts ends with it, an environment with nothing of ours, and limits.
+// runChild runs an attempt of users' code in a process of its own and in a cage.
 func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir string) (wire.Ended, *shuffle.Output) {
 	lost := func(err error) (wire.Ended, *shuffle.Output) {
 		return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}, nil
 	}
-	exe, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User), l.Spec.Program.Exe, l.Spec.Program.Hash)
+	exe, args, err := w.program(ctx, l)
 	if err != nil {
 		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}, nil
 	}
-	logs, err := w.openLog(l.ID)
+	defer exe.Close()
+	logs, err := w.logs.create(l.ID)
 	if err != nil {
 		return lost(err)
 	}
 	defer logs.Close()
-	c := &childRun{w: w, l: l, logs: logs}
-	end, path, err := c.run(ctx, exe, dir, sideDir)
-	if err != nil {
-		return end, nil
-	}
-	if path == "" {
-		return end, nil
-	}
-	out, err := shuffle.OpenOutput(filepath.Join(dir, filepath.Base(path)))
+	cage, err := w.jail.enter(dir, fmt.Sprintf("cage-%s-%d-%d", l.ID.Kind, l.ID.Index, l.ID.Try), w.limitOf(l))
 	if err != nil {
 		return lost(err)
 	}
+	if err := cage.link(sideDir); err != nil {
+		return lost(errors.Join(err, cage.leave()))
+	}
+	c := &childRun{w: w, l: l, logs: logs, cage: cage}
+	end, path, err := c.run(ctx, exe, args)
+	var out *shuffle.Output
+	if err == nil && path != "" {
+		if path, err = cage.take(path, dir); err == nil {
+			out, err = shuffle.OpenOutput(path)
+		}
+		if err != nil {
+			end = wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
+		}
+	}
+	if err := cage.leave(); err != nil {
+		w.cfg.Log.Warn("a program's room cannot be cleared", "attempt", l.ID, "error", err)
+	}
 	return end, out
+}
+
+// program opens what an attempt runs: the executable that was shipped, or this one for a built-in job
+// that runs users' commands.
+func (w *Worker) program(ctx context.Context, l *wire.Launch) (*os.File, []string, error) {
+	p := &l.Spec.Program
+	if p.Exe == "" {
+		exe, err := os.Open("/proc/self/exe")
+		return exe, w.cfg.Child(p), err
+	}
+	path, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User), p.Exe, p.Hash)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.Chmod(path, 0o755); err != nil { // whatever the worker's umask is
+		return nil, nil, err
+	}
+	exe, err := os.Open(path)
+	return exe, p.Args, err
 }
 
 // A childRun is one process.
@@ -57,6 +85,7 @@ type childRun struct {
 	w    *Worker
 	l    *wire.Launch
 	logs *cappedLog
+	cage *cage
 
 	mu     sync.Mutex // guards the fields below
 	last   time.Time  // of a sign of life
@@ -78,58 +107,68 @@ func (w *Worker) limitOf(l *wire.Launch) int64 {
 	return 4*w.memoryOf(l) + 256<<20
 }
 
-func (c *childRun) run(ctx context.Context, exe, dir, sideDir string) (wire.Ended, string, error) {
-	cred, err := c.credential()
+func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.Ended, string, error) {
+	order, err := c.order()
 	if err != nil {
 		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
-	}
-	order, err := json.Marshal(attempt.Order{
-		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Scratch: dir, SideDir: sideDir, Memory: c.w.memoryOf(c.l),
-	})
-	if err != nil {
-		return wire.Ended{ID: c.l.ID, Error: err.Error()}, "", err
 	}
 	words, theirs, err := os.Pipe()
 	if err != nil {
 		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
 	}
 	defer words.Close()
-	cmd := exec.Command(exe, c.l.Spec.Program.Args...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader(string(order)), c.logs, c.logs
-	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.Env = []string{
-		attempt.ChildEnv + "=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir,
-		"GOMEMLIMIT=" + strconv.FormatInt(c.w.limitOf(c.l)*3/4, 10),
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd := exec.Command(exe.Name(), args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(order), c.logs, c.logs
+	cmd.Env = append(c.cage.environment(), attempt.ChildEnv+"=1", "GOMEMLIMIT="+strconv.FormatInt(c.w.limitOf(c.l)*3/4, 10))
 	cmd.WaitDelay = 5 * time.Second
-	err = cmd.Start()
+	err = c.cage.start(cmd, exe, theirs)
 	_ = theirs.Close() // the child has its own
 	if err != nil {
-		return wire.Ended{ID: c.l.ID, Final: true, Error: fmt.Sprintf("the program cannot be started: %v", err)}, "", err
+		bad := errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ENOENT) // it, not this machine
+		return wire.Ended{ID: c.l.ID, Final: bad, Error: fmt.Sprintf("the program cannot be started: %v", err)}, "", err
 	}
 	c.last = time.Now()
 	done := make(chan struct{})
 	var guards sync.WaitGroup
-	guards.Go(func() { c.guard(ctx, cmd.Process.Pid, done) })
+	guards.Go(func() { c.guard(ctx, done) })
 	end, path, ok := c.listen(words)
-	// Whoever has said how it ended has nothing more to do.
-	waited := make(chan error, 1)
-	go func() { waited <- cmd.Wait() }()
-	var werr error
-	select {
-	case werr = <-waited:
-	case <-time.After(10 * time.Second):
-		killGroup(cmd.Process.Pid)
-		werr = <-waited
-	}
+	c.w.childGone(c.l.ID)
+	werr := c.reap(cmd)
 	close(done)
 	guards.Wait()
-	killGroup(cmd.Process.Pid) // what it left behind
+	if err := c.cage.sweep(); err != nil { // before its output is looked at
+		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
+	}
 	if ok {
 		return end, path, nil
 	}
 	return c.postMortem(werr), "", errors.New("it ended without a word")
+}
+
+// reap waits for the process. Whoever has said how it ended has nothing more to do.
+func (c *childRun) reap(cmd *exec.Cmd) error {
+	waited := make(chan error, 1)
+	go func() { waited <- cmd.Wait() }()
+	select {
+	case err := <-waited:
+		return err
+	case <-time.After(10 * time.Second):
+		c.cage.kill()
+		return <-waited
+	}
+}
+
+// order is what the child is told.
+func (c *childRun) order() ([]byte, error) {
+	cred, err := c.credential()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(attempt.Order{
+		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Memory: c.w.memoryOf(c.l),
+		Scratch: c.cage.path(), SideDir: filepath.Join(c.cage.path(), "side"), Caged: c.cage.uid != 0,
+		OneMachine: c.w.oneMachine(), Emulate: c.w.cfg.Emulate, Rack: c.w.cfg.Rack, FetchStall: c.w.cfg.FetchStall,
+	})
 }
 
 // credential is who the child is to others: a task of this job, on behalf of its user.
@@ -153,6 +192,9 @@ func (c *childRun) listen(r io.Reader) (end wire.Ended, path string, ok bool) {
 		c.mu.Lock()
 		c.last = time.Now()
 		c.mu.Unlock()
+		if len(word.Net) > 0 {
+			c.w.childSent(c.l.ID, word.Net)
+		}
 		switch {
 		case word.Progress != nil:
 			c.w.progress(c.l.ID, *word.Progress)
@@ -165,14 +207,11 @@ func (c *childRun) listen(r io.Reader) (end wire.Ended, path string, ok bool) {
 	return end, path, false
 }
 
-func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // it may be gone already
-
-// guard ends the process when the attempt is no longer wanted, when it takes too much memory, and
-// when it has given no sign of life for too long.
-func (c *childRun) guard(ctx context.Context, pid int, done <-chan struct{}) {
+// guard ends the process when the attempt is no longer wanted, when it takes too much memory or disk,
+// and when it has given no sign of life for too long.
+func (c *childRun) guard(ctx context.Context, done <-chan struct{}) {
 	t := time.NewTicker(200 * time.Millisecond)
 	defer t.Stop()
-	limit := c.w.limitOf(c.l)
 	stopping := ctx.Done()
 	var hard <-chan time.Time
 	for {
@@ -180,30 +219,42 @@ func (c *childRun) guard(ctx context.Context, pid int, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-stopping:
-			_ = syscall.Kill(pid, syscall.SIGTERM) // a driver cleans up
+			_ = syscall.Kill(c.cage.pid, syscall.SIGTERM) // a driver cleans up
 			stopping, hard = nil, time.After(2*time.Second)
 		case <-hard:
-			killGroup(pid)
+			c.cage.kill()
 			hard = nil
 		case <-t.C:
-			c.mu.Lock()
-			silent := time.Since(c.last)
-			c.mu.Unlock()
-			switch rss := groupMemory(pid); {
-			case rss > limit:
-				c.kill(pid, fmt.Sprintf("memory limit: %d MB used, %d MB allowed", rss>>20, limit>>20))
-			case c.w.cfg.TaskTimeout > 0 && silent > c.w.cfg.TaskTimeout && c.l.ID.Kind != wire.DriverTask:
-				c.kill(pid, fmt.Sprintf("timeout: no sign of life for %s", silent.Round(time.Second)))
+			if why := c.excess(); why != "" {
+				c.kill(why)
 			}
 		}
 	}
 }
 
-func (c *childRun) kill(pid int, why string) {
+// excess says what the process has too much of.
+func (c *childRun) excess() string {
+	c.mu.Lock()
+	silent := time.Since(c.last)
+	c.mu.Unlock()
+	limit := c.w.limitOf(c.l)
+	if rss := c.cage.memory(); rss > limit {
+		return fmt.Sprintf("memory limit: %d MB used, %d MB allowed", rss>>20, limit>>20)
+	}
+	if used := c.cage.written(); c.cage.disk > 0 && used > c.cage.disk {
+		return fmt.Sprintf("disk limit: %d MB written, %d MB allowed", used>>20, c.cage.disk>>20)
+	}
+	if c.w.cfg.TaskTimeout > 0 && silent > c.w.cfg.TaskTimeout && c.l.ID.Kind != wire.DriverTask {
+		return fmt.Sprintf("timeout: no sign of life for %s", silent.Round(time.Second))
+	}
+	return ""
+}
+
+func (c *childRun) kill(why string) {
 	c.mu.Lock()
 	c.reason = why
 	c.mu.Unlock()
-	killGroup(pid)
+	c.cage.kill()
 }
 
 // postMortem says why a process ended without saying so itself.
@@ -211,6 +262,9 @@ func (c *childRun) postMortem(err error) wire.Ended {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	why := c.reason
+	if why == "" && c.cage.group != nil && c.cage.group.overran() {
+		why = fmt.Sprintf("memory limit: more than the %d MB allowed", c.w.limitOf(c.l)>>20)
+	}
 	if why == "" {
 		why = fmt.Sprintf("the program ended without a result: %v", err)
 		if err == nil {
@@ -221,34 +275,4 @@ func (c *childRun) postMortem(err error) wire.Ended {
 		}
 	}
 	return wire.Ended{ID: c.l.ID, Error: why}
-}
-
-// groupMemory is what a process and its children hold, in bytes.
-func groupMemory(pid int) (total int64) {
-	for _, p := range append(children(pid), pid) {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p))
-		if err != nil {
-			continue
-		}
-		if f := strings.Fields(string(b)); len(f) > 1 {
-			pages, err := strconv.ParseInt(f[1], 10, 64)
-			if err == nil {
-				total += pages * int64(os.Getpagesize())
-			}
-		}
-	}
-	return total
-}
-
-func children(pid int) (out []int) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		return nil
-	}
-	for f := range strings.FieldsSeq(string(b)) {
-		if n, err := strconv.Atoi(f); err == nil {
-			out = append(append(out, n), children(n)...)
-		}
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/dfs/blocks"
+	"github.com/millrace/millrace/internal/emulate"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
@@ -41,9 +42,35 @@ type Config struct {
 	Advertise string
 	Listener  net.Listener // replaces Listen
 	Log       *slog.Logger
+	// Emulate, if set, makes this node's links as slow as it says.
+	Emulate *emulate.Setting
+	// SmallOutput is up to how many bytes the output of a map shares a file with others. Larger:
+	// fewer files. 0 gives each its own. Default 32 KiB.
+	SmallOutput int
 	// TaskTimeout is how long an attempt in a process of its own may give no sign of life. Default
 	// 10 minutes, as Hadoop.
 	TaskTimeout time.Duration
+	// FetchStall is how long a reduce waits for the next byte of map output before it asks again. Larger: slow sources
+	// are given more time, dead ones hold a reduce up for longer. Default 10 s.
+	FetchStall time.Duration
+	// Isolation says how users' code is kept apart: auto, none or user. Default auto.
+	Isolation string
+	// TaskUsers are the user ids of attempts where they have one each. Default 60600-60855, which
+	// Linux distributions leave unused.
+	TaskUsers UserRange
+	// TaskProcesses is how many processes and threads such an attempt may have. Default 512: a Go program
+	// on a large machine has some dozens.
+	TaskProcesses int
+	// TaskDisk is how many bytes such an attempt may have on disk. 0 means its share of what is free
+	// when it starts.
+	TaskDisk int64
+	// Child gives the words with which this executable runs an attempt of a built-in program in a process of
+	// its own; nil for programs that run in this process.
+	Child func(p *wire.Program) []string
+	// LogAge is how long logs of attempts are kept after the last word of their job, and LogBytes how many there may
+	// be in all; the oldest go first. 0 means no limit. Defaults 7 days and 1 GiB.
+	LogAge   time.Duration
+	LogBytes int64
 	// Pause is how long a worker waits before it calls a master that does not answer again.
 	Pause time.Duration
 }
@@ -51,7 +78,8 @@ type Config struct {
 // DefaultConfig is a worker that uses this machine's processors.
 func DefaultConfig() Config {
 	return Config{
-		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, Memory: 512 << 20, Pause: 100 * time.Millisecond, TaskTimeout: 10 * time.Minute,
+		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, SmallOutput: 32 << 10, Memory: 512 << 20, Pause: 100 * time.Millisecond, TaskTimeout: 10 * time.Minute, FetchStall: 10 * time.Second, LogAge: 7 * 24 * time.Hour, LogBytes: 1 << 30,
+		Isolation: IsolationAuto, TaskUsers: UserRange{First: 60600, Last: 60855}, TaskProcesses: 512,
 		Capacity: wire.Capacity{Containers: int32(max(2, runtime.NumCPU()+1))}, Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -66,6 +94,14 @@ func (c *Config) validate() error {
 		return errors.New("the worker has no directory: give --dir")
 	case c.Memory < 16<<20:
 		return fmt.Errorf("memory is %d bytes, must be at least 16 MiB", c.Memory)
+	case c.Isolation != IsolationAuto && c.Isolation != IsolationNone && c.Isolation != IsolationUser:
+		return fmt.Errorf("isolation is %q, must be %s, %s or %s", c.Isolation, IsolationAuto, IsolationNone, IsolationUser)
+	case c.TaskProcesses < 32:
+		return fmt.Errorf("task processes are %d, must be at least 32", c.TaskProcesses)
+	case c.FetchStall <= 0:
+		return fmt.Errorf("fetch stall is %s, must be positive", c.FetchStall)
+	case c.TaskDisk < 0:
+		return fmt.Errorf("task disk is %d bytes, must not be negative", c.TaskDisk)
 	case c.Build == nil:
 		return errors.New("the worker cannot build jobs")
 	case c.Key == nil && c.Listener == nil && !c.Insecure:

@@ -20,9 +20,9 @@ func (w *Worker) gossip(session string) {
 	if err != nil || info.Addr == "" {
 		return // stopped meanwhile, or there is none
 	}
-	var key []byte
+	var keys [][]byte
 	if w.cfg.Key != nil {
-		if key, err = w.cfg.Key.Gossip(); err != nil {
+		if keys, err = w.cfg.Key.Gossip(); err != nil {
 			w.cfg.Log.Error("gossip", "error", err)
 			return
 		}
@@ -30,11 +30,16 @@ func (w *Worker) gossip(session string) {
 	seeds := &seeds{w: w, addr: info.Addr}
 	l, err := membership.Start(membership.Config{
 		Member: membership.Member{Name: string(w.cfg.Node), Role: "worker", Rack: w.cfg.Rack, Addr: w.addr, Session: session},
-		Bind:   w.cfg.Gossip, Key: key, Label: info.Label, Seeds: seeds.list, Log: w.cfg.Log,
+		Bind:   w.cfg.Gossip, Keys: keys, Label: info.Label, Seeds: seeds.list, Log: w.cfg.Log,
 	})
 	if err != nil {
 		w.cfg.Log.Error("gossip", "error", err)
 		return
+	}
+	if w.cfg.Key != nil {
+		if err := l.Follow(w.ctx, w.cfg.Key.Changed, w.cfg.Key.Gossip); err != nil {
+			w.cfg.Log.Error("gossip keeps its key", "error", err)
+		}
 	}
 	<-w.ctx.Done()
 	if err := l.Close(); err != nil {

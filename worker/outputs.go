@@ -16,15 +16,16 @@ import (
 // outputs is the map output on this worker's disk: a directory for each stage, in which the files
 // of finished maps survive the process.
 type outputs struct {
-	root string
+	root  string
+	files *packs
 
 	mu  sync.Mutex // guards all
 	all map[wire.AttemptID]*shuffle.Output
 }
 
 // openOutputs finds what an earlier process left, and removes what was not finished.
-func openOutputs(root string) (*outputs, []wire.AttemptID, error) {
-	o := &outputs{root: root, all: map[wire.AttemptID]*shuffle.Output{}}
+func openOutputs(root string, small int) (*outputs, []wire.AttemptID, error) {
+	o := &outputs{root: root, files: newPacks(small), all: map[wire.AttemptID]*shuffle.Output{}}
 	if err := makeDir(root); err != nil {
 		return nil, nil, err
 	}
@@ -49,19 +50,31 @@ func openOutputs(root string) (*outputs, []wire.AttemptID, error) {
 
 // adopt opens the finished files of one stage.
 func (o *outputs) adopt(ref wire.StageRef, dir string) (held []wire.AttemptID, err error) {
-	files, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range files {
-		name := filepath.Join(dir, f.Name())
-		id, ok := parseOutput(ref, f.Name())
+	var names []string
+	for _, f := range entries {
+		if f.Name() != packName {
+			names = append(names, f.Name())
+			continue
+		}
+		packed, err := o.files.adopt(dir)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, packed...)
+	}
+	for _, base := range names {
+		name := filepath.Join(dir, base)
+		id, ok := parseOutput(ref, base)
 		var out *shuffle.Output
 		if ok {
-			out, err = shuffle.OpenOutput(name)
+			out, err = shuffle.OpenOutputIn(o.files, name)
 		}
 		if !ok || err != nil {
-			if err := os.RemoveAll(name); err != nil {
+			if err := o.discard(name); err != nil {
 				return nil, err
 			}
 			continue
@@ -70,6 +83,14 @@ func (o *outputs) adopt(ref wire.StageRef, dir string) (held []wire.AttemptID, e
 		held = append(held, id)
 	}
 	return held, nil
+}
+
+// discard removes what no attempt can use.
+func (o *outputs) discard(name string) error {
+	if _, packed := o.files.find(name); packed {
+		return o.files.Remove(name)
+	}
+	return os.RemoveAll(name)
 }
 
 func dirName(ref wire.StageRef) string { return fmt.Sprintf("%s.%d", ref.Job, ref.Stage) }
@@ -122,5 +143,6 @@ func (o *outputs) drop(ref wire.StageRef) error {
 		}
 	}
 	o.mu.Unlock()
-	return errors.Join(append(errs, os.RemoveAll(filepath.Join(o.root, dirName(ref))))...)
+	dir := filepath.Join(o.root, dirName(ref))
+	return errors.Join(append(errs, o.files.drop(dir), os.RemoveAll(dir))...)
 }

@@ -21,17 +21,15 @@ func (w *Worker) reporter() {
 	inFlight := make(chan struct{}, maxReports)
 	for w.ctx.Err() == nil {
 		inFlight <- struct{}{}
-		done := make(chan bool, 1)
+		done := make(chan outcome, 1)
 		r := w.makeReport()
 		w.wg.Go(func() {
 			done <- w.send(r)
 			<-inFlight
 		})
 		select {
-		case ok := <-done:
-			if !ok {
-				w.pause()
-			}
+		case how := <-done:
+			w.pause(how)
 		case <-w.news:
 		case <-w.ctx.Done():
 		}
@@ -47,10 +45,21 @@ const reportTimeout = 10 * time.Second
 func (w *Worker) makeReport() *wire.Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.core.Report()
+	r := w.core.Report()
+	w.traffic.put(r, time.Now())
+	return r
 }
 
-func (w *Worker) send(r *wire.Report) bool {
+// An outcome is what a report has led to.
+type outcome uint8
+
+const (
+	answered outcome = iota
+	repeated         // the master only says again what is being done: attempts take a while to stop
+	unheard
+)
+
+func (w *Worker) send(r *wire.Report) outcome {
 	ctx, cancel := context.WithTimeout(w.ctx, reportTimeout)
 	defer cancel()
 	ans, err := rpc.Call[*wire.Report, wire.Answer](ctx, w.client, w.cfg.Master, "worker.report", r)
@@ -58,20 +67,33 @@ func (w *Worker) send(r *wire.Report) bool {
 		if w.ctx.Err() == nil {
 			w.cfg.Log.Debug("the master does not answer", "error", err)
 		}
-		return false
+		return unheard
 	}
 	w.mu.Lock()
+	w.traffic.heard(r)
 	e := w.core.Answer(&ans)
 	w.mu.Unlock()
 	w.carryOut(e)
-	return true
+	if len(ans.Kill) > 0 && len(e.Start)+len(e.Stop)+len(e.Drop)+len(ans.Ended) == 0 {
+		return repeated
+	}
+	return answered
 }
 
-func (w *Worker) pause() {
+// pause waits before the next report if the last one led to nothing, or else the two would talk without end.
+func (w *Worker) pause(how outcome) {
+	news := w.news
+	switch how {
+	case answered:
+		return
+	case unheard:
+		news = nil
+	}
 	t := time.NewTimer(w.cfg.Pause)
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-news:
 	case <-w.ctx.Done():
 	}
 }
@@ -99,6 +121,7 @@ func (w *Worker) forget(ref wire.StageRef) {
 	w.mu.Lock()
 	delete(w.stages, ref)
 	w.mu.Unlock()
+	w.logs.rest(ref.Job)
 	if err := w.outputs.drop(ref); err != nil {
 		w.cfg.Log.Warn("map output cannot be removed", "job", ref.Job, "stage", ref.Stage, "error", err)
 	}

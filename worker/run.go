@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
@@ -42,7 +44,9 @@ func (w *Worker) start(l *wire.Launch) {
 	launch := *l
 	w.wg.Go(func() {
 		defer cancel()
+		w.logs.began(&launch)
 		end := w.run(ctx, &launch)
+		w.logs.ended(&launch, &end)
 		w.mu.Lock()
 		delete(w.cancels, launch.ID)
 		e := w.core.Ended(end)
@@ -74,7 +78,7 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 	if err != nil {
 		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}
 	}
-	if l.Spec.Program.Exe != "" {
+	if w.ownProcess(&l.Spec.Program) {
 		end, out := w.runChild(ctx, l, dir, side)
 		return w.settle(end, out)
 	}
@@ -83,14 +87,25 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 		return wire.Ended{ID: l.ID, Final: true, Error: err.Error()}
 	}
 	s := &attempt.Setting{
-		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Scratch: dir, Pool: w.pool, MaxRecord: int(min(w.cfg.Memory/4, 1<<30)), SideDir: side,
+		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Scratch: dir, ScratchFS: w.outputs.files, Pool: w.pool, MaxRecord: int(min(w.cfg.Memory/4, 1<<30)), SideDir: side,
 		Store:    storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(files)}},
-		BadFetch: w.badFetch,
+		BadFetch: w.badFetch, OneMachine: w.oneMachine(), FetchStall: w.cfg.FetchStall,
 		Progress: func(done float64) { w.progress(l.ID, done) },
 		Info:     func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error) { return w.infoOf(ctx, c, ref) },
 	}
 	end, out := attempt.Run(ctx, s, l, stages)
 	return w.settle(end, out)
+}
+
+// ownProcess reports whether a program runs users' code.
+func (w *Worker) ownProcess(p *wire.Program) bool {
+	return p.Exe != "" || w.cfg.Child != nil && w.cfg.Child(p) != nil
+}
+
+// oneMachine reports whether the whole cluster is on this machine: a worker that others reach at a
+// loopback address has no others elsewhere.
+func (w *Worker) oneMachine() bool {
+	return w.cfg.Emulate == nil && secure.CheckLoopback(w.addr) == nil
 }
 
 // settle keeps what a finished map leaves.
@@ -138,12 +153,16 @@ func (w *Worker) jobsOf(c *stageCache, spec *wire.JobSpec) ([]mapreduce.Job, err
 	return c.stages, nil
 }
 
-// infoOf asks the master once it has a plan.
+// infoOf asks the master once it has a plan, and again while it is out of reach: it may be restarting.
 func (w *Worker) infoOf(ctx context.Context, c *stageCache, ref wire.StageRef) (wire.StageInfo, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.info == nil {
-		info, err := rpc.Call[wire.StageRef, wire.StageInfo](ctx, w.client, w.cfg.Master, "stage.info", ref)
+		var info wire.StageInfo
+		err := rpc.Retry{For: time.Hour}.Do(ctx, func() (err error) {
+			info, err = rpc.Call[wire.StageRef, wire.StageInfo](ctx, w.client, w.cfg.Master, "stage.info", ref)
+			return err
+		})
 		if err != nil {
 			return info, err
 		}

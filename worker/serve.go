@@ -17,7 +17,8 @@ func (w *Worker) routes() {
 	rpc.Handle(w.server, "health", rpc.Anyone, func(context.Context, rpc.Caller, struct{}) (wire.Text, error) {
 		return wire.Text{Text: "worker " + string(w.cfg.Node) + " is well"}, w.ctx.Err()
 	})
-	w.server.HandleHTTP(attempt.FetchPattern, rpc.Tasks, w.serveShuffle)
+	rpc.Handle(w.server, "task.log", rpc.Nodes, w.taskLog)
+	w.server.HandleHTTP(attempt.FetchPattern, rpc.Tasks, rpc.Shuffle, w.serveShuffle)
 }
 
 // A share is one map's output for one reduce, as it is sent.
@@ -55,7 +56,7 @@ func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Cal
 	rw.Header().Set("Content-Type", "application/octet-stream")
 	rw.Header().Set("Content-Length", strconv.FormatInt(total, 10))
 	for i := range shares {
-		if err := shares[i].send(rw); err != nil {
+		if err := shares[i].send(rw, w.outputs.files); err != nil {
 			w.cfg.Log.Debug("shuffle", "job", job, "map", maps[i].Map, "error", err)
 			panic(http.ErrAbortHandler) // so that the reduce sees the answer cut short
 		}
@@ -72,8 +73,8 @@ func (w *Worker) shareOf(id wire.AttemptID, part int) share {
 	case part >= out.Partitions():
 		h.Error = fmt.Sprintf("%s has %d partitions, not %d", id, out.Partitions(), part+1)
 	default:
-		if _, err := os.Stat(out.Path()); err != nil {
-			h.Error = fmt.Sprintf("%s on node %s: %v", id, w.cfg.Node, err)
+		if !w.outputs.files.has(out.Path()) {
+			h.Error = fmt.Sprintf("the file of %s is gone from node %s", id, w.cfg.Node)
 			w.mu.Lock()
 			w.core.LostOutput(id)
 			w.mu.Unlock()
@@ -90,13 +91,17 @@ func (w *Worker) shareOf(id wire.AttemptID, part int) share {
 	return s
 }
 
-// send writes a share, the stored bytes by sendfile.
-func (s *share) send(rw http.ResponseWriter) error {
+// send writes a share, the stored bytes by sendfile where they are a file of their own.
+func (s *share) send(rw http.ResponseWriter, files *packs) error {
 	if _, err := rw.Write(s.head); err != nil {
 		return err
 	}
 	if s.n == 0 {
 		return nil
+	}
+	if at, packed := files.find(s.path); packed {
+		_, err := io.Copy(rw, io.NewSectionReader(at.in, at.off+s.off, s.n))
+		return err
 	}
 	f, err := os.Open(s.path)
 	if err != nil {

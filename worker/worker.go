@@ -8,12 +8,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/blocks"
 	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/emulate"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
@@ -34,7 +36,10 @@ type Worker struct {
 	pool    *shuffle.Pool
 	disks   []*disk.Root
 	outputs *outputs
+	logs    *logStore
 	shipped *shipped
+	jail    *jail
+	links   *emulate.Links // nil if none are emulated
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -43,6 +48,7 @@ type Worker struct {
 
 	mu      sync.Mutex // guards the fields below
 	core    *core.Core
+	traffic *traffic
 	cancels map[wire.AttemptID]context.CancelFunc
 	stages  map[wire.StageRef]*stageCache
 }
@@ -73,6 +79,7 @@ func Start(cfg Config) (*Worker, error) {
 		}
 	})
 	w.wg.Go(w.reporter)
+	w.wg.Go(w.logSweeper)
 	if w.cfg.Gossip != "" {
 		w.wg.Go(func() { w.gossip(w.session) })
 	}
@@ -102,21 +109,33 @@ func (w *Worker) open() (net.Listener, error) {
 		}
 	}
 	cc.Node = string(w.cfg.Node)
+	if err := w.emulate(&cc, &sc); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	w.client = rpc.NewClient(cc)
+	sc.Meter = &rpc.Meter{}
+	w.traffic = newTraffic(w.client.Meter(), sc.Meter)
 	if err := w.openStore(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	scratch := filepath.Join(w.cfg.Dir, "scratch")
 	var held []wire.AttemptID
 	var err error
-	if w.outputs, held, err = openOutputs(scratch); err != nil {
+	if w.outputs, held, err = openOutputs(scratch, w.cfg.SmallOutput); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if w.logs, err = openLogs(filepath.Join(w.cfg.Dir, "logs")); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if w.jail, err = newJail(&w.cfg); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	w.shipped = &shipped{dir: filepath.Join(w.cfg.Dir, "shipped")}
 	w.session = rand.Text()
 	w.core = core.New(core.Config{
 		Node: w.cfg.Node, Session: w.session, Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine,
-		Capacity: w.cfg.Capacity, Held: held,
+		Capacity: w.cfg.Capacity, Held: held, Isolation: w.jail.mode,
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	})
 	w.server = rpc.NewServer(sc)
 	w.blocks.Register(w.server)
@@ -208,6 +227,11 @@ func (w *Worker) Close() error {
 		errs = append(errs, w.server.Close())
 	}
 	w.wg.Wait()
+	w.jail.close()
+	if w.logs != nil {
+		errs = append(errs, w.logs.close())
+		w.logs = nil
+	}
 	if w.dfs != nil {
 		errs = append(errs, w.dfs.Close())
 	}
@@ -216,6 +240,12 @@ func (w *Worker) Close() error {
 	}
 	for _, d := range w.disks {
 		errs = append(errs, d.Close())
+	}
+	if w.outputs != nil {
+		errs = append(errs, w.outputs.files.close())
+	}
+	if w.links != nil {
+		errs = append(errs, w.links.Close())
 	}
 	w.disks = nil
 	return errors.Join(errs...)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/millrace/millrace/bench/live"
 )
 
 // A duel is two commands that take turns. What counts is the median of the ratios of neighbours:
@@ -37,13 +39,13 @@ func median(list []time.Duration) time.Duration {
 }
 
 // large measures writing and reading one large file.
-func (s Setup) large(ctx context.Context, c *cluster) ([]Row, error) {
+func (s Setup) large(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
 	in := filepath.Join(s.Dir, "input")
 	if err := errors.Join(makeInput(in, s.Size), makeInput(in+"3", 3*s.Size)); err != nil {
 		return nil, err
 	}
 	var write, once, network, local duel
-	for round := range max(1, s.Rounds) {
+	for round := range s.Rounds {
 		name := fmt.Sprintf("/f%d", round)
 		if err := s.writeRound(ctx, c, in, name, &write, &once); err != nil {
 			return nil, err
@@ -51,20 +53,20 @@ func (s Setup) large(ctx context.Context, c *cluster) ([]Row, error) {
 		if err := s.readRound(ctx, c, in, name, &network, &local); err != nil {
 			return nil, err
 		}
-		if _, err := timed(ctx, c.self, "dfs", "--master", c.Master, "rm", name); err != nil {
+		if _, err := timed(ctx, c.Self, "dfs", "--master", c.Master, "rm", name); err != nil {
 			return nil, err
 		}
 	}
 	rate := func(d time.Duration) float64 { return float64(s.Size) / 1e6 / d.Seconds() }
-	row := func(id, what, against string, d *duel, must float64) Row {
-		return Row{
-			ID: id, What: what, Against: against, Ours: rate(median(d.ours)), Theirs: rate(median(d.theirs)), Unit: "MB/s of the file",
-			Value: d.ratio(), Must: must,
-		}.judged()
+	row := func(id, what, against string, d *duel, must float64) live.Row {
+		return live.Row{
+			ID: id, What: what, Against: against, Value: d.ratio(), Unit: "x", Must: must, AtLeast: true,
+			Note: fmt.Sprintf("%.0f MB/s of the file against %.0f MB/s", rate(median(d.ours)), rate(median(d.theirs))),
+		}.Judged()
 	}
 	w := row("write", "dfs put, three copies, from a node", "dd conv=fdatasync of the same bytes, all three copies", &write, 0.70)
-	w.Note = fmt.Sprintf("against dd of one copy %.2f", once.ratio())
-	return []Row{
+	w.Note += fmt.Sprintf("; against dd of one copy %.2f x", once.ratio())
+	return []live.Row{
 		w,
 		row("read", "dfs cat over the network, cached, checksums verified", "cat", &network, 0.35),
 		row("read-local", "dfs cat on a node that has the blocks, checksums verified", "cat", &local, 0.60),
@@ -72,9 +74,9 @@ func (s Setup) large(ctx context.Context, c *cluster) ([]Row, error) {
 }
 
 // writeRound writes the file with three copies, and the bytes that makes with dd: to the same disk.
-func (s Setup) writeRound(ctx context.Context, c *cluster, in, name string, write, once *duel) error {
+func (s Setup) writeRound(ctx context.Context, c *live.Cluster, in, name string, write, once *duel) error {
 	syscall.Sync()
-	ours, err := timed(ctx, c.self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "put", "--progress", "none", in, name)
+	ours, err := timed(ctx, c.Self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "put", "--progress", "none", in, name)
 	if err != nil {
 		return err
 	}
@@ -97,11 +99,11 @@ func (s Setup) dd(ctx context.Context, in string) (time.Duration, error) {
 }
 
 // readRound reads the file over the network and from the local disk, and the input with cat.
-func (s Setup) readRound(ctx context.Context, c *cluster, in, name string, network, local *duel) error {
+func (s Setup) readRound(ctx context.Context, c *live.Cluster, in, name string, network, local *duel) error {
 	for range 3 {
 		cat, err1 := timed(ctx, "cat", in)
-		far, err2 := timed(ctx, c.self, "dfs", "--master", c.Master, "cat", name)
-		near, err3 := timed(ctx, c.self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "cat", name)
+		far, err2 := timed(ctx, c.Self, "dfs", "--master", c.Master, "cat", name)
+		near, err3 := timed(ctx, c.Self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "cat", name)
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return err
 		}
@@ -125,4 +127,10 @@ func makeInput(name string, size int64) error {
 		_, err = f.Write(buf)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// timed runs a command and says how long it took by the clock.
+func timed(ctx context.Context, args ...string) (time.Duration, error) {
+	wall, _, err := live.Timed(ctx, args...)
+	return wall, err
 }

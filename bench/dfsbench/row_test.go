@@ -5,22 +5,6 @@ import (
 	"time"
 )
 
-func TestVerdicts(t *testing.T) {
-	for _, tt := range []struct {
-		row  Row
-		want string
-	}{
-		{Row{Value: 0.7, Must: 0.7}, "met"},
-		{Row{Value: 0.69, Must: 0.7}, "missed"},
-		{Row{Value: 2, Must: 2, AtMost: true}, "met"},
-		{Row{Value: 2.1, Must: 2, AtMost: true}, "missed"},
-	} {
-		if got := tt.row.judged().Verdict; got != tt.want {
-			t.Errorf("%+v: %s", tt.row, got)
-		}
-	}
-}
-
 // TestRatioIsOfNeighbours: a round in which the machine was busy slows both and changes nothing.
 func TestRatioIsOfNeighbours(t *testing.T) {
 	var d duel

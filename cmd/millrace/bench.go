@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/millrace/millrace/bench"
 	"github.com/millrace/millrace/bench/bare"
+	"github.com/millrace/millrace/bench/dfsbench"
+	"github.com/millrace/millrace/bench/jobbench"
 	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/jobs"
 )
@@ -23,7 +26,7 @@ func newBench() *cobra.Command {
 	var s bench.Setup
 	size := jobs.ByteSize(1e9)
 	var only []string
-	var asJSON, slope, hard, store bool
+	var asJSON, slope, hard, store, cluster bool
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: millrace against GNU sort, mawk, grep and bare Go loops",
@@ -35,7 +38,16 @@ func newBench() *cobra.Command {
 				return fmt.Errorf("--size is %d, must be at least 1000", size)
 			}
 			s.Size = int64(size)
-			if err := checkOnly(s, only); err != nil {
+			if s.Rounds < 1 || s.Rounds > 1000 {
+				return fmt.Errorf("--rounds is %d, must be in 1..1000", s.Rounds)
+			}
+			if store && cluster {
+				return errors.New("--dfs and --cluster are two tables: give one of them")
+			}
+			if cmd.Flags().Changed("only") && len(only) == 0 {
+				return errors.New("--only is empty: give rows, or leave it out for all")
+			}
+			if err := checkOnly(&s, only, store, cluster); err != nil {
 				return err
 			}
 			var err error
@@ -45,8 +57,11 @@ func newBench() *cobra.Command {
 			if s.Dir, err = filepath.Abs(s.Dir); err != nil { // commands run in it
 				return failed(err)
 			}
+			if cluster {
+				return failed(runClusterBench(cmd, s, only, asJSON))
+			}
 			if store {
-				return failed(runDFSBench(cmd, s, asJSON))
+				return failed(runDFSBench(cmd, s, only, asJSON))
 			}
 			return failed(runBench(cmd, s, benchChoice{only, slope, hard, asJSON}))
 		},
@@ -57,7 +72,8 @@ func newBench() *cobra.Command {
 	f.BoolVar(&s.Large, "large", false, "also sort four times the size")
 	f.BoolVar(&slope, "slope", false, "also measure how cost grows from a quarter to four times the size")
 	f.BoolVar(&hard, "hard", false, "also inputs that break engines: skew, a giant record, floods of keys and of files")
-	f.BoolVar(&store, "dfs", false, "instead measure the block store, against dd and cat")
+	f.BoolVar(&store, "dfs", false, "instead measure the block store, against dd and cat; rows: "+strings.Join(dfsbench.IDs(), ", "))
+	f.BoolVar(&cluster, "cluster", false, "instead measure jobs on a cluster of processes; rows: "+strings.Join(jobbench.IDs(), ", "))
 	f.IntVar(&s.Rounds, "rounds", 3, "rounds, of which the best counts")
 	f.StringSliceVar(&only, "only", nil, "rows to measure: "+strings.Join(caseIDs(bench.Setup{Large: true}), ", "))
 	f.BoolVar(&asJSON, "json", false, "print a JSON object")
@@ -71,15 +87,20 @@ func caseIDs(s bench.Setup) (ids []string) {
 	return ids
 }
 
-func checkOnly(s bench.Setup, only []string) error {
-	known := map[string]bool{}
-	for _, id := range caseIDs(s) {
-		known[id] = true
+// checkOnly refuses rows that the table does not have. A row of large inputs that is asked for by name is
+// measured without --large as well.
+func checkOnly(s *bench.Setup, only []string, store, cluster bool) error {
+	usual, all := caseIDs(*s), caseIDs(bench.Setup{Large: true})
+	if store {
+		all = dfsbench.IDs()
+	} else if cluster {
+		all = jobbench.IDs()
 	}
 	for _, id := range only {
-		if !known[id] {
-			return fmt.Errorf("unknown row %q (known: %s)", id, strings.Join(caseIDs(s), ", "))
+		if !slices.Contains(all, id) {
+			return fmt.Errorf("unknown row %q (known: %s)", id, strings.Join(all, ", "))
 		}
+		s.Large = s.Large || !slices.Contains(usual, id)
 	}
 	return nil
 }
@@ -102,7 +123,12 @@ func runBench(cmd *cobra.Command, s bench.Setup, choice benchChoice) error {
 	if choice.asJSON {
 		return errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(res))
 	}
-	printBench(cmd.OutOrStdout(), res)
+	if len(res.Rows) > 0 {
+		printBench(cmd.OutOrStdout(), res)
+	}
+	if cmd.Context().Err() != nil {
+		return errors.New("interrupted; what was measured until then is above") // not what the signal did to a rival
+	}
 	return err
 }
 

@@ -68,6 +68,8 @@ type upOptions struct {
 	containers int
 	memory     string
 	timeout    time.Duration
+	topology   string
+	config     string
 }
 
 func newClusterUp() *cobra.Command {
@@ -89,6 +91,8 @@ func newClusterUp() *cobra.Command {
 	f.StringVar(&o.admission, "admission", "unlimited", "admission policy for drivers")
 	f.IntVar(&o.containers, "containers", 3, "attempts that run at once on each worker")
 	f.StringVar(&o.memory, "memory", "256MiB", "memory of each worker for sorting and merging")
+	f.StringVar(&o.topology, "topology", "", "file with rates of links that this machine is to emulate (docs/operations.md)")
+	f.StringVar(&o.config, "config", "", "configuration file of master and workers")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for the cluster to be ready")
 	return cmd
 }
@@ -106,6 +110,9 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
 		return failed(err)
+	}
+	if _, err := readLinks(o.topology); err != nil {
+		return err
 	}
 	begin := time.Now()
 	c, err := o.start(cmd.Context(), dir)
@@ -134,6 +141,20 @@ func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err e
 	for _, p := range o.params {
 		args = append(args, "--param", p)
 	}
+	var more []string
+	for flag, file := range map[string]string{"--topology": o.topology, "--config": o.config} {
+		if file != "" {
+			abs, err := filepath.Abs(file)
+			if err != nil {
+				return c, err
+			}
+			more = append(more, flag, abs)
+		}
+	}
+	args = append(args, more...)
+	if o.topology != "" {
+		more = append(more, "--emulate", filepath.Join(dir, "links"))
+	}
 	if c.PID, err = spawn(dir, "master", args...); err != nil {
 		return c, err
 	}
@@ -142,8 +163,10 @@ func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err e
 	}
 	for i := range o.workers {
 		w := clusterWorker{Name: fmt.Sprintf("w%d", i+1), Rack: fmt.Sprintf("r%d", i%o.racks+1)}
-		w.PID, err = spawn(dir, w.Name, "worker", "--name", w.Name, "--rack", w.Rack, "--master", c.Master,
-			"--dir", filepath.Join(dir, w.Name), "--containers", strconv.Itoa(o.containers), "--memory", o.memory)
+		w.PID, err = spawn(dir, w.Name, append([]string{
+			"worker", "--name", w.Name, "--rack", w.Rack, "--master", c.Master,
+			"--dir", filepath.Join(dir, w.Name), "--containers", strconv.Itoa(o.containers), "--memory", o.memory,
+		}, more...)...)
 		if err != nil {
 			return c, err
 		}

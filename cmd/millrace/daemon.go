@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"github.com/millrace/millrace/client"
@@ -21,7 +23,9 @@ import (
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/master"
+	"github.com/millrace/millrace/master/core"
 	"github.com/millrace/millrace/worker"
+	"github.com/millrace/millrace/worker/attempt"
 )
 
 // newLog writes for people on a terminal and for programs elsewhere.
@@ -40,16 +44,25 @@ func newMaster() *cobra.Command {
 	cfg := master.DefaultConfig()
 	var params, admissionParams []string
 	var level string
-	var blockSize jobs.ByteSize
-	var replication int
-	var addrFile string
+	store := names.DefaultConfig()
+	blockSize := jobs.ByteSize(store.BlockSize)
+	var addrFile, topo string
+	var past historyFlags
 	var key keyFlags
+	var conf configured
 	cmd := &cobra.Command{
 		Use:     "master",
 		Short:   "Run the master of a cluster: names, jobs, scheduling",
 		Example: "  millrace master --dir /var/lib/millrace/master --listen 127.0.0.1:7070",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if err := conf.load(cmd); err != nil {
+				return err
+			}
+			cfg.Queues = conf.Queues
+			if cfg.Core.Links, err = readLinks(topo); err != nil {
+				return err
+			}
 			if cfg.PolicyParams, err = parseParams(params); err != nil {
 				return err
 			}
@@ -63,17 +76,16 @@ func newMaster() *cobra.Command {
 				return failed(err)
 			}
 			cfg.Names = func(n *names.Config) {
-				if blockSize > 0 {
-					n.BlockSize = int64(blockSize)
-				}
-				if replication > 0 {
-					n.Replication = replication
-				}
+				n.BlockSize, n.Replication = int64(blockSize), store.Replication
+				n.DeadAfter, n.LeaseTimeout = store.DeadAfter, store.LeaseTimeout
 			}
+			cfg.History, cfg.Program = past.set, knownProgram
 			return runMaster(cmd, cfg, addrFile)
 		},
 	}
 	f := cmd.Flags()
+	conf.define(cmd, "master")
+	f.StringVar(&topo, "topology", "", "file with the rates of the racks' links and the nodes' cards (docs/operations.md)")
 	f.StringVar(&cfg.Dir, "dir", "", "directory for the namespace and the jobs (required)")
 	f.StringVar(&cfg.Listen, "listen", cfg.Listen, "address to listen on")
 	f.StringVar(&cfg.Gossip, "gossip", "127.0.0.1:0", "address to gossip on; empty for none")
@@ -82,8 +94,12 @@ func newMaster() *cobra.Command {
 	f.StringVar(&cfg.Admission, "admission", cfg.Admission, "admission policy for drivers")
 	f.StringArrayVar(&admissionParams, "admission-param", nil, "parameter of the admission policy")
 	f.StringVar(&cfg.Placement, "placement", cfg.Placement, "placement policy for replicas")
-	f.Var(&blockSize, "block-size", "size of a block (default 64MiB)")
-	f.IntVar(&replication, "replication", 0, "copies of a block (default 3)")
+	f.Var(&blockSize, "block-size", "size of a block")
+	past.define(f)
+	f.IntVar(&store.Replication, "replication", store.Replication, "copies of a block")
+	f.DurationVar(&store.DeadAfter, "dead-after", store.DeadAfter, "how long a worker may be silent before its blocks are copied elsewhere")
+	f.DurationVar(&store.LeaseTimeout, "lease-timeout", store.LeaseTimeout, "how long a writer may be silent before its file is closed for it")
+	defineCore(f, &cfg.Core)
 	key.define(f)
 	f.BoolVar(&cfg.Insecure, "insecure", false, "listen to everybody without a key")
 	f.StringVar(&addrFile, "addr-file", "", "file to write the address to, once the master listens")
@@ -91,11 +107,34 @@ func newMaster() *cobra.Command {
 	return cmd
 }
 
+// defineCore adds how patient and how strict the master is with tasks and workers.
+func defineCore(f *pflag.FlagSet, c *core.Config) {
+	f.IntVar(&c.Attempts, "attempts", c.Attempts, "how often a task is tried before its job fails")
+	f.DurationVar(&c.Silence, "silence", c.Silence, "how long a worker may be silent before its tasks are given to others")
+	f.DurationVar(&c.Return, "return", c.Return, "how long a worker that died may take to come back before maps whose output it has are run again, if nothing else of the job waits; else that is after --silence")
+	f.DurationVar(&c.Grace, "grace", c.Grace, "how long workers have to report after a restart of the master before their work is given away")
+	f.IntVar(&c.NodeFailures, "node-failures", c.NodeFailures, "attempts of a job that may fail on a node before the job avoids it")
+	f.IntVar(&c.FetchFailures, "fetch-failures", c.FetchFailures, "reduces that must fail to fetch a map's output before the map is run again")
+	f.BoolVar(&c.Speculation.Off, "no-speculation", c.Speculation.Off, "start no second attempts of slow tasks")
+	f.DurationVar(&c.Speculation.After, "speculate-after", c.Speculation.After, "age below which an attempt is not called slow")
+	f.Float64Var(&c.Speculation.Slower, "speculate-slower", c.Speculation.Slower, "how many times as long as its siblings an attempt must be expected to take to get a second one")
+	f.Float64Var(&c.Speculation.Share, "speculate-share", c.Speculation.Share, "share of what runs that may be second attempts")
+	f.IntVar(&c.MaxTasks, "max-tasks", c.MaxTasks, "maps, and reduces, that a job may have")
+	f.IntVar(&c.MaxJobs, "max-jobs", c.MaxJobs, "unfinished jobs that may be in the cluster")
+	f.IntVar(&c.KeepEnded, "keep-ended", c.KeepEnded, "ended jobs that the master remembers itself")
+	f.Float64Var(&c.Monitor.Threshold, "congestion", c.Monitor.Threshold, "share of a rack's link from which the rack counts as congested")
+}
+
+// masterGC is how much garbage a master may have beside what it needs, in per cent of that. Most of that is the
+// namespace, which stays: a million files take a fifth less memory than with Go's 100.
+const masterGC = 50
+
 func runMaster(cmd *cobra.Command, cfg master.Config, addrFile string) error {
 	if cfg.Dir == "" {
 		return errors.New("the master has no directory: give --dir")
 	}
 	warnOpen(cfg.Log, cfg.Key, cfg.Insecure, cfg.Listen)
+	debug.SetGCPercent(masterGC)
 	m, err := master.Start(cfg)
 	if err != nil {
 		return failed(err)
@@ -105,6 +144,7 @@ func runMaster(cmd *cobra.Command, cfg master.Config, addrFile string) error {
 			return failed(errors.Join(err, m.Close()))
 		}
 	}
+	followKey(cmd.Context(), cfg.Key, cfg.Log)
 	cfg.Log.Info("master is ready", "address", m.Addr(), "policy", cfg.Policy, "admission", cfg.Admission)
 	select {
 	case <-cmd.Context().Done():
@@ -112,6 +152,20 @@ func runMaster(cmd *cobra.Command, cfg master.Config, addrFile string) error {
 	case err = <-m.Failed():
 	}
 	return failed(errors.Join(err, m.Close()))
+}
+
+// followKey takes in what is done to the file of the cluster's key: that is how a key is changed (docs/operations.md).
+func followKey(ctx context.Context, key *secure.Key, log *slog.Logger) {
+	if key == nil {
+		return
+	}
+	go key.Follow(ctx, 2*time.Second, func(err error) {
+		if err != nil {
+			log.Error("the cluster's key has changed, and the new one cannot be used; the old one is", "error", err)
+			return
+		}
+		log.Info("the cluster's key has changed")
+	})
 }
 
 // warnOpen says at each start that a cluster stands open.
@@ -144,8 +198,9 @@ func parseParams(list []string) (map[string]string, error) {
 
 func newWorker() *cobra.Command {
 	cfg := worker.DefaultConfig()
-	var level, name string
+	var level, name, topo, links string
 	var key keyFlags
+	var conf configured
 	memory, reserve := jobs.ByteSize(cfg.Memory), jobs.ByteSize(cfg.Reserve)
 	cmd := &cobra.Command{
 		Use:     "worker",
@@ -153,6 +208,12 @@ func newWorker() *cobra.Command {
 		Example: "  millrace worker --name w1 --rack r1 --master 127.0.0.1:7070 --dir /var/lib/millrace/w1",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if err := conf.load(cmd); err != nil {
+				return err
+			}
+			if cfg.Emulate, err = emulation(links, topo); err != nil {
+				return err
+			}
 			if cfg.Log, err = newLog(level); err != nil {
 				return err
 			}
@@ -160,7 +221,16 @@ func newWorker() *cobra.Command {
 				return err
 			}
 			cfg.Node, cfg.Memory, cfg.Reserve = wire.NodeName(name), int64(memory), int64(reserve)
-			cfg.Build = buildJobs
+			cfg.Build, cfg.Child = buildJobs, taskWords
+			if err := worker.Harden(&cfg); err != nil {
+				return failed(err)
+			}
+			if c := &cfg.Capacity; c.MapSlots+c.ReduceSlots+c.VCores > 0 {
+				if cmd.Flags().Changed("containers") {
+					return errors.New("--containers goes with neither slots nor vcores: give one kind of room")
+				}
+				c.Containers = 0
+			}
 			if cfg.Key, err = key.load(); err != nil {
 				return failed(err)
 			}
@@ -170,6 +240,9 @@ func newWorker() *cobra.Command {
 	}
 	host, _ := os.Hostname() // empty if unknown: then --name is needed
 	f := cmd.Flags()
+	conf.define(cmd, "worker")
+	f.StringVar(&topo, "topology", "", "file with the rates of links, for --emulate")
+	f.StringVar(&links, "emulate", "", "slow transfers down as --topology says; a file that all workers of this machine share")
 	f.StringVar(&name, "name", host, "name of this node; it must stay the same across restarts")
 	f.StringVar(&cfg.Rack, "rack", cfg.Rack, "rack this node is in")
 	f.StringVar(&cfg.Machine, "machine", "", "machine type, for hybrid policies")
@@ -179,14 +252,38 @@ func newWorker() *cobra.Command {
 	f.StringVar(&cfg.Dir, "dir", "", "directory for scratch files and blocks (required)")
 	f.StringArrayVar(&cfg.Data, "data", nil, "directory for blocks; may be given several times (default: below --dir)")
 	f.Int32Var(&cfg.Capacity.Containers, "containers", cfg.Capacity.Containers, "attempts that run at once")
+	f.Int32Var(&cfg.Capacity.MapSlots, "map-slots", 0, "maps that run at once; with --reduce-slots, instead of --containers")
+	f.Int32Var(&cfg.Capacity.ReduceSlots, "reduce-slots", 0, "reduces that run at once")
+	f.Int32Var(&cfg.Capacity.VCores, "vcores", 0, "processors to give out; with --container-memory, instead of --containers")
+	f.Int64Var(&cfg.Capacity.MemoryMB, "container-memory", 0, "memory to give out to containers, in MiB")
 	f.Var(&memory, "memory", "memory that attempts share for sorting and merging")
 	f.StringVar(&cfg.Advertise, "advertise", "", "address at which others reach this worker (default: where it listens)")
 	f.DurationVar(&cfg.TaskTimeout, "task-timeout", cfg.TaskTimeout, "how long an attempt may give no sign of life")
+	f.DurationVar(&cfg.FetchStall, "fetch-stall", cfg.FetchStall, "how long a reduce waits for the next byte of map output before it asks again")
+	f.StringVar(&cfg.Isolation, "isolation", cfg.Isolation, "how programs and commands of users are kept apart: user (each attempt as a user of its own; needs root), none, or auto: user where it can be")
+	f.Var(&cfg.TaskUsers, "task-user", "user ids that attempts run as, one each")
+	f.IntVar(&cfg.TaskProcesses, "task-processes", cfg.TaskProcesses, "processes and threads that an attempt with a user of its own may have")
+	f.Var((*jobs.ByteSize)(&cfg.TaskDisk), "task-disk", "disk that an attempt with a user of its own may take; 0 for its share of what is free")
+	f.DurationVar(&cfg.LogAge, "log-age", cfg.LogAge, "how long logs of attempts are kept after the last word of their job; 0 for ever")
+	f.Var((*jobs.ByteSize)(&cfg.LogBytes), "log-bytes", "how much room logs of attempts may take, the oldest go first; 0 for any")
 	key.define(f)
 	f.BoolVar(&cfg.Insecure, "insecure", false, "listen to everybody without a key")
 	f.Var(&reserve, "reserve", "what stays free on each disk")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	return cmd
+}
+
+// knownProgram tells the master what a built-in program reads.
+func knownProgram(p *wire.Program) (master.Program, error) {
+	stages, err := buildJobs(p)
+	if err != nil || len(stages) == 0 {
+		return master.Program{}, err
+	}
+	out := master.Program{Stages: len(stages)}
+	for _, in := range stages[0].AllInputs() {
+		out.Inputs = append(out.Inputs, in.Paths...)
+	}
+	return out, nil
 }
 
 // buildJobs makes the jobs of a built-in program.
@@ -197,12 +294,38 @@ func buildJobs(p *wire.Program) ([]mapreduce.Job, error) {
 	return jobs.Parse(p.Builtin, p.Args)
 }
 
+// taskWords are the words with which this executable runs an attempt that a worker has ordered. Only jobs
+// that run commands of users need a process of their own.
+func taskWords(p *wire.Program) []string {
+	if b, err := jobs.Find(p.Builtin); err == nil && b.Commands {
+		return []string{"task"}
+	}
+	return nil
+}
+
+// newTask is what a worker starts; nobody types it.
+func newTask() *cobra.Command {
+	return &cobra.Command{
+		Use: "task", Short: "Run an attempt that a worker orders on standard input", Example: "  millrace task", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if os.Getenv(attempt.ChildEnv) == "" {
+				return errors.New("workers start this command; for a job use millrace run")
+			}
+			if attempt.ChildOf(buildJobs) != 0 {
+				return &failure{}
+			}
+			return nil
+		},
+	}
+}
+
 func runWorker(ctx context.Context, cfg worker.Config) error {
 	warnOpen(cfg.Log, cfg.Key, cfg.Insecure, cfg.Listen)
 	w, err := worker.Start(cfg)
 	if err != nil {
 		return failed(err)
 	}
+	followKey(ctx, cfg.Key, cfg.Log)
 	cfg.Log.Info("worker is ready", "node", cfg.Node, "rack", cfg.Rack, "address", w.Addr(), "master", cfg.Master)
 	select {
 	case <-ctx.Done():

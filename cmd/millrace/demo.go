@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,9 @@ func newDemo() *cobra.Command {
 		Example: "  millrace demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if d.size < 1000 {
+				return fmt.Errorf("--size is %d, must be at least 1000", d.size)
+			}
 			d.cmd, d.out = cmd, cmd.OutOrStdout()
 			mode, err := console.ParseMode(d.progress)
 			if err != nil {
@@ -33,10 +37,22 @@ func newDemo() *cobra.Command {
 			return failed(d.run())
 		},
 	}
-	cmd.Flags().StringVar(&d.dir, "dir", filepath.Join(os.TempDir(), "millrace-demo"), "directory for data and results; replaced")
+	cmd.Flags().StringVar(&d.dir, "dir", demoDir(), "directory for data and results; replaced")
 	cmd.Flags().Var(&d.size, "size", "size of the text")
 	cmd.Flags().StringVar(&d.progress, "progress", "auto", "auto, bar, plain or none")
 	return cmd
+}
+
+// demoDir is where the demo works unless it is told: a place of one's own, also when somebody else has
+// seen the demo here.
+func demoDir() string {
+	dir := filepath.Join(os.TempDir(), "millrace-demo")
+	if info, err := os.Stat(dir); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
+			return fmt.Sprintf("%s-%d", dir, os.Getuid())
+		}
+	}
+	return dir
 }
 
 type demo struct {
@@ -65,6 +81,9 @@ func (d *demo) run() error {
 
 // clear makes the directory anew. It refuses to remove what no demo made.
 func (d *demo) clear() error {
+	if info, err := os.Stat(d.dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is a file: choose a directory with --dir", d.dir)
+	}
 	entries, err := os.ReadDir(d.dir)
 	if err == nil && len(entries) > 0 {
 		if _, err := os.Stat(filepath.Join(d.dir, marker)); err != nil {

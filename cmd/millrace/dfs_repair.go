@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/journal"
 )
@@ -18,10 +19,11 @@ func newRepair() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "repair",
-		Short: "Look for damage in the journals of a stopped master, and with --yes cut it out",
-		Long: `Look for damage in the journals of a stopped master. A master refuses to start on a damaged journal, because whatever
-follows the damage would be lost. This command says what that is; with --yes it cuts the journal there. What is cut stays
-beside it, in files that end in .damaged and .lost. Exit code 1 if there is damage that was not repaired.`,
+		Short: "Look for damage in the journals and the checkpoint of a stopped master, and with --yes cut it out",
+		Long: `Look for damage in the journals and the checkpoint of a stopped master. A master refuses to start on a damaged journal,
+because whatever follows the damage would be lost. This command says what that is; with --yes it cuts the journal there. Of a
+checkpoint it gives up the damaged entries; what was in a lost directory goes to /lost+found-ID. What is cut stays beside it,
+in files that end in .damaged and .lost. Exit code 1 if there is damage that was not repaired.`,
 		Example: `  millrace dfs repair --dir /var/lib/millrace/master
   millrace dfs repair --dir /var/lib/millrace/master --yes`,
 		Args: cobra.NoArgs,
@@ -49,7 +51,32 @@ func repairJournals(cmd *cobra.Command, dir string, yes bool) error {
 		}
 		errs = append(errs, repairJournal(cmd, filepath.Join(dir, part), part, yes))
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err // the checkpoint is read together with the journal behind it
+	}
+	return repairCheckpoint(cmd, filepath.Join(dir, "names"), yes)
+}
+
+func repairCheckpoint(cmd *cobra.Command, dir string, yes bool) error {
+	root, err := disk.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	loss, err := names.Salvage(names.Config{Disk: root, Checkpoint: filepath.Join(dir, "checkpoint.db")}, yes)
+	switch {
+	case err != nil:
+		return err
+	case loss == nil:
+		fmt.Fprintln(cmd.OutOrStdout(), "names: the checkpoint is whole")
+		return nil
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "names: %s\n", loss)
+	if !yes {
+		return errors.New("names: the checkpoint is damaged; --yes repairs it")
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), "names: repaired; the old checkpoint is checkpoint.db.damaged")
+	return nil
 }
 
 func repairJournal(cmd *cobra.Command, dir, part string, yes bool) error {

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/jobs"
@@ -63,6 +66,9 @@ func newGenText() *cobra.Command {
 		Use: "text OUT", Short: "Lines of words whose frequencies follow Zipf's law",
 		Example: "  millrace gen text --size 1GiB words.txt",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if words < 1 {
+				return fmt.Errorf("--words is %d, must be at least 1", words)
+			}
 			c := textgen.DefaultTextConfig()
 			c.Seed, c.Words = o.seed, words
 			g, err := textgen.NewText(c)
@@ -83,6 +89,9 @@ func newGenRecords() *cobra.Command {
 		Use: "records OUT", Short: "Lines of key TAB value, with keys as skewed as wanted",
 		Example: "  millrace gen records --size 100MiB --keys 100000 --skew 1.1 visits.tsv",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.Keys < 1 {
+				return fmt.Errorf("--keys is %d, must be at least 1", c.Keys)
+			}
 			c.Seed = o.seed
 			g, err := textgen.NewRecords(c)
 			if err != nil {
@@ -119,14 +128,39 @@ func newGenTera() *cobra.Command {
 	return o.flags(cmd, false)
 }
 
+// check refuses names that cannot become a file of this size.
+func (o *genOptions) check(name string, size int64) error {
+	if name == "" {
+		return errors.New("the name of the file to make is empty")
+	}
+	switch info, err := os.Stat(name); {
+	case err == nil && info.IsDir():
+		return failed(fmt.Errorf("%s is a directory: give the name of a file to make", name))
+	case err == nil && !o.overwrite:
+		return failed(fmt.Errorf("%s exists (remove it, choose another, or give --overwrite)", name))
+	}
+	dir := filepath.Dir(name)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return failed(fmt.Errorf("%s cannot be made: %s is not a directory that exists", name, dir))
+	}
+	var fs unix.Statfs_t
+	if unix.Statfs(dir, &fs) != nil || fs.Blocks == 0 {
+		return nil // the first write that fails will tell
+	}
+	if free := int64(fs.Bavail) * int64(fs.Bsize); free < size {
+		return failed(fmt.Errorf("%s would have %s, and the disk of %s has %s: %w", name, console.Bytes(size), dir, console.Bytes(free), syscall.ENOSPC))
+	}
+	return nil
+}
+
 // write makes the file block by block on all cores. The file has its name only
 // once it is whole.
 func (o *genOptions) write(cmd *cobra.Command, name string, block int, size int64, fill func(dst []byte, i uint64)) (err error) {
 	if size < 1 {
 		return fmt.Errorf("--size is %d, must be at least one record", size)
 	}
-	if _, err := os.Stat(name); err == nil && !o.overwrite {
-		return failed(fmt.Errorf("%s exists (remove it, choose another, or give --overwrite)", name))
+	if err := o.check(name, size); err != nil {
+		return err
 	}
 	tmp := name + ".millrace-tmp"
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
@@ -155,6 +189,9 @@ func (o *genOptions) write(cmd *cobra.Command, name string, block int, size int6
 		})
 	}
 	if err := g.Wait(); err != nil {
+		if cmd.Context().Err() != nil {
+			return failed(errors.New(console.Failure(err)))
+		}
 		return failed(fmt.Errorf("write %s: %w", name, err))
 	}
 	if err := errors.Join(f.Close(), os.Rename(tmp, name)); err != nil {

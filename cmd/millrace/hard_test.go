@@ -12,9 +12,9 @@ import (
 	"github.com/millrace/millrace/internal/require"
 )
 
-// overhead is what a process takes beside its budget: the runtime, read and write
-// buffers, stacks, and the code of this test binary.
-const overhead = 40 << 20
+// overhead is what a process takes beside its budget and its own file: the runtime, read
+// and write buffers, stacks.
+const overhead = 26 << 20
 
 // bomb makes a gzip file that holds size bytes, all alike.
 func (c *child) bomb(name string, fill byte, size int64) {
@@ -76,6 +76,30 @@ func TestOneLargeRecord(t *testing.T) {
 	c.within(memory<<20 + overhead + int64(size)/2)
 	c.run("millrace", "run", "sort", "--input", "in", "--output", "out2", "--memory", "32MiB")
 	c.failed(c.path("out2"), "in: record at offset 2", "more than 16777216 bytes", "memory")
+}
+
+// TestLargeRecords: several records of half the memory, alike to their very ends, in maps and reduces that run at once.
+func TestLargeRecords(t *testing.T) {
+	memory, size := int64(64), 30_000_000
+	if raced { // its shadow of every byte takes a minute
+		memory, size = 20, 9_000_000
+	}
+	budget := fmt.Sprintf("%dMiB", memory)
+	c := newChild(t)
+	body := strings.Repeat("0123456789", size/10-1)
+	var in, want strings.Builder
+	for i, tail := range []string{"2222222222\n", "0000000000\n", "1111111111\n"} {
+		in.WriteString(body + tail)
+		want.WriteString(body + strings.Repeat(fmt.Sprint(i), 10) + "\n")
+	}
+	c.write("in", []byte(in.String()))
+	c.ok("run", "sort", "--input", "in", "--output", "out", "--memory", budget, "--workers", "3", "--reducers", "2")
+	c.within(memory << 20)
+	if c.parts("out") != want.String() {
+		t.Error("the output is not sorted")
+	}
+	c.ok("run", "grep", "--lines", "--pattern", "^x", "--input", "in", "--output", "none", "--memory", budget, "--workers", "3")
+	c.within(memory << 20)
 }
 
 // TestManySmallFiles are read together by few tasks.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -25,7 +27,7 @@ func newJob() *cobra.Command {
 	}
 	var m masterFlags
 	m.define(cmd)
-	cmd.AddCommand(newJobLs(&m), newJobStatus(&m), newJobWatch(&m), newJobCounters(&m), newJobKill(&m), newJobWhy(&m))
+	cmd.AddCommand(newJobLs(&m), newJobStatus(&m), newJobWatch(&m), newJobCounters(&m), newJobKill(&m), newJobWhy(&m), newJobHistory(&m), newJobLogs(&m))
 	return cmd
 }
 
@@ -39,25 +41,23 @@ func withClient(m *masterFlags, fn func(cl *client.Client) error) error {
 	return failed(fn(cl))
 }
 
-func newJobLs(m *masterFlags) *cobra.Command {
+// newLs lists something of a cluster: rows of a table, or JSON.
+func newLs[T any](m *masterFlags, short, example string, get func(cl *client.Client, ctx context.Context) ([]T, error), titles []any, row func(T) table.Row) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List jobs, newest first", Example: "  millrace job ls --json", Args: cobra.NoArgs,
+		Use: "ls", Short: short, Example: example, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withClient(m, func(cl *client.Client) error {
-				list, err := cl.Jobs(cmd.Context())
+				list, err := get(cl, cmd.Context())
 				if err != nil {
 					return err
 				}
 				if asJSON {
 					return printJSON(cmd, list)
 				}
-				t := newTable(cmd.OutOrStdout(), "job", "name", "user", "state", "maps", "reduces", "attempts")
-				for _, s := range list {
-					t.AppendRow(table.Row{
-						s.Job, console.Printable(s.Name), console.Printable(s.User), s.State,
-						fmt.Sprintf("%d/%d", s.Maps.Done, s.Maps.Total), fmt.Sprintf("%d/%d", s.Reduces.Done, s.Reduces.Total), s.Attempts,
-					})
+				t := newTable(cmd.OutOrStdout(), titles...)
+				for _, v := range list {
+					t.AppendRow(row(v))
 				}
 				t.Render()
 				return nil
@@ -66,6 +66,16 @@ func newJobLs(m *masterFlags) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+func newJobLs(m *masterFlags) *cobra.Command {
+	return newLs(m, "List jobs, newest first", "  millrace job ls --json", (*client.Client).Jobs,
+		[]any{"job", "name", "user", "state", "maps", "reduces", "attempts"}, func(s wire.JobStatus) table.Row {
+			return table.Row{
+				s.Job, console.Printable(s.Name), console.Printable(s.User), s.State,
+				fmt.Sprintf("%d/%d", s.Maps.Done, s.Maps.Total), fmt.Sprintf("%d/%d", s.Reduces.Done, s.Reduces.Total), s.Attempts,
+			}
+		})
 }
 
 // jobStatus is the shape that scripts may rely on.
@@ -230,28 +240,10 @@ func newNode() *cobra.Command {
 	cmd := &cobra.Command{Use: "node", Short: "Look at the workers of a cluster, and take them out of service", Example: "  millrace node ls"}
 	var m masterFlags
 	m.define(cmd)
-	var asJSON bool
-	ls := &cobra.Command{
-		Use: "ls", Short: "List the workers", Example: "  millrace node ls --json", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withClient(&m, func(cl *client.Client) error {
-				list, err := cl.Nodes(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd, list)
-				}
-				t := newTable(cmd.OutOrStdout(), "node", "rack", "state", "running", "room", "address")
-				for _, n := range list {
-					t.AppendRow(table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + console.Printable(n.Sick)), n.Running, room(n.Capacity), n.Addr})
-				}
-				t.Render()
-				return nil
-			})
-		},
-	}
-	ls.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	ls := newLs(&m, "List the workers", "  millrace node ls --json", (*client.Client).Nodes,
+		[]any{"node", "rack", "state", "running", "room", "isolation", "address"}, func(n wire.NodeStatus) table.Row {
+			return table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + console.Printable(n.Sick)), n.Running, room(n.Capacity), cmp.Or(console.Printable(n.Isolation), "?"), n.Addr}
+		})
 	cmd.AddCommand(ls, newNodeDrain(&m, false), newNodeDrain(&m, true))
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,12 +71,13 @@ func newLabLs() *cobra.Command {
 func newLabRun() *cobra.Command {
 	var o lab.Options
 	var asJSON bool
-	var out, date, expect string
+	var out, date string
+	var expect []string
 	cmd := &cobra.Command{
 		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
 		Example: "  millrace lab run all --quick --out report",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && expect == "" {
+			if len(args) == 0 && len(expect) == 0 {
 				return errors.New("lab run needs an experiment, or all (millrace lab ls lists them)")
 			}
 			return nil
@@ -100,20 +102,22 @@ func newLabRun() *cobra.Command {
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
 	f.StringVar(&out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
-	f.StringVar(&expect, "expect", "", "report.json of an earlier run: fail if a verdict differs; without IDs, run what is in it")
+	f.StringSliceVar(&expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
 	f.StringVar(&date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
 	f.BoolVar(&asJSON, "json", false, "print a JSON object for each experiment")
 	return cmd
 }
 
 // orExpected names the experiments of an earlier run where none are named.
-func orExpected(args []string, expect string) ([]string, error) {
+func orExpected(args, expect []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
 	}
-	want, err := lab.ReadReports(expect)
+	want, err := lab.ReadReports(expect...)
 	for _, r := range want {
-		args = append(args, r.ID)
+		if !slices.Contains(args, r.ID) {
+			args = append(args, r.ID)
+		}
 	}
 	return args, err
 }
@@ -136,7 +140,7 @@ func experiments(ids []string) ([]*lab.Experiment, error) {
 
 // runLab runs experiments on all cores; what is done when one fails, or when the user
 // has seen enough, is still written.
-func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bool, out, date, expect string) error {
+func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bool, out, date string, expect []string) error {
 	began, left := time.Now(), len(list)
 	fmt.Fprintf(cmd.ErrOrStderr(), "running %d experiments ...\n", left)
 	var printing error
@@ -153,7 +157,7 @@ func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bo
 			printLab(cmd.OutOrStdout(), r)
 		}
 	})
-	err = errors.Join(err, printing, agree(reports, expect))
+	err = errors.Join(err, printing, agree(cmd.ErrOrStderr(), reports, expect))
 	if out == "" || len(reports) == 0 {
 		return err
 	}
@@ -164,17 +168,20 @@ func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bo
 	return err
 }
 
-// agree compares verdicts with an earlier run's.
-func agree(reports []lab.Report, expect string) error {
-	if expect == "" {
+// agree compares verdicts with an earlier run's, and says what it could not compare.
+func agree(w io.Writer, reports []lab.Report, expect []string) error {
+	if len(expect) == 0 {
 		return nil
 	}
-	want, err := lab.ReadReports(expect)
+	want, err := lab.ReadReports(expect...)
 	if err != nil {
 		return err
 	}
+	for _, line := range lab.NotCompared(reports, want) {
+		fmt.Fprintln(w, "not compared:", line)
+	}
 	if d := lab.Disagreements(reports, want); len(d) > 0 {
-		return fmt.Errorf("%d verdicts differ from %s:\n  %s", len(d), expect, strings.Join(d, "\n  "))
+		return fmt.Errorf("%d verdicts differ from %s:\n  %s", len(d), strings.Join(expect, ", "), strings.Join(d, "\n  "))
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/storage"
+	"github.com/millrace/millrace/task"
 )
 
 // words are the job's flags as they were given, with local paths made absolute: the workers have
@@ -61,6 +63,11 @@ func (o *runOptions) runRemote(cmd *cobra.Command, job *jobs.Command, stages []m
 	if o.jsonOnly {
 		mode = console.None
 	}
+	if out := stages[len(stages)-1].Output; !strings.Contains(out, ":/") { // workers have other directories: here is who knows
+		if err := task.CheckPlace(storage.Mux{}, out); out != "" && err != nil {
+			return failed(err)
+		}
+	}
 	cfg, err := o.key.config(client.Config{Master: o.master, User: stages[0].User})
 	if err != nil {
 		return failed(err)
@@ -76,6 +83,7 @@ func (o *runOptions) runRemote(cmd *cobra.Command, job *jobs.Command, stages []m
 		return failed(err)
 	}
 	show := ""
+	o.kept = stages[len(stages)-1].Output != ""
 	if last := &stages[len(stages)-1]; last.Output == "" {
 		show = "/tmp/.millrace/result-" + rand.Text()
 		last.Output = "dfs:" + show
@@ -91,11 +99,11 @@ func (o *runOptions) runRemote(cmd *cobra.Command, job *jobs.Command, stages []m
 			return failed(err)
 		}
 	}
-	return o.follow(cmd, cl, spec, stages, mode, show)
+	return o.follow(cmd, cl, spec, stages, mode, job.Builtin, show)
 }
 
 // follow submits a job, shows how it goes on and reports how it ended.
-func (o *runOptions) follow(cmd *cobra.Command, cl *client.Client, spec wire.JobSpec, stages []mapreduce.Job, mode console.Mode, show string) error {
+func (o *runOptions) follow(cmd *cobra.Command, cl *client.Client, spec wire.JobSpec, stages []mapreduce.Job, mode console.Mode, b jobs.Builtin, show string) error {
 	ctx := cmd.Context()
 	id, err := cl.Submit(ctx, spec)
 	if err != nil {
@@ -115,15 +123,20 @@ func (o *runOptions) follow(cmd *cobra.Command, cl *client.Client, spec wire.Job
 	if show != "" {
 		defer removeResult(cl, show)
 	}
-	if err == nil && show != "" && !o.jsonOnly {
-		if err := catParts(ctx, cl, show, cmd.OutOrStdout()); err != nil {
-			return failed(err)
-		}
-	}
+	console.AddStages(ctx, &res, stages, func(note func(*wire.PastEvent)) error { return cl.Events(ctx, id, note) })
+	found, err := o.result(cmd, b, res, err, func(w io.Writer) error { return catOutput(ctx, cl, res.Output, w) })
 	if show != "" {
 		res.Output = "" // it was shown, and is gone
 	}
-	return o.report(cmd, stages, res, err, "")
+	return o.report(cmd, stages, res, found, err)
+}
+
+// catOutput copies the parts of an output, wherever it is.
+func catOutput(ctx context.Context, cl *client.Client, dir string, w io.Writer) error {
+	if inner, ok := strings.CutPrefix(dir, "dfs:"); ok {
+		return catParts(ctx, cl, inner, w)
+	}
+	return printParts(w, strings.TrimPrefix(dir, "file:"))
 }
 
 func removeResult(cl *client.Client, dir string) {

@@ -25,7 +25,10 @@ func newRun() *cobra.Command {
   millrace run grep --pattern 'ERROR .*' --input logs/ --output errors`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("run needs a job (known: %s)", strings.Join(jobs.Names(), ", "))
+				return fmt.Errorf("run needs a job (known: %s); its flags come after it", strings.Join(jobs.Names(), ", "))
+			}
+			if args[0] == "help" {
+				return nil
 			}
 			_, err := jobs.Find(args[0])
 			return err
@@ -38,6 +41,14 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
+// noWords refuses words that are no flags: a forgotten --input, more often than not.
+func noWords(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q: input and output are flags (--input %s)", args[0], args[0])
+	}
+	return nil
+}
+
 // runOptions are the flags of every run that concern the engine, not the job.
 type runOptions struct {
 	memory    jobs.ByteSize
@@ -48,6 +59,7 @@ type runOptions struct {
 	jsonOnly  bool
 	master    string
 	key       keyFlags
+	kept      bool // the output stays where it was asked for
 }
 
 func newRunJob(b jobs.Builtin) *cobra.Command {
@@ -57,8 +69,11 @@ func newRunJob(b jobs.Builtin) *cobra.Command {
 		Use:     b.Name,
 		Short:   b.Summary,
 		Example: "  millrace run " + b.Example,
-		Args:    cobra.NoArgs,
+		Args:    noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.memory < local.MinMemory { // also 0, which would mean the default
+				return fmt.Errorf("--memory is %d bytes, must be at least %d (1MiB)", o.memory, local.MinMemory)
+			}
 			stages, err := job.Jobs()
 			if err != nil {
 				return err
@@ -96,8 +111,9 @@ func (o *runOptions) run(cmd *cobra.Command, b jobs.Builtin, stages []mapreduce.
 		Workers: o.workers, Memory: int64(o.memory), Scratch: o.scratch, Overwrite: o.overwrite,
 	})
 	if err != nil {
-		return err
+		return jobs.NameFlags("--", err)
 	}
+	o.kept = stages[len(stages)-1].Output != ""
 	show, cleanup, err := o.resultDir(b, stages)
 	if err != nil {
 		return failed(err)
@@ -105,7 +121,43 @@ func (o *runOptions) run(cmd *cobra.Command, b jobs.Builtin, stages []mapreduce.
 	defer cleanup()
 	console.LimitMemory(int64(o.memory))
 	res, err := watchRun(cmd.Context(), runner, mode, stages)
-	return o.report(cmd, stages, res, err, show)
+	found, err := o.result(cmd, b, res, err, func(w io.Writer) error { return printParts(w, res.Output) })
+	if show != "" {
+		res.Output = "" // it is shown, and gone
+	}
+	return o.report(cmd, stages, res, found, err)
+}
+
+// result shows the result of a job that has one, or returns it as values for the JSON report. With an output
+// directory that was asked for, it is there to be read, and only the report has it.
+func (o *runOptions) result(cmd *cobra.Command, b jobs.Builtin, res local.Result, err error, parts func(w io.Writer) error) (map[string]any, error) {
+	if !b.Result || err != nil || res.Output == "" {
+		return nil, err
+	}
+	if !o.jsonOnly {
+		if o.kept {
+			return nil, nil
+		}
+		return nil, parts(cmd.OutOrStdout())
+	}
+	var text strings.Builder
+	err = parts(&limited{&text, jobs.MaxResult})
+	return b.ParseResult(text.String()), err
+}
+
+// limited passes on so many bytes and drops the rest.
+type limited struct {
+	to   io.Writer
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), l.left)
+	l.left -= n
+	if _, err := l.to.Write(p[:n]); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 func watchRun(ctx context.Context, r *local.Runner, mode console.Mode, stages []mapreduce.Job) (local.Result, error) {
@@ -129,12 +181,12 @@ func (o *runOptions) resultDir(b jobs.Builtin, stages []mapreduce.Job) (show str
 	return last.Output, func() { _ = os.RemoveAll(tmp) }, nil
 }
 
-func (o *runOptions) report(cmd *cobra.Command, stages []mapreduce.Job, res local.Result, err error, show string) error {
-	if show != "" {
-		res.Output = "" // it is shown, and gone
-	}
+func (o *runOptions) report(cmd *cobra.Command, stages []mapreduce.Job, res local.Result, found map[string]any, err error) error {
 	if o.jsonOnly {
 		r := console.ReportOf(stages, res, err)
+		if len(found) > 0 {
+			r.Result = found
+		}
 		if werr := r.WriteJSON(cmd.OutOrStdout()); werr != nil {
 			return failed(werr)
 		}
@@ -145,11 +197,6 @@ func (o *runOptions) report(cmd *cobra.Command, stages []mapreduce.Job, res loca
 	}
 	if err != nil {
 		return failed(errors.New(console.Failure(err)))
-	}
-	if show != "" {
-		if err := printParts(cmd.OutOrStdout(), show); err != nil {
-			return failed(err)
-		}
 	}
 	console.Summary(cmd.ErrOrStderr(), res)
 	return nil

@@ -92,12 +92,9 @@ func newSchedulerShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show POLICY", Short: "Print a policy's parameters with defaults and sources",
 		Example: "  millrace scheduler show fair",
-		Args:    cobra.ExactArgs(1),
+		Args:    onePolicy,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			i, ok := policies.All[args[0]]
-			if !ok {
-				return fmt.Errorf("unknown policy %q (known: %s)", args[0], strings.Join(slices.Sorted(maps.Keys(policies.All)), ", "))
-			}
+			i := policies.All[args[0]]
 			if asJSON {
 				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(policyOf(i)))
 			}
@@ -107,6 +104,18 @@ func newSchedulerShow() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
+}
+
+// onePolicy wants the name of a policy, and says which there are.
+func onePolicy(cmd *cobra.Command, args []string) error {
+	known := strings.Join(slices.Sorted(maps.Keys(policies.All)), ", ")
+	if len(args) != 1 {
+		return fmt.Errorf("scheduler %s needs one policy, have %d (known: %s)", cmd.Name(), len(args), known)
+	}
+	if _, ok := policies.All[args[0]]; !ok {
+		return fmt.Errorf("unknown policy %q (known: %s)", args[0], known)
+	}
+	return nil
 }
 
 func printPolicy(w io.Writer, p policyJSON) {

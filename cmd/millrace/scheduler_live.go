@@ -46,7 +46,7 @@ func newSchedulerSet() *cobra.Command {
 	var params []string
 	cmd := &cobra.Command{
 		Use: "set POLICY", Short: "Change a cluster's policy while jobs run, until its master is restarted",
-		Example: "  millrace scheduler set fbq --param K=2", Args: cobra.ExactArgs(1),
+		Example: "  millrace scheduler set fbq --param K=2", Args: onePolicy,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			values, err := parseParams(params)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +118,7 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	o.takeCluster(cmd)
 	topo, err := o.check()
 	if err != nil {
 		return err
@@ -211,6 +213,14 @@ func (o *simOptions) armsOfFlags() error {
 			params[policy] = map[string]string{}
 		}
 		params[policy][param] = value
+	}
+	for name := range params {
+		if !slices.Contains(o.policies, name) && name != o.admission {
+			return fmt.Errorf("--param %s...: %q is none of the policies compared (%s)", name+".", name, strings.Join(o.policies, ", "))
+		}
+	}
+	if len(o.policies) == 0 {
+		return errors.New("--policy is empty: name at least one (millrace scheduler ls)")
 	}
 	for _, name := range o.policies {
 		o.arms = append(o.arms, arm{name: name, policy: name, params: params[name], admission: o.admission, admitParams: params[o.admission]})

@@ -22,6 +22,24 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
+// takeCluster makes the simulated cluster like the one that a history comes from, where flags do not
+// say otherwise. What is wrong with the file shows when it is read.
+func (o *simOptions) takeCluster(cmd *cobra.Command) {
+	f, err := os.Open(o.trace)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	at, ok := trace.ReadOrigin(f)
+	if given := cmd.Flags().Changed; !ok || at.Nodes < 1 || at.Racks < 1 || at.Nodes%at.Racks != 0 || given("nodes") || given("racks") {
+		return
+	}
+	o.nodes, o.racks = at.Nodes, at.Racks
+	if !cmd.Flags().Changed("containers") && at.Room >= at.Nodes {
+		o.containers = at.Room / at.Nodes
+	}
+}
+
 // workload is where jobs come from: a model, a trace, or a history.
 type workload struct {
 	model   *trace.Model

@@ -2,11 +2,14 @@ package blocks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -40,8 +43,10 @@ type Config struct {
 	// CopyStreams is how many replicas are sent at once for the name service; 0 means 2.
 	// Larger: faster repair, slower jobs.
 	CopyStreams int
-	// CopyRate bounds these copies together, in bytes a second; 0 means 32 MiB.
-	CopyRate int64
+	// CopyRate bounds these copies together, in bytes a second; 0 means 32 MiB. While
+	// somebody reads or writes here it is divided by CopyYield; 0 means 3.
+	CopyRate  int64
+	CopyYield int
 	// ScrubPeriod is how often every replica is read to find rot; 0 means three weeks, as
 	// HDFS does. ScrubRate bounds it, in bytes a second; 0 means 4 MiB.
 	ScrubPeriod time.Duration
@@ -78,6 +83,9 @@ func (c Config) withDefaults() Config {
 	if c.CopyRate == 0 {
 		c.CopyRate = 32 << 20
 	}
+	if c.CopyYield == 0 {
+		c.CopyYield = 3
+	}
 	if c.ScrubRate == 0 {
 		c.ScrubRate = 4 << 20
 	}
@@ -94,7 +102,9 @@ type Service struct {
 	copies chan struct{} // a slot for each copy under way
 	copied *rate.Limiter
 	wake   chan struct{} // there are news
-	wg     sync.WaitGroup
+
+	foreground foreground
+	wg         sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
 	epoch   uint64     // highest seen
@@ -103,9 +113,9 @@ type Service struct {
 
 // NewService returns a service that does nothing yet.
 func NewService(store *Store, cfg Config) *Service {
-	s := &Service{cfg: cfg.withDefaults(), store: store, wake: make(chan struct{}, 1)}
+	s := &Service{cfg: cfg.withDefaults(), store: store, wake: make(chan struct{}, 1), foreground: foreground{begin: time.Now()}}
 	s.copies = make(chan struct{}, s.cfg.CopyStreams)
-	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), 4*pipe.ChunkSize) // small steps: readers come in between
+	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), max(4, s.cfg.CopyYield)*pipe.ChunkSize) // small steps: readers come in between
 	store.changes.mu.Lock()
 	store.changes.wake = s.nudge
 	store.changes.mu.Unlock()
@@ -132,7 +142,7 @@ type LocalResponse struct {
 // Register adds the service's routes to a server.
 func (s *Service) Register(srv *rpc.Server) {
 	rpc.HandleStream(srv, pipe.StreamName, rpc.Files, s.receive)
-	srv.HandleHTTP(pipe.FetchPattern, rpc.Files, s.serveBlock)
+	srv.HandleHTTP(pipe.FetchPattern, rpc.Files, rpc.Block, s.serveBlock)
 	rpc.Handle(srv, "block.inspect", rpc.Nodes, func(_ context.Context, _ rpc.Caller, r BlockRequest) (Replica, error) {
 		return s.store.Inspect(r.Block.ID)
 	})
@@ -142,6 +152,10 @@ func (s *Service) Register(srv *rpc.Server) {
 			err = w.Finish()
 		}
 		return struct{}{}, err
+	})
+	rpc.Handle(srv, "block.sum", rpc.Nodes, func(_ context.Context, _ rpc.Caller, r BlockRequest) (SumResponse, error) {
+		crc, err := s.store.Sum(r.Block)
+		return SumResponse{crc}, err
 	})
 	rpc.Handle(srv, "block.local", rpc.Files, func(_ context.Context, _ rpc.Caller, r BlockRequest) (LocalResponse, error) {
 		path, err := s.store.Path(r.Block.ID, r.Block.Gen)
@@ -163,7 +177,10 @@ func (s *Service) suspect(id wire.BlockID) error {
 }
 
 // receive is one replica's part in a pipeline.
-func (s *Service) receive(ctx context.Context, _ rpc.Caller, a pipe.WriteArgs, st *rpc.Stream) {
+func (s *Service) receive(ctx context.Context, c rpc.Caller, a pipe.WriteArgs, st *rpc.Stream) {
+	if c.Node == "" { // not a copy, nor the second of a pipeline, whose first knows
+		defer s.foreground.enter()()
+	}
 	w, err := s.prepare(ctx, a)
 	if err != nil {
 		no := pipe.Ack{Failed: true, Kind: wire.KindOf(err), Text: fmt.Sprintf("%s: %v", s.cfg.Node, err)}
@@ -240,6 +257,7 @@ func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, _ rpc.Calle
 		return
 	}
 	defer rd.Close()
+	defer s.foreground.enter()()
 	if off >= rd.Block.Len {
 		rpc.WriteError(w, wire.Errorf(wire.Invalid, "%s has %d bytes, asked for %d and on", b.ID, rd.Block.Len, off))
 		return
@@ -256,16 +274,43 @@ func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, _ rpc.Calle
 	if _, err := w.Write(table); err != nil {
 		return // the reader went away
 	}
-	if f, ok := disk.OSFile(rd.file); ok {
-		if _, err = f.Seek(headerSize+from, io.SeekStart); err == nil {
-			_, err = io.CopyN(w, f, to-from)
-		}
-	} else {
-		_, err = io.Copy(w, io.NewSectionReader(rd, from, to-from))
-	}
-	if err != nil && r.Context().Err() == nil {
+	if err := sendBlock(w, rd, from, to); err != nil {
 		s.readFailed(b.ID, err)
 	}
+}
+
+// sendBlock sends a part of a replica, by sendfile where there is one. It returns what went wrong on
+// our side only: readers go away in the middle all the time, and that says nothing about the disk.
+func sendBlock(w io.Writer, rd *Reader, from, to int64) error {
+	f, ok := disk.OSFile(rd.file)
+	if !ok {
+		src := &watchedReader{r: io.NewSectionReader(rd, from, to-from)}
+		_, _ = io.Copy(w, src) // only the source's error counts
+		return src.err
+	}
+	if _, err := f.Seek(headerSize+from, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.CopyN(w, f, to-from)
+	var path *fs.PathError
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) || errors.As(err, &path) {
+		return err
+	}
+	return nil
+}
+
+// A watchedReader remembers the error of what it reads.
+type watchedReader struct {
+	r   io.Reader
+	err error
+}
+
+func (w *watchedReader) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if err != nil && err != io.EOF {
+		w.err = err
+	}
+	return n, err
 }
 
 // readFailed looks at a replica whose disk gave an error: it decides whether the block or

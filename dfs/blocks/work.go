@@ -53,7 +53,7 @@ func (s *Service) send(ctx context.Context, b wire.Block, hops []pipe.Hop) error
 	crcs, buf := decodeTable(table), new(pipe.Buffer)
 	for at := int64(0); at < b.Len || at == 0; at += pipe.ChunkSize {
 		n := int(min(pipe.ChunkSize, b.Len-at))
-		if err := s.copied.WaitN(ctx, max(n, 1)); err != nil {
+		if err := s.copied.WaitN(ctx, s.weight(n)); err != nil {
 			return err
 		}
 		if err := readAt(rd, buf.Room()[:n], at); err != nil {
@@ -115,7 +115,11 @@ func (s *Service) recover(ctx context.Context, w wire.RecoverWork) {
 	if len(stored) == 0 {
 		b.Len = 0
 	}
-	s.store.changes.recovered(wire.Recovered{Block: b, Stored: stored})
+	done := wire.Recovered{Block: b, Stored: stored}
+	if w.Sum {
+		done.CRC, done.HasCRC = s.sumFile(ctx, w, b, stored)
+	}
+	s.store.changes.recovered(done)
 }
 
 func (s *Service) inspect(ctx context.Context, p wire.Place, b wire.Block) (Replica, error) {

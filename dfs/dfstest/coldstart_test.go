@@ -17,13 +17,13 @@ import (
 func TestColdStart(t *testing.T) {
 	t.Parallel()
 	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Racks: 2})
-	data := noise(1, 1000)
+	data := dfstest.Noise(1, 1000)
 	for i := range 4 {
 		node := wire.NodeName(fmt.Sprint("n", i+1))
 		on := c.Client(node)
 		for k := range 5 { // some blocks are on one node only, others on three
-			check(t, put(on, fmt.Sprintf("/one/%s-%d", node, k), data, dfs.CreateOptions{Replication: 1}),
-				put(on, fmt.Sprintf("/three/%s-%d", node, k), data, dfs.CreateOptions{}))
+			check(t, dfstest.Put(on, fmt.Sprintf("/one/%s-%d", node, k), data, dfs.CreateOptions{Replication: 1}),
+				dfstest.Put(on, fmt.Sprintf("/three/%s-%d", node, k), data, dfs.CreateOptions{}))
 		}
 	}
 	c.Healthy()
@@ -58,8 +58,8 @@ func TestColdStart(t *testing.T) {
 	c.Healthy()
 	for i := range 4 {
 		for k := range 5 {
-			wantFile(t, cl, fmt.Sprintf("/one/n%d-%d", i+1, k), data)
-			wantFile(t, cl, fmt.Sprintf("/three/n%d-%d", i+1, k), data)
+			dfstest.WantFile(t, cl, fmt.Sprintf("/one/n%d-%d", i+1, k), data)
+			dfstest.WantFile(t, cl, fmt.Sprintf("/three/n%d-%d", i+1, k), data)
 		}
 	}
 	if now := blockFiles(t, c); !slices.Equal(now, before) {
@@ -69,7 +69,7 @@ func TestColdStart(t *testing.T) {
 
 func refused(t *testing.T, cl *dfs.Client, path string) {
 	t.Helper()
-	if _, err := get(cl, path); err == nil || !strings.Contains(err.Error(), "safe mode") {
+	if _, err := dfstest.Get(cl, path); err == nil || !strings.Contains(err.Error(), "safe mode") {
 		t.Errorf("reading %s in safe mode: %v", path, err)
 	}
 }

@@ -31,17 +31,17 @@ func TestFullDisk(t *testing.T) {
 				return ""
 			}})
 			on := c.Client("n4") // every file would like to be on the small disk
-			data := noise(2, 200*kib)
+			data := dfstest.Noise(2, 200*kib)
 			o := dfs.CreateOptions{BlockSize: 256 * kib}
 			for i := range 40 {
-				check(t, put(on, fmt.Sprint("/f", i), data, o))
+				check(t, dfstest.Put(on, fmt.Sprint("/f", i), data, o))
 			}
 			here := nodeOf(c, "n4").Blocks
 			if here == 0 || here >= 40 {
 				t.Errorf("the small disk holds %d of 40 blocks", here)
 			}
 			for i := range 40 {
-				wantFile(t, on, fmt.Sprint("/f", i), data)
+				dfstest.WantFile(t, on, fmt.Sprint("/f", i), data)
 			}
 			if n := dfstest.Damaged(t, c); n > 0 {
 				t.Errorf("%d torn blocks", n)
@@ -54,10 +54,10 @@ func TestFullDisk(t *testing.T) {
 			}
 			c.Wait("the small disk is free again", func() bool { return len(blocksIn(t, small)) == 0 })
 			c.Wait("the node is used again", func() bool {
-				check(t, put(on, "/again", data, dfs.CreateOptions{BlockSize: 256 * kib, Overwrite: true}))
+				check(t, dfstest.Put(on, "/again", data, dfs.CreateOptions{BlockSize: 256 * kib, Overwrite: true}))
 				return len(blocksIn(t, small)) > 0
 			})
-			wantFile(t, on, "/again", data)
+			dfstest.WantFile(t, on, "/again", data)
 		})
 	}
 }
@@ -91,9 +91,9 @@ func lose(t *testing.T, dir string, how func() error) {
 		return ""
 	}})
 	on := c.Client("n1")
-	data := noise(3, 100*kib)
+	data := dfstest.Noise(3, 100*kib)
 	for i := range 10 {
-		check(t, put(on, fmt.Sprint("/f", i), data, dfs.CreateOptions{}))
+		check(t, dfstest.Put(on, fmt.Sprint("/f", i), data, dfs.CreateOptions{}))
 	}
 	check(t, how())
 	c.Wait("the node is out", func() bool {
@@ -106,9 +106,9 @@ func lose(t *testing.T, dir string, how func() error) {
 	c.Healthy()
 	away := c.Client("")
 	for i := range 10 {
-		wantFile(t, away, fmt.Sprint("/f", i), data)
+		dfstest.WantFile(t, away, fmt.Sprint("/f", i), data)
 	}
-	check(t, put(away, "/more", data, dfs.CreateOptions{}))
+	check(t, dfstest.Put(away, "/more", data, dfs.CreateOptions{}))
 }
 
 // TestDrainThenKill is FAULTS row 51: a node dies half way through its draining; nothing is lost.
@@ -116,9 +116,9 @@ func TestDrainThenKill(t *testing.T) {
 	t.Parallel()
 	c := dfstest.Start(t, dfstest.Config{Nodes: 5, Racks: 2, Blocks: func(b *blocks.Config) { b.CopyRate = 200 * kib }})
 	on := c.Client("n1")
-	data := noise(4, 50*kib)
+	data := dfstest.Noise(4, 50*kib)
 	for i := range 30 {
-		check(t, put(on, fmt.Sprint("/f", i), data, dfs.CreateOptions{Replication: 2}))
+		check(t, dfstest.Put(on, fmt.Sprint("/f", i), data, dfs.CreateOptions{Replication: 2}))
 	}
 	_, err := c.Names.Drain(wire.DrainRequest{Node: "n1", User: "ann"})
 	check(t, err)
@@ -130,6 +130,6 @@ func TestDrainThenKill(t *testing.T) {
 	c.Healthy()
 	away := c.Client("")
 	for i := range 30 {
-		wantFile(t, away, fmt.Sprint("/f", i), data)
+		dfstest.WantFile(t, away, fmt.Sprint("/f", i), data)
 	}
 }

@@ -43,11 +43,11 @@ func writeWithError(t *testing.T, k int64) int64 {
 		}
 		return nil
 	})
-	data := noise(uint64(k), 3*pipe.ChunkSize+9)
+	data := dfstest.Noise(uint64(k), 3*pipe.ChunkSize+9)
 	cl := c.Client("n1", func(cfg *dfs.Config) { cfg.NoLocal = true })
-	check(t, put(cl, "/f", data, dfs.CreateOptions{BlockSize: 2 * pipe.ChunkSize}))
+	check(t, dfstest.Put(cl, "/f", data, dfs.CreateOptions{BlockSize: 2 * pipe.ChunkSize}))
 	n := ops.Load()
-	wantFile(t, cl, "/f", data)
+	dfstest.WantFile(t, cl, "/f", data)
 	c.Healthy()
 	wantEverywhere(t, cl, data)
 	return n

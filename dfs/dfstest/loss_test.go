@@ -23,9 +23,9 @@ func TestLossUnderReaders(t *testing.T) {
 	}
 	c := dfstest.Start(t, dfstest.Config{Nodes: 5, Racks: 2, Names: func(n *names.Config) { n.CopyStreams = streams }})
 	cl := c.Client("")
-	data := noise(9, size)
+	data := dfstest.Noise(9, size)
 	for i := range files {
-		check(t, put(cl, fmt.Sprint("/f", i), data, dfs.CreateOptions{}))
+		check(t, dfstest.Put(cl, fmt.Sprint("/f", i), data, dfs.CreateOptions{}))
 	}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -42,7 +42,7 @@ func TestLossUnderReaders(t *testing.T) {
 				default:
 				}
 				begin := time.Now()
-				wantFile(t, cl, fmt.Sprint("/f", i), data)
+				dfstest.WantFile(t, cl, fmt.Sprint("/f", i), data)
 				mu.Lock()
 				took = append(took, time.Since(begin))
 				mu.Unlock()

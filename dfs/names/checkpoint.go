@@ -74,6 +74,9 @@ func (s *Service) save() error {
 	// A checkpoint must not be ahead of the journal.
 	err := s.journal.Wait(st.Applied)
 	if err == nil {
+		err = s.fence.check()
+	}
+	if err == nil {
 		err = s.db.Update(func(tx *bolt.Tx) error { return write(tx, st, changes) })
 	}
 	s.mu.Lock()
@@ -85,6 +88,9 @@ func (s *Service) save() error {
 	s.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("checkpoint %s: %w", s.cfg.Checkpoint, err)
+	}
+	if err := s.fence.check(); err != nil {
+		return err
 	}
 	return s.journal.DropBefore(st.Applied + 1)
 }
@@ -148,13 +154,19 @@ func readState(tx *bolt.Tx) (st state, err error) {
 // eachImage calls fn for all inodes of a checkpoint.
 func eachImage(tx *bolt.Tx, fn func(id wire.FileID, m *image) error) error {
 	return tx.Bucket(inodeBucket).ForEach(func(k, v []byte) error {
-		if len(k) != 8 {
-			return wire.Errorf(wire.Corrupt, "entry %x: not a key", k)
-		}
-		m, err := decodeImage(k, v)
+		id, m, err := entry(k, v)
 		if err != nil {
 			return err
 		}
-		return fn(wire.FileID(binary.BigEndian.Uint64(k)), m)
+		return fn(id, m)
 	})
+}
+
+// entry reads one.
+func entry(k, v []byte) (wire.FileID, *image, error) {
+	if len(k) != 8 {
+		return 0, nil, wire.Errorf(wire.Corrupt, "entry %x: not a key", k)
+	}
+	m, err := decodeImage(k, v)
+	return wire.FileID(binary.BigEndian.Uint64(k)), m, err
 }

@@ -15,9 +15,11 @@ func (s *Service) dump() string {
 	var b strings.Builder
 	dumpInode(&b, s.root)
 	for _, name := range []string{"u0", "u1"} {
+		q := quota{noLimit, noLimit} // of a user who has nothing, too: nothing is kept of such
 		if a := s.accounts[name]; a != nil {
-			fmt.Fprintf(&b, "user %s %+v\n", name, a.quota)
+			q = a.quota
 		}
+		fmt.Fprintf(&b, "user %s %+v\n", name, q)
 	}
 	for i := range 4 {
 		fmt.Fprintf(&b, "%v ", s.draining[wire.NodeName(fmt.Sprintf("n%d", i))])

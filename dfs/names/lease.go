@@ -116,9 +116,44 @@ func (s *Service) expire(i *inode, now time.Duration) error {
 	return nil
 }
 
-// closeEdit closes a file whose writer is gone: nobody knows its checksum.
+// closeEdit closes a file whose writer is gone. Unless it is empty nobody knows its checksum.
 func (s *Service) closeEdit(i *inode) edit {
-	return edit{op: opClose, id: i.id, mtime: s.nowMillis()}
+	left := len(i.file.blocks)
+	if b := i.file.last(); b != nil && b.building != nil {
+		left--
+	}
+	return edit{op: opClose, id: i.id, mtime: s.nowMillis(), on: left == 0}
+}
+
+// summed closes a file with the checksum that a recovery found.
+func (s *Service) summed(i *inode, d wire.Recovered) edit {
+	e := s.closeEdit(i)
+	if d.HasCRC {
+		e.crc, e.on = d.CRC, true
+	}
+	return e
+}
+
+// maxSummed is of how many blocks a file may be for its checksum to be found: they all go into one
+// message.
+const maxSummed = 4096
+
+// before lists the finished blocks of a file that is being recovered; ok is false if they are too many
+// or one of them is nowhere.
+func (s *Service) before(i *inode) (list []wire.LocatedBlock, ok bool) {
+	whole := i.file.blocks[:len(i.file.blocks)-1]
+	if len(whole) > maxSummed {
+		return nil, false
+	}
+	var off int64
+	for _, b := range whole {
+		lb := wire.LocatedBlock{Block: b.Block, Off: off, Places: s.places(b, "")}
+		if len(lb.Places) == 0 {
+			return nil, false
+		}
+		list, off = append(list, lb), off+b.Len
+	}
+	return list, true
 }
 
 // recoverFile sees to it that the last block of a file is brought to one length: it
@@ -147,7 +182,9 @@ func (s *Service) recoverFile(i *inode, now time.Duration) error {
 	first := holders[u.attempts%len(holders)]
 	u.attempts++
 	u.newGen, u.deadline = gen, now+s.cfg.RecoverTimeout
-	first.recover = append(first.recover, wire.RecoverWork{Block: b.Block, NewGen: gen, Places: nodePlaces(holders)})
+	work := wire.RecoverWork{Block: b.Block, NewGen: gen, Places: nodePlaces(holders)}
+	work.Before, work.Sum = s.before(i)
+	first.recover = append(first.recover, work)
 	return nil
 }
 
@@ -164,14 +201,14 @@ func (s *Service) holdersOf(u *building, now time.Duration) (list []*node) {
 
 // nothing takes in that a node found no byte of a block. It may have been unable to reach
 // those that have some, so each is asked before the block is dropped.
-func (s *Service) nothing(i *inode, u *building) error {
+func (s *Service) nothing(i *inode, u *building, d wire.Recovered) error {
 	now := s.cfg.Now()
 	u.failures++
 	if u.failures < len(s.holdersOf(u, now)) {
 		u.deadline = now
 		return nil
 	}
-	return s.commit(edit{op: opDrop, id: i.id}, s.closeEdit(i))
+	return s.commit(edit{op: opDrop, id: i.id}, s.summed(i, d))
 }
 
 // recovered closes a file whose last block was brought to one length and generation.
@@ -186,13 +223,13 @@ func (s *Service) recovered(d wire.Recovered) error {
 		return nil
 	}
 	if d.Block.Len == 0 {
-		return s.nothing(i, b.building)
+		return s.nothing(i, b.building, d)
 	}
 	if d.Block.Len < 0 || d.Block.Len > i.file.blockSize || len(d.Stored) == 0 {
 		return nil // nonsense: the attempt will time out
 	}
 	done := edit{op: opBlock, id: i.id, index: len(i.file.blocks) - 1, block: d.Block, on: true}
-	if err := s.commit(done, s.closeEdit(i)); err != nil {
+	if err := s.commit(done, s.summed(i, d)); err != nil {
 		return err
 	}
 	for _, name := range d.Stored {

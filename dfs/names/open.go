@@ -72,8 +72,15 @@ func (s *Service) load() error {
 	if err != nil {
 		return wire.Errorf(wire.KindOf(err), "checkpoint %s: %w", s.cfg.Checkpoint, err)
 	}
-	s.journal, err = journal.Open(s.cfg.Disk, "journal", s.cfg.Journal, s.applied+1, s.replay)
-	return err
+	if s.fence, err = takeDirectory(s.cfg.Disk, s.epoch); err != nil {
+		return fmt.Errorf("directory of %s: %w", s.cfg.Checkpoint, err)
+	}
+	jc := s.cfg.Journal
+	jc.Fence = s.fence.check
+	if s.journal, err = journal.Open(s.cfg.Disk, "journal", jc, s.applied+1, s.replay); err != nil {
+		return errors.Join(err, s.fence.file.Close())
+	}
+	return nil
 }
 
 // take brings the service to a stored state, in the next epoch.

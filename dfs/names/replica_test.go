@@ -3,6 +3,7 @@ package names
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,4 +108,42 @@ func TestSleep(t *testing.T) {
 		}
 	}
 	must(t, r.s.RenewLease(wire.LeaseRequest{Holder: "h"}))
+}
+
+// TestFewestCopiesFirst is the order of FAULTS row 43: of the blocks of a lost node those with one copy
+// left are copied before those with two, although they are newer.
+func TestFewestCopiesFirst(t *testing.T) {
+	r := newRig(t)
+	r.cfg.RepairPerTick = 1
+	r.open()
+	for i := range 5 {
+		r.addNode(wire.NodeName(fmt.Sprintf("n%d", i)), fmt.Sprintf("r%d", i%2), 1<<39)
+	}
+	const files = 8
+	for i := range files {
+		must(t, r.put(wire.CreateRequest{Path: fmt.Sprint("/three", i), Replication: 3}, 1, "n0"))
+	}
+	for i := range files {
+		must(t, r.put(wire.CreateRequest{Path: fmt.Sprint("/two", i), Replication: 2}, 1, "n0"))
+	}
+	r.step(time.Second)
+	r.takeLog()
+	r.nodes["n0"].up = false
+	r.step(40 * time.Second)
+	var order []int
+	for line := range strings.Lines(r.takeLog()) {
+		var from, to string
+		var id int
+		if n, _ := fmt.Sscanf(line, "%s copies %d to %s", &from, &id, &to); n == 3 {
+			order = append(order, id)
+		}
+	}
+	if len(order) != 2*files {
+		t.Fatalf("%d copies: %v", len(order), order)
+	}
+	for i, id := range order {
+		if urgent := id > files; urgent != (i < files) {
+			t.Fatalf("copied in the order %v; those above %d had one copy left", order, files)
+		}
+	}
 }

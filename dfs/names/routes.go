@@ -1,8 +1,6 @@
 package names
 
 import (
-	"context"
-
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -94,5 +92,5 @@ func route[Req, Resp any](srv *rpc.Server, name string, fn func(rpc.Caller, Req)
 }
 
 func handle[Req, Resp any](srv *rpc.Server, name string, rule rpc.Rule, fn func(rpc.Caller, Req) (Resp, error)) {
-	rpc.Handle(srv, name, rule, func(_ context.Context, c rpc.Caller, r Req) (Resp, error) { return fn(c, r) })
+	rpc.HandleQuick(srv, name, rule, fn)
 }

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ type Service struct {
 	db      *bolt.DB
 	cluster string
 	epoch   uint64
+	fence   *fence
 
 	wake, done chan struct{}
 	wg         sync.WaitGroup
@@ -32,6 +34,7 @@ type Service struct {
 	applied  uint64 // the last journal record made in memory
 	saveAt   uint64 // the one with which the next checkpoint is due
 	broken   error  // memory and journal differ: a fault of ours
+	fenced   error  // another service has the directory
 	root     *inode
 	inodes   map[wire.FileID]*inode
 	blocks   map[wire.BlockID]*block
@@ -65,8 +68,12 @@ type Service struct {
 func do[T any](s *Service, fn func() (T, error)) (T, error) {
 	s.mu.Lock()
 	v, err := fn()
-	seq := s.applied
+	seq, fenced := s.applied, s.fenced
 	s.mu.Unlock()
+	if fenced != nil {
+		var zero T
+		return zero, fenced
+	}
 	if e := s.journal.Wait(seq); e != nil {
 		var zero T
 		return zero, e
@@ -84,7 +91,12 @@ func look[T any](s *Service, fn func(v *view) (T, error)) (T, error) {
 	var v view
 	s.mu.RLock()
 	got, err := fn(&v)
+	fenced := s.fenced
 	s.mu.RUnlock()
+	if fenced != nil {
+		var zero T
+		return zero, fenced
+	}
 	if e := s.journal.Wait(v.seq); e != nil {
 		var zero T
 		return zero, e
@@ -94,8 +106,8 @@ func look[T any](s *Service, fn func(v *view) (T, error)) (T, error) {
 
 // commit makes checked edits: one journal record, then memory. The lock is held.
 func (s *Service) commit(edits ...edit) error {
-	if s.broken != nil {
-		return s.broken
+	if err := cmp.Or(s.fenced, s.broken); err != nil {
+		return err
 	}
 	s.scratch = encode(s.scratch[:0], edits)
 	seq, err := s.journal.Append(s.scratch)
@@ -163,7 +175,7 @@ func (s *Service) Close() error {
 	close(s.done)
 	s.wg.Wait()
 	err := s.save()
-	return errors.Join(err, s.journal.Close(), s.db.Close())
+	return errors.Join(err, s.journal.Close(), s.fence.file.Close(), s.db.Close())
 }
 
 // nowMillis is the wall clock, for modification times.

@@ -8,8 +8,12 @@ import (
 
 // Tick lets time pass: nodes die, leases end, copies are started and given up, safe mode
 // is entered and left. Its owner calls it a few times a second. An error is the
-// journal's; the next Tick tries again.
+// journal's; the next Tick tries again. One of kind Stale says that another service has taken the
+// directory over: this one answers nobody any more and should be closed.
 func (s *Service) Tick() error {
+	if err := s.stepDown(); err != nil {
+		return err
+	}
 	_, err := do(s, func() (struct{}, error) {
 		now := s.cfg.Now()
 		s.forgive(now)

@@ -172,21 +172,42 @@ func (r *receiver) state() Ack {
 	return a
 }
 
-// sendAcks tells upstream whenever something changed, and now and then that we live. It
-// ends at the end of the block and at the first failure.
+// Acks wait for each other: one for so many bytes, or after so long. One for each packet, at each
+// replica, was a tenth of what a write costs.
+const (
+	ackBytes = 4 * ChunkSize
+	ackDelay = time.Millisecond
+)
+
+// sendAcks tells upstream what everybody has, and now and then that we live. It ends at the
+// end of the block and at the first failure.
 func (r *receiver) sendAcks(stop <-chan struct{}) error {
 	tick := time.NewTicker(r.timing.ack(0) / 4)
 	defer tick.Stop()
+	late := time.NewTimer(ackDelay)
+	late.Stop()
+	defer late.Stop()
 	var buf []byte
-	for {
+	var told int64
+	for waiting := false; ; {
 		select {
 		case <-r.poke:
+			if r.canWait(told) {
+				if !waiting {
+					late.Reset(ackDelay)
+					waiting = true
+				}
+				continue
+			}
+		case <-late.C:
+			waiting = false
 		case <-tick.C:
 		case <-stop:
 			r.lastWord()
 			return nil
 		}
 		a := r.state()
+		told = a.Off
 		buf = a.Append(buf[:0])
 		_ = r.up.SetWriteDeadline(time.Now().Add(r.timing.ack(0)))
 		if _, err := r.up.Write(buf); err != nil {
@@ -200,6 +221,12 @@ func (r *receiver) sendAcks(stop <-chan struct{}) error {
 			return &Broken{a.At, a.Kind, a.Text} // upstream hangs up when it has read this
 		}
 	}
+}
+
+// canWait reports whether there is little to tell since an ack up to told.
+func (r *receiver) canWait(told int64) bool {
+	a := r.state()
+	return !a.Done && !a.Failed && a.Off-told < ackBytes
 }
 
 // lastWord says why this replica stops.

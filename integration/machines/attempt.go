@@ -21,6 +21,8 @@ type attempt struct {
 	want  map[int32]wire.MapOutput
 	node  map[int32]wire.NodeName
 	tried map[int32]int
+
+	sent int // of a driver: how many splits the master has
 }
 
 func (a *attempt) length() time.Duration {
@@ -129,9 +131,13 @@ func (a *attempt) fetch() {
 			continue
 		}
 		id := wire.AttemptID{Job: a.l.ID.Job, Stage: a.l.ID.Stage, Kind: wire.MapTask, Index: m, Try: o.Try}
+		reached := false
 		for _, src := range w.workers {
-			if src.name == o.Node && src.alive && !src.cut && !a.b.cut && src.disk[id] {
-				a.have[m] = o.Try
+			if src.name == o.Node && src.alive && !src.cut && !a.b.cut && src.addr() == o.Addr {
+				reached = true
+				if src.disk[id] {
+					a.have[m] = o.Try
+				}
 			}
 		}
 		if a.have[m] != 0 {
@@ -139,7 +145,7 @@ func (a *attempt) fetch() {
 			continue
 		}
 		if a.tried[m]++; a.tried[m]%3 == 0 {
-			a.b.core.BadFetch(wire.BadFetch{Map: id, By: a.l.ID, Why: fmt.Sprintf("%s does not answer", o.Node)})
+			a.b.core.BadFetch(wire.BadFetch{Map: id, By: a.l.ID, Why: fmt.Sprintf("%s does not have it", o.Node), Addr: o.Addr, Unreached: !reached})
 		}
 	}
 }
@@ -198,14 +204,39 @@ func (a *attempt) step(s wire.DriverStep) {
 			host := w.workers[(i*7)%len(w.workers)].name
 			plan.Splits = append(plan.Splits, wire.Split{Ranges: []wire.Range{{Path: "x", Offset: int64(i), Length: 1}}, Hosts: []string{string(host)}})
 		}
-		w.call(a.b, func(m *masterBox) (func(), bool) {
-			_ = m.core.Plan(w.now, a.l.ID, plan) // a driver that was replaced is told to stop
-			return func() {}, false
-		})
+		a.plan(plan)
 	case "commit":
 		a.commit(s)
 	}
 	w.after(w.between(50*time.Millisecond, 300*time.Millisecond), a.drive)
+}
+
+// plan sends a plan, of every second job in parts: one with each step.
+func (a *attempt) plan(p *wire.StagePlan) {
+	w, id := a.b.w, a.l.ID
+	var part *wire.PlanPart
+	if id.Job[len(id.Job)-1]%2 == 0 {
+		total := len(p.Splits)
+		if a.sent < total {
+			end := min(a.sent+3, total)
+			part = &wire.PlanPart{First: a.sent, Total: total, Splits: p.Splits[a.sent:end]}
+		}
+		p.Splits, p.Parts = nil, total
+	}
+	w.call(a.b, func(m *masterBox) (func(), bool) {
+		var next int
+		var err error // a driver that was replaced is told to stop
+		if part != nil {
+			next, err = m.core.PlanPart(w.now, id, part)
+		} else {
+			next, err = m.core.Plan(w.now, id, p)
+		}
+		return func() {
+			if err == nil {
+				a.sent = next
+			}
+		}, false
+	})
 }
 
 // commit gives the output its name, once: a second time must name the same.

@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -24,17 +25,16 @@ func (w *World) startMaster() {
 	cfg := core.DefaultConfig()
 	cfg.Epoch, cfg.Silence, cfg.Grace = w.epoch, 5*time.Second, 2*time.Second
 	cfg.Speculation.Off = !w.cfg.Speculation
+	cfg.Return = cmp.Or(w.cfg.Return, cfg.Return)
 	c, err := core.New(cfg, w.cfg.Policy(), nil)
 	if err != nil {
 		w.fail("master: %v", err)
 		return
 	}
-	m := &masterBox{w: w, core: c, before: len(w.journal)}
-	for i := range w.journal {
-		r := w.journal[i]
-		c.Replay(&r)
-	}
+	m := &masterBox{w: w, core: c, before: len(w.all)}
+	replay(c, w.journal)
 	c.Resume(w.now)
+	w.compare(c, cfg)
 	w.master = m
 	m.flush(func() {})
 	w.trace("master of epoch %d, %d records", w.epoch, len(w.journal))
@@ -42,19 +42,36 @@ func (w *World) startMaster() {
 }
 
 func (w *World) killMaster() {
+	// What was written and not synced may be on disk up to some record.
+	w.masterDies(w.rng.IntN(len(w.master.unsynced)+1), w.between(100*time.Millisecond, 8*time.Second))
+}
+
+// masterDies ends the master; so many of its unsynced records are on disk all the same.
+func (w *World) masterDies(keep int, away time.Duration) {
 	w.MasterDeaths++
 	m := w.master
 	m.dead = true
-	// What was written and not synced may be on disk up to some record.
-	keep := w.rng.IntN(len(m.unsynced) + 1)
-	w.journal = append(w.journal, m.unsynced[:keep]...)
+	w.keep(m.unsynced[:keep])
 	w.master = nil
 	w.trace("master dies, %d of %d unsynced records survive", keep, len(m.unsynced))
-	w.after(w.between(100*time.Millisecond, 8*time.Second), w.startMaster)
+	w.after(away, w.startMaster)
+}
+
+// dueToDie reports whether this is where the master is to die, and how many of its unsynced records survive that.
+func (m *masterBox) dueToDie() (keep int, due bool) {
+	w := m.w
+	if w.cfg.KillAt == 0 || w.MasterDeaths > 0 || len(w.all)+len(m.unsynced) < w.cfg.KillAt {
+		return 0, false
+	}
+	keep = w.cfg.KillAt - len(w.all)
+	if w.cfg.KillLoses {
+		keep--
+	}
+	return keep, true
 }
 
 // durable is how many of this life's records are on disk.
-func (m *masterBox) durable() int64 { return int64(len(m.w.journal) - m.before) }
+func (m *masterBox) durable() int64 { return int64(len(m.w.all) - m.before) }
 
 func (m *masterBox) tick() {
 	if m.dead {
@@ -86,7 +103,15 @@ func (m *masterBox) sync() {
 	if m.dead {
 		return
 	}
-	m.w.journal = append(m.w.journal, m.unsynced...)
+	if keep, due := m.dueToDie(); due {
+		m.w.masterDies(keep, 200*time.Millisecond)
+		return
+	}
+	m.w.keep(m.unsynced)
+	m.w.bounce()
+	if m.w.snaps.Float64() < 0.02 {
+		m.w.snapshot(m.core)
+	}
 	release := m.waiting
 	m.unsynced, m.waiting = nil, nil
 	for _, fn := range release {

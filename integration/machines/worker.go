@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master/core"
 	worker "github.com/millrace/millrace/worker/core"
 )
 
@@ -40,12 +41,15 @@ func (b *workerBox) start() {
 	slices.SortFunc(held, func(x, y wire.AttemptID) int { return int(int64(x.Try) - int64(y.Try)) })
 	b.stop, b.over = map[wire.AttemptID]bool{}, map[wire.AttemptID]bool{}
 	b.core = worker.New(worker.Config{
-		Node: b.name, Session: b.session, Rack: b.rack, Addr: string(b.name) + ":1",
+		Node: b.name, Session: b.session, Rack: b.rack, Addr: b.addr(),
 		Capacity: wire.Capacity{Containers: 3}, Held: held,
 	})
 	b.w.trace("%s starts with %d outputs", b.name, len(held))
 	b.beat(b.life)
 }
+
+// addr is another one in each life.
+func (b *workerBox) addr() string { return fmt.Sprint(b.name, ":", b.life) }
 
 func (b *workerBox) die(diskToo bool) {
 	b.w.Deaths++
@@ -54,6 +58,43 @@ func (b *workerBox) die(diskToo bool) {
 		b.disk = map[wire.AttemptID]bool{}
 	}
 	b.w.trace("%s dies, disk lost: %v", b.name, diskToo)
+	if !b.w.chance(0.5) {
+		return // nobody sees its connection break
+	}
+	session := b.session
+	b.w.after(500*time.Millisecond, func() {
+		if m := b.w.master; m != nil {
+			m.core.NodeGone(b.w.now, b.name, session, "its connection broke")
+			m.flush(func() {})
+		}
+	})
+}
+
+// bounce lets the worker die that has done the last map, if it is time for that.
+func (w *World) bounce() {
+	if w.cfg.BounceAt == 0 || w.bounced != nil || len(w.all) < w.cfg.BounceAt {
+		return
+	}
+	w.bounced = map[string]int{}
+	var last *workerBox
+	for _, r := range w.all {
+		if r.Kind != core.TaskDone || r.Task.Kind != wire.MapTask {
+			continue
+		}
+		task := fmt.Sprint(r.Job, r.Stage, r.Task.Kind, r.Task.Index)
+		w.bounced[task] = w.started[task]
+		for _, b := range w.workers {
+			if b.name == r.Task.Node {
+				last = b
+			}
+		}
+	}
+	if last == nil || !last.alive {
+		w.bounced = nil // at the next record
+		return
+	}
+	last.die(false)
+	w.after(w.cfg.Away, last.start)
 }
 
 // beat reports every half second.
@@ -90,6 +131,7 @@ func (b *workerBox) answer(session string, a wire.Answer) {
 func (b *workerBox) do(e worker.Effects) {
 	for _, k := range e.Stop {
 		b.stop[k.ID] = true
+		b.w.stopped = append(b.w.stopped, k.ID.String())
 		b.w.trace("%s is told to stop %s: %s", b.name, k.ID, k.Why)
 		life := b.life
 		b.w.after(10*time.Millisecond, func() { b.running(life, k.ID) })
@@ -103,6 +145,7 @@ func (b *workerBox) do(e worker.Effects) {
 	}
 	for _, l := range e.Start {
 		b.w.trace("%s starts %s", b.name, l.ID)
+		b.w.started[fmt.Sprint(l.ID.Job, l.ID.Stage, l.ID.Kind, l.ID.Index)]++
 		b.run(l)
 	}
 }

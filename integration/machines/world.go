@@ -38,6 +38,15 @@ type Config struct {
 	Trace         func(format string, args ...any)
 	MapsPerJob    int
 	ReducesPerJob int
+	// KillAt, if not 0, is the record of the journal at which the master dies, once: with it on disk and nobody told, or,
+	// with KillLoses, just before it is.
+	KillAt    int
+	KillLoses bool
+	// BounceAt, if not 0, is the record at which the worker that has done the last map dies, once, and is back on its
+	// disk after Away.
+	BounceAt int
+	Away     time.Duration
+	Return   time.Duration // of the master; 0 means its default
 }
 
 // A World is one run.
@@ -50,17 +59,22 @@ type World struct {
 
 	master  *masterBox
 	workers []*workerBox
-	journal []core.Record // what is on the master's disk
+	journal []core.Record // what is on the master's disk: a snapshot and what came after it
+	all     []core.Record // what would be there without snapshots
+	snaps   *rand.Rand    // when snapshots are taken
 	epoch   uint64
 
 	parts     map[partKey]part // what reduces have written
 	committed map[wire.StageRef]string
 	done      map[wire.AttemptID]int // how often each map attempt was accepted
+	started   map[string]int         // how often each task was started
+	bounced   map[string]int         // of those that were done when the worker bounced
+	stopped   []string               // attempts that were told to stop
 	problems  []string
 	ids       []wire.JobID
 
 	// Counts of what happened, so that tests can see that something did.
-	Deaths, MasterDeaths, Cuts, Reruns, Steps int
+	Deaths, MasterDeaths, Cuts, Reruns, Steps, Snapshots int
 }
 
 type partKey struct {
@@ -135,8 +149,8 @@ func (w *World) deliver(cut bool, fn func()) {
 // New makes a world and submits its jobs.
 func New(cfg Config) *World {
 	w := &World{
-		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 99)), parts: map[partKey]part{},
-		committed: map[wire.StageRef]string{}, done: map[wire.AttemptID]int{},
+		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 99)), snaps: rand.New(rand.NewPCG(cfg.Seed, 77)), parts: map[partKey]part{},
+		committed: map[wire.StageRef]string{}, done: map[wire.AttemptID]int{}, started: map[string]int{},
 	}
 	for i := range cfg.Workers {
 		b := &workerBox{w: w, name: wire.NodeName(fmt.Sprint("w", i)), rack: fmt.Sprint("r", i%cfg.Racks), disk: map[wire.AttemptID]bool{}}
@@ -281,6 +295,10 @@ func (w *World) verify() {
 			if named != (want == "SUCCEEDED") {
 				w.fail("%s stage %d: %s, output named: %v", id, stage, s.State, named)
 			}
+		}
+		maps, reduces := s.Counts["g"]["maps"], s.Counts["g"]["reduces"]
+		if s.State == "SUCCEEDED" && s.Stages == 1 && (maps != int64(s.Maps.Total) || reduces != int64(s.Reduces.Total)) {
+			w.fail("%s counted %d maps and %d reduces of %d and %d", id, maps, reduces, s.Maps.Total, s.Reduces.Total)
 		}
 	}
 	for _, b := range w.workers {

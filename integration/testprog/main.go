@@ -39,12 +39,14 @@ func misbehave() {
 		time.Sleep(time.Hour)
 	case "hog":
 		var hoard [][]byte
-		for range 100 {
+		worker := os.NewFile(3, "worker")
+		for range 16 { // 1 GiB
 			b := make([]byte, 64<<20)
 			for i := 0; i < len(b); i += 4096 {
 				b[i] = 1
 			}
 			hoard = append(hoard, b)
+			fmt.Fprintln(worker, "{}") // a sign of life: on a busy machine this takes long
 			time.Sleep(20 * time.Millisecond)
 		}
 		fmt.Fprintln(os.Stderr, len(hoard))

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/task"
@@ -73,7 +74,7 @@ func TestNamesStayOnTheirLine(t *testing.T) {
 		Skipped: []task.BadRecord{{File: evil, Reason: evil}},
 	})
 	plainLine(&out, local.Progress{Job: evil, Total: 1}, "")
-	fmt.Fprintln(&out, barLine(local.Progress{Job: evil, Total: 1}, ""))
+	fmt.Fprintln(&out, barLine(local.Progress{Job: evil, Total: 1}, "", 0))
 	for line := range strings.Lines(out.String()) {
 		if strings.HasPrefix(line, "2026") || strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\x1b\r\x00") {
 			t.Errorf("a line of %q", line)
@@ -98,5 +99,91 @@ func TestEstimator(t *testing.T) {
 	}
 	if got := at(2*time.Second, 5<<20); got != "2.50 MiB/s  2.00s left" {
 		t.Errorf("half way after 2 s: %q", got)
+	}
+}
+
+// TestBarLineFits: on any terminal the line is one line, and what people look for is on it.
+func TestBarLineFits(t *testing.T) {
+	for _, job := range []string{"sort", "inverted-index", "a very long name of a job that somebody thought was clear", "größenwahn größenwahn größenwahn"} {
+		for _, stages := range []int{1, 12} {
+			for _, retries := range []int{0, 3} {
+				p := local.Progress{
+					Job: job, Stage: 11, Stages: stages, Phase: local.Mapping, Done: 1234, Total: 12345, Bytes: 671 << 20, TotalBytes: 1001 << 20,
+					Retries: retries, Elapsed: time.Minute,
+				}
+				for columns := 42; columns < 250; columns++ {
+					line := barLine(p, "1.21 GiB/s  1h12m50s left", columns)
+					if n := len([]rune(line)); n > columns {
+						t.Errorf("%d columns on a terminal of %d: %q", n, columns, line)
+					}
+					for _, want := range []string{"map ", " 67%", "1.21 GiB/s", "1h12m50s left"} {
+						if !strings.Contains(line, want) {
+							t.Errorf("%d columns: no %q in %q", columns, want, line)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestBarLineShrinks: what matters least goes first.
+func TestBarLineShrinks(t *testing.T) {
+	p := local.Progress{Job: "wordcount", Stage: 1, Stages: 1, Phase: local.Mapping, Done: 3, Total: 8, Bytes: 512 << 20, TotalBytes: 1 << 30, Retries: 2}
+	for columns, want := range map[int]string{
+		120: "wordcount  map    ████████████░░░░░░░░░░░░  50%  670 MiB/s  1.20s left  2 retries  3 of 8 tasks  512 MiB of 1.00 GiB",
+		100: "wordcount  map    ████████████░░░░░░░░░░░░  50%  670 MiB/s  1.20s left  2 retries  3 of 8 tasks",
+		80:  "wordcount  map    ████████████░░░░░░░░░░░░  50%  670 MiB/s  1.20s left",
+		60:  "wordcount  map    █████░░░░░  50%  670 MiB/s  1.20s left",
+		46:  "wordcount  map     50%  670 MiB/s  1.20s left",
+		40:  "map     50%  670 MiB/s  1.20s left",
+		20:  "map     50%  670 MiB",
+	} {
+		if got := barLine(p, "670 MiB/s  1.20s left", columns); got != want {
+			t.Errorf("%d columns:\n%s, want\n%s", columns, got, want)
+		}
+	}
+}
+
+// TestStagesOnACluster: the history says which counter is of which stage, and a map that was run again counts once.
+func TestStagesOnACluster(t *testing.T) {
+	counts := func(in, out int64) wire.Counts {
+		return wire.Counts{mapreduce.TaskGroup: {mapreduce.MapInputRecords: in, mapreduce.OutputRecords: out, mapreduce.Spills: 1}}
+	}
+	events := []wire.PastEvent{
+		{Kind: wire.PastSubmitted},
+		{Kind: wire.PastPlanned, Stage: 0, Maps: 2, Reduces: 1},
+		{Kind: wire.PastDone, Stage: 0, Task: wire.MapTask, Index: 0, Counts: counts(10, 0)},
+		{Kind: wire.PastDone, Stage: 0, Task: wire.MapTask, Index: 1, Counts: counts(20, 0)},
+		{Kind: wire.PastOutputLost, Stage: 0, Task: wire.MapTask, Index: 1},
+		{Kind: wire.PastDone, Stage: 0, Task: wire.MapTask, Index: 1, Counts: counts(20, 0)},
+		{Kind: wire.PastDone, Stage: 0, Task: wire.ReduceTask, Index: 0, Counts: counts(0, 7)},
+		{Kind: wire.PastPlanned, Stage: 1, Maps: 1, Reduces: 1},
+		{Kind: wire.PastDone, Stage: 1, Task: wire.MapTask, Index: 0, Counts: counts(7, 0)},
+		{Kind: wire.PastDone, Stage: 1, Task: wire.ReduceTask, Index: 0, Counts: counts(0, 5)},
+		{Kind: wire.PastEnded, Counts: counts(37, 12)},
+	}
+	stages := []mapreduce.Job{{Name: "one"}, {Name: "two"}}
+	res := local.Result{Output: "dfs:/o", Counts: mapreduce.Counts{mapreduce.TaskGroup: {mapreduce.OutputRecords: 12}}}
+	written := 3 // so far: the history comes later than the answer
+	AddStages(t.Context(), &res, stages, func(note func(*wire.PastEvent)) error {
+		for i := range written {
+			note(&events[i])
+		}
+		written = min(written+4, len(events))
+		return nil
+	})
+	want := `{"job":"one","state":"SUCCEEDED","elapsed_s":0,"counters":{"map_input_records":30,"output_records":5,"spills":5},"output":"dfs:/o",` +
+		`"stages":[{"job":"one","maps":2,"reduces":1,"counters":{"map_input_records":30,"output_records":7,"spills":3}},` +
+		`{"job":"two","maps":1,"reduces":1,"counters":{"map_input_records":7,"output_records":5,"spills":2}}]}`
+	var out bytes.Buffer
+	if err := ReportOf(stages, res, nil).WriteJSON(&out); err != nil || strings.TrimSpace(out.String()) != want {
+		t.Errorf("the report is %s, %v; want %s", &out, err, want)
+	}
+
+	without := local.Result{Output: "dfs:/o", Counts: mapreduce.Counts{mapreduce.TaskGroup: {mapreduce.OutputRecords: 12}}}
+	AddStages(t.Context(), &without, stages, func(func(*wire.PastEvent)) error { return errors.New("no history") })
+	if n := without.Counts.Get(mapreduce.TaskGroup, mapreduce.OutputRecords); n != 12 {
+		t.Errorf("without a history the sum is %d, want 12", n)
 	}
 }

@@ -21,7 +21,13 @@ func LimitMemory(bytes int64) { debug.SetMemoryLimit(max(bytes-bytes/16, minLimi
 func ReportOf(stages []mapreduce.Job, res local.Result, err error) Report {
 	r := Report{
 		Job: stages[0].Name, State: "SUCCEEDED", Elapsed: res.Elapsed.Seconds(),
-		Counters: Flatten(res.Counts), Output: res.Output,
+		Counters: Flatten(res.Counts), Output: res.Output, Stages: stagesOf(res),
+	}
+	if f, ok := errors.AsType[interface {
+		error
+		Result() map[string]any
+	}](err); ok {
+		r.Result = f.Result() // it failed because of what it found
 	}
 	if err != nil {
 		r.State, r.Error = "FAILED", Failure(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -99,13 +100,65 @@ func watch(f *os.File, mode Mode, every time.Duration, progress func() local.Pro
 			}
 			left := eta.left(p)
 			if mode == Bar {
-				fmt.Fprint(f, "\r\x1b[K"+clip(barLine(p, left), width(f)-1))
+				fmt.Fprint(f, "\r\x1b[K"+barLine(p, left, width(f)-1))
 			} else {
 				plainLine(f, p, left)
 			}
 		}
 	}
 }
+
+const (
+	barCells   = 24 // of the bar, where there is room
+	shortCells = 10
+	nameCells  = 16 // of a name that has to be shortened
+)
+
+// barLine draws "wordcount  map    ████████░░░░  67%  670 MiB/s  1.2s left  3 of 8 tasks" in so many
+// columns, or without a bound if there are none. Where room is short it leaves out what matters least: first the
+// counts, then most of the bar and of the name, then all of them. Phase, percentage, rate and time left stay.
+func barLine(p local.Progress, left string, columns int) string {
+	core := []string{fmt.Sprintf("%3.0f%%", 100*p.Fraction())}
+	if left != "" {
+		core = append(core, left)
+	}
+	var more []string
+	if p.Retries > 0 {
+		more = append(more, fmt.Sprintf("%d retries", p.Retries))
+	}
+	more = append(more, amounts(p)...)
+	name, short := title(p), shortened(title(p))
+	for n := len(more); n >= 0; n-- {
+		if s := layOut(name, p, barCells, core, more[:n]); fits(s, columns) {
+			return s
+		}
+	}
+	for _, try := range []struct {
+		name  string
+		cells int
+	}{{name, shortCells}, {short, shortCells}, {short, 0}, {"", 0}} {
+		if s := layOut(try.name, p, try.cells, core, nil); fits(s, columns) {
+			return s
+		}
+	}
+	return clip(layOut("", p, 0, core, nil), columns)
+}
+
+func layOut(name string, p local.Progress, cells int, core, more []string) string {
+	var b strings.Builder
+	if name != "" {
+		b.WriteString(name + "  ")
+	}
+	fmt.Fprintf(&b, "%-6s ", p.Phase)
+	if cells > 0 {
+		full := int(p.Fraction() * float64(cells))
+		b.WriteString(strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " ")
+	}
+	b.WriteString(strings.Join(append(core[:len(core):len(core)], more...), "  "))
+	return b.String()
+}
+
+func fits(s string, columns int) bool { return columns <= 0 || utf8.RuneCountInString(s) <= columns }
 
 func clip(s string, columns int) string {
 	r := []rune(s)
@@ -115,17 +168,22 @@ func clip(s string, columns int) string {
 	return s
 }
 
-const barCells = 24
-
-// barLine draws "wordcount  map  ████████░░░░ 67%  670 MiB/s  3 of 8 tasks  1.2s left".
-func barLine(p local.Progress, left string) string {
-	full := int(p.Fraction() * barCells)
-	bar := strings.Repeat("█", full) + strings.Repeat("░", barCells-full)
-	return fmt.Sprintf("%s  %-6s %s %3.0f%%  %s", title(p), p.Phase, bar, 100*p.Fraction(), details(p, left))
+func shortened(name string) string {
+	if fits(name, nameCells) {
+		return name
+	}
+	return clip(name, nameCells-1) + "…"
 }
 
 func plainLine(w io.Writer, p local.Progress, left string) {
-	fmt.Fprintf(w, "%s: %s %3.0f%%  %s\n", title(p), p.Phase, 100*p.Fraction(), details(p, left))
+	parts := amounts(p)
+	if left != "" {
+		parts = append(parts, left)
+	}
+	if p.Retries > 0 {
+		parts = append(parts, fmt.Sprintf("%d retries", p.Retries))
+	}
+	fmt.Fprintf(w, "%s: %s %3.0f%%  %s\n", title(p), p.Phase, 100*p.Fraction(), strings.Join(parts, "  "))
 }
 
 func title(p local.Progress) string {
@@ -135,21 +193,15 @@ func title(p local.Progress) string {
 	return Printable(p.Job)
 }
 
-func details(p local.Progress, left string) string {
-	var parts []string
+// amounts are the tasks and bytes of the phase.
+func amounts(p local.Progress) (parts []string) {
 	if p.Total > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d tasks", p.Done, p.Total))
 	}
 	if p.TotalBytes > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s", Bytes(p.Bytes), Bytes(p.TotalBytes)))
 	}
-	if left != "" {
-		parts = append(parts, left)
-	}
-	if p.Retries > 0 {
-		parts = append(parts, fmt.Sprintf("%d retries", p.Retries))
-	}
-	return strings.Join(parts, "  ")
+	return parts
 }
 
 // estimator guesses rate and time left of the phase from its own beginning.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -63,4 +64,68 @@ func ResultOf(s wire.JobStatus) (local.Result, error) {
 	}
 	res.Output = s.Output
 	return res, nil
+}
+
+// historyWait is how long the counters of stages are waited for: the history is written behind the job.
+const historyWait = 10 * time.Second
+
+// AddStages takes the counters of a chain on a cluster apart, by what its history says: which counter belongs to which
+// stage, so that what goes from one to the next is not taken for output. A history that cannot be had leaves sums.
+func AddStages(ctx context.Context, res *local.Result, stages []mapreduce.Job, events func(note func(*wire.PastEvent)) error) {
+	if len(stages) < 2 || res.Output == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, historyWait)
+	defer cancel()
+	for ctx.Err() == nil {
+		c := newChain(stages)
+		if events(c.note) != nil {
+			return
+		}
+		if c.ended {
+			res.Stages, res.Counts = c.stages, local.ChainCounts(c.stages, len(c.stages))
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// chain adds up the history of a job, stage by stage.
+type chain struct {
+	stages []local.StageResult
+	seen   map[counted]bool
+	ended  bool
+}
+
+// counted is a task whose counters are in the sums.
+type counted struct {
+	stage int
+	kind  wire.TaskKind
+	index int32
+}
+
+func newChain(stages []mapreduce.Job) *chain {
+	c := &chain{seen: map[counted]bool{}}
+	for _, j := range stages {
+		c.stages = append(c.stages, local.StageResult{Job: j.Name, Counts: mapreduce.Counts{}})
+	}
+	return c
+}
+
+func (c *chain) note(e *wire.PastEvent) {
+	c.ended = c.ended || e.Kind == wire.PastEnded
+	if e.Stage < 0 || e.Stage >= len(c.stages) {
+		return
+	}
+	s, task := &c.stages[e.Stage], counted{e.Stage, e.Task, e.Index}
+	switch {
+	case e.Kind == wire.PastPlanned:
+		s.Maps, s.Reduces = int(e.Maps), int(e.Reduces)
+	case e.Kind == wire.PastDone && !c.seen[task]: // a map that is run again counts what it counted before
+		c.seen[task] = true
+		s.Counts.Add(mapreduce.Counts(e.Counts))
+	}
 }

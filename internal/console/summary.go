@@ -77,8 +77,32 @@ type Report struct {
 	State    string           `json:"state"` // SUCCEEDED, FAILED or CANCELLED
 	Elapsed  float64          `json:"elapsed_s"`
 	Counters map[string]int64 `json:"counters"` // built-in by name, others as group.name
-	Output   string           `json:"output"`   // empty unless it SUCCEEDED
-	Error    string           `json:"error,omitempty"`
+	// Output is the directory; empty unless it SUCCEEDED, and where the result was only shown.
+	Output string `json:"output"`
+	// Result is what the job found out, where that is short: pi, teravalidate.
+	Result map[string]any `json:"result,omitempty"`
+	// Stages are the jobs of a chain, each with its own counters; none where there is one job.
+	Stages []StageReport `json:"stages,omitempty"`
+	Error  string        `json:"error,omitempty"`
+}
+
+// StageReport is one job of a chain.
+type StageReport struct {
+	Job      string           `json:"job"`
+	Maps     int              `json:"maps"`
+	Reduces  int              `json:"reduces"`
+	Counters map[string]int64 `json:"counters"`
+}
+
+// stagesOf describes the jobs of a chain.
+func stagesOf(res local.Result) (out []StageReport) {
+	if len(res.Stages) < 2 {
+		return nil
+	}
+	for _, s := range res.Stages {
+		out = append(out, StageReport{s.Job, s.Maps, s.Reduces, Flatten(s.Counts)})
+	}
+	return out
 }
 
 // Flatten gives counters one name each.

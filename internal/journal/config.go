@@ -17,6 +17,11 @@ type Config struct {
 	// the disk is full. At least MaxBatch and MaxRecord together are kept. 0 means
 	// 16 MiB (ours); HDFS keeps 100 MB.
 	ReserveBytes int64
+	// Fence, if set, is asked before a batch is written and again before it is
+	// acknowledged. An error, which is passed on with its kind, stops the journal: the
+	// directory belongs to another process by now. With a Fence, opening begins a new
+	// file, so that what an older process may still write lies behind the end of its own.
+	Fence func() error
 }
 
 // DefaultConfig is what zero values mean.
@@ -40,7 +45,8 @@ func (c Config) withDefaults() (Config, error) {
 		c.ReserveBytes = d.ReserveBytes
 	}
 	if c.SegmentBytes < headerLen || c.MaxRecord < 1 || c.MaxRecord > maxLength || c.MaxBatch < 1 || c.ReserveBytes < 0 {
-		return c, fmt.Errorf("journal config %+v: a size is out of range", c)
+		return c, fmt.Errorf("journal config: a size is out of range: segments of %d bytes, records of %d, batches of %d, reserve %d",
+			c.SegmentBytes, c.MaxRecord, c.MaxBatch, c.ReserveBytes)
 	}
 	c.ReserveBytes = max(c.ReserveBytes, int64(c.MaxBatch)+int64(c.MaxRecord)+4096)
 	return c, nil

@@ -38,6 +38,16 @@ type Journal struct {
 // Append gives a record its place in the journal. It is durable only when Wait says so.
 // A record that is refused, with kind TooLarge, NoSpace or Unavailable, has no place.
 func (j *Journal) Append(payload []byte) (seq uint64, err error) {
+	return j.append(payload, false)
+}
+
+// AppendAnyway is Append for records that follow from others: on a full disk they go into the room that the reserve has
+// left, while there is any. Who uses it asks Room before something new is begun.
+func (j *Journal) AppendAnyway(payload []byte) (seq uint64, err error) {
+	return j.append(payload, true)
+}
+
+func (j *Journal) append(payload []byte, anyway bool) (seq uint64, err error) {
 	if len(payload) > j.cfg.MaxRecord {
 		return 0, wire.Errorf(wire.TooLarge, "journal %s: a record of %d bytes; the limit is %d", j.dir, len(payload), j.cfg.MaxRecord)
 	}
@@ -49,8 +59,8 @@ func (j *Journal) Append(payload []byte) (seq uint64, err error) {
 	if j.err != nil {
 		return 0, j.err
 	}
-	if j.low && !j.refill() {
-		return 0, wire.Errorf(wire.NoSpace, "journal %s: the disk is full; %d bytes must be free to go on", j.dir, 2*j.cfg.ReserveBytes)
+	if j.low && !j.refill() && !anyway {
+		return 0, j.full()
 	}
 	if len(j.buf) == 0 {
 		j.base = j.next
@@ -124,13 +134,29 @@ func (j *Journal) lead() {
 
 // fail stops the journal for good: nobody knows what the disk holds.
 func (j *Journal) fail(err error) {
-	if j.err == nil {
-		j.err = wire.Errorf(wire.Unavailable, "journal %s: failed and must be opened again: %w", j.dir, err)
+	if j.err != nil {
+		return
 	}
+	kind := wire.Unavailable
+	if wire.KindOf(err) == wire.Stale {
+		kind = wire.Stale
+	}
+	j.err = wire.Errorf(kind, "journal %s: failed and must be opened again: %w", j.dir, err)
+}
+
+// fenced says why this process may no longer write here.
+func (j *Journal) fenced() error {
+	if j.cfg.Fence == nil {
+		return nil
+	}
+	return j.cfg.Fence()
 }
 
 // write brings a batch to the disk. spent reports that the reserve was given up.
 func (j *Journal) write(batch []byte) (spent bool, err error) {
+	if err := j.fenced(); err != nil {
+		return false, err
+	}
 	if j.size >= j.cfg.SegmentBytes {
 		if err := j.rotate(); err != nil && !errors.Is(err, syscall.ENOSPC) {
 			return false, err
@@ -150,7 +176,7 @@ func (j *Journal) write(batch []byte) (spent bool, err error) {
 		return spent, fmt.Errorf("sync: %w", err)
 	}
 	j.size += int64(len(batch))
-	return spent, nil
+	return spent, j.fenced() // it may have been stopped since, and replaced
 }
 
 // rotate begins a new segment. The old one is whole and synced.
@@ -167,6 +193,21 @@ func (j *Journal) rotate() error {
 
 // newSegment begins the first segment.
 func (j *Journal) newSegment() error { return j.addSegment(j.next) }
+
+// takeOver leaves the file that an older process may still have open: it begins another, in
+// the place of the last if that is empty. On a full disk the old one must do.
+func (j *Journal) takeOver() error {
+	old, size, segs := j.file, j.size, j.segs
+	if last := segs[len(segs)-1]; last.first == j.next {
+		j.segs = segs[:len(segs)-1]
+	}
+	err := j.addSegment(j.next)
+	if errors.Is(err, syscall.ENOSPC) {
+		j.file, j.size, j.segs = old, size, segs
+		return nil
+	}
+	return errors.Join(err, old.Close())
+}
 
 // addSegment makes a segment under another name, so that one with its right name always
 // has a whole header.

@@ -252,7 +252,18 @@ func TestFullDisk(t *testing.T) {
 	if _, err := j.Append([]byte("x")); !errors.Is(err, wire.NoSpace) {
 		t.Fatalf("on a full disk: %v", err)
 	}
+	if err := j.Room(); !errors.Is(err, wire.NoSpace) {
+		t.Fatalf("on a full disk there is room: %v", err)
+	}
+	// What must be written goes where the reserve was.
+	for range 5 {
+		n++
+		seq, err := j.AppendAnyway([]byte(text(n)))
+		must(t, err)
+		must(t, j.Wait(seq))
+	}
 	must(t, hog.Truncate(0))
+	must(t, j.Room())
 	fill(t, j, n+1, n+100)
 	must(t, j.Close())
 	j, got, err = reopen(m, small, 1)

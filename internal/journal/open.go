@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"strings"
 	"sync"
@@ -90,15 +91,15 @@ func (j *Journal) load(from uint64, fn func(uint64, []byte) error) error {
 		return wire.Errorf(wire.Corrupt, "journal %s: offset 0: records %d to %d are missing", j.segs[0].name, from, j.segs[0].first-1)
 	}
 	for i, seg := range j.segs {
-		last := i == len(j.segs)-1
-		if !last && j.segs[i+1].first <= from {
+		end := endOf(j.segs, i)
+		if end <= from {
 			continue // a checkpoint holds all of it
 		}
-		next, err := j.loadSegment(seg, last, from, fn)
+		next, err := j.loadSegment(seg, end, from, fn)
 		if err != nil {
 			return err
 		}
-		if !last && next != j.segs[i+1].first {
+		if end != noEnd && next != end {
 			return wire.Errorf(wire.Corrupt, "journal %s: offset 0: records %d to %d are missing", j.segs[i+1].name, next, j.segs[i+1].first-1)
 		}
 		j.next = next
@@ -106,7 +107,22 @@ func (j *Journal) load(from uint64, fn func(uint64, []byte) error) error {
 	if len(j.segs) == 0 || j.next < from {
 		return j.restart(from)
 	}
+	if j.cfg.Fence != nil {
+		return j.takeOver()
+	}
 	return nil
+}
+
+// noEnd is the end of the segment that is still written.
+const noEnd = math.MaxUint64
+
+// endOf is the number of the record behind a segment's last. What lies behind that in its file was
+// written by a process that had been replaced, and was never acknowledged.
+func endOf(segs []segment, i int) uint64 {
+	if i == len(segs)-1 {
+		return noEnd
+	}
+	return segs[i+1].first
 }
 
 // restart begins anew at from: nothing was there, or all of it is older.
@@ -124,7 +140,8 @@ func (j *Journal) restart(from uint64) error {
 
 // loadSegment replays one segment and returns the sequence number behind its last
 // record. The last segment's unfinished tail is cut.
-func (j *Journal) loadSegment(seg segment, last bool, from uint64, fn func(uint64, []byte) error) (uint64, error) {
+func (j *Journal) loadSegment(seg segment, end, from uint64, fn func(uint64, []byte) error) (uint64, error) {
+	last := end == noEnd
 	f, data, err := readSegment(j.fs, seg.name)
 	if err != nil {
 		return 0, err
@@ -134,7 +151,7 @@ func (j *Journal) loadSegment(seg segment, last bool, from uint64, fn func(uint6
 	} else {
 		defer f.Close()
 	}
-	at, next, err := walk(seg, data, func(r record) error {
+	at, next, err := walk(seg, data, end, func(r record) error {
 		if r.seq < from {
 			return nil
 		}
@@ -143,7 +160,7 @@ func (j *Journal) loadSegment(seg segment, last bool, from uint64, fn func(uint6
 	if err != nil {
 		return 0, err
 	}
-	if at < len(data) {
+	if at < len(data) && next < end {
 		if why, bad := damaged(data, at, next); bad || !last {
 			return 0, corrupt(seg.name, at, next, why)
 		}
@@ -188,16 +205,16 @@ func readSegment(fsys disk.FS, name string) (disk.File, []byte, error) {
 	return f, nil, nil
 }
 
-// walk calls fn for each whole record and returns where the first that is not begins,
-// and its number.
-func walk(seg segment, data []byte, fn func(record) error) (at int, next uint64, err error) {
+// walk calls fn for each whole record before end and returns where the first that is not
+// begins, and its number.
+func walk(seg segment, data []byte, end uint64, fn func(record) error) (at int, next uint64, err error) {
 	if err := checkHeader(seg.name, data, seg.first); err != nil {
 		return 0, seg.first, err
 	}
 	at, next = headerLen, seg.first
 	for {
 		r, ok := parseRecord(data[at:])
-		if !ok || r.seq != next {
+		if !ok || r.seq != next || next == end {
 			return at, next, nil
 		}
 		if err := fn(r); err != nil {

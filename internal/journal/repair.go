@@ -45,7 +45,7 @@ func Inspect(fsys disk.FS, dir string) (*Loss, error) {
 		if err != nil {
 			return nil, err
 		}
-		at, next, why := inspect(seg, data, i == len(segs)-1)
+		at, next, why := inspect(seg, data, endOf(segs, i))
 		if why == "" && i+1 < len(segs) && segs[i+1].first != next {
 			why = fmt.Sprintf("records %d to %d are missing behind it", next, segs[i+1].first-1)
 		}
@@ -57,16 +57,16 @@ func Inspect(fsys disk.FS, dir string) (*Loss, error) {
 }
 
 // inspect returns where a segment stops being whole, and why that is damage.
-func inspect(seg segment, data []byte, last bool) (at int, next uint64, why string) {
-	at, next, err := walk(seg, data, func(record) error { return nil })
+func inspect(seg segment, data []byte, end uint64) (at int, next uint64, why string) {
+	at, next, err := walk(seg, data, end, func(record) error { return nil })
 	if err != nil {
 		return 0, seg.first, err.Error()
 	}
-	if at == len(data) {
+	if at == len(data) || next == end {
 		return at, next, ""
 	}
 	why, bad := damaged(data, at, next)
-	if !bad && !last {
+	if !bad && end != noEnd {
 		why = "the file ends in the middle of a record, but is not the last"
 	}
 	return at, next, why

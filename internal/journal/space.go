@@ -4,9 +4,27 @@ import (
 	"path"
 
 	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 func (j *Journal) reserveName() string { return path.Join(j.dir, "reserve") }
+
+// Room is an error of kind NoSpace while the disk is full, or almost.
+func (j *Journal) Room() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return j.err
+	}
+	if _, free, err := j.fs.Free(); j.low && !j.refill() || err == nil && free < j.cfg.ReserveBytes/4 {
+		return j.full()
+	}
+	return nil
+}
+
+func (j *Journal) full() error {
+	return wire.Errorf(wire.NoSpace, "journal %s: the disk is full; %d bytes must be free to go on", j.dir, 2*j.cfg.ReserveBytes)
+}
 
 // refill makes the reserve again once twice its size is free.
 func (j *Journal) refill() bool {

@@ -46,6 +46,31 @@ func checkImports(t *testing.T, f file) {
 	}
 }
 
+func TestLeaseCodeReadsNoClock(t *testing.T) {
+	checked := 0
+	for _, f := range load(t) {
+		if f.test || !slices.Contains(clockless, f.room) {
+			continue
+		}
+		checked++
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && readsClock(s) {
+				t.Errorf("%s: leases and timeouts are measured with Config.Now, which does not jump: time.%s", fset.Position(s.Pos()), s.Sel.Name)
+			}
+			return true
+		})
+	}
+	if checked == 0 {
+		t.Fatal("no file of such a room found")
+	}
+}
+
+// readsClock reports whether a function of package time is named that reads the clock or waits.
+func readsClock(s *ast.SelectorExpr) bool {
+	pkg, ok := s.X.(*ast.Ident)
+	return ok && pkg.Obj == nil && pkg.Name == "time" && slices.Contains(wallClock, s.Sel.Name)
+}
+
 // checkSelector finds the clock and the global source of randomness.
 func checkSelector(t *testing.T, s *ast.SelectorExpr) {
 	pkg, ok := s.X.(*ast.Ident)
@@ -53,7 +78,7 @@ func checkSelector(t *testing.T, s *ast.SelectorExpr) {
 		return
 	}
 	switch {
-	case pkg.Name == "time" && slices.Contains(wallClock, s.Sel.Name):
+	case readsClock(s):
 		t.Errorf("%s: a pure room reads no clock: time.%s", fset.Position(s.Pos()), s.Sel.Name)
 	case pkg.Name == "rand" && !slices.Contains([]string{"Rand", "Source", "New", "NewPCG", "PCG", "Zipf", "NewZipf"}, s.Sel.Name):
 		t.Errorf("%s: a pure room uses no global randomness: rand.%s", fset.Position(s.Pos()), s.Sel.Name)

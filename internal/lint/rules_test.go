@@ -17,7 +17,10 @@ var rooms = map[string][]string{
 	"jobs/textgen":         nil,
 	"bench":                nil,
 	"bench/bare":           {"internal/find"},
-	"bench/dfsbench":       {"client", "dfs", "internal/wire"},
+	"bench/dfsbench":       {"bench/live", "client", "dfs", "dfs/blocks", "dfs/names", "internal/disk", "internal/rpc", "internal/wire"},
+	"bench/live":           {"client"},
+	"bench/noop":           {"jobs", "worker/attempt"}, // what a user's program is, but for its map and reduce
+	"bench/jobbench":       {"bench/live", "client", "dfs", "internal/rpc", "internal/wire", "worker/core"},
 	"internal/find":        nil,
 
 	"mapreduce":      {"mapreduce/recordfile"},
@@ -50,9 +53,10 @@ var rooms = map[string][]string{
 
 	"master/core":          {"topology", "netmon", "scheduler", "internal/wire"},
 	"worker/core":          {"internal/wire"},
-	"master":               {"internal/secure", "master/core", "topology", "netmon", "scheduler", "scheduler/policies", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
-	"worker/attempt":       {"internal/secure", "mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
-	"worker":               {"internal/secure", "worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
+	"master/history":       {"internal/wire"},
+	"master":               {"internal/secure", "master/core", "master/history", "topology", "netmon", "scheduler", "scheduler/policies", "dfs", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
+	"worker/attempt":       {"internal/emulate", "internal/secure", "mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
+	"worker":               {"internal/emulate", "internal/secure", "worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
 	"client":               {"internal/wire", "internal/rpc", "internal/secure", "dfs", "mapreduce"},
 	"internal/testcluster": {"..."},
 
@@ -67,6 +71,7 @@ var rooms = map[string][]string{
 	"internal/wire":         {"topology"},
 	"internal/membership":   {"topology"},
 	"internal/rpc":          {"internal/wire", "internal/metrics"},
+	"internal/emulate":      {"topology", "internal/rpc", "internal/wire"},
 	"internal/secure":       {"internal/rpc", "internal/wire"},
 
 	"dfs":              {"dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},
@@ -91,3 +96,6 @@ var impure = []string{"os", "net", "context", "log", "io/fs", "os/exec", "log/sl
 
 // wallClock lists the functions of package time that read the clock or wait.
 var wallClock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+
+// clockless rooms are not pure, but measure leases and timeouts with a clock that is passed in and never jumps.
+var clockless = []string{"dfs/names"}

@@ -49,7 +49,7 @@ func TestMembersFindEachOther(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string][]EventKind{}
 	master := start(t, "m", func(c *Config) {
-		c.Role, c.Key = "master", key[:]
+		c.Role, c.Keys = "master", [][]byte{key[:]}
 		c.Events = func(e Event) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -58,7 +58,7 @@ func TestMembersFindEachOther(t *testing.T) {
 	})
 	var all []*List
 	for i := range 5 {
-		all = append(all, start(t, fmt.Sprint("w", i), func(c *Config) { c.Key, c.Seeds = key[:], seeds(master) }))
+		all = append(all, start(t, fmt.Sprint("w", i), func(c *Config) { c.Keys, c.Seeds = [][]byte{key[:]}, seeds(master) }))
 	}
 	for _, l := range all {
 		eventually(t, "all are seen", func() bool { return len(l.Members()) == 6 })
@@ -86,11 +86,11 @@ func TestMembersFindEachOther(t *testing.T) {
 // TestStrangersStayOut: without the key, with another, and under another label nobody gets in.
 func TestStrangersStayOut(t *testing.T) {
 	key, other := sha256.Sum256([]byte("secret")), sha256.Sum256([]byte("other"))
-	m := start(t, "m", func(c *Config) { c.Key = key[:] })
-	friend := start(t, "friend", func(c *Config) { c.Key, c.Seeds = key[:], seeds(m) })
+	m := start(t, "m", func(c *Config) { c.Keys = [][]byte{key[:]} })
+	friend := start(t, "friend", func(c *Config) { c.Keys, c.Seeds = [][]byte{key[:]}, seeds(m) })
 	for name, change := range map[string]func(*Config){
-		"nokey": func(*Config) {}, "otherkey": func(c *Config) { c.Key = other[:] },
-		"otherlabel": func(c *Config) { c.Key, c.Label = key[:], "elsewhere" },
+		"nokey": func(*Config) {}, "otherkey": func(c *Config) { c.Keys = [][]byte{other[:]} },
+		"otherlabel": func(c *Config) { c.Keys, c.Label = [][]byte{key[:]}, "elsewhere" },
 	} {
 		start(t, name, func(c *Config) {
 			change(c)

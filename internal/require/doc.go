@@ -3,5 +3,5 @@
 // the variable MILLRACE_REQUIRE, a comma list, names what it needs: then it fails,
 // so that a test cannot stop running unnoticed.
 //
-// Call [Tool], [Root], [Tmpfs] or [Stress] first thing in the test.
+// Call [Tool], [Root], [Netns], [Tmpfs] or [Stress] first thing in the test.
 package require

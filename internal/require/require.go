@@ -56,6 +56,15 @@ func Stress(t testing.TB) {
 	}
 }
 
+// Faults skips a test that breaks a cluster and waits for it to mend, unless MILLRACE_FAULTS or
+// MILLRACE_STRESS is set (make faults). CI runs them all; together they take minutes.
+func Faults(t testing.TB) {
+	t.Helper()
+	if os.Getenv("MILLRACE_FAULTS") == "" && !Stressed() {
+		t.Skip("a fault that takes its time: set MILLRACE_FAULTS=1 (make faults)")
+	}
+}
+
 // Stressed reports whether long tests are wanted: the same test may then do more.
 func Stressed() bool { return os.Getenv("MILLRACE_STRESS") != "" }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 type ClientConfig struct {
 	User  string // on whose behalf calls are made
 	Node  string // our name, if we are a node
+	At    string // the node we run on, if we are not one: for its counts
 	Token string // a task's token
 	// Dial reaches an address; nil means TCP with a timeout of 3 s.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
@@ -33,6 +33,8 @@ type ClientConfig struct {
 type Client struct {
 	cfg  ClientConfig
 	http *http.Client
+	ctx  context.Context // ends with the client
+	stop context.CancelFunc
 
 	mu     sync.Mutex // guards the fields below
 	conns  map[string]*clientConn
@@ -53,9 +55,10 @@ func NewClient(cfg ClientConfig) *Client {
 		cfg.Meter = &Meter{}
 	}
 	c := &Client{cfg: cfg, conns: map[string]*clientConn{}}
+	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.http = &http.Client{Transport: &http.Transport{
-		DialContext:         func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, addr) },
-		DialTLSContext:      func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, addr) },
+		DialContext:         func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, Peer{addr, Control}) },
+		DialTLSContext:      func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, Peer{addr, Control}) },
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     30 * time.Second,
 		DisableCompression:  true,
@@ -68,12 +71,12 @@ func NewClient(cfg ClientConfig) *Client {
 // Meter counts what this client sent and received, by address.
 func (c *Client) Meter() *Meter { return c.cfg.Meter }
 
-func (c *Client) dial(ctx context.Context, addr string) (net.Conn, error) {
-	raw, err := c.cfg.Dial(ctx, addr)
+func (c *Client) dial(ctx context.Context, peer Peer) (net.Conn, error) {
+	raw, err := c.cfg.Dial(ctx, peer.Name)
 	if err != nil {
-		return nil, wire.Errorf(wire.Unavailable, "%s cannot be reached: %w", addr, err)
+		return nil, wire.Errorf(wire.Unavailable, "%s cannot be reached: %w", peer.Name, err)
 	}
-	var conn net.Conn = countConn(raw, c.cfg.Meter, c.cfg.Shaper, addr)
+	var conn net.Conn = countConn(raw, c.cfg.Meter, c.cfg.Shaper, peer)
 	if c.cfg.TLS != nil {
 		conn = tls.Client(conn, c.cfg.TLS)
 	}
@@ -81,7 +84,7 @@ func (c *Client) dial(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 func (c *Client) introduce(h http.Header) {
-	for k, v := range map[string]string{userHeader: c.cfg.User, nodeHeader: c.cfg.Node, tokenHeader: c.cfg.Token} {
+	for k, v := range map[string]string{userHeader: c.cfg.User, nodeHeader: c.cfg.Node, atHeader: c.cfg.At, tokenHeader: c.cfg.Token} {
 		if v != "" {
 			h.Set(k, v)
 		}
@@ -119,7 +122,7 @@ func (c *Client) Get(ctx context.Context, addr, path string) (*http.Response, er
 // meanwhile, is wire.Unavailable: the call may or may not have been carried out.
 func Call[Req, Resp any](ctx context.Context, c *Client, addr, method string, req Req) (Resp, error) {
 	var resp Resp
-	body, err := json.Marshal(req)
+	body, f, err := encode(&req, true)
 	if err != nil {
 		return resp, wire.Errorf(wire.Invalid, "%s: request cannot be encoded: %w", method, err)
 	}
@@ -127,11 +130,11 @@ func Call[Req, Resp any](ctx context.Context, c *Client, addr, method string, re
 	if err != nil {
 		return resp, err
 	}
-	answer, err := cc.call(ctx, method, body)
+	a, err := cc.call(ctx, method, body, f|answers(&resp))
 	if err != nil {
 		return resp, err
 	}
-	if err := json.Unmarshal(answer, &resp); err != nil {
+	if err := decode(a.payload, a.form, &resp); err != nil {
 		return resp, wire.Errorf(wire.Corrupt, "%s: answer of %s is not understood: %w", method, addr, err)
 	}
 	return resp, nil
@@ -143,7 +146,7 @@ func (c *Client) connTo(ctx context.Context, addr string) (*clientConn, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return nil, wire.Errorf(wire.Canceled, "the client is closed")
+		return nil, ErrClosed
 	}
 	cc := c.conns[addr]
 	if cc == nil || cc.broken() {
@@ -165,9 +168,9 @@ const connectTimeout = 5 * time.Second
 
 // connect makes the connection of cc and then reads its answers until it breaks.
 func (c *Client) connect(cc *clientConn) {
-	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	ctx, cancel := context.WithTimeout(c.ctx, connectTimeout)
 	defer cancel()
-	conn, in, err := c.upgrade(ctx, cc.addr, framesPath, framesProto, nil)
+	conn, in, err := c.upgrade(ctx, Peer{cc.addr, Control}, framesPath, framesProto, nil)
 	if err == nil {
 		cc.attach(newFrameConn(conn, in, c.cfg.MaxMessage))
 	} else {
@@ -180,8 +183,9 @@ func (c *Client) connect(cc *clientConn) {
 }
 
 // upgrade dials and asks HTTP to hand over the connection.
-func (c *Client) upgrade(ctx context.Context, addr, path, proto string, args []byte) (net.Conn, *bufio.Reader, error) {
-	conn, err := c.dial(ctx, addr)
+func (c *Client) upgrade(ctx context.Context, peer Peer, path, proto string, args []byte) (net.Conn, *bufio.Reader, error) {
+	addr := peer.Name
+	conn, err := c.dial(ctx, peer)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,14 +227,19 @@ func (c *Client) handshake(conn net.Conn, addr, path, proto string, args []byte)
 	return in, nil
 }
 
-// Close breaks all connections and waits for what read them. It may be called twice.
+// ErrClosed is what calls on a client that was closed return: to try again is of no use.
+var ErrClosed = wire.Errorf(wire.Canceled, "the client is closed")
+
+// Close breaks all connections, those too that are being made, and waits for what read them. It may be called
+// twice.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	for _, cc := range c.conns {
-		cc.fail(wire.Errorf(wire.Canceled, "the client was closed"))
+		cc.fail(ErrClosed)
 	}
 	c.mu.Unlock()
+	c.stop()
 	c.http.CloseIdleConnections()
 	c.wg.Wait()
 	return nil

@@ -17,7 +17,8 @@ import (
 //	16 milliseconds it may take, 0 for no limit (calls only)  u32
 //	20 kind                    u8
 //	21 length of the method's name, which begins the payload (calls only)  u8
-//	22 zero                    u16
+//	22 form of the payload     u8
+//	23 zero                    u8
 const headerSize = 24
 
 type frameKind uint8
@@ -36,6 +37,7 @@ type header struct {
 	millis  uint32
 	kind    frameKind
 	nameLen uint8
+	form    form
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -47,7 +49,7 @@ func appendFrame(buf []byte, h header, name string, payload []byte) []byte {
 	buf = binary.LittleEndian.AppendUint32(buf, 0)
 	buf = binary.LittleEndian.AppendUint64(buf, h.id)
 	buf = binary.LittleEndian.AppendUint32(buf, h.millis)
-	buf = append(buf, byte(h.kind), byte(len(name)), 0, 0)
+	buf = append(buf, byte(h.kind), byte(len(name)), byte(h.form), 0)
 	buf = append(buf, name...)
 	buf = append(buf, payload...)
 	crc := crc32.Update(crc32.Checksum(buf[at:at+4], castagnoli), castagnoli, buf[at+8:])
@@ -69,8 +71,9 @@ func readFrame(r io.Reader, limit int) (header, []byte, error) {
 		millis:  binary.LittleEndian.Uint32(raw[16:]),
 		kind:    frameKind(raw[20]),
 		nameLen: raw[21],
+		form:    form(raw[22]),
 	}
-	if h.kind < callFrame || h.kind > cancelFrame || uint32(h.nameLen) > h.length {
+	if h.kind < callFrame || h.kind > cancelFrame || h.form > knownForms || uint32(h.nameLen) > h.length {
 		return h, nil, wire.Errorf(wire.Corrupt, "frame of kind %d with a name of %d in %d bytes", h.kind, h.nameLen, h.length)
 	}
 	if int64(h.length) > int64(limit) {

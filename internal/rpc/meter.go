@@ -11,38 +11,59 @@ import (
 // Bytes counts what went to and came from one peer.
 type Bytes struct{ Sent, Received int64 }
 
-// A Meter counts bytes by peer: the node's name where it is known, else the address.
-// The zero Meter is ready for use.
+// Traffic is what bytes are for.
+type Traffic string
+
+// The kinds of traffic.
+const (
+	Control Traffic = "control" // calls
+	Block   Traffic = "block"   // blocks, read and written
+	Shuffle Traffic = "shuffle" // map output
+)
+
+// A Peer is one line of a Meter: whom bytes were exchanged with, the node's name where it is
+// known, else the address, and what for.
+type Peer struct {
+	Name string
+	What Traffic
+}
+
+// A Meter counts bytes by peer and kind. The zero Meter is ready for use.
 type Meter struct {
 	mu    sync.Mutex // guards peers
-	peers map[string]*counts
+	peers map[Peer]*counts
 }
+
+// maxPeers bounds a Meter: callers may call themselves what they like.
+const maxPeers = 8192
 
 type counts struct{ sent, received atomic.Int64 }
 
-func (m *Meter) of(peer string) *counts {
+func (m *Meter) of(p Peer) *counts {
 	if m == nil {
 		return &counts{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := m.peers[peer]
+	c := m.peers[p]
 	if c == nil {
 		if m.peers == nil {
-			m.peers = map[string]*counts{}
+			m.peers = map[Peer]*counts{}
 		}
 		c = &counts{}
-		m.peers[peer] = c
+		if len(m.peers) < maxPeers {
+			m.peers[p] = c
+		}
 	}
 	return c
 }
 
 // Read returns the totals so far.
-func (m *Meter) Read() map[string]Bytes {
+func (m *Meter) Read() map[Peer]Bytes {
 	m.mu.Lock()
 	peers := maps.Clone(m.peers)
 	m.mu.Unlock()
-	out := make(map[string]Bytes, len(peers))
+	out := make(map[Peer]Bytes, len(peers))
 	for p, c := range peers {
 		out[p] = Bytes{c.sent.Load(), c.received.Load()}
 	}
@@ -52,8 +73,8 @@ func (m *Meter) Read() map[string]Bytes {
 // A Shaper delays a transfer of n bytes between this process and a peer, as a slower
 // network would. It may block; it returns early when the transfer is given up.
 type Shaper interface {
-	Send(peer string, n int)
-	Receive(peer string, n int)
+	Send(p Peer, n int)
+	Receive(p Peer, n int)
 }
 
 // shapeStep is how much moves between two questions to the Shaper.
@@ -68,19 +89,22 @@ type countedConn struct {
 }
 
 type peerCounts struct {
-	name string
+	Peer
 	*counts
 }
 
-func countConn(c net.Conn, m *Meter, s Shaper, peer string) *countedConn {
+func countConn(c net.Conn, m *Meter, s Shaper, peer Peer) *countedConn {
 	cc := &countedConn{Conn: c, shaper: s}
 	cc.rename(m, peer)
 	return cc
 }
 
-// rename says who the peer turned out to be; what was counted before stays where it was.
-func (c *countedConn) rename(m *Meter, peer string) {
-	c.peer.Store(&peerCounts{peer, m.of(peer)})
+// rename says who the peer turned out to be, and what for; what was counted before stays where
+// it was.
+func (c *countedConn) rename(m *Meter, peer Peer) {
+	if old := c.peer.Load(); old == nil || old.Peer != peer {
+		c.peer.Store(&peerCounts{peer, m.of(peer)})
+	}
 }
 
 func (c *countedConn) Read(p []byte) (int, error) {
@@ -88,7 +112,7 @@ func (c *countedConn) Read(p []byte) (int, error) {
 	peer := c.peer.Load()
 	peer.received.Add(int64(n))
 	if c.shaper != nil && n > 0 {
-		c.shaper.Receive(peer.name, n)
+		c.shaper.Receive(peer.Peer, n)
 	}
 	return n, err
 }
@@ -103,7 +127,7 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
 		step := p[done:min(len(p), done+shapeStep)]
-		c.shaper.Send(peer.name, len(step))
+		c.shaper.Send(peer.Peer, len(step))
 		n, err := c.Conn.Write(step)
 		done += n
 		peer.sent.Add(int64(n))
@@ -131,7 +155,7 @@ func (c *countedConn) ReadFrom(r io.Reader) (int64, error) {
 		step := min(left, shapeStep*4)
 		if c.shaper != nil {
 			step = min(left, shapeStep)
-			c.shaper.Send(peer.name, int(step))
+			c.shaper.Send(peer.Peer, int(step))
 		}
 		n, err := rf.ReadFrom(&io.LimitedReader{R: r, N: step})
 		total, left = total+n, left-n

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bufio"
 	"net"
+	"runtime"
 	"sync"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -53,6 +54,9 @@ func (f *frameConn) send(h header, name string, payload []byte) error {
 		return nil
 	}
 	f.writing = true
+	f.mu.Unlock()
+	runtime.Gosched() // those who are about to send something too get into the same write
+	f.mu.Lock()
 	for f.err == nil && len(f.buf) > 0 {
 		out := f.buf
 		f.buf = f.spare[:0]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -15,6 +16,8 @@ type clientConn struct {
 	ready chan struct{} // closed when the connection is made, or failed
 	gone  chan struct{} // closed when it broke
 
+	heard atomic.Int64 // frames read
+
 	mu      sync.Mutex // guards the fields below
 	frames  *frameConn // nil until made
 	err     error      // why it broke
@@ -24,6 +27,7 @@ type clientConn struct {
 
 type answer struct {
 	payload []byte
+	form    form
 	err     error
 }
 
@@ -69,7 +73,8 @@ func (cc *clientConn) readAll() {
 			cc.fail(wire.Errorf(wire.Unavailable, "connection to %s: %w", cc.addr, err))
 			return
 		}
-		a := answer{payload: payload}
+		cc.heard.Add(1)
+		a := answer{payload: payload, form: h.form}
 		if h.kind == errorFrame {
 			e := &wire.Error{}
 			if json.Unmarshal(payload, e) != nil {
@@ -105,12 +110,17 @@ func (cc *clientConn) begin() (uint64, chan answer, error) {
 	return cc.next, ch, nil
 }
 
-func (cc *clientConn) call(ctx context.Context, method string, body []byte) ([]byte, error) {
+// mute is how long a connection may carry no answer at all while a call runs out of time before it is given
+// up. After a cut TCP waits up to as long as the cut lasted before it sends again; a new connection does not.
+const mute = 3 * time.Second
+
+func (cc *clientConn) call(ctx context.Context, method string, body []byte, f form) (answer, error) {
 	id, ch, err := cc.begin()
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	h := header{id: id, kind: callFrame}
+	begin, heard := time.Now(), cc.heard.Load()
+	h := header{id: id, kind: callFrame, form: f}
 	if d, ok := ctx.Deadline(); ok {
 		h.millis = uint32(max(1, min(int64(time.Until(d)/time.Millisecond), 1<<31)))
 	}
@@ -120,16 +130,19 @@ func (cc *clientConn) call(ctx context.Context, method string, body []byte) ([]b
 			err = wire.Errorf(wire.Unavailable, "connection to %s: %w", cc.addr, err)
 			cc.fail(err)
 		}
-		return nil, err
+		return answer{}, err
 	}
 	select {
 	case a := <-ch:
-		return a.payload, a.err
+		return a, a.err
 	case <-ctx.Done():
 		if cc.take(id) != nil {
 			_ = cc.frames.send(header{id: id, kind: cancelFrame}, "", nil) // a courtesy
 		}
-		return nil, ctxError(ctx, cc.addr)
+		if time.Since(begin) >= mute && cc.heard.Load() == heard {
+			cc.fail(wire.Errorf(wire.Unavailable, "%s says nothing", cc.addr))
+		}
+		return answer{}, ctxError(ctx, cc.addr)
 	}
 }
 

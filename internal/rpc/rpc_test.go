@@ -78,7 +78,7 @@ func TestCallsOfManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if b := c.Meter().Read()[addr]; b.Sent < 64*50 || b.Received < 64*50 {
+	if b := c.Meter().Read()[Peer{addr, Control}]; b.Sent < 64*50 || b.Received < 64*50 {
 		t.Errorf("counted %+v", b)
 	}
 }
@@ -232,7 +232,7 @@ func TestStreamsAndFiles(t *testing.T) {
 			b, err := io.ReadAll(io.LimitReader(st, 3))
 			fmt.Fprintf(st, "%s %s%s %v", a.Text, b, b, err)
 		})
-		s.HandleHTTP("GET /file", Nodes, func(w http.ResponseWriter, r *http.Request, _ Caller) { http.ServeFile(w, r, name) })
+		s.HandleHTTP("GET /file", Nodes, Block, func(w http.ResponseWriter, r *http.Request, _ Caller) { http.ServeFile(w, r, name) })
 	})
 	st, err := c.Stream(t.Context(), addr, "double", ask{"twice"})
 	if err != nil {
@@ -255,7 +255,7 @@ func TestStreamsAndFiles(t *testing.T) {
 	if err != nil || string(b) != content {
 		t.Errorf("file came as %d bytes, %v", len(b), err)
 	}
-	if sent := meter.Read()["n1"].Sent; sent < int64(len(content)) {
+	if sent := meter.Read()[Peer{"n1", Block}].Sent; sent < int64(len(content)) {
 		t.Errorf("counted %d bytes to n1", sent)
 	}
 	if _, err := c.Get(t.Context(), addr, "/elsewhere"); err == nil {
@@ -269,7 +269,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 	echo(s)
 	for _, bad := range []func(){
 		func() { echo(s) },
-		func() { s.HandleHTTP("GET /x", noRule, nil) },
+		func() { s.HandleHTTP("GET /x", noRule, Block, nil) },
 		func() { HandleStream[ask](s, "x", noRule, nil) },
 	} {
 		func() {

@@ -84,6 +84,7 @@ type Authenticator func(r *http.Request) (Caller, error)
 const (
 	userHeader  = "Millrace-User"
 	nodeHeader  = "Millrace-Node"
+	atHeader    = "Millrace-At"
 	tokenHeader = "Millrace-Token"
 )
 

@@ -54,7 +54,7 @@ func ReadError(resp *http.Response) error {
 
 // serveCall answers POST /api/v1/METHOD.
 func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
-	c, err := s.identify(r)
+	c, err := s.identify(r, Control)
 	if err != nil {
 		WriteError(w, err)
 		return
@@ -64,7 +64,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, wire.Errorf(wire.TooLarge, "request: %w", err))
 		return
 	}
-	resp, err := s.run(r.Context(), c, r.PathValue("method"), body)
+	resp, _, err := s.run(r.Context(), c, r.PathValue("method"), body, 0)
 	if err != nil {
 		WriteError(w, err)
 		return
@@ -98,7 +98,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, proto string) (
 // serveFrames answers the calls of one upgraded connection until it breaks; then their
 // contexts end.
 func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) {
-	c, err := s.identify(r)
+	c, err := s.identify(r, Control)
 	if err != nil {
 		WriteError(w, err)
 		return
@@ -111,7 +111,8 @@ func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(s.base)
 	defer cancel()
 	calls := &callTable{cancels: map[uint64]context.CancelFunc{}}
-	defer calls.wg.Wait()
+	crew := newCrew()
+	defer crew.close()
 	defer cancel()
 	f := newFrameConn(conn, in, s.cfg.MaxMessage)
 	slots := make(chan struct{}, s.cfg.MaxCalls)
@@ -125,9 +126,17 @@ func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) {
 			calls.cancel(h.id)
 		case callFrame:
 			slots <- struct{}{}
-			calls.wg.Go(func() {
-				defer func() { <-slots }()
-				s.answer(calls.begin(ctx, h), calls, f, c, h, payload)
+			call := ctx
+			quick := s.methods[string(payload[:h.nameLen])].quick
+			if !quick {
+				call = calls.begin(ctx, h) // here: its cancellation may be the next frame
+			}
+			crew.do(func() {
+				s.answer(call, f, c, h, payload)
+				if !quick {
+					calls.end(h.id)
+				}
+				<-slots
 			})
 		default:
 			return // a server gets no replies
@@ -135,25 +144,23 @@ func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) answer(ctx context.Context, calls *callTable, f *frameConn, c Caller, h header, payload []byte) {
-	defer calls.end(h.id)
-	resp, err := s.run(ctx, c, string(payload[:h.nameLen]), payload[h.nameLen:])
+func (s *Server) answer(ctx context.Context, f *frameConn, c Caller, h header, payload []byte) {
+	resp, form, err := s.run(ctx, c, string(payload[:h.nameLen]), payload[h.nameLen:], h.form)
 	kind := replyFrame
 	if err == nil && len(resp) > f.limit {
 		err = wire.Errorf(wire.TooLarge, "response of %d bytes, the limit is %d", len(resp), f.limit)
 	}
 	if err != nil {
-		kind = errorFrame
+		kind, form = errorFrame, 0
 		if resp, err = json.Marshal(wire.ToError(err)); err != nil {
 			resp = []byte(`{"kind":0,"text":"error cannot be encoded"}`)
 		}
 	}
-	_ = f.send(header{id: h.id, kind: kind}, "", resp) // the reader of the connection sees it break
+	_ = f.send(header{id: h.id, kind: kind, form: form}, "", resp) // the reader of the connection sees it break
 }
 
 // A callTable holds what is under way on one connection, so that it can be cancelled.
 type callTable struct {
-	wg      sync.WaitGroup
 	mu      sync.Mutex // guards cancels
 	cancels map[uint64]context.CancelFunc
 }

@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -74,8 +73,9 @@ type Server struct {
 }
 
 type method struct {
-	rule Rule
-	call func(ctx context.Context, c Caller, req []byte) ([]byte, error)
+	rule  Rule
+	quick bool // it is not told when its call is given up
+	call  func(ctx context.Context, c Caller, req []byte, f form) ([]byte, form, error)
 }
 
 // A Route is one way into the server, for tests that try every one of them.
@@ -113,31 +113,42 @@ type connKey struct{}
 
 // Handle registers a method. The name must be new; the rule must be one of the rules.
 func Handle[Req, Resp any](s *Server, name string, rule Rule, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
+	handle(s, name, rule, false, fn)
+}
+
+// HandleQuick is Handle for methods that wait for nobody: they need no context, and do without what
+// one costs.
+func HandleQuick[Req, Resp any](s *Server, name string, rule Rule, fn func(c Caller, req Req) (Resp, error)) {
+	handle(s, name, rule, true, func(_ context.Context, c Caller, req Req) (Resp, error) { return fn(c, req) })
+}
+
+func handle[Req, Resp any](s *Server, name string, rule Rule, quick bool, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
 	if _, taken := s.methods[name]; taken || rule == noRule || len(name) > 255 {
 		panic(fmt.Sprintf("rpc: method %q is registered already, or has no rule", name))
 	}
 	s.routes = append(s.routes, Route{Prefix + name, rule})
-	s.methods[name] = method{rule, func(ctx context.Context, c Caller, body []byte) ([]byte, error) {
+	s.methods[name] = method{rule, quick, func(ctx context.Context, c Caller, body []byte, f form) ([]byte, form, error) {
 		var req Req
-		if err := json.Unmarshal(body, &req); err != nil {
-			return nil, wire.Errorf(wire.Invalid, "%s: request is not understood: %w", name, err)
+		if err := decode(body, f, &req); err != nil {
+			return nil, 0, wire.Errorf(wire.Invalid, "%s: request is not understood: %w", name, err)
 		}
 		resp, err := fn(ctx, c, req)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		return json.Marshal(resp)
+		return encode(&resp, f&binaryReply != 0)
 	}}
 }
 
-// HandleHTTP registers a plain HTTP handler under a pattern of http.ServeMux.
-func (s *Server) HandleHTTP(pattern string, rule Rule, h func(w http.ResponseWriter, r *http.Request, c Caller)) {
+// HandleHTTP registers a plain HTTP handler under a pattern of http.ServeMux. Its bytes are counted
+// as what.
+func (s *Server) HandleHTTP(pattern string, rule Rule, what Traffic, h func(w http.ResponseWriter, r *http.Request, c Caller)) {
 	if rule == noRule {
 		panic("rpc: " + pattern + " has no rule")
 	}
 	s.routes = append(s.routes, Route{pattern, rule})
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		c, err := s.identify(r)
+		c, err := s.identify(r, what)
 		if err == nil {
 			err = rule.Check(c)
 		}
@@ -162,21 +173,31 @@ func (s *Server) Routes() []Route {
 }
 
 // identify finds out who calls, and from then on counts the connection's bytes there.
-func (s *Server) identify(r *http.Request) (Caller, error) {
+func (s *Server) identify(r *http.Request, what Traffic) (Caller, error) {
 	c, err := s.cfg.Authenticate(r)
 	if err != nil {
 		return c, err
 	}
-	if c.Node != "" {
-		conn, _ := r.Context().Value(connKey{}).(net.Conn)
-		if t, ok := conn.(*tls.Conn); ok {
-			conn = t.NetConn()
-		}
-		if cc, ok := conn.(*countedConn); ok && cc.peer.Load().name != c.Node {
-			cc.rename(s.cfg.Meter, c.Node)
-		}
+	conn, _ := r.Context().Value(connKey{}).(net.Conn)
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	if cc, ok := conn.(*countedConn); ok {
+		cc.rename(s.cfg.Meter, Peer{peerName(r, c), what})
 	}
 	return c, nil
+}
+
+// peerName is where a caller's bytes go to: its node, or the node it says it runs on, which is
+// believed for counting only.
+func peerName(r *http.Request, c Caller) string {
+	if c.Node != "" {
+		return c.Node
+	}
+	if at := r.Header.Get(atHeader); at != "" && len(at) <= 255 {
+		return at
+	}
+	return hostOf(r.RemoteAddr)
 }
 
 // Serve answers calls from a listener until Close. Several may be served at once.
@@ -228,21 +249,21 @@ func (s *Server) release(c net.Conn) {
 }
 
 // run calls a method and turns a panic into an error.
-func (s *Server) run(ctx context.Context, c Caller, name string, body []byte) (resp []byte, err error) {
+func (s *Server) run(ctx context.Context, c Caller, name string, body []byte, f form) (resp []byte, rf form, err error) {
 	m, ok := s.methods[name]
 	if !ok {
-		return nil, wire.Errorf(wire.Invalid, "there is no method %q here", name)
+		return nil, 0, wire.Errorf(wire.Invalid, "there is no method %q here", name)
 	}
 	if err := m.rule.Check(c); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() {
 		if v := recover(); v != nil {
 			s.cfg.Panicked(name, v, debug.Stack())
-			resp, err = nil, wire.Errorf(wire.Internal, "%s: panic: %v", name, v)
+			resp, rf, err = nil, 0, wire.Errorf(wire.Internal, "%s: panic: %v", name, v)
 		}
 	}()
-	return m.call(ctx, c, body)
+	return m.call(ctx, c, body, f)
 }
 
 type countListener struct {
@@ -256,13 +277,13 @@ func (l countListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return countConn(c, l.meter, l.shaper, hostOf(c.RemoteAddr())), nil
+	return countConn(c, l.meter, l.shaper, Peer{hostOf(c.RemoteAddr().String()), Control}), nil
 }
 
-func hostOf(a net.Addr) string {
-	host, _, err := net.SplitHostPort(a.String())
+func hostOf(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return a.String()
+		return addr
 	}
 	return host
 }

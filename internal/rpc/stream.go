@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Stream is a connection that belongs to one transfer.
+// A Stream is a connection that belongs to one transfer. What it carries counts as blocks.
 type Stream struct {
 	net.Conn
 	In *bufio.Reader // read from here: it may hold bytes already
@@ -42,7 +42,7 @@ func HandleStream[Args any](s *Server, name string, rule Rule, fn func(ctx conte
 }
 
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
-	c, err := s.identify(r)
+	c, err := s.identify(r, Block)
 	st, known := s.streams[r.PathValue("name")]
 	args := []byte(r.Header.Get(argsHeader))
 	if err == nil && !known {
@@ -76,7 +76,7 @@ func (c *Client) Stream(ctx context.Context, addr, name string, args any) (*Stre
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	conn, in, err := c.upgrade(ctx, addr, streamPath+name, streamProto, raw)
+	conn, in, err := c.upgrade(ctx, Peer{addr, Block}, streamPath+name, streamProto, raw)
 	if err != nil {
 		return nil, err
 	}

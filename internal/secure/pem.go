@@ -13,7 +13,8 @@ import (
 // PEM is a certificate with its key and the authority's certificate as text, for somebody who does
 // not have the cluster's key.
 func (k *Key) PEM(r Role, name, on string) ([]byte, error) {
-	cert, err := k.Issue(r, name, on)
+	a := k.current()
+	cert, err := a.issue(r, name, on)
 	if err != nil {
 		return nil, err
 	}
@@ -22,9 +23,11 @@ func (k *Key) PEM(r Role, name, on string) ([]byte, error) {
 		return nil, err
 	}
 	var out []byte
-	for _, b := range []*pem.Block{
-		{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}, {Type: "PRIVATE KEY", Bytes: key}, {Type: "CERTIFICATE", Bytes: k.ca.Raw},
-	} {
+	blocks := []*pem.Block{{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}, {Type: "PRIVATE KEY", Bytes: key}}
+	for _, ca := range a.cas {
+		blocks = append(blocks, &pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw})
+	}
+	for _, b := range blocks {
 		out = append(out, pem.EncodeToMemory(b)...)
 	}
 	return out, nil
@@ -60,5 +63,5 @@ func FromPEM(text []byte) (rpc.ClientConfig, error) {
 	if len(cert.Certificate) == 0 || cert.PrivateKey == nil {
 		return rpc.ClientConfig{}, errors.New("not a certificate of a cluster (millrace cluster cert makes one)")
 	}
-	return clientConfig(cert, roots), nil
+	return clientConfig(func() (*tls.Certificate, error) { return &cert, nil }, func() *x509.CertPool { return roots }), nil
 }

@@ -23,18 +23,30 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Key is the secret of a cluster.
+// A Key is the secret of a cluster. It can be replaced while it is used: see Replace.
 type Key struct {
-	secret []byte
-	ca     *x509.Certificate
-	caKey  ed25519.PrivateKey
-	roots  *x509.CertPool
+	file string // it was loaded from; or ""
+	text []byte // what that held
+
+	mu      sync.Mutex // guards the fields below
+	now     *authority
+	changed chan struct{} // closed when now is replaced
+}
+
+// An authority is what follows from the text of a key: the first secret in it makes certificates, and those of all are
+// believed.
+type authority struct {
+	secrets [][]byte
+	cas     []*x509.Certificate
+	caKey   ed25519.PrivateKey // of the first
+	roots   *x509.CertPool
 }
 
 const (
@@ -49,15 +61,32 @@ func Generate() string {
 	return prefix + base64.StdEncoding.EncodeToString(b)
 }
 
-// Parse reads the text of a key.
+// Parse reads the text of a key: a line, or several while the key is being changed.
 func Parse(text string) (*Key, error) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(text), prefix)
-	b, err := base64.StdEncoding.DecodeString(rest)
-	if !ok || err != nil || len(b) != keyBytes {
-		return nil, errors.New("not a cluster key: it begins with " + prefix + " (millrace cluster keygen makes one)")
+	a, err := parse(text)
+	if err != nil {
+		return nil, err
 	}
-	k := &Key{secret: b}
-	return k, k.derive()
+	return &Key{now: a, changed: make(chan struct{})}, nil
+}
+
+// maxKeys is how many keys a file may hold.
+const maxKeys = 8
+
+func parse(text string) (*authority, error) {
+	a := &authority{roots: x509.NewCertPool()}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), prefix)
+		b, err := base64.StdEncoding.DecodeString(rest)
+		if !ok || err != nil || len(b) != keyBytes {
+			return nil, errors.New("not a cluster key: it begins with " + prefix + " (millrace cluster keygen makes one)")
+		}
+		a.secrets = append(a.secrets, b)
+	}
+	if len(a.secrets) == 0 || len(a.secrets) > maxKeys {
+		return nil, fmt.Errorf("%d cluster keys: there must be 1 to %d, a line each (millrace cluster keygen makes one)", len(a.secrets), maxKeys)
+	}
+	return a, a.derive()
 }
 
 // Load reads a key file, which nobody else may read.
@@ -77,16 +106,26 @@ func Load(name string) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	k.file, k.text = name, b
 	return k, nil
 }
 
 // sub derives a secret for one purpose.
-func (k *Key) sub(purpose string, n int) ([]byte, error) {
-	return hkdf.Key(sha256.New, k.secret, nil, "millrace "+purpose, n)
+func sub(secret []byte, purpose string, n int) ([]byte, error) {
+	return hkdf.Key(sha256.New, secret, nil, "millrace "+purpose, n)
 }
 
-// Gossip is the key of the cluster's gossip.
-func (k *Key) Gossip() ([]byte, error) { return k.sub("gossip", 32) }
+// Gossip lists the keys of the cluster's gossip: with the first it is encrypted, the others are understood.
+func (k *Key) Gossip() (out [][]byte, err error) {
+	for _, s := range k.current().secrets {
+		b, err := sub(s, "gossip", 32)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
 
 // The authority is the same whenever it is derived, so its times are fixed.
 var (
@@ -94,25 +133,31 @@ var (
 	caTo   = time.Date(2120, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-func (k *Key) derive() error {
-	seed, err := k.sub("authority", ed25519.SeedSize)
-	if err != nil {
-		return err
+func (a *authority) derive() error {
+	for i, secret := range a.secrets {
+		seed, err := sub(secret, "authority", ed25519.SeedSize)
+		if err != nil {
+			return err
+		}
+		key := ed25519.NewKeyFromSeed(seed)
+		t := &x509.Certificate{
+			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "millrace"}, NotBefore: caFrom, NotAfter: caTo,
+			IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		}
+		der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+		if err != nil {
+			return err
+		}
+		ca, err := x509.ParseCertificate(der)
+		if err != nil {
+			return err
+		}
+		a.cas = append(a.cas, ca)
+		a.roots.AddCert(ca)
+		if i == 0 {
+			a.caKey = key
+		}
 	}
-	k.caKey = ed25519.NewKeyFromSeed(seed)
-	t := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "millrace"}, NotBefore: caFrom, NotAfter: caTo,
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, k.caKey.Public(), k.caKey)
-	if err != nil {
-		return err
-	}
-	if k.ca, err = x509.ParseCertificate(der); err != nil {
-		return err
-	}
-	k.roots = x509.NewCertPool()
-	k.roots.AddCert(k.ca)
 	return nil
 }
 
@@ -130,8 +175,16 @@ const (
 // life is how long certificates last; processes make a new one at each start.
 const life = 365 * 24 * time.Hour
 
+// skew is how far apart the clocks of a cluster may be: a certificate is good on a machine whose clock is so much
+// behind that of the machine that made it.
+const skew = 24 * time.Hour
+
 // Issue makes a certificate. on is the user on whose behalf a task works.
 func (k *Key) Issue(r Role, name, on string) (tls.Certificate, error) {
+	return k.current().issue(r, name, on)
+}
+
+func (a *authority) issue(r Role, name, on string) (tls.Certificate, error) {
 	pub, priv, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
@@ -145,10 +198,10 @@ func (k *Key) Issue(r Role, name, on string) (tls.Certificate, error) {
 		subject.Organization = []string{on}
 	}
 	t := &x509.Certificate{
-		SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life),
+		SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-skew), NotAfter: time.Now().Add(life),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, t, k.ca, pub, k.caKey)
+	der, err := x509.CreateCertificate(rand.Reader, t, a.cas[0], pub, a.caKey)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -157,13 +210,13 @@ func (k *Key) Issue(r Role, name, on string) (tls.Certificate, error) {
 
 // verify checks a peer's certificate against an authority; want, if not empty, is the role it must
 // have. Names of machines are not checked: a node is known by its certificate, wherever it runs.
-func verify(roots *x509.CertPool, want Role) func(tls.ConnectionState) error {
+func verify(roots func() *x509.CertPool, want Role) func(tls.ConnectionState) error {
 	return func(cs tls.ConnectionState) error {
 		if len(cs.PeerCertificates) == 0 {
 			return errors.New("the peer shows no certificate")
 		}
 		leaf := cs.PeerCertificates[0]
-		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
 			return fmt.Errorf("the peer does not belong to this cluster: %w", err)
 		}
 		if want != "" && roleOf(leaf) != want {
@@ -182,28 +235,32 @@ func roleOf(c *x509.Certificate) Role {
 
 // Server is how a node of this name answers.
 func (k *Key) Server(node string) (rpc.ServerConfig, error) {
-	cert, err := k.Issue(Node, node, "")
-	if err != nil {
+	cert := k.issuer(Node, node, "")
+	if _, err := cert(); err != nil {
 		return rpc.ServerConfig{}, err
 	}
 	return rpc.ServerConfig{Authenticate: identify, TLS: &tls.Config{
-		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert() },
+		MinVersion:     tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert,
 		VerifyConnection: verify(k.roots, ""), NextProtos: []string{"http/1.1"},
 	}}, nil
 }
 
 // Client is how somebody calls nodes.
 func (k *Key) Client(r Role, name, on string) (rpc.ClientConfig, error) {
-	cert, err := k.Issue(r, name, on)
-	if err != nil {
+	cert := k.issuer(r, name, on)
+	if _, err := cert(); err != nil {
 		return rpc.ClientConfig{}, err
 	}
 	return clientConfig(cert, k.roots), nil
 }
 
-func clientConfig(cert tls.Certificate, roots *x509.CertPool) rpc.ClientConfig {
+func (k *Key) roots() *x509.CertPool { return k.current().roots }
+
+func clientConfig(cert func() (*tls.Certificate, error), roots func() *x509.CertPool) rpc.ClientConfig {
 	return rpc.ClientConfig{TLS: &tls.Config{
-		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"},
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert() },
+		MinVersion:           tls.VersionTLS13, NextProtos: []string{"http/1.1"},
 		InsecureSkipVerify: true, // the name of the machine; verify checks everything else
 		VerifyConnection:   verify(roots, Node),
 	}}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -125,7 +126,7 @@ func TestKeyFiles(t *testing.T) {
 		}
 	}
 	a, b := must[*secure.Key](t)(secure.Parse(text)), must[*secure.Key](t)(secure.Parse(text))
-	if string(must[[]byte](t)(a.Gossip())) != string(must[[]byte](t)(b.Gossip())) {
+	if !reflect.DeepEqual(must[[][]byte](t)(a.Gossip()), must[[][]byte](t)(b.Gossip())) {
 		t.Error("the same key gives different gossip keys")
 	}
 }

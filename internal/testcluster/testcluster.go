@@ -132,6 +132,7 @@ func (c *Cluster) StartMaster() {
 	cfg.Names = func(n *names.Config) {
 		n.SafeExtension, n.DeadAfter, n.LeaseTimeout, n.DeleteDelay = 50*time.Millisecond, 10*time.Second, 10*time.Second, 200*time.Millisecond
 	}
+	cfg.Program = c.program
 	if c.cfg.Master != nil {
 		c.cfg.Master(&cfg)
 	}
@@ -161,6 +162,19 @@ func (c *Cluster) Build(p *wire.Program) ([]mapreduce.Job, error) {
 		return c.cfg.Build(p)
 	}
 	return jobs.Parse(p.Builtin, p.Args)
+}
+
+// program tells the master what a program reads.
+func (c *Cluster) program(p *wire.Program) (master.Program, error) {
+	stages, err := c.Build(p)
+	if err != nil || len(stages) == 0 {
+		return master.Program{}, err
+	}
+	out := master.Program{Stages: len(stages)}
+	for _, in := range stages[0].AllInputs() {
+		out.Inputs = append(out.Inputs, in.Paths...)
+	}
+	return out, nil
 }
 
 // Start starts the worker, again on the disk it had.

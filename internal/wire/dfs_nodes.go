@@ -69,6 +69,10 @@ type DoneWork struct {
 type Recovered struct {
 	Block  Block      `json:"block"`
 	Stored []NodeName `json:"stored"`
+	// CRC is the checksum of the file up to the end of this block, if HasCRC is set: every
+	// block before it was there to be asked.
+	CRC    uint32 `json:"crc,omitempty"`
+	HasCRC bool   `json:"has_crc,omitempty"`
 }
 
 // BeatResponse tells the node what to do.
@@ -95,6 +99,9 @@ type RecoverWork struct {
 	Block  Block   `json:"block"`
 	NewGen uint64  `json:"new_gen"`
 	Places []Place `json:"places"`
+	// Sum asks for the file's checksum; Before are its other blocks.
+	Sum    bool           `json:"sum,omitempty"`
+	Before []LocatedBlock `json:"before,omitempty"`
 }
 
 // SafeModeRequest asks about safe mode, or with Set "enter" or "leave" changes it.

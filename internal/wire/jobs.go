@@ -59,6 +59,9 @@ type JobSpec struct {
 	Stages    int    `json:"stages"`
 	Output    string `json:"output,omitempty"` // of the last
 	Overwrite bool   `json:"overwrite,omitempty"`
+	// Inputs are paths that the first reads, as far as the client knows: the master refuses a job at once if one of them
+	// is not there.
+	Inputs []string `json:"inputs,omitempty"`
 	// Attempts is how often a task is tried; 0 means the cluster's default.
 	Attempts  int     `json:"attempts,omitempty"`
 	Slowstart float64 `json:"slowstart,omitempty"`
@@ -99,6 +102,21 @@ type StagePlan struct {
 	Bounds   [][]byte `json:"bounds,omitempty"`
 	Name     string   `json:"name,omitempty"`
 	Work     string   `json:"work,omitempty"` // the hidden output directory
+	// Parts is how many splits were sent before, of a plan that is too long for one message.
+	Parts int `json:"parts,omitempty"`
+}
+
+// A PlanPart is some splits of a long plan: those from First on, of Total.
+type PlanPart struct {
+	First  int     `json:"first"`
+	Total  int     `json:"total"`
+	Splits []Split `json:"splits"`
+}
+
+// Planned answers a plan or a part: how many of its splits are there. If that is not all, the driver goes on
+// from there.
+type Planned struct {
+	Next int `json:"next"`
 }
 
 // Counts are counters by group and name.
@@ -140,13 +158,19 @@ type BadFetch struct {
 	Map AttemptID `json:"map"`
 	By  AttemptID `json:"by"`
 	Why string    `json:"why"`
+	// Addr is where it was to be had, and Unreached says that nobody answered there.
+	Addr      string `json:"addr,omitempty"`
+	Unreached bool   `json:"unreached,omitempty"`
+	// Slow says that it comes, far more slowly than from others.
+	Slow bool `json:"slow,omitempty"`
 }
 
-// NetBytes counts what a worker exchanged with another since it started.
+// NetBytes counts what a worker has sent to another since it started. A peer is given by its
+// name, or by its address where that is all there is.
 type NetBytes struct {
-	Peer     NodeName `json:"peer"`
-	Sent     int64    `json:"sent"`
-	Received int64    `json:"received"`
+	Peer NodeName `json:"peer"`
+	What string   `json:"what"` // control, block or shuffle
+	Sent int64    `json:"sent"`
 }
 
 // A Report is a worker's whole truth, sent again and again: what runs, what has ended and was
@@ -166,11 +190,21 @@ type Report struct {
 	Idle     float64    `json:"idle"` // of the processors, percent; negative if unknown
 	Draining bool       `json:"draining,omitempty"`
 	Sick     string     `json:"sick,omitempty"` // why it can take nothing
+	// Isolation is how users' code is kept apart on the node: none or user.
+	Isolation string `json:"isolation,omitempty"`
 	// Stages lists those whose map output, or specification, is kept here.
 	Stages []StageRef `json:"stages,omitempty"`
-	// Held lists map output on disk, in the first report of a session and when asked.
-	Held []AttemptID `json:"held,omitempty"`
-	Full bool        `json:"full,omitempty"` // Held is given
+	// Held is map output on disk, in the first reports of a session and when asked. It is all there is behind HeldFrom up
+	// to and with HeldTo: a worker with much of it says so in several reports, one stretch each. Nil is the beginning
+	// or the end.
+	Held     []HeldOutputs `json:"held,omitempty"`
+	HeldFrom *HeldPlace    `json:"held_from,omitempty"`
+	HeldTo   *HeldPlace    `json:"held_to,omitempty"`
+	Full     bool          `json:"full,omitempty"` // Held is given
+	// Fresh says that no master has answered this session yet: others may know this node by an address it had before.
+	Fresh bool `json:"fresh,omitempty"`
+	// Platform is what programs the node can run, as linux/amd64.
+	Platform string `json:"platform,omitempty"`
 }
 
 // A Launch tells a worker to start an attempt.
@@ -279,6 +313,9 @@ type JobStatus struct {
 	Committing bool       `json:"committing,omitempty"`
 	Output     string     `json:"output,omitempty"`
 	Counts     Counts     `json:"counters,omitempty"`
+	// Locality counts the maps that were started on a node that has their input, in its rack, or
+	// elsewhere: node, rack, remote. Those before a restart of the master are not in it.
+	Locality map[string]int `json:"locality,omitempty"`
 }
 
 // NodeStatus describes a worker to people.
@@ -291,6 +328,8 @@ type NodeStatus struct {
 	Capacity Capacity `json:"capacity"`
 	Running  int      `json:"running"`
 	Silent   int64    `json:"silent_ms"`
+	// Isolation is how users' code is kept apart on the node: none or user.
+	Isolation string `json:"isolation,omitempty"`
 }
 
 // JobRequest names a job.
@@ -315,6 +354,7 @@ type DriverRequest struct {
 	ID      AttemptID  `json:"id"`
 	Wait    int        `json:"wait_ms,omitempty"`
 	Plan    *StagePlan `json:"plan,omitempty"`
+	Part    *PlanPart  `json:"part,omitempty"`
 	Problem string     `json:"problem,omitempty"`
 }
 

@@ -16,7 +16,11 @@ import (
 func environment(t *mapreduce.Task) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
-		if v, ok := os.LookupEnv(name); ok {
+		v, ok := os.LookupEnv(name)
+		if name == "PATH" { // a script that was shipped is found by its bare name, as Hadoop's users write it
+			v, ok = strings.TrimSuffix(workDir(t)+":"+v, ":"), true
+		}
+		if ok {
 			env = append(env, name+"="+v)
 		}
 	}

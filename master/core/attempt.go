@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -51,6 +52,7 @@ func (c *Core) launch(now time.Duration, n *node, t scheduler.TaskID, speculativ
 		set[t.Index].tries++
 	}
 	st.job.tries++
+	c.tellLaunch(now, a)
 	c.attach(a)
 	c.wake(n)
 }
@@ -58,12 +60,36 @@ func (c *Core) launch(now time.Duration, n *node, t scheduler.TaskID, speculativ
 func (c *Core) attach(a *attempt) {
 	a.node.want[a.id] = a
 	a.st.running[a] = true
+	a.st.count(a, 1)
 }
 
 // detach takes an attempt off our books; the policies are told by the caller.
 func (c *Core) detach(a *attempt) {
 	delete(a.node.want, a.id)
-	delete(a.st.running, a)
+	if a.st.running[a] {
+		delete(a.st.running, a)
+		a.st.count(a, -1)
+	}
+}
+
+// count keeps the number of running attempts of each task and kind.
+func (st *stage) count(a *attempt, n int8) {
+	if set := st.tasks(a.id.Kind); int(a.id.Index) < len(set) {
+		set[a.id.Index].live += uint8(n)
+		if a.speculative {
+			st.seconds += int(n)
+		}
+		st.busy[kindIndex(a.id.Kind)] += int32(n)
+	}
+}
+
+// attempts is how many attempts of a map or reduce run.
+func (st *stage) attempts(id wire.AttemptID) int {
+	set := st.tasks(id.Kind)
+	if int(id.Index) >= len(set) {
+		return 0
+	}
+	return int(set[id.Index].live)
 }
 
 // drop is detach for an attempt that may still run: its worker is told to stop it.
@@ -78,6 +104,7 @@ func (c *Core) drop(a *attempt, why string) {
 // stop ends an attempt; its task waits again.
 func (c *Core) stop(now time.Duration, a *attempt, why string) {
 	c.drop(a, why)
+	c.tellEnd(now, wire.PastStopped, a, why, nil)
 	c.feed(now, scheduler.TaskKilled(a.task(), a.node.id))
 }
 
@@ -85,6 +112,7 @@ func (c *Core) stop(now time.Duration, a *attempt, why string) {
 func (c *Core) lost(now time.Duration, a *attempt, why string) {
 	a.st.lastError = why
 	c.detach(a)
+	c.tellEnd(now, wire.PastLost, a, why, nil)
 	c.feed(now, scheduler.TaskKilled(a.task(), a.node.id))
 }
 
@@ -111,8 +139,10 @@ func (c *Core) ended1(now time.Duration, n *node, e *wire.Ended) {
 	case e.OK && set[e.ID.Index].try == 0:
 		c.taskDone(now, n, st, a, e)
 	case a == nil:
-	case e.OK || e.Lost:
+	case e.OK:
 		c.lost(now, a, e.Error)
+	case e.Lost:
+		c.machineFailed(now, n, a, e)
 	default:
 		c.taskFailed(now, n, a, e)
 	}
@@ -136,9 +166,11 @@ func (c *Core) taskDone(now time.Duration, n *node, st *stage, a *attempt, e *wi
 	if !c.feed(now, done) {
 		c.feed(now, scheduler.Restored(t, n.id, took, e.InBytes, e.OutBytes))
 	}
-	for other := range st.running {
-		if other.id.Kind == id.Kind && other.id.Index == id.Index {
-			c.stop(now, other, "another attempt was faster")
+	if st.attempts(id) > 0 {
+		for other := range st.running {
+			if other.id.Kind == id.Kind && other.id.Index == id.Index {
+				c.stop(now, other, "another attempt was faster")
+			}
 		}
 	}
 	if st.skipped > st.job.spec.Bad {
@@ -153,8 +185,11 @@ func (c *Core) taskDone(now time.Duration, n *node, st *stage, a *attempt, e *wi
 }
 
 func (c *Core) runsElsewhere(st *stage, id wire.AttemptID) bool {
+	if id.Kind != wire.DriverTask {
+		return st.attempts(id) > 0
+	}
 	for other := range st.running {
-		if other.id.Kind == id.Kind && other.id.Index == id.Index {
+		if other.id.Kind == id.Kind {
 			return true
 		}
 	}
@@ -179,6 +214,7 @@ func (c *Core) taskFailed(now time.Duration, n *node, a *attempt, e *wire.Ended)
 	t.failures++
 	st.lastError = e.Error
 	c.detach(a)
+	c.tellEnd(now, wire.PastFailed, a, e.Error, e)
 	c.feed(now, scheduler.TaskFailed(a.task(), n.id))
 	if e.Final || int(t.failures) >= c.attemptsOf(st.job) {
 		tries := ""
@@ -188,14 +224,37 @@ func (c *Core) taskFailed(now time.Duration, n *node, a *attempt, e *wire.Ended)
 		c.failJob(now, st.job, fmt.Sprintf("%s %d%s: %s", a.id.Kind, a.id.Index, tries, e.Error))
 		return
 	}
-	c.avoid(now, st, n)
+	c.avoid(now, st, n, 3)
 	c.changed(st.job)
 	c.offerAll(now)
 }
 
-// avoid bans a node for a job on which its attempts fail again and again, unless that is true
-// of many nodes: then the job is bad, not they.
-func (c *Core) avoid(now time.Duration, st *stage, n *node) {
+// machineFailed is an attempt that its worker could not run, for want of a disk that works, say. That is not the
+// job's fault, and the job goes elsewhere; but where it happens everywhere, again and again, the job ends and says why.
+func (c *Core) machineFailed(now time.Duration, n *node, a *attempt, e *wire.Ended) {
+	st, losses := a.st, 0
+	c.lost(now, a, e.Error)
+	if set := st.tasks(a.id.Kind); set != nil {
+		set[a.id.Index].losses++
+		losses = int(set[a.id.Index].losses)
+	} else {
+		st.driverLosses++
+		losses = st.driverLosses
+	}
+	if losses >= min(lossFactor*c.attemptsOf(st.job), math.MaxUint8) {
+		c.failJob(now, st.job, fmt.Sprintf("%s %d could not be run %d times, by the machines' fault; the last, on node %s: %s", a.id.Kind, a.id.Index, losses, n.name, e.Error))
+		return
+	}
+	c.avoid(now, st, n, 1)
+	c.changed(st.job)
+}
+
+// lossFactor is how many times as often as an attempt may fail it may be lost by the machines' fault.
+const lossFactor = 4
+
+// avoid bans a node for a job on which its attempts fail again and again, unless that is true of one in so many
+// nodes: then the job is bad, not they.
+func (c *Core) avoid(now time.Duration, st *stage, n *node, oneIn int) {
 	st.fails[n.id]++
 	if st.fails[n.id] != c.cfg.NodeFailures {
 		return
@@ -206,13 +265,21 @@ func (c *Core) avoid(now time.Duration, st *stage, n *node) {
 			up++
 		}
 	}
-	if st.banned++; st.banned*3 > up {
+	if st.banned++; st.banned*oneIn > up || st.banned == up {
 		for _, m := range c.nodes {
 			c.feed(now, scheduler.Unban(st.sid, m.id))
 		}
 		return
 	}
 	c.feed(now, scheduler.Ban(st.sid, n.id))
+}
+
+// shun is avoid for a node that a job should leave at once.
+func (c *Core) shun(now time.Duration, st *stage, n *node) {
+	if st.fails[n.id] < c.cfg.NodeFailures {
+		st.fails[n.id] = c.cfg.NodeFailures - 1
+		c.avoid(now, st, n, 3)
+	}
 }
 
 // loseOutput runs a finished map again because its output is gone.
@@ -227,16 +294,25 @@ func (c *Core) loseOutput(now time.Duration, st *stage, index int32, why string)
 		Task: &TaskRecord{Kind: wire.MapTask, Index: index, Try: t.try},
 	})
 	delete(st.fetch, index)
+	delete(st.away, index)
 	c.feed(now, scheduler.TaskLost(scheduler.TaskID{Job: st.sid, Index: index}))
 	c.changed(st.job)
 }
 
 // badFetch hears that a reduce cannot get a map's output. One report may be the reduce's own
-// trouble; several, or a dead node, mean that the output is gone.
+// trouble; several, or a dead node, mean that the output is gone. Right after a restart it is not
+// known yet who is dead and how many reduces there are; who has trouble will say so again.
 func (c *Core) badFetch(now time.Duration, b wire.BadFetch) {
+	if now < c.graceEnd {
+		return
+	}
 	st := c.stageOf(b.Map)
 	if st == nil || b.Map.Index < 0 || int(b.Map.Index) >= len(st.maps) || st.maps[b.Map.Index].try != b.Map.Try {
 		return
+	}
+	n := c.nodes[st.maps[b.Map.Index].node]
+	if b.Addr != "" && b.Addr != n.addr || !n.up && n.keeps[st] {
+		return // it has moved, or giveUp will see to it
 	}
 	by := st.fetch[b.Map.Index]
 	if by == nil {
@@ -244,13 +320,10 @@ func (c *Core) badFetch(now time.Duration, b wire.BadFetch) {
 		st.fetch[b.Map.Index] = by
 	}
 	by[b.By] = true
-	reduces := 0
-	for a := range st.running {
-		if a.id.Kind == wire.ReduceTask {
-			reduces++
+	if len(by) >= c.cfg.FetchFailures || 2*len(by) >= int(st.busy[1]) || !n.up {
+		if b.Slow {
+			c.shun(now, st, n)
 		}
-	}
-	if len(by) >= c.cfg.FetchFailures || 2*len(by) >= reduces || !c.nodes[st.maps[b.Map.Index].node].up {
 		c.loseOutput(now, st, b.Map.Index, fmt.Sprintf("%d reduces could not fetch it: %s", len(by), b.Why))
 		c.offerAll(now)
 	}

@@ -4,12 +4,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace/millrace/netmon"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
 )
 
 // Config is how patient and how strict the master is.
 type Config struct {
 	Scheduler scheduler.Config
+	// Links says how fast the racks' links and the nodes' cards are; what it does not say is not
+	// watched for congestion.
+	Links topology.Links
+	// Monitor is how the network is watched.
+	Monitor netmon.Config
 	// Epoch is above that of every master before.
 	Epoch uint64
 	// Attempts is how often a task is tried before its job fails. Default 4, as Hadoop.
@@ -17,6 +24,10 @@ type Config struct {
 	// Silence is how long a worker may send nothing before it counts as dead. Larger: work of
 	// dead nodes is given away later, and fewer live ones are taken for dead. Default 10 s.
 	Silence time.Duration
+	// Return is how long a worker whose death was seen may take to come back before maps whose output lies there are run
+	// again, if no other map of the job waits for room; else they are after Silence. Larger: fewer maps are done twice
+	// when workers are started again, and reduces wait for longer when they are not. Default 400 ms.
+	Return time.Duration
 	// Grace is how long after a restart work of workers that have not reported yet is left to
 	// them. Default 3 s.
 	Grace time.Duration
@@ -54,7 +65,7 @@ type Speculation struct {
 // DefaultConfig returns the values above.
 func DefaultConfig() Config {
 	return Config{
-		Scheduler: scheduler.DefaultConfig(), Epoch: 1, Attempts: 4, Silence: 10 * time.Second, Grace: 3 * time.Second,
+		Scheduler: scheduler.DefaultConfig(), Monitor: netmon.DefaultConfig(), Epoch: 1, Attempts: 4, Silence: 10 * time.Second, Return: 400 * time.Millisecond, Grace: 3 * time.Second,
 		NodeFailures: 3, FetchFailures: 3, Speculation: Speculation{After: 2 * time.Second, Slower: 1.5, Share: 0.1},
 		MaxTasks: 2_000_000, MaxJobs: 20_000, KeepEnded: 1_000,
 	}

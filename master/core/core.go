@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/netmon"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
 )
@@ -17,6 +18,10 @@ type Core struct {
 
 	nodes  []*node // by topology.NodeID
 	byName map[wire.NodeName]*node
+	byAddr map[string]*node
+
+	monitor *netmon.Monitor
+	watched time.Duration // when it was last sampled
 
 	jobs     map[wire.JobID]*job
 	requests map[string]wire.JobID // by submission
@@ -26,15 +31,21 @@ type Core struct {
 	lastSID  scheduler.JobID
 	lastTry  uint64
 
-	noted    int64         // records made since the start
-	resumed  bool          // Replay is over
-	graceEnd time.Duration // until when unheard-of nodes keep their work
-	out      Output
+	noted     int64         // records made since the start
+	newest    time.Duration // when a node was heard last, as of the last Tick
+	ticked    time.Duration // when that was
+	resumed   bool          // Replay is over
+	resumedAt time.Duration // when that was
+	graceEnd  time.Duration // until when unheard-of nodes keep their work
+	out       Output
+
+	graceLeast time.Duration // before which the grace does not end
 }
 
 // Output is what a call leaves to be done.
 type Output struct {
 	Records []Record        // to be journalled, in order, before any answer goes out
+	Events  []Event         // for the history, beside the records
 	Wake    []wire.NodeName // there is something new for these workers
 	Drivers []wire.JobID    // there is something new for the drivers of these jobs
 	Changed []wire.JobID    // for those who watch them
@@ -47,13 +58,17 @@ func New(cfg Config, p scheduler.Policy, a scheduler.Admission) (*Core, error) {
 		return nil, err
 	}
 	b := topology.NewBuilder()
+	monitor, err := netmon.New(b.Topology(), cfg.Monitor)
+	if err != nil {
+		return nil, err
+	}
 	state, err := scheduler.NewState(b.Topology(), cfg.Scheduler)
 	if err != nil {
 		return nil, err
 	}
 	rec := &scheduler.Recorder{Engine: scheduler.NewEngine(state, p, a), Log: cfg.Decisions}
 	return &Core{
-		cfg: cfg, topo: b, racks: map[string]topology.RackID{}, engine: rec,
+		cfg: cfg, topo: b, monitor: monitor, byAddr: map[string]*node{}, racks: map[string]topology.RackID{}, engine: rec,
 		byName: map[wire.NodeName]*node{}, jobs: map[wire.JobID]*job{}, requests: map[string]wire.JobID{},
 		stages: map[scheduler.JobID]*stage{}, lastTry: cfg.Epoch << 32,
 	}, nil
@@ -103,6 +118,7 @@ func (c *Core) admit(now time.Duration) {
 			return
 		}
 		admitted = true
+		c.tell(now, wire.PastAdmitted, wire.AttemptID{Job: st.job.id, Stage: st.n}, nil, "")
 	})
 	if admitted {
 		c.offerAll(now)
@@ -143,17 +159,21 @@ func (c *Core) Tick(now time.Duration) {
 		c.graceEnd = 0
 		c.endGrace(now)
 	}
-	for _, n := range c.nodes {
-		if n.up && c.silent(now, n) {
-			c.nodeDown(now, n, "silent")
-		}
-	}
+	c.graceOver(now)
+	c.bury(now)
+	c.giveUp(now)
+	c.watchNet(now)
 	c.engine.Tick(now)
-	c.killForPolicy(now)
+	known := c.graceEnd == 0 // what runs where
+	if known {
+		c.killForPolicy(now)
+	}
 	c.speculate(now)
 	c.admit(now)
 	c.offerAll(now)
-	c.breakDeadlock(now)
+	if known {
+		c.breakDeadlock(now)
+	}
 }
 
 // killForPolicy stops what the policy wants stopped.
@@ -170,7 +190,24 @@ func (c *Core) killForPolicy(now time.Duration) {
 func (c *Core) breakDeadlock(now time.Duration) {
 	if victim, found := scheduler.Deadlock(c.engine.View()); found && victim.Node != topology.NoNode {
 		c.stopVictim(now, victim)
+		c.placeMap(now, c.nodes[victim.Node])
 		c.offerAll(now)
+	}
+}
+
+// placeMap gives the room that a reduce had to give up to a map: a policy that counts on nodes which a job cannot use
+// would give it back to the reduce, for ever.
+func (c *Core) placeMap(now time.Duration, n *node) {
+	v := c.engine.View()
+	for _, st := range c.liveStages() {
+		j := v.Job(st.sid)
+		if j == nil || j.Pending(scheduler.Map) == 0 || !v.Fits(n.id, j, scheduler.Map) {
+			continue
+		}
+		if t, near, ok := v.PickMap(j, n.id, scheduler.Remote); ok && c.feed(now, scheduler.Launched(t, n.id, near, false)) {
+			c.launch(now, n, t, false)
+			return
+		}
 	}
 }
 
@@ -185,7 +222,7 @@ func (c *Core) stopVictim(now time.Duration, v scheduler.Victim) {
 	}
 	for _, a := range c.nodes[v.Node].want {
 		if a.st == st && a.task() == v.Task {
-			c.stop(now, a, v.Reason.Say)
+			c.stop(now, a, c.spell(v.Reason.Text(c.engine.View())))
 			return
 		}
 	}

@@ -13,6 +13,8 @@ import (
 func (c *Core) DriverStep(id wire.AttemptID) wire.DriverStep {
 	st := c.driven(id)
 	switch {
+	case st == nil && c.graceEnd > 0 && c.stageOf(id) != nil:
+		return wire.DriverStep{Do: "wait"} // its worker has not reported yet that it runs
 	case st == nil:
 		j := c.jobs[id.Job]
 		return wire.DriverStep{Do: "stop", Why: c.whyStopped(id), Abort: j != nil && (j.state == Failed || j.state == Killed)}
@@ -61,7 +63,7 @@ func (st *stage) winners() []uint64 {
 func (c *Core) info(st *stage) *wire.StageInfo {
 	i := &wire.StageInfo{Spec: st.job.spec}
 	if st.plan != nil {
-		i.Maps, i.Reducers, i.Bounds, i.Work = int32(len(st.maps)), st.plan.Reducers, st.plan.Bounds, st.plan.Work
+		i.Maps, i.Reducers, i.Bounds, i.Work = st.total[0], st.plan.Reducers, st.plan.Bounds, st.plan.Work
 	}
 	return i
 }
@@ -73,32 +75,6 @@ func (c *Core) StageInfo(ref wire.StageRef) (wire.StageInfo, error) {
 		return wire.StageInfo{}, c.unknown(ref.Job)
 	}
 	return *c.info(j.stages[ref.Stage]), nil
-}
-
-// Plan takes a driver's plan. A second one, of a driver that was restarted, is ignored: the
-// first counts.
-func (c *Core) Plan(now time.Duration, id wire.AttemptID, p *wire.StagePlan) error {
-	st := c.driven(id)
-	if st == nil {
-		return wire.Errorf(wire.Stale, "%s: %s", id, c.whyStopped(id))
-	}
-	if st.plan != nil {
-		return nil
-	}
-	if len(p.Splits) > c.cfg.MaxTasks || p.Reducers < 0 || int(p.Reducers) > c.cfg.MaxTasks {
-		why := fmt.Sprintf("%d maps and %d reduces: at most %d of each", len(p.Splits), p.Reducers, c.cfg.MaxTasks)
-		c.failJob(now, st.job, why)
-		return wire.Errorf(wire.Invalid, "%s", why)
-	}
-	c.note(Record{At: now, Kind: Planned, Job: id.Job, Stage: id.Stage, Plan: p})
-	c.feed(now, scheduler.JobReady(st.sid, c.specOf(st, now)))
-	c.changed(st.job)
-	if st.complete() { // nothing to do
-		c.startCommit(now, st)
-		return nil
-	}
-	c.offerAll(now)
-	return nil
 }
 
 // startCommit lets the driver give the output its name. From here on the job can only succeed,
@@ -139,11 +115,12 @@ func (c *Core) driverEnded(now time.Duration, st *stage, a *attempt, e *wire.End
 	if a == nil {
 		return
 	}
-	c.detach(a)
 	if e.Lost {
-		c.feed(now, scheduler.TaskKilled(a.task(), a.node.id))
+		c.machineFailed(now, a.node, a, e)
 		return
 	}
+	c.detach(a)
+	c.tellEnd(now, wire.PastFailed, a, e.Error, e)
 	c.feed(now, scheduler.TaskFailed(a.task(), a.node.id))
 	st.driverFails++
 	st.lastError = e.Error
@@ -180,6 +157,10 @@ func (c *Core) Outputs(r wire.OutputsRequest) wire.OutputsResponse {
 		out := wire.MapOutput{Map: ch.index, Try: ch.try, Lost: ch.try == 0 || ch.try != t.try}
 		if !out.Lost {
 			n := c.nodes[t.node]
+			if n.addr == "" { // after a restart: where it is we know when it has reported
+				resp.Next, resp.All = from+len(resp.Changes), false
+				break
+			}
 			out.Node, out.Addr = n.name, n.addr
 		}
 		resp.Changes = append(resp.Changes, out)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,8 @@ type job struct {
 	stages             []*stage
 	err                string
 	counts             wire.Counts
-	tries              int // attempts begun
+	tries              int                         // attempts begun
+	near               [scheduler.Anywhere + 1]int // maps begun, by where their input is
 }
 
 // A stage is one link of a job's chain. For the policies each is a job of its own.
@@ -48,19 +50,26 @@ type stage struct {
 	n     int
 	sid   scheduler.JobID // -1 until the policies know it
 	since time.Duration
-	plan  *wire.StagePlan
+	plan  *plan
+	draft *draft // of a plan that comes in parts
+	kept  bool   // a record tells of it
 
-	maps, reduces []task
+	maps, reduces []task   // nil when the stage is over
+	total         [2]int32 // maps and reduces of the plan
 	doneCount     [2]int32
 	running       map[*attempt]bool
+	busy          [2]int32 // maps and reduces among them
+	seconds       int      // second attempts among them
 	changes       []change // of map output, for reduces
 	committing    bool     // all tasks are done; the driver gives the output its name
 	done          bool
 	skipped       int
 	driverFails   int
+	driverLosses  int
 	fails         map[topology.NodeID]int
 	banned        int
 	fetch         map[int32]map[wire.AttemptID]bool // who could not get a map's output
+	away          map[int32]uint64                  // attempts whose output was given up with their nodes
 	lastError     string
 }
 
@@ -71,7 +80,10 @@ type task struct {
 	in, out  int64
 	millis   int32
 	failures uint8 // by the job's fault
+	losses   uint8 // by a machine's
+	live     uint8 // attempts that run, so that nobody has to look through all that do
 	tries    uint16
+	counted  bool // its counters are in the job's
 }
 
 // A change is a map output that appeared, or with try 0 went away.
@@ -97,16 +109,8 @@ func (st *stage) tasks(k wire.TaskKind) []task {
 	return nil
 }
 
-func (st *stage) setPlan(p *wire.StagePlan) {
-	if st.plan != nil {
-		return
-	}
-	st.plan = p
-	st.maps, st.reduces = make([]task, len(p.Splits)), make([]task, p.Reducers)
-}
-
 func (st *stage) complete() bool {
-	return st.plan != nil && int(st.doneCount[0]) == len(st.maps) && int(st.doneCount[1]) == len(st.reduces)
+	return st.plan != nil && st.doneCount == st.total
 }
 
 func (j *job) current() *stage {
@@ -116,9 +120,28 @@ func (j *job) current() *stage {
 	return j.stages[len(j.stages)-1]
 }
 
+// Requested is the job that a submission has become already, or "".
+func (c *Core) Requested(spec *wire.JobSpec) wire.JobID {
+	return c.requests[spec.User+"\x00"+spec.Request]
+}
+
+// Platforms lists what programs the workers that are up can run, without doubles; none if that is not known of all.
+func (c *Core) Platforms() (out []string) {
+	for _, n := range c.nodes {
+		switch {
+		case !n.up:
+		case n.platform == "":
+			return nil
+		case !slices.Contains(out, n.platform):
+			out = append(out, n.platform)
+		}
+	}
+	return out
+}
+
 // Submit takes a job in, or says why not. The same request twice is the same job.
 func (c *Core) Submit(now time.Duration, spec wire.JobSpec) (wire.JobID, error) {
-	if id, ok := c.requests[spec.User+"\x00"+spec.Request]; ok && spec.Request != "" {
+	if id := c.Requested(&spec); id != "" && spec.Request != "" {
 		return id, nil
 	}
 	if err := c.check(&spec); err != nil {
@@ -199,25 +222,9 @@ func (c *Core) specOf(st *stage, now time.Duration) *scheduler.JobSpec {
 	if st.plan == nil {
 		return spec
 	}
-	spec.Maps, spec.Reduces = int32(len(st.maps)), int32(len(st.reduces))
-	var bytes int64
-	for i := range st.plan.Splits {
-		p := &st.plan.Splits[i]
-		bytes += p.Bytes()
-		spec.Splits.Add(p.Bytes(), c.hostIDs(p.Hosts)...)
-	}
-	spec.Input = scheduler.Bytes(bytes)
+	spec.Maps, spec.Reduces = st.total[0], st.total[1]
+	spec.Splits, spec.Input = c.placesOf(&st.plan.splits), scheduler.Bytes(st.plan.splits.bytes)
 	return spec
-}
-
-func (c *Core) hostIDs(hosts []string) []topology.NodeID {
-	out := make([]topology.NodeID, 0, len(hosts))
-	for _, h := range hosts {
-		if n := c.byName[wire.NodeName(h)]; n != nil {
-			out = append(out, n.id)
-		}
-	}
-	return out
 }
 
 // failJob ends a job by its own fault.
@@ -228,6 +235,10 @@ func (c *Core) Kill(now time.Duration, id wire.JobID, why string) error {
 	j := c.jobs[id]
 	if j == nil {
 		return c.unknown(id)
+	}
+	if st := j.current(); !j.state.Ended() && st != nil && st.committing && st.n+1 == j.spec.Stages {
+		// Its driver may have done it already: then there would be a cancelled job with an output.
+		return wire.Errorf(wire.Invalid, "%s is giving its output its name: it is too late to cancel it", id)
 	}
 	if !j.state.Ended() {
 		c.endJob(now, j, Killed, why)
@@ -247,7 +258,7 @@ func (c *Core) endJob(now time.Duration, j *job, s State, why string) {
 	if j.state.Ended() {
 		return
 	}
-	c.note(Record{At: now, Kind: JobEnded, Job: j.id, State: s, Text: why})
+	c.note(Record{At: now, Kind: JobEnded, Job: j.id, State: s, Text: clip(why), Counts: cloneCounts(j.counts), Tries: j.tries})
 	for _, st := range j.stages {
 		c.closeStage(now, st, s, why)
 		if st.plan != nil && s != Succeeded && strings.HasPrefix(st.outputOf(), "dfs:") {
@@ -284,9 +295,11 @@ func (c *Core) closeStage(now time.Duration, st *stage, s State, why string) {
 	for a := range st.running {
 		if a.id.Kind == wire.DriverTask && s == Succeeded {
 			delete(a.node.want, a.id) // it ends by itself
+			c.tellEnd(now, wire.PastDone, a, "", nil)
 			continue
 		}
 		c.drop(a, why)
+		c.tellEnd(now, wire.PastStopped, a, why, nil)
 	}
 	st.running = nil
 	e := scheduler.JobFinished(st.sid)
@@ -305,7 +318,9 @@ func (c *Core) forget() {
 	for len(c.ended) > c.cfg.KeepEnded {
 		j := c.jobs[c.ended[0]]
 		delete(c.jobs, j.id)
-		delete(c.requests, j.spec.User+"\x00"+j.spec.Request)
+		if key := j.spec.User + "\x00" + j.spec.Request; c.requests[key] == j.id {
+			delete(c.requests, key)
+		}
 		c.ended = c.ended[1:]
 	}
 }

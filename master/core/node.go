@@ -12,21 +12,23 @@ import (
 
 // A node is one worker.
 type node struct {
-	id       topology.NodeID
-	name     wire.NodeName
-	rack     string
-	addr     string
-	machine  string
-	up       bool
-	draining bool
-	drain    bool // somebody asked for it
-	sick     string
-	session  string
-	past     []string // sessions before, newest last: their reports are late
-	seq      uint64   // of the last report
-	heard    time.Duration
-	suspect  bool // gossip has given it up
-	capacity wire.Capacity
+	id        topology.NodeID
+	name      wire.NodeName
+	rack      string
+	addr      string
+	machine   string
+	up        bool
+	draining  bool
+	drain     bool // somebody asked for it
+	sick      string
+	isolation string
+	platform  string // of the programs it runs
+	session   string
+	past      []string // sessions before, newest last: their reports are late
+	seq       uint64   // of the last report
+	heard     time.Duration
+	suspect   bool // gossip has given it up
+	capacity  wire.Capacity
 
 	want  map[wire.AttemptID]*attempt // what should run there
 	kill  map[wire.AttemptID]string   // what should not, while it still does
@@ -34,7 +36,17 @@ type node struct {
 	drops []wire.StageRef             // of the last report: whose output nobody needs
 	knows map[wire.StageRef]bool      // whose spec it has
 	full  bool                        // its next report must be full
+	told  stretch                     // what of its map output it has told of last
+	doubt []wire.BadFetch             // complaints that it cannot be reached, until it speaks
+	moved bool                        // those who fetch from it have to hear where it is now
 	woken bool
+
+	downAt time.Duration   // since when it is not up
+	keeps  map[*stage]bool // while it is not: those whose map output there is not given up yet
+
+	flows map[flow]int64   // what this session has sent, as counted
+	sent  map[string]int64 // by kind of traffic, of all sessions
+	idle  float64          // of its processors, percent; negative if unknown
 }
 
 // An ack is an end that was taken note of, and how many records there were then: it is told to the
@@ -49,22 +61,14 @@ func (c *Core) nodeNamed(name wire.NodeName, rack, machine string) *node {
 	if n := c.byName[name]; n != nil {
 		return n
 	}
-	r, ok := c.racks[rack]
-	if !ok {
-		var err error
-		if r, err = c.topo.AddRack(topology.Rack{Name: rack}); err != nil {
-			r = 0 // a name that cannot be a rack's; the first rack takes it in
-		}
-		c.racks[rack] = r
-	}
-	id, err := c.topo.AddNode(topology.Node{Name: string(name), Rack: r, Class: machine})
+	id, err := c.topo.AddNode(topology.Node{Name: string(name), Rack: c.rackNamed(rack), Class: machine, NIC: c.cfg.Links.NIC})
 	if err != nil {
 		return nil
 	}
 	c.engine.NodeKnown(0, id, string(name), rack, machine)
 	n := &node{
 		id: id, name: name, rack: rack, machine: machine, want: map[wire.AttemptID]*attempt{},
-		kill: map[wire.AttemptID]string{}, knows: map[wire.StageRef]bool{},
+		kill: map[wire.AttemptID]string{}, knows: map[wire.StageRef]bool{}, flows: map[flow]int64{}, sent: map[string]int64{}, idle: -1,
 	}
 	c.nodes = append(c.nodes, n)
 	c.byName[name] = n
@@ -86,6 +90,15 @@ func (c *Core) Report(now time.Duration, r *wire.Report, durable int64) (wire.An
 	}
 	if r.Session != n.session {
 		c.newSession(now, n, r)
+	} else if !n.up {
+		n.full = true // we may have given up what it still has
+	}
+	if n.addr != r.Addr {
+		if n.addr == "" {
+			c.foundOutput()
+		}
+		delete(c.byAddr, n.addr)
+		c.byAddr[r.Addr] = n
 	}
 	n.seq, n.heard, n.addr, n.suspect = r.Seq, now, r.Addr, false
 	c.bringUp(now, n, r)
@@ -95,13 +108,18 @@ func (c *Core) Report(now time.Duration, r *wire.Report, durable int64) (wire.An
 	}
 	c.reconcile(now, n, r)
 	if r.Full {
-		c.checkHeld(now, n, r.Held)
+		c.takeHeld(now, n, r)
 	}
 	n.drops = c.unneeded(r.Stages)
 	for _, b := range r.BadFetch {
-		c.badFetch(now, b)
+		c.complaint(now, b)
+	}
+	c.settleDoubts(now, n)
+	if len(r.Net) <= maxFlows {
+		c.countNet(n, r.Net)
 	}
 	if r.Idle >= 0 {
+		n.idle = r.Idle
 		c.feed(now, scheduler.CPUSample(n.id, r.Idle))
 	}
 	c.graceOver(now)
@@ -120,10 +138,12 @@ func (c *Core) newSession(now time.Duration, n *node, r *wire.Report) {
 	if n.session != "" {
 		n.past = append(n.past[max(0, len(n.past)-maxPast+1):], n.session)
 	}
+	n.moved = n.session != "" || r.Fresh
 	n.session, n.seq, n.acks, n.drops, n.woken = r.Session, 0, nil, nil, false
 	clear(n.kill)
 	clear(n.knows)
-	n.full = !r.Full
+	clear(n.flows)
+	n.full, n.told, n.doubt = true, stretch{}, nil
 }
 
 // bringUp tells the policies that a node is there, or that its room has changed.
@@ -134,7 +154,7 @@ func (c *Core) bringUp(now time.Duration, n *node, r *wire.Report) {
 	}
 	switch {
 	case !n.up:
-		n.up, n.draining = true, false
+		n.up, n.draining, n.keeps = true, false, nil
 		c.feed(now, scheduler.NodeUp(n.id, room))
 	case n.capacity != r.Capacity:
 		c.feed(now, scheduler.NodeUpdated(n.id, room))
@@ -145,17 +165,25 @@ func (c *Core) bringUp(now time.Duration, n *node, r *wire.Report) {
 	} else if !drain && n.draining {
 		c.feed(now, scheduler.NodeUp(n.id, room))
 	}
-	n.capacity, n.draining, n.sick = r.Capacity, drain, r.Sick
+	n.capacity, n.draining, n.sick, n.isolation = r.Capacity, drain, r.Sick, r.Isolation
+	n.platform = r.Platform
 }
 
 // Drain takes a worker out of service: it finishes what runs and gets nothing new. With undo it is
-// back. It acts with the worker's next report.
-func (c *Core) Drain(name wire.NodeName, undo bool) error {
+// back. It acts with the worker's next report, and lasts whatever restarts.
+func (c *Core) Drain(now time.Duration, name wire.NodeName, undo bool) error {
 	n := c.byName[name]
 	if n == nil {
 		return wire.Errorf(wire.NotFound, "there is no node %q", name)
 	}
-	n.drain = !undo
+	if n.drain == !undo {
+		return nil
+	}
+	kind := Drained
+	if undo {
+		kind = Undrained
+	}
+	c.note(Record{At: now, Kind: kind, Task: &TaskRecord{Node: n.name, Rack: n.rack}})
 	return nil
 }
 
@@ -232,7 +260,7 @@ func (c *Core) launchOf(n *node, a *attempt) wire.Launch {
 	}
 	a.sent = true
 	if a.id.Kind == wire.MapTask {
-		l.Split = &a.st.plan.Splits[a.id.Index]
+		l.Split = a.st.plan.splits.get(a.id.Index)
 	}
 	return l
 }
@@ -254,6 +282,22 @@ func (c *Core) silent(now time.Duration, n *node) bool {
 	return now-n.heard > limit
 }
 
+// A Late worker should have reported by now.
+type Late struct {
+	Node          wire.NodeName
+	Addr, Session string
+}
+
+// Overdue lists the workers that were not heard for that long and do not count as dead yet.
+func (c *Core) Overdue(now, after time.Duration) (out []Late) {
+	for _, n := range c.nodes {
+		if n.up && now-n.heard > after {
+			out = append(out, Late{n.name, n.addr, n.session})
+		}
+	}
+	return out
+}
+
 // NodeGone says that the connection to a worker broke, or that gossip has given it up.
 func (c *Core) NodeGone(now time.Duration, name wire.NodeName, session, why string) {
 	if n := c.byName[name]; n != nil && n.up && n.session == session {
@@ -261,26 +305,20 @@ func (c *Core) NodeGone(now time.Duration, name wire.NodeName, session, why stri
 	}
 }
 
-// nodeDown gives a dead node's work away. Map output that lay there is lost to those who still
-// need it.
+// nodeDown gives away what ran on a dead node. Map output that lies there it may bring back: see giveUp.
 func (c *Core) nodeDown(now time.Duration, n *node, why string) {
-	n.up = false
+	n.up, n.downAt, n.keeps, n.doubt = false, now, map[*stage]bool{}, nil
 	for _, a := range sortedAttempts(n.want) {
 		c.detach(a)
+		c.tellEnd(now, wire.PastLost, a, "node "+string(n.name)+" is gone: "+why, nil)
 	}
 	clear(n.kill)
-	var gone []scheduler.TaskID
 	// The node is known, so that the engine has no reason to refuse.
 	_ = c.engine.NodeLost(now, n.id, false)
 	for _, st := range c.liveStages() {
-		for i := range st.maps {
-			if t := &st.maps[i]; t.try != 0 && t.node == n.id && st.needsOutput() {
-				gone = append(gone, scheduler.TaskID{Job: st.sid, Index: int32(i)})
-			}
+		if st.hasOutputOn(n) {
+			n.keeps[st] = true
 		}
-	}
-	for _, t := range gone {
-		c.loseOutput(now, c.stages[t.Job], t.Index, "node "+string(n.name)+" is gone: "+why)
 	}
 	c.offerAll(now)
 }
@@ -300,21 +338,10 @@ func (c *Core) liveStages() []*stage {
 	return out
 }
 
-// checkHeld finds map output that should be on a node and is not.
-func (c *Core) checkHeld(now time.Duration, n *node, held []wire.AttemptID) {
-	n.full = false
-	has := make(map[wire.AttemptID]bool, len(held))
-	for _, id := range held {
-		has[id] = true
-	}
+// foundOutput tells those who wait for map output that a node can be reached.
+func (c *Core) foundOutput() {
 	for _, st := range c.liveStages() {
-		for i := range st.maps {
-			t := &st.maps[i]
-			id := wire.AttemptID{Job: st.job.id, Stage: st.n, Kind: wire.MapTask, Index: int32(i), Try: t.try}
-			if t.try != 0 && t.node == n.id && st.needsOutput() && !has[id] {
-				c.loseOutput(now, st, int32(i), "node "+string(n.name)+" no longer has it")
-			}
-		}
+		c.changed(st.job)
 	}
 }
 

@@ -12,12 +12,24 @@ type RecordKind string
 // What is journalled. Everything else can be learned again from the workers.
 const (
 	Submitted RecordKind = "submitted"  // Job, Spec
-	Planned   RecordKind = "planned"    // Job, Stage, Plan
+	PlanPart  RecordKind = "plan-part"  // Job, Stage, Try, First, Packed: splits of a plan that is not whole
+	Planned   RecordKind = "planned"    // Job, Stage, Plan and Packed; or Plan and Try, after its parts
 	TaskDone  RecordKind = "task-done"  // Job, Stage, Task
 	TaskLost  RecordKind = "task-lost"  // Job, Stage, Task: its output is gone
 	Committed RecordKind = "committing" // Job, Stage: the driver may give the output its name
 	StageDone RecordKind = "stage-done" // Job, Stage
-	JobEnded  RecordKind = "job-ended"  // Job, State, Text
+	JobEnded  RecordKind = "job-ended"  // Job, State, Text, Counts, Tries
+	Moved     RecordKind = "moved"      // Job, Stage, Task.Node: its map output is to be had at another address
+	Drained   RecordKind = "drained"    // Task.Node: it gets nothing new
+	Undrained RecordKind = "undrained"  // Task.Node: it does again
+)
+
+// What only a snapshot holds, beside the kinds above.
+const (
+	Numbered  RecordKind = "numbered"      // First: jobs up to this number have been
+	TasksDone RecordKind = "tasks-done"    // Job, Stage, Task.Kind, Packed: many at once
+	Carried   RecordKind = "carried"       // Job, Stage, Counts of the job, Tries: bad records of the stage
+	StageSum  RecordKind = "stage-summary" // Job, Stage, Plan, Sums: all that is kept of a stage that is over
 )
 
 // A Record is one change that survives the master.
@@ -31,6 +43,20 @@ type Record struct {
 	Task  *TaskRecord     `json:"task,omitempty"`
 	State State           `json:"state,omitempty"`
 	Text  string          `json:"text,omitempty"`
+	// Wall is when it was, in milliseconds since 1970, where people want to know; whoever journals fills it in.
+	Wall   int64       `json:"wall,omitempty"`
+	Try    uint64      `json:"try,omitempty"` // of a driver
+	First  int         `json:"first,omitempty"`
+	Packed []byte      `json:"packed,omitempty"` // docs/formats/jobs.md
+	Counts wire.Counts `json:"counts,omitempty"`
+	Tries  int         `json:"tries,omitempty"`
+	Sums   *StageSums  `json:"sums,omitempty"`
+}
+
+// StageSums is how far a stage came: maps, then reduces.
+type StageSums struct {
+	Total [2]int32 `json:"total"`
+	Done  [2]int32 `json:"done"`
 }
 
 // A TaskRecord is a task that is done, by which attempt and where, or one whose output is gone.
@@ -57,8 +83,17 @@ func (c *Core) note(r Record) {
 
 // apply changes the lasting state. A record about a job that has been forgotten changes nothing.
 func (c *Core) apply(r *Record) {
-	if r.Kind == Submitted {
+	switch r.Kind {
+	case Submitted:
 		c.applySubmitted(r)
+		return
+	case Numbered:
+		c.lastJob = max(c.lastJob, int64(r.First))
+		return
+	case Drained, Undrained:
+		if n := c.nodeNamed(r.Task.Node, r.Task.Rack, ""); n != nil {
+			n.drain = r.Kind == Drained
+		}
 		return
 	}
 	j := c.jobs[r.Job]
@@ -67,24 +102,45 @@ func (c *Core) apply(r *Record) {
 	}
 	if r.Kind == JobEnded {
 		j.state, j.err, j.endedAt = r.State, r.Text, r.At
+		j.tries = max(j.tries, r.Tries)
+		for _, st := range j.stages {
+			st.shrink()
+		}
 		return
 	}
 	for len(j.stages) <= r.Stage {
 		j.stages = append(j.stages, &stage{job: j, n: len(j.stages), sid: -1, since: r.At})
 	}
 	st := j.stages[r.Stage]
+	st.kept = true
 	switch r.Kind {
+	case PlanPart:
+		st.applyPart(r)
 	case Planned:
-		st.setPlan(r.Plan)
-		j.state = Running
+		if st.applyPlanned(r); st.plan != nil {
+			j.state = Running
+		}
+	case TasksDone:
+		c.applyTasks(st, r.Task.Kind, r.Packed)
+	case Carried:
+		j.counts, st.skipped = cloneCounts(r.Counts), r.Tries
+	case StageSum:
+		st.total, st.doneCount = r.Sums.Total, r.Sums.Done
+		if r.Plan != nil {
+			st.plan = &plan{StagePlan: *r.Plan}
+			j.state = Running
+		}
 	case TaskDone:
 		c.applyDone(st, r.Task)
 	case TaskLost:
 		st.applyLost(r.Task)
+	case Moved:
+		c.applyMoved(st, r.Task)
 	case Committed:
 		st.committing = true
 	case StageDone:
 		st.done = true
+		st.shrink()
 	}
 }
 
@@ -111,8 +167,11 @@ func (c *Core) applyDone(st *stage, t *TaskRecord) {
 	set[t.Index].in, set[t.Index].out = t.In, t.Out
 	set[t.Index].millis = int32(min(t.Millis, 1<<31-1))
 	st.doneCount[kindIndex(t.Kind)]++
-	addCounts(&st.job.counts, t.Counts)
-	st.skipped += t.Skipped
+	if !set[t.Index].counted { // a map that is run again counts what it counted before
+		set[t.Index].counted = true
+		addCounts(&st.job.counts, t.Counts)
+		st.skipped += t.Skipped
+	}
 	if t.Kind == wire.MapTask {
 		st.changes = append(st.changes, change{t.Index, t.Try})
 	}

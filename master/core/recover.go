@@ -16,7 +16,7 @@ func (c *Core) Replay(r *Record) { c.apply(r) }
 // Resume takes up the jobs that Replay has brought back. Workers get some time to report what
 // they still do and hold before their work is given to others.
 func (c *Core) Resume(now time.Duration) {
-	c.resumed = true
+	c.resumed, c.resumedAt = true, now
 	all := make([]*job, 0, len(c.jobs))
 	for _, j := range c.jobs {
 		all = append(all, j)
@@ -31,8 +31,8 @@ func (c *Core) Resume(now time.Duration) {
 	}
 	slices.SortStableFunc(c.ended, func(a, b wire.JobID) int { return cmp.Compare(c.jobs[a].endedAt, c.jobs[b].endedAt) })
 	c.forget()
-	if len(c.nodes) > 0 {
-		c.graceEnd = now + c.cfg.Grace
+	if c.unfinished() > 0 { // something may run somewhere
+		c.graceEnd, c.graceLeast = now+c.cfg.Grace, now+c.cfg.Grace/3
 	}
 	c.admit(now)
 }
@@ -84,34 +84,38 @@ func (c *Core) adopt(now time.Duration, n *node, id wire.AttemptID) bool {
 	if !c.feed(now, scheduler.Launched(a.task(), n.id, scheduler.Anywhere, false)) {
 		return false
 	}
+	c.tellLaunch(now, a)
 	c.attach(a)
+	if id.Kind == wire.DriverTask {
+		c.out.Drivers = append(c.out.Drivers, id.Job)
+	}
 	return true
 }
 
 // endGrace gives up what lay on workers that have not come back.
 func (c *Core) endGrace(now time.Duration) {
+	for _, st := range c.liveStages() {
+		c.out.Drivers = append(c.out.Drivers, st.job.id) // those that nobody has spoken for may go
+	}
 	for _, n := range c.nodes {
 		if n.up {
 			continue
 		}
 		for _, st := range c.liveStages() {
-			for i := range st.maps {
-				if t := &st.maps[i]; t.try != 0 && t.node == n.id && st.needsOutput() {
-					c.loseOutput(now, st, int32(i), "node "+string(n.name)+" did not come back")
-				}
-			}
+			c.giveUpOn(now, st, n, "did not come back")
 		}
 	}
 	c.offerAll(now)
 }
 
-// graceOver ends the grace early when every worker that is known has reported in full.
+// graceOver ends the grace early when every worker that is known has reported in full. Those whose attempts have all been
+// running still are not known: they have a third of the time.
 func (c *Core) graceOver(now time.Duration) {
-	if c.graceEnd == 0 {
+	if c.graceEnd == 0 || now < c.graceLeast {
 		return
 	}
 	for _, n := range c.nodes {
-		if !n.up || n.full {
+		if !n.up || n.full || n.told.more() {
 			return
 		}
 	}

@@ -19,11 +19,8 @@ func (c *Core) speculate(now time.Duration) {
 	}
 	total, second := 0, 0
 	for _, st := range c.stages {
-		for a := range st.running {
-			if total++; a.speculative {
-				second++
-			}
-		}
+		total += len(st.running)
+		second += st.seconds
 	}
 	room := max(1, int(s.Share*float64(total))) - second
 	for _, st := range c.liveStages() {
@@ -55,7 +52,7 @@ func (c *Core) laggards(now time.Duration, st *stage) []*attempt {
 			continue
 		}
 		n, sum, _ := j.Samples(k)
-		if n == 0 || c.attemptsRunning(st, a) > 1 {
+		if n == 0 || st.attempts(a.id) > 1 {
 			continue
 		}
 		mean := sum / time.Duration(n)
@@ -79,15 +76,6 @@ func (c *Core) laggards(now time.Duration, st *stage) []*attempt {
 func timeLeft(age time.Duration, done float64) time.Duration {
 	done = max(done, 0.01)
 	return time.Duration(float64(age) * (1 - done) / done)
-}
-
-func (c *Core) attemptsRunning(st *stage, of *attempt) (n int) {
-	for a := range st.running {
-		if a.id.Kind == of.id.Kind && a.id.Index == of.id.Index {
-			n++
-		}
-	}
-	return n
 }
 
 // second starts another attempt of a's task on the first node that has room.

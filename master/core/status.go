@@ -23,11 +23,19 @@ func (c *Core) Status(id wire.JobID) (wire.JobStatus, error) {
 		Submitted: j.submitted.Milliseconds(), Ended: j.endedAt.Milliseconds(), Attempts: j.tries,
 		Stage: len(j.stages), Stages: j.spec.Stages, Output: j.spec.Output, Counts: cloneCounts(j.counts),
 	}
+	for l, n := range j.near {
+		if name := localityOf(scheduler.Locality(l)); n > 0 && name != "" {
+			if s.Locality == nil {
+				s.Locality = map[string]int{}
+			}
+			s.Locality[name] = n
+		}
+	}
 	if st := j.current(); st != nil {
 		s.LastError = st.lastError
 		s.Committing = st.committing && !st.done
-		s.Maps = wire.TaskTotals{Total: len(st.maps), Done: int(st.doneCount[0])}
-		s.Reduces = wire.TaskTotals{Total: len(st.reduces), Done: int(st.doneCount[1])}
+		s.Maps = wire.TaskTotals{Total: int(st.total[0]), Done: int(st.doneCount[0])}
+		s.Reduces = wire.TaskTotals{Total: int(st.total[1]), Done: int(st.doneCount[1])}
 		for a := range st.running {
 			switch a.id.Kind {
 			case wire.MapTask:
@@ -42,6 +50,12 @@ func (c *Core) Status(id wire.JobID) (wire.JobStatus, error) {
 		}
 	}
 	return s, nil
+}
+
+// HasEnded reports whether a job is over, or not known.
+func (c *Core) HasEnded(id wire.JobID) bool {
+	j := c.jobs[id]
+	return j == nil || j.state.Ended()
 }
 
 func cloneCounts(c wire.Counts) wire.Counts {
@@ -99,18 +113,21 @@ func (c *Core) spell(text string) string {
 
 var policyJob = regexp.MustCompile(`\bj[0-9]+\b`)
 
+// Settling reports whether the master took over so lately that a worker not heard of need not be down.
+func (c *Core) Settling(now time.Duration) bool { return now < c.resumedAt+c.cfg.Silence }
+
 // Nodes lists the workers.
 func (c *Core) Nodes(now time.Duration) []wire.NodeStatus {
 	out := make([]wire.NodeStatus, 0, len(c.nodes))
 	for _, n := range c.nodes {
 		s := wire.NodeStatus{
 			Node: n.name, Rack: n.rack, Addr: n.addr, State: "down", Capacity: n.capacity, Running: len(n.want),
-			Silent: (now - n.heard).Milliseconds(), Sick: n.sick,
+			Silent: (now - n.heard).Milliseconds(), Sick: n.sick, Isolation: n.isolation,
 		}
 		switch {
 		case n.up && n.sick != "":
 			s.State = "sick"
-		case n.up && n.draining:
+		case n.up && (n.draining || n.drain):
 			s.State = "draining"
 		case n.up:
 			s.State = "up"

@@ -71,12 +71,12 @@ func TestSpeed(t *testing.T) {
 // 0.3 job moves, not the started one with 0.1.
 func TestStealsNearestTheBoundary(t *testing.T) {
 	r := newRig(t, 1, 1, func(c *Config) { c.Classifier = byID{1: 0.1, 2: 1.2, 3: 0.3, 4: 0.9} })
-	r.submit(job(1, 2))
+	r.Submit(job(1, 2))
 	if r.offer(1) != 1 { // takes the only scale-up container
 		t.Fatal("the small job did not start on scale-up")
 	}
 	for id := scheduler.JobID(2); id <= 4; id++ {
-		r.submit(job(id, 2))
+		r.Submit(job(id, 2))
 	}
 	if got := r.offer(0); got != 3 {
 		t.Errorf("%v was stolen, want 3", got)
@@ -93,11 +93,11 @@ func TestStealsNearestTheBoundary(t *testing.T) {
 // scale-out queue; a scale-out job with a runnable task prevents stealing.
 func TestOneDirectionOnly(t *testing.T) {
 	r := newRig(t, 1, 1, func(c *Config) { c.Classifier, c.StealOnlyIfUpBusy = byID{1: -1, 2: 0.1}, false })
-	r.submit(job(1, 9))
+	r.Submit(job(1, 9))
 	if got := r.offer(1); got != scheduler.NoJob {
 		t.Errorf("a scale-up machine ran %v, which is large", got)
 	}
-	r.submit(job(2, 1))
+	r.Submit(job(2, 1))
 	if got := r.offer(0); got != 1 {
 		t.Errorf("scale-out ran %v, want 1", got)
 	}
@@ -111,7 +111,7 @@ func TestOneDirectionOnly(t *testing.T) {
 func TestStealGuard(t *testing.T) {
 	for _, guard := range []bool{true, false} {
 		r := newRig(t, 1, 1, func(c *Config) { c.Classifier, c.StealOnlyIfUpBusy = byID{1: 1}, guard })
-		r.submit(job(1, 2))
+		r.Submit(job(1, 2))
 		want := scheduler.JobID(1)
 		if guard {
 			want = scheduler.NoJob
@@ -126,11 +126,11 @@ func TestStealGuard(t *testing.T) {
 // any job anywhere without classification.
 func TestVariants(t *testing.T) {
 	r := newRig(t, 2, 1, func(c *Config) { c.Classifier = byID{1: 1, 2: 2, 3: 3} })
-	r.feed(scheduler.NodeUpdated(0, scheduler.Capacity{Containers: 2}))
-	r.submit(job(1, 1))
+	r.Send(scheduler.NodeUpdated(0, scheduler.Capacity{Containers: 2}))
+	r.Submit(job(1, 1))
 	r.offer(2)
-	r.submit(job(2, 1))
-	r.submit(job(3, 1))
+	r.Submit(job(2, 1))
+	r.Submit(job(3, 1))
 	launched := 0
 	if _, err := r.Offer(0, 0, func(scheduler.Decision) { launched++ }); err != nil || launched != 1 {
 		t.Errorf("one heartbeat stole %d jobs, want 1", launched)
@@ -139,13 +139,13 @@ func TestVariants(t *testing.T) {
 		t.Errorf("the next heartbeat stole %v, want 3", got)
 	}
 	r = newRig(t, 1, 1, func(c *Config) { c.Classifier, c.Steal, c.StealOnlyIfUpBusy = byID{1: 1}, false, false })
-	r.submit(job(1, 1))
+	r.Submit(job(1, 1))
 	if got := r.offer(0); got != scheduler.NoJob {
 		t.Errorf("%v was stolen without stealing", got)
 	}
 	r = newRig(t, 1, 1, func(c *Config) { c.Classifier, c.Classify = byID{1: 1, 2: -1}, false })
-	r.submit(job(1, 1))
-	r.submit(job(2, 1))
+	r.Submit(job(1, 1))
+	r.Submit(job(2, 1))
 	if a, b := r.offer(0), r.offer(1); a != 1 || b != 2 {
 		t.Errorf("without classification %v and %v ran, want 1 and 2", a, b)
 	}
@@ -155,19 +155,19 @@ func TestVariants(t *testing.T) {
 // may not run a job.
 func TestClassWithoutNodes(t *testing.T) {
 	r := newRig(t, 1, 1, func(c *Config) { c.Classifier, c.Steal = byID{1: 1, 2: -1}, false })
-	r.submit(job(1, 1))
+	r.Submit(job(1, 1))
 	if err := r.NodeLost(0, 1, true, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.offer(0); got != 1 {
 		t.Errorf("scale-out ran %v after scale-up died, want 1", got)
 	}
-	r.feed(scheduler.NodeUp(1, scheduler.Capacity{Containers: 1}))
-	r.submit(job(2, 1))
+	r.Send(scheduler.NodeUp(1, scheduler.Capacity{Containers: 1}))
+	r.Submit(job(2, 1))
 	if got := r.offer(1); got != scheduler.NoJob {
 		t.Errorf("a large job ran on scale-up")
 	}
-	r.feed(scheduler.Ban(2, 0))
+	r.Send(scheduler.Ban(2, 0))
 	if got := r.offer(1); got != 2 {
 		t.Errorf("%v ran, want the job that is banned from scale-out", got)
 	}
@@ -179,8 +179,8 @@ func TestStuckClass(t *testing.T) {
 	r := newRig(t, 1, 1, func(c *Config) { c.Classifier = byID{1: 1} })
 	s := job(1, 2)
 	s.Reduces, s.Slowstart = 1, -1
-	r.submit(s)
-	r.Tick(r.now)
+	r.Submit(s)
+	r.Tick(r.Now)
 	if r.offer(1) != 1 || r.View().Job(1).Running(scheduler.Reduce) != 1 {
 		t.Fatal("the reduce did not take the scale-up container")
 	}
@@ -188,8 +188,8 @@ func TestStuckClass(t *testing.T) {
 		at   time.Duration
 		want scheduler.JobID
 	}{{15 * time.Second, scheduler.NoJob}, {29 * time.Second, scheduler.NoJob}, {30 * time.Second, 1}} {
-		r.now = step.at
-		r.p.Tick(r.now, r.View())
+		r.Now = step.at
+		r.p.Tick(r.Now, r.View())
 		if got := r.offer(0); got != step.want {
 			t.Errorf("at %v scale-out ran %v, want %v", step.at, got, step.want)
 		}
@@ -226,14 +226,14 @@ func TestNotStuck(t *testing.T) {
 	r := newRig(t, 1, 1, func(c *Config) { c.Classifier = byID{1: 1, 2: 1} })
 	s := job(1, 1)
 	s.Reduces = 1
-	r.submit(s)
+	r.Submit(s)
 	r.offer(1)
-	r.feed(scheduler.TaskFinished(scheduler.TaskID{Job: 1}, 1, time.Second, 0, 0))
+	r.Send(scheduler.TaskFinished(scheduler.TaskID{Job: 1}, 1, time.Second, 0, 0))
 	r.offer(1) // its reduce, which has all it needs
-	r.submit(job(2, 1))
+	r.Submit(job(2, 1))
 	r.p.stole = true
-	for r.now = 0; r.now < 5*time.Minute; r.now += 15 * time.Second {
-		r.p.Tick(r.now, r.View())
+	for r.Now = 0; r.Now < 5*time.Minute; r.Now += 15 * time.Second {
+		r.p.Tick(r.Now, r.View())
 	}
 	if r.p.record(r.View().Job(2)).free {
 		t.Error("let go although a reduce will end")
@@ -242,10 +242,10 @@ func TestNotStuck(t *testing.T) {
 	r = newRig(t, 1, 2, func(c *Config) { c.Classifier, c.Base = byID{1: 1}, "delay" })
 	patient := job(1, 1)
 	patient.Splits.Add(1, 2)
-	r.submit(patient)
-	for r.now = 0; r.now < 5*time.Minute; r.now += 15 * time.Second {
+	r.Submit(patient)
+	for r.Now = 0; r.Now < 5*time.Minute; r.Now += 15 * time.Second {
 		r.offer(1) // not where its data are
-		r.p.Tick(r.now, r.View())
+		r.p.Tick(r.Now, r.View())
 	}
 	if r.p.record(r.View().Job(1)).free {
 		t.Error("let go although it only waits for its data")

@@ -2,19 +2,17 @@ package hybrid
 
 import (
 	"testing"
-	"time"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/schedulertest"
 	"github.com/millrace/millrace/topology"
 )
 
 // rig is a cluster of out scale-out nodes, then up scale-up nodes, with one
 // container each.
 type rig struct {
-	*scheduler.Engine
-	t   testing.TB
-	p   *Policy
-	now time.Duration
+	*schedulertest.Rig
+	p *Policy
 }
 
 func newRig(t testing.TB, outs, ups int, change func(*Config)) *rig {
@@ -31,10 +29,6 @@ func newRig(t testing.TB, outs, ups int, change func(*Config)) *rig {
 			}
 		}
 	}
-	s, err := scheduler.NewState(b.Topology(), scheduler.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
 	cfg := DefaultConfig()
 	if change != nil {
 		change(&cfg)
@@ -43,39 +37,20 @@ func newRig(t testing.TB, outs, ups int, change func(*Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{Engine: scheduler.NewEngine(s, p, nil), t: t, p: p}
-	for n := range topology.NodeID(outs + ups) {
-		r.feed(scheduler.NodeUp(n, scheduler.Capacity{Containers: 1}))
-	}
-	return r
-}
-
-func (r *rig) feed(e scheduler.Event) {
-	r.t.Helper()
-	if err := r.Feed(r.now, e); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-func (r *rig) submit(s *scheduler.JobSpec) {
-	r.t.Helper()
-	r.feed(scheduler.JobSubmitted(s))
-	if _, err := r.Admit(r.now, nil); err != nil {
-		r.t.Fatal(err)
-	}
+	return &rig{schedulertest.NewRigOn(t, p, b.Topology(), scheduler.Capacity{Containers: 1}), p}
 }
 
 // offer returns the job of the first task launched on n, or NoJob.
 func (r *rig) offer(n topology.NodeID) scheduler.JobID {
-	r.t.Helper()
+	r.T.Helper()
 	got := scheduler.NoJob
-	_, err := r.Offer(r.now, n, func(d scheduler.Decision) {
+	_, err := r.Offer(r.Now, n, func(d scheduler.Decision) {
 		if got == scheduler.NoJob {
 			got = d.Task.Job
 		}
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return got
 }

@@ -118,20 +118,23 @@ func label(s Sample) int {
 // margin is the least value above which no job of unknown shuffle size is called
 // small and could be large: no point of a grid flips from small to large as its
 // shuffle grows, and no large job of the training trace exceeds it (hybrid.md 3.1
-// and 6.9: the kernel is not monotone, so the argument needs a check).
+// and 6.9: the kernel is not monotone, so the argument needs a check). The shuffle
+// grows as far as that of any job with as few tasks: beyond it the classifier has
+// seen nothing, and a narrow kernel says there whatever its constant says. Without
+// reduces there is none.
 func (c *Trained) margin(samples []Sample, steps int) float64 {
 	var most Sample
 	margin := 0.0
 	for i := range samples {
 		s := &samples[i]
-		most.Maps, most.Reduces, most.Shuffle = max(most.Maps, s.Maps), max(most.Reduces, s.Reduces), max(most.Shuffle, s.Shuffle)
+		most.Maps, most.Reduces = max(most.Maps, s.Maps), max(most.Reduces, s.Reduces)
 		if !s.Small {
 			margin = max(margin, c.value(float64(s.Maps), float64(s.Reduces), 0))
 		}
 	}
 	for _, maps := range spaced(1, float64(most.Maps), steps) {
-		for _, reduces := range append([]float64{0}, spaced(1, float64(most.Reduces), steps)...) {
-			if f := c.value(maps, reduces, 0); f > margin && c.flips(maps, reduces, most.Shuffle, steps) {
+		for _, reduces := range spaced(1, float64(most.Reduces), steps) {
+			if f := c.value(maps, reduces, 0); f > margin && c.flips(maps, reduces, largestShuffle(samples, maps, reduces), steps) {
 				margin = f
 			}
 		}
@@ -139,7 +142,18 @@ func (c *Trained) margin(samples []Sample, steps int) float64 {
 	return margin
 }
 
-// flips reports whether some shuffle size makes the job large.
+// largestShuffle is that of the jobs with so many tasks or fewer.
+func largestShuffle(samples []Sample, maps, reduces float64) float64 {
+	most := 1.0
+	for i := range samples {
+		if s := &samples[i]; float64(s.Maps) <= maps && float64(s.Reduces) <= reduces {
+			most = max(most, s.Shuffle)
+		}
+	}
+	return most
+}
+
+// flips reports whether some shuffle size up to most makes the job large.
 func (c *Trained) flips(maps, reduces, most float64, steps int) bool {
 	for _, shuffle := range spaced(1, most, 2*steps) {
 		if c.value(maps, reduces, shuffle) <= 0 {

@@ -295,3 +295,35 @@ func TestStratified(t *testing.T) {
 		}
 	}
 }
+
+// TestMarginOfNarrowKernel: a kernel so narrow that far from all jobs the classifier says its constant must not make all
+// jobs of unknown shuffle size large: none with one map shuffles terabytes, and none without reduces shuffles at all.
+func TestMarginOfNarrowKernel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var samples []Sample
+	for range 100 {
+		small := Sample{Maps: 1 + rng.IntN(20), Reduces: rng.IntN(3), Small: true}
+		if small.Reduces > 0 {
+			small.Shuffle = float64(rng.IntN(1 << 30))
+		}
+		samples = append(samples, small)
+		for range 5 {
+			samples = append(samples, Sample{Maps: 200 + rng.IntN(20_000), Reduces: 5 + rng.IntN(500), Shuffle: math.Exp(20 + 12*rng.Float64())})
+		}
+	}
+	cfg := DefaultTrainConfig()
+	cfg.Grid.C, cfg.Grid.Gamma = []float64{1000}, []float64{10}
+	c, _, err := Train(rng, samples, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range samples {
+		if s.Small && s.Reduces > 0 {
+			continue // a narrow kernel knows nothing of such a job without its shuffle size
+		}
+		spec := &scheduler.JobSpec{Maps: int32(s.Maps), Reduces: int32(s.Reduces)}
+		if small, f := c.Classify(spec); small != s.Small {
+			t.Fatalf("%+v of unknown shuffle size is called small: %v (value %g, margin %g)", s, small, f, c.Margin)
+		}
+	}
+}

@@ -11,24 +11,24 @@ import (
 func heavyJob(t *testing.T, waitAll bool) *rig {
 	t.Helper()
 	r := newRig(t, func(c *Config) { c.WaitAll = waitAll }, 2, scheduler.Capacity{Containers: 4})
-	r.submit(recurring(1, 4, 4, 2*gb))
+	r.Submit(recurring(1, 4, 4, 2*gb))
 	q := r.p.record(r.View().Job(1)).plan
 	if !q.heavy || len(q.racks[0]) != 1 || len(q.racks[1]) != 1 || q.racks[0][0] != 0 || q.racks[1][0] != 1 {
 		t.Fatalf("plan %+v", q)
 	}
 	r.offer(0)
 	for i := range int32(3) { // past slow start, the last map still runs
-		r.feed(scheduler.TaskFinished(scheduler.TaskID{Job: 1, Index: i}, 0, time.Second, 0, gb/2))
+		r.Send(scheduler.TaskFinished(scheduler.TaskID{Job: 1, Index: i}, 0, time.Second, 0, gb/2))
 	}
 	return r
 }
 
 func (r *rig) placeReduce(i int32) {
-	r.t.Helper()
-	r.feed(scheduler.Launched(scheduler.TaskID{Job: 1, Index: i, Kind: scheduler.Reduce}, 1, scheduler.Anywhere, false))
+	r.T.Helper()
+	r.Send(scheduler.Launched(scheduler.TaskID{Job: 1, Index: i, Kind: scheduler.Reduce}, 1, scheduler.Anywhere, false))
 }
 
-func (r *rig) release(avail int64) bool { return r.p.Release(r.now, 1, 0, 1, avail, r.View()) }
+func (r *rig) release(avail int64) bool { return r.p.Release(r.Now, 1, 0, 1, avail, r.View()) }
 
 // jobpacker.md 3.15, example 7, without waiting for all: held for one and two
 // reduces, one flow at the third, the rest flushed when all is placed and mapped.
@@ -66,7 +66,7 @@ func TestAggregationWaitsForAll(t *testing.T) {
 	if !r.release(3*gb/2) || !r.release(1) {
 		t.Error("all are placed: not released, or later output does not join")
 	}
-	if !r.p.Release(r.now, 1, 1, 1, 1, r.View()) || !r.p.Release(r.now, 99, 0, 1, 1, r.View()) {
+	if !r.p.Release(r.Now, 1, 1, 1, 1, r.View()) || !r.p.Release(r.Now, 99, 0, 1, 1, r.View()) {
 		t.Error("held inside a rack, or for a job that is gone")
 	}
 }
@@ -79,17 +79,17 @@ func TestMaxHold(t *testing.T) {
 	r.release(gb / 2)
 	r.finishMaps(1, gb/2)
 	for range 2 {
-		began := r.now
+		began := r.Now
 		r.release(gb / 2)
-		r.now = began + 30*time.Second - 1
+		r.Now = began + 30*time.Second - 1
 		if r.release(gb / 2) {
 			t.Error("released before 30 s")
 		}
-		r.now++
+		r.Now++
 		if !r.release(gb / 2) {
 			t.Error("held for more than 30 s")
 		}
-		r.now += time.Minute
+		r.Now += time.Minute
 	}
 }
 
@@ -97,12 +97,12 @@ func TestMaxHold(t *testing.T) {
 // Corral.
 func TestNoHolding(t *testing.T) {
 	r := uniform(t, 2, scheduler.Capacity{Containers: 9})
-	r.submit(recurring(1, 4, 4, gb))
+	r.Submit(recurring(1, 4, 4, gb))
 	if !r.release(1) {
 		t.Error("held for a job that is not heavy")
 	}
 	r = newRig(t, func(c *Config) { c.Corral = true }, 2, scheduler.Capacity{Containers: 9})
-	r.submit(recurring(1, 4, 4, 20*gb))
+	r.Submit(recurring(1, 4, 4, 20*gb))
 	if !r.release(1) {
 		t.Error("held by Corral")
 	}

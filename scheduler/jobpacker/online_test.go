@@ -13,23 +13,23 @@ import (
 // jobpacker.md 3.15, example 6, and 3.10: the rule for ad-hoc heavy jobs.
 func TestAdhocHeavyRule(t *testing.T) {
 	r := uniform(t, 2, scheduler.Capacity{Containers: 9})
-	r.submit(recurring(1, 1, 1, 2*gb)) // A: its only map runs in rack 0
+	r.Submit(recurring(1, 1, 1, 2*gb)) // A: its only map runs in rack 0
 	if got := r.offer(0); len(got) != 1 {
 		t.Fatalf("rack 0 launched %v", got)
 	}
-	r.submit(adhoc(2, 50, 2*gb)) // B, heavy, top of the queue
-	r.submit(adhoc(3, 50, 100))  // C, light
+	r.Submit(adhoc(2, 50, 2*gb)) // B, heavy, top of the queue
+	r.Submit(adhoc(3, 50, 100))  // C, light
 	if got := r.one(0); got != 3 {
 		t.Errorf("beside A %v was chosen, want C", got)
 	}
 	if got := r.one(1); got != 2 {
 		t.Errorf("in a rack without heavy tasks %v was chosen, want B", got)
 	}
-	r.now = 59 * time.Second
+	r.Now = 59 * time.Second
 	if got := r.one(0); got != 3 {
 		t.Errorf("after 59 s %v was chosen, want C", got)
 	}
-	r.now = time.Minute
+	r.Now = time.Minute
 	if got := r.one(0); got != 2 {
 		t.Errorf("after a minute without anything %v was chosen, want B", got)
 	}
@@ -39,9 +39,9 @@ func TestAdhocHeavyRule(t *testing.T) {
 // and B is not.
 func TestAdhocHeavyJobStays(t *testing.T) {
 	r := uniform(t, 1, scheduler.Capacity{Containers: 9})
-	r.submit(adhoc(1, 50, 2*gb))
-	r.feed(scheduler.Launched(scheduler.TaskID{Job: 1}, 0, scheduler.Anywhere, false))
-	r.submit(adhoc(2, 50, 2*gb))
+	r.Submit(adhoc(1, 50, 2*gb))
+	r.Send(scheduler.Launched(scheduler.TaskID{Job: 1}, 0, scheduler.Anywhere, false))
+	r.Submit(adhoc(2, 50, 2*gb))
 	if got := r.one(0); got != 1 {
 		t.Errorf("%v was chosen, want A, which is in the rack already", got)
 	}
@@ -61,11 +61,11 @@ func TestLineOfARack(t *testing.T) {
 	}
 	rack := placements[0].MapRacks[0]
 	other := placements[1].MapRacks[0]
-	r.submit(jobs[1]) // the second arrives first
+	r.Submit(jobs[1]) // the second arrives first
 	if got := r.one(topology.NodeID(other)); got != 2 {
 		t.Errorf("%v was chosen while the first has not arrived", got)
 	}
-	r.submit(jobs[0])
+	r.Submit(jobs[0])
 	if got := r.offer(topology.NodeID(rack)); len(got) != 4 || got[0].Job != 1 || got[3].Job != 1 {
 		t.Errorf("rack %d launched %v, want four maps of the first", rack, got)
 	}
@@ -82,7 +82,7 @@ func TestPlanByName(t *testing.T) {
 	r.p.Plan(0, []*scheduler.JobSpec{said}, r.View())
 	came := recurring(31, 4, 1, 4*gb)
 	came.Name = "nightly"
-	r.submit(came)
+	r.Submit(came)
 	if w := r.p.widths.guess(scheduler.Map, 8, 3); w != 2 {
 		t.Errorf("8 maps are guessed to want %d racks after a plan of 4 in 1", w)
 	}
@@ -94,7 +94,7 @@ func TestPlanByName(t *testing.T) {
 // jobpacker.md 3.10: when a rack fails, the plan of its jobs is ignored.
 func TestRackFailure(t *testing.T) {
 	r := uniform(t, 3, scheduler.Capacity{Containers: 4})
-	r.submit(recurring(1, 4, 1, 4*gb))
+	r.Submit(recurring(1, 4, 1, 4*gb))
 	if r.one(2) != scheduler.NoJob || r.one(0) != 1 {
 		t.Fatal("the job is not where it was planned")
 	}
@@ -107,7 +107,7 @@ func TestRackFailure(t *testing.T) {
 	if len(r.p.arrived)+len(r.p.seq[0])+len(r.p.seq[1]) != 0 {
 		t.Error("the plan was not dropped")
 	}
-	r.submit(recurring(2, 4, 1, 4*gb))
+	r.Submit(recurring(2, 4, 1, 4*gb))
 	if q := r.p.record(r.View().Job(2)).plan; slices.Contains(q.racks[0], 0) || slices.Contains(q.racks[1], 0) {
 		t.Errorf("a job was planned for the dead rack: %v", q.racks)
 	}
@@ -116,15 +116,15 @@ func TestRackFailure(t *testing.T) {
 // Ours: a job whose racks launch nothing is taken off its plan, not before.
 func TestStranded(t *testing.T) {
 	r := uniform(t, 3, scheduler.Capacity{Containers: 4})
-	r.submit(recurring(1, 4, 1, 4*gb))
-	r.feed(scheduler.Ban(1, 0))
-	r.now = 5*time.Minute - 1
-	r.p.Tick(r.now, r.View())
+	r.Submit(recurring(1, 4, 1, 4*gb))
+	r.Send(scheduler.Ban(1, 0))
+	r.Now = 5*time.Minute - 1
+	r.p.Tick(r.Now, r.View())
 	if r.one(2) != scheduler.NoJob {
 		t.Error("left its plan too early")
 	}
-	r.now++
-	r.p.Tick(r.now, r.View())
+	r.Now++
+	r.p.Tick(r.Now, r.View())
 	if r.one(2) != 1 {
 		t.Error("is still bound to a rack that may not run it")
 	}
@@ -133,13 +133,13 @@ func TestStranded(t *testing.T) {
 // jobpacker.md 3.4: slow start 0.7.
 func TestSlowstart(t *testing.T) {
 	r := uniform(t, 1, scheduler.Capacity{MapSlots: 10, ReduceSlots: 1})
-	r.submit(recurring(1, 10, 1, 0))
+	r.Submit(recurring(1, 10, 1, 0))
 	r.offer(0)
 	for i := range int32(7) {
 		if r.one(0) != scheduler.NoJob {
 			t.Fatalf("the reduce was started after %d of 10 maps", i)
 		}
-		r.feed(scheduler.TaskFinished(scheduler.TaskID{Job: 1, Index: i}, 0, time.Second, 0, 0))
+		r.Send(scheduler.TaskFinished(scheduler.TaskID{Job: 1, Index: i}, 0, time.Second, 0, 0))
 	}
 	if r.one(0) != 1 {
 		t.Error("the reduce was not started after 7 of 10 maps")
@@ -150,7 +150,7 @@ func TestSlowstart(t *testing.T) {
 // their maps keep to racks with data.
 func TestAdhocAggregation(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.AggregateAdhoc = true }, 4, scheduler.Capacity{Containers: 4})
-	r.submit(recurring(1, 4, 2, 2*gb)) // 1 map rack for 4 maps
+	r.Submit(recurring(1, 4, 2, 2*gb)) // 1 map rack for 4 maps
 	if w := r.p.widths.guess(scheduler.Map, 8, 4); w != 2 {
 		t.Errorf("8 maps are guessed to want %d racks, want 2", w)
 	}
@@ -158,7 +158,7 @@ func TestAdhocAggregation(t *testing.T) {
 	for range s.Maps {
 		s.Splits.Add(gb/2, 2, 3)
 	}
-	r.submit(s)
+	r.Submit(s)
 	q := r.p.record(r.View().Job(2)).limit
 	if q == nil || len(q.racks[0]) != 1 || q.racks[0][0] < 2 {
 		t.Fatalf("confined to %+v, want one of racks 2 and 3", q)
@@ -197,7 +197,7 @@ func TestConfigRefuses(t *testing.T) {
 // or not.
 func TestQuota(t *testing.T) {
 	r := uniform(t, 2, scheduler.Capacity{Containers: 6})
-	r.submit(recurring(1, 8, 1, 9*gb)) // 8 maps want two racks
+	r.Submit(recurring(1, 8, 1, 9*gb)) // 8 maps want two racks
 	if got := r.offer(0); len(got) != 4 {
 		t.Errorf("rack 0 launched %v, want four maps on six containers", got)
 	}
@@ -208,13 +208,13 @@ func TestQuota(t *testing.T) {
 func TestReducesLeaveRoomForMaps(t *testing.T) {
 	for _, banned := range []bool{false, true} {
 		r := uniform(t, 2, scheduler.Capacity{Containers: 4})
-		r.submit(recurring(1, 1, 4, 4*gb)) // map in rack 0, four reduces in rack 1
+		r.Submit(recurring(1, 1, 4, 4*gb)) // map in rack 0, four reduces in rack 1
 		r.offer(0)
-		r.submit(recurring(2, 8, 0, 0)) // maps in both racks
+		r.Submit(recurring(2, 8, 0, 0)) // maps in both racks
 		r.finishMaps(1, 1)
 		want := [kinds]int{2, 2}
 		if banned {
-			r.feed(scheduler.Ban(2, 1))
+			r.Send(scheduler.Ban(2, 1))
 			want[scheduler.Map] = 0
 		}
 		var got [kinds]int
@@ -235,7 +235,7 @@ func TestRackFailureBeforeArrival(t *testing.T) {
 	if err := r.NodeLost(0, topology.NodeID(racks[0]), true, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.submit(s)
+	r.Submit(s)
 	if q := r.p.record(r.View().Job(1)).plan; q != nil {
 		t.Errorf("follows a plan with the dead rack %d: %v", racks[0], q.racks)
 	}
@@ -250,13 +250,13 @@ func TestKnownShuffleWithoutPlan(t *testing.T) {
 	for id, shuffle := range []int64{1_124_999_999, 1_125_000_000} {
 		s := recurring(scheduler.JobID(id), 1, 1, shuffle)
 		s.MapTime, s.Input = 0, scheduler.Bytes(100*gb)
-		r.submit(s)
+		r.Submit(s)
 		if rec := r.p.record(r.View().Job(s.ID)); rec.plan != nil || rec.heavy != (id == 1) {
 			t.Errorf("%d bytes of shuffle: heavy %v", shuffle, rec.heavy)
 		}
 	}
 	unknown := &scheduler.JobSpec{ID: 7, Maps: 1, Reduces: 1}
-	r.submit(unknown)
+	r.Submit(unknown)
 	if !r.p.record(r.View().Job(7)).heavy {
 		t.Error("a job of unknown size is not taken for heavy")
 	}
@@ -265,14 +265,14 @@ func TestKnownShuffleWithoutPlan(t *testing.T) {
 // Time in which a job's reduces may not start yet is no waiting for their racks.
 func TestNotStrandedBeforeSlowstart(t *testing.T) {
 	r := uniform(t, 2, scheduler.Capacity{Containers: 4})
-	r.submit(recurring(1, 4, 4, 2*gb))
+	r.Submit(recurring(1, 4, 4, 2*gb))
 	r.offer(0)
-	for ; r.now < 20*time.Minute; r.now += time.Minute {
-		r.p.Tick(r.now, r.View())
+	for ; r.Now < 20*time.Minute; r.Now += time.Minute {
+		r.p.Tick(r.Now, r.View())
 	}
 	r.finishMaps(1, 1)
-	r.now += time.Second
-	r.p.Tick(r.now, r.View())
+	r.Now += time.Second
+	r.p.Tick(r.Now, r.View())
 	if r.p.record(r.View().Job(1)).plan == nil {
 		t.Error("left its plan as soon as its reduces could start")
 	}

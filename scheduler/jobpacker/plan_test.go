@@ -314,10 +314,10 @@ func TestReserveRepeatsThePlan(t *testing.T) {
 // A change of the cluster makes the policy plan anew around what runs.
 func TestPlansSurviveChanges(t *testing.T) {
 	r := uniform(t, 2, scheduler.Capacity{Containers: 4})
-	r.submit(recurring(1, 4, 0, 0))
+	r.Submit(recurring(1, 4, 0, 0))
 	first := r.p.arrived[0].racks[0]
-	r.feed(scheduler.NodeUpdated(0, scheduler.Capacity{Containers: 4}))
-	r.submit(recurring(2, 4, 0, 0))
+	r.Send(scheduler.NodeUpdated(0, scheduler.Capacity{Containers: 4}))
+	r.Submit(recurring(2, 4, 0, 0))
 	if second := r.p.arrived[1].racks[0]; second[0] == first[0] {
 		t.Errorf("both jobs are planned for rack %v", first)
 	}
@@ -326,11 +326,11 @@ func TestPlansSurviveChanges(t *testing.T) {
 // A rack that died is not planned for.
 func TestPlansAvoidDeadRacks(t *testing.T) {
 	r := uniform(t, 3, scheduler.Capacity{Containers: 4})
-	r.submit(recurring(1, 1, 0, 0))
+	r.Submit(recurring(1, 1, 0, 0))
 	if err := r.NodeLost(0, 2, true, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.submit(recurring(2, 12, 0, 0))
+	r.Submit(recurring(2, 12, 0, 0))
 	if racks := r.p.arrived[1].racks[0]; slices.Contains(racks, 2) {
 		t.Errorf("planned for racks %v", racks)
 	}

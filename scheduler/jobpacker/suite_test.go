@@ -31,7 +31,7 @@ func TestSuite(t *testing.T) {
 		"hold, at once": {&Info, map[string]string{"slowstart": "0", "hold-reduces": "true", "reduce-share": "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			schedulertest.Suite(t, factory(t, tc.info, tc.params), schedulertest.Promises{Quick: true})
+			schedulertest.Suite(t, factory(t, tc.info, tc.params), schedulertest.Promises{Quick: name != "corral"})
 		})
 	}
 	t.Run("no plans", func(t *testing.T) { // then it is fair, and leaves nothing idle but for heavy jobs

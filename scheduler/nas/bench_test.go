@@ -35,7 +35,7 @@ func benchReduces(b *testing.B, p scheduler.Policy) {
 	const racks, perRack, jobs = 100, 20, 1000
 	r := newRig(b, p, racks, perRack, scheduler.Capacity{MapSlots: 2, ReduceSlots: 2})
 	for rack := range topology.RackID(racks) {
-		r.feed(scheduler.NetSample(rack, float64(rack%2), 0, rack%2 == 1))
+		r.Send(scheduler.NetSample(rack, float64(rack%2), 0, rack%2 == 1))
 	}
 	for id := range scheduler.JobID(jobs) {
 		s := spec(id, string(rune('a'+id%26))+string(rune('a'+id/26%4)), 100)
@@ -43,7 +43,7 @@ func benchReduces(b *testing.B, p scheduler.Policy) {
 			s.Splits.Add(64*mb, (topology.NodeID(id)*7+i*101)%(racks*perRack))
 		}
 		s.Maps = 20
-		r.submit(s)
+		r.Submit(s)
 		for i := range s.Maps {
 			r.run(id, i, s.Splits.Of(i)[0])
 			r.finish(id, i, 64*mb, int64(id)*mb/10)
@@ -54,8 +54,8 @@ func benchReduces(b *testing.B, p scheduler.Policy) {
 	for b.Loop() {
 		got, _ := r.offer(n)
 		for _, t := range got {
-			r.feed(scheduler.TaskFinished(t, n, time.Second, 0, 0))
-			r.feed(scheduler.TaskLost(t))
+			r.Send(scheduler.TaskFinished(t, n, time.Second, 0, 0))
+			r.Send(scheduler.TaskLost(t))
 		}
 		launched += len(got)
 		n = (n + 1) % (racks * perRack)

@@ -35,13 +35,13 @@ func TestTrafficThreshold(t *testing.T) {
 		b.Splits.Add(128*mb, 1)
 	}
 	a.Maps, b.Maps = 10, 30
-	r.submit(a)
-	r.submit(b)
+	r.Submit(a)
+	r.Submit(b)
 	if p.TrafficThreshold() != 90*mb {
 		t.Errorf("policy's threshold %g MB, want 90", p.limit/mb)
 	}
-	r.feed(scheduler.JobVanished(1))
-	r.feed(scheduler.JobVanished(2))
+	r.Send(scheduler.JobVanished(1))
+	r.Send(scheduler.JobVanished(2))
 	if !math.IsInf(p.limit, 1) {
 		t.Errorf("threshold %g after all jobs left, want none", p.limit)
 	}
@@ -59,7 +59,7 @@ func TestTrafficOverrides(t *testing.T) {
 	} {
 		p := nasPolicy(t, tc.change)
 		r := newRig(t, p, 1, 1, scheduler.Capacity{Containers: 6})
-		r.submit(spec(1, "a", 1, on(1, 0)))
+		r.Submit(spec(1, "a", 1, on(1, 0)))
 		if p.limit != tc.want {
 			t.Errorf("threshold %g, want %g", p.limit, tc.want)
 		}

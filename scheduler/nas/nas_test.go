@@ -16,22 +16,22 @@ func TestCategoriesBeforeCost(t *testing.T) {
 	r := newRig(t, p, 2, 2, scheduler.Capacity{MapSlots: 1, ReduceSlots: 1})
 	// Node 0 asks; node 1 shares its rack, 2 and 3 do not. Small jobs are far and
 	// have larger splits than the large jobs that are near.
-	r.submit(predicted(spec(1, "u", 1, on(1, 1), on(20, 1)), 21))
-	r.submit(spec(2, "u", 1, on(1, 1), on(20, 1)))
-	r.submit(predicted(spec(3, "u", 1, on(8, 2)), 8))
-	r.submit(spec(4, "u", 1, on(9, 3)))
+	r.Submit(predicted(spec(1, "u", 1, on(1, 1), on(20, 1)), 21))
+	r.Submit(spec(2, "u", 1, on(1, 1), on(20, 1)))
+	r.Submit(predicted(spec(3, "u", 1, on(8, 2)), 8))
+	r.Submit(spec(4, "u", 1, on(9, 3)))
 	for _, want := range []scheduler.JobID{4, 3, 2, 1} {
 		got, _ := r.offer(0)
 		r.want(got, mapOf(want, 0))
-		r.feed(scheduler.JobVanished(want))
+		r.Send(scheduler.JobVanished(want))
 	}
 }
 
 // 3.8, lines 5 and 6, pair by pair.
 func TestChoiceOrder(t *testing.T) {
 	r := newRig(t, nasPolicy(t, nil), 1, 1, scheduler.Capacity{Containers: 1})
-	r.submit(spec(1, "u", 1, on(1, 0)))
-	r.submit(spec(2, "u", 1, on(1, 0)))
+	r.Submit(spec(1, "u", 1, on(1, 0)))
+	r.Submit(spec(2, "u", 1, on(1, 0)))
 	older, newer := r.View().Job(1), r.View().Job(2)
 	for _, tc := range []struct {
 		name         string
@@ -64,7 +64,7 @@ func TestChoiceOrder(t *testing.T) {
 func TestSmallestIsFoundAgain(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.Maps.Skips, c.TrafficLimit = 0, 1 })
 	r := newRig(t, p, 2, 1, scheduler.Capacity{MapSlots: 1})
-	r.submit(spec(1, "u", 1, on(5, 1), on(3, 1), on(9, 1)))
+	r.Submit(spec(1, "u", 1, on(5, 1), on(3, 1), on(9, 1)))
 	for _, step := range []struct {
 		want int32
 		end  func(scheduler.TaskID) scheduler.Event
@@ -76,9 +76,9 @@ func TestSmallestIsFoundAgain(t *testing.T) {
 	} {
 		got, _ := r.offer(0)
 		r.want(got, mapOf(1, step.want))
-		r.feed(step.end(got[0]))
+		r.Send(step.end(got[0]))
 	}
-	r.feed(scheduler.TaskLost(mapOf(1, 1)))
+	r.Send(scheduler.TaskLost(mapOf(1, 1)))
 	got, _ := r.offer(0)
 	r.want(got, mapOf(1, 1))
 }
@@ -88,7 +88,7 @@ func TestSmallestIsFoundAgain(t *testing.T) {
 func TestPredictor(t *testing.T) {
 	p := nasPolicy(t, nil)
 	r := newRig(t, p, 1, 1, scheduler.Capacity{Containers: 9})
-	r.submit(spec(1, "u", 1, on(10, 0), on(20, 0), on(30, 0), on(0, 0)))
+	r.Submit(spec(1, "u", 1, on(10, 0), on(20, 0), on(30, 0), on(0, 0)))
 	est := p.est.of(r.View().Job(1))
 	check := func(ratio, shuffleMB float64, known bool) {
 		t.Helper()
@@ -106,7 +106,7 @@ func TestPredictor(t *testing.T) {
 	check(2, 20+2*50, true)
 	r.finish(1, 1, 20*mb, 0)
 	check(1, 20+1*30, true)
-	r.feed(scheduler.TaskLost(mapOf(1, 0)))
+	r.Send(scheduler.TaskLost(mapOf(1, 0)))
 	check(1, 0+1*40, true)
 }
 
@@ -122,7 +122,7 @@ func TestFirstRatio(t *testing.T) {
 		r := newRig(t, p, 1, 1, scheduler.Capacity{Containers: 9})
 		s := predicted(spec(1, "u", 1, on(10, 0)), 5)
 		s.Recurring = tc.recurring
-		r.submit(s)
+		r.Submit(s)
 		if got := p.est.of(r.View().Job(1)).ratio; got != tc.want {
 			t.Errorf("sizes=%s recurring=%v: ratio %g, want %g", tc.sizes, tc.recurring, got, tc.want)
 		}
@@ -134,11 +134,11 @@ func TestFirstRatio(t *testing.T) {
 		s.Name, s.Recurring = "daily", true
 		return s
 	}
-	r.submit(daily(1))
+	r.Submit(daily(1))
 	r.run(1, 0, 0)
 	r.finish(1, 0, 10*mb, 3*mb)
-	r.feed(scheduler.JobFinished(1))
-	r.submit(daily(2))
+	r.Send(scheduler.JobFinished(1))
+	r.Submit(daily(2))
 	if est := p.est.of(r.View().Job(2)); !near(est.ratio, 0.3) || !est.predicted {
 		t.Errorf("second run: ratio %g, predicted %v", est.ratio, est.predicted)
 	}
@@ -149,8 +149,8 @@ func TestFirstRatio(t *testing.T) {
 func TestUnknownSizes(t *testing.T) {
 	p := nasPolicy(t, nil)
 	r := newRig(t, p, 1, 1, scheduler.Capacity{Containers: 1})
-	r.submit(&scheduler.JobSpec{ID: 1, Maps: 3, Reduces: 1})
-	r.submit(&scheduler.JobSpec{ID: 2, Maps: 3, Input: scheduler.Bytes(900 * mb)})
+	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 3, Reduces: 1})
+	r.Submit(&scheduler.JobSpec{ID: 2, Maps: 3, Input: scheduler.Bytes(900 * mb)})
 	if est := p.est.of(r.View().Job(1)); est.shuffle != 3*128*mb || p.est.class(est) != Heavy {
 		t.Errorf("three unknown maps shuffle %g", est.shuffle)
 	}
@@ -162,12 +162,12 @@ func TestUnknownSizes(t *testing.T) {
 // A policy that takes over in mid-run learns from what is done and runs.
 func TestTakesOver(t *testing.T) {
 	r := newRig(t, nasPolicy(t, nil), 2, 1, scheduler.Capacity{Containers: 9})
-	r.submit(spec(1, "u", 2, on(10, 0), on(10, 0), on(10, 0)))
+	r.Submit(spec(1, "u", 2, on(10, 0), on(10, 0), on(10, 0)))
 	r.run(1, 0, 0)
 	r.run(1, 1, 1)
 	r.finish(1, 0, 10*mb, 5*mb)
 	p := nasPolicy(t, nil)
-	r.SetPolicy(r.now, p)
+	r.SetPolicy(r.Now, p)
 	j := r.View().Job(1)
 	if est := p.est.of(j); est.ratio != 0.5 || est.running != 10*mb {
 		t.Errorf("ratio %g, running %g", est.ratio, est.running)
@@ -183,9 +183,9 @@ func TestFallback(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		p := nasPolicy(t, func(c *Config) { c.TrafficLimit, c.Fallback = mb, true })
 		r := newRig(t, p, 2, 1, scheduler.Capacity{MapSlots: 1, ReduceSlots: 1})
-		r.submit(spec(1, "u", 1, on(9, 0), on(7, 0)))
+		r.Submit(spec(1, "u", 1, on(9, 0), on(7, 0)))
 		if other {
-			r.submit(spec(2, "v", 1, on(1, 1)))
+			r.Submit(spec(2, "v", 1, on(1, 1)))
 		}
 		got, _ := r.offer(0)
 		if other {
@@ -201,7 +201,7 @@ func TestReset(t *testing.T) {
 	for _, local := range []bool{false, true} {
 		p := nasPolicy(t, func(c *Config) { c.Maps.Skips, c.LocalReset, c.CapTraffic = 1, local, false })
 		r := newRig(t, p, 2, 1, scheduler.Capacity{MapSlots: 1})
-		r.submit(spec(1, "u", 1, on(1, 1), on(1, 1), on(1, 1)))
+		r.Submit(spec(1, "u", 1, on(1, 1), on(1, 1), on(1, 1)))
 		r.offer(0)
 		got, _ := r.offer(0)
 		r.want(got, mapOf(1, 0))
@@ -219,8 +219,8 @@ func TestReset(t *testing.T) {
 func TestUnfetchedOutput(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.TrafficLimit, c.CountUnfetched = 10*mb, true })
 	r := newRig(t, p, 1, 2, scheduler.Capacity{Containers: 9})
-	r.submit(spec(1, "u", 1, on(4, 0), on(4, 0)))
-	r.submit(spec(2, "u", 0, on(4, 0)))
+	r.Submit(spec(1, "u", 1, on(4, 0), on(4, 0)))
+	r.Submit(spec(2, "u", 0, on(4, 0)))
 	r.run(1, 0, 0)
 	r.run(1, 1, 0)
 	r.run(2, 0, 0)
@@ -235,14 +235,14 @@ func TestUnfetchedOutput(t *testing.T) {
 	load(3 + 3) // the other is now predicted at 3
 	r.finish(2, 0, 4*mb, 4*mb)
 	load(6) // map-only output is not shuffled
-	r.feed(scheduler.TaskLost(mapOf(1, 0)))
+	r.Send(scheduler.TaskLost(mapOf(1, 0)))
 	load(3)
 	r.run(1, 0, 1)
 	r.finish(1, 0, 4*mb, 3*mb)
 	load(3)
 	r.finish(1, 1, 4*mb, 3*mb)
 	load(3)
-	r.feed(scheduler.JobVanished(1))
+	r.Send(scheduler.JobVanished(1))
 	load(0)
 }
 
@@ -274,10 +274,10 @@ func TestAblations(t *testing.T) {
 	for _, info := range []*scheduler.Info{&Info, &MTSInfo, &MTSCAInfo} {
 		p := factory(t, info, nil)()
 		r := newRig(t, p, 1, 1, scheduler.Capacity{MapSlots: 1, ReduceSlots: 1})
-		r.submit(spec(1, "u", 1, on(1, 0)))
+		r.Submit(spec(1, "u", 1, on(1, 0)))
 		r.run(1, 0, 0)
 		r.finish(1, 0, mb, 200*mb)
-		r.feed(scheduler.NetSample(0, 1, 1, true))
+		r.Send(scheduler.NetSample(0, 1, 1, true))
 		if got, _ := r.offer(0); len(got) == 0 != (info == &Info) {
 			t.Errorf("%s in a congested rack launched %v", info.Name, got)
 		}
@@ -294,7 +294,7 @@ func TestMaxReduceFraction(t *testing.T) {
 		s.Splits.Add(mb, 0, 1)
 	}
 	s.Maps = 20
-	r.submit(s)
+	r.Submit(s)
 	for i := range int32(10) {
 		r.run(1, i, topology.NodeID(i%2))
 		r.finish(1, i, mb, mb)
@@ -329,20 +329,20 @@ func TestPermanentCongestion(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.Maps.Skips, c.Reduces.Skips = 10, 10 })
 	r := newRig(t, p, 2, 2, scheduler.Capacity{Containers: 4})
 	for rack := range topology.RackID(2) {
-		r.feed(scheduler.NetSample(rack, 1, 1, true))
+		r.Send(scheduler.NetSample(rack, 1, 1, true))
 	}
 	for id := range scheduler.JobID(5) {
-		r.submit(spec(id, "u", 3, on(200, 0, 2), on(200, 1, 3), on(200, 0, 3)))
+		r.Submit(spec(id, "u", 3, on(200, 0, 2), on(200, 1, 3), on(200, 0, 3)))
 	}
 	left := 5
 	for range 2000 {
-		r.now += time.Second
+		r.Now += time.Second
 		for n := range topology.NodeID(4) {
 			launched, _ := r.offer(n)
 			for _, task := range launched {
-				r.feed(scheduler.TaskFinished(task, n, time.Second, 200*mb, 200*mb))
+				r.Send(scheduler.TaskFinished(task, n, time.Second, 200*mb, 200*mb))
 				if j := r.View().Job(task.Job); j.Complete() {
-					r.feed(scheduler.JobFinished(j.ID()))
+					r.Send(scheduler.JobFinished(j.ID()))
 					left--
 				}
 			}

@@ -13,11 +13,11 @@ func ninety(t *testing.T, jobs ...*scheduler.JobSpec) (*rig, *Policy) {
 	t.Helper()
 	p := nasPolicy(t, func(c *Config) { c.TrafficLimit = 90 * mb })
 	r := newRig(t, p, 1, 1, scheduler.Capacity{Containers: 3})
-	r.submit(spec(9, "busy", 1, on(30, 0), on(20, 0)))
+	r.Submit(spec(9, "busy", 1, on(30, 0), on(20, 0)))
 	r.run(9, 0, 0)
 	r.run(9, 1, 0)
 	for _, s := range jobs {
-		r.submit(s)
+		r.Submit(s)
 	}
 	return r, p
 }
@@ -67,13 +67,13 @@ func TestMTSExample(t *testing.T) {
 func TestMTSByTime(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.TrafficLimit, c.Maps.ByTime = mb, true })
 	r := newRig(t, p, 1, 1, scheduler.Capacity{Containers: 1})
-	r.submit(spec(1, "u", 1, on(45, 0)))
+	r.Submit(spec(1, "u", 1, on(45, 0)))
 	r.offer(0)
-	r.now = 5*time.Second - 1
+	r.Now = 5*time.Second - 1
 	if got, _ := r.offer(0); len(got) != 0 {
 		t.Fatal("launched before 5 s")
 	}
-	r.now = 5 * time.Second
+	r.Now = 5 * time.Second
 	got, _ := r.offer(0)
 	r.want(got, mapOf(1, 0))
 }
@@ -88,7 +88,7 @@ func TestPortions(t *testing.T) {
 		s.Splits.Add(10*mb, 0)
 	}
 	s.Maps = 10
-	r.submit(s)
+	r.Submit(s)
 	for i, n := range []topology.NodeID{0, 0, 0, 0, 0, 0, 1, 1, 1, 2} {
 		r.run(1, int32(i), n)
 	}
@@ -121,7 +121,7 @@ func TestCAOrder(t *testing.T) {
 	rows := []row{{1, 300, 1, false}, {2, 200, 0, false}, {3, 150, 0, true}, {4, 50, 0, false}, {5, 60, 1, false}, {6, 0, 0, false}, {7, 0, 1, false}}
 	names := map[scheduler.JobID]string{1: "H1", 2: "H2", 3: "H3", 4: "M1", 5: "M2", 6: "L1", 7: "L2"}
 	for _, row := range rows {
-		r.submit(spec(row.id, "u", 1, on(1, row.node)))
+		r.Submit(spec(row.id, "u", 1, on(1, row.node)))
 		r.run(row.id, 0, row.node)
 		r.finish(row.id, 0, mb, max(row.out*mb, 1000))
 		if row.delayed {
@@ -135,8 +135,8 @@ func TestCAOrder(t *testing.T) {
 			t.Fatalf("launched %v: %s", got, why.Text(r.View()))
 		}
 		order = append(order, names[got[0].Job])
-		r.feed(scheduler.TaskFinished(got[0], 0, time.Second, 0, 0))
-		r.feed(scheduler.JobFinished(got[0].Job))
+		r.Send(scheduler.TaskFinished(got[0], 0, time.Second, 0, 0))
+		r.Send(scheduler.JobFinished(got[0].Job))
 	}
 	want := []string{"H3", "H2", "M1", "L1", "L2", "M2", "H1"}
 	for i := range want {
@@ -154,7 +154,7 @@ func TestCRExample(t *testing.T) {
 	r := newRig(t, p, 1, 1, scheduler.Capacity{MapSlots: 20, ReduceSlots: 1})
 	r.ready(spec(1, "u1", 2, on(1, 0)), 200*mb)
 	r.ready(spec(2, "u2", 1, on(1, 0)), 1000)
-	r.feed(scheduler.NetSample(0, 0.9, 0.1, true))
+	r.Send(scheduler.NetSample(0, 0.9, 0.1, true))
 	got, _ := r.offer(0)
 	r.want(got, reduceOf(2, 0))
 	u1 := r.View().Job(1)
@@ -163,20 +163,20 @@ func TestCRExample(t *testing.T) {
 	}
 	// The filter keeps the maps of heavy and medium jobs back, not those of light
 	// ones.
-	r.submit(spec(3, "u3", 1, on(500, 0)))
-	r.submit(predicted(spec(4, "u4", 1, on(500, 0)), 0))
+	r.Submit(spec(3, "u3", 1, on(500, 0)))
+	r.Submit(predicted(spec(4, "u4", 1, on(500, 0)), 0))
 	got, why := r.offer(0)
 	r.want(got, mapOf(4, 0))
 	if why.Code != scheduler.ForNetwork {
 		t.Errorf("reason %v: %s", why.Code, why.Text(r.View()))
 	}
 	// Uncongested again: the filter goes with the first sample (6.21).
-	r.feed(scheduler.NetSample(0, 0.5, 0.1, false))
+	r.Send(scheduler.NetSample(0, 0.5, 0.1, false))
 	if p.isFiltered(0) {
 		t.Error("the map filter is still raised")
 	}
-	r.feed(scheduler.TaskFinished(reduceOf(2, 0), 0, time.Second, 0, 0))
-	r.feed(scheduler.JobFinished(2))
+	r.Send(scheduler.TaskFinished(reduceOf(2, 0), 0, time.Second, 0, 0))
+	r.Send(scheduler.JobFinished(2))
 	r.ready(spec(5, "u1", 1, on(1, 0)), 900*mb) // heavier, but not delayed
 	got, _ = r.offer(0)
 	if len(got) == 0 || got[len(got)-1] != reduceOf(1, 0) {
@@ -191,10 +191,10 @@ func TestCRExample(t *testing.T) {
 func TestCRPatience(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.Reduces.Skips = 3 })
 	r := newRig(t, p, 1, 1, scheduler.Capacity{MapSlots: 2, ReduceSlots: 1})
-	r.submit(spec(1, "u1", 2, on(1, 0)))
+	r.Submit(spec(1, "u1", 2, on(1, 0)))
 	r.run(1, 0, 0)
 	r.finish(1, 0, mb, 200*mb)
-	r.feed(scheduler.NetSample(0, 0, 0.8, true)) // at the threshold is congested
+	r.Send(scheduler.NetSample(0, 0, 0.8, true)) // at the threshold is congested
 	for range 3 {
 		if got, why := r.offer(0); len(got) != 0 || why.Code != scheduler.ForNetwork {
 			t.Fatalf("launched %v: %s", got, why.Text(r.View()))
@@ -239,7 +239,7 @@ func TestReducesFollowMapOutput(t *testing.T) {
 		s.Splits.Add(10*mb, 0)
 	}
 	s.Maps = 10
-	r.submit(s)
+	r.Submit(s)
 	for i, n := range []topology.NodeID{0, 0, 0, 0, 0, 0, 1, 1, 1, 2} {
 		r.run(1, int32(i), n)
 		r.finish(1, int32(i), 10*mb, 10*mb)
@@ -254,7 +254,7 @@ func TestReducesFollowMapOutput(t *testing.T) {
 			if c.reached {
 				break
 			}
-			r.feed(scheduler.Launched(reduceOf(1, j.Running(scheduler.Reduce)), topology.NodeID(rack), scheduler.Anywhere, false))
+			r.Send(scheduler.Launched(reduceOf(1, j.Running(scheduler.Reduce)), topology.NodeID(rack), scheduler.Anywhere, false))
 		}
 	}
 }

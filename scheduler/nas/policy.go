@@ -32,7 +32,7 @@ func New(cfg Config) (*Policy, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	shares, err := newShares(cfg.Key, cfg.ReduceShare)
+	shares, err := newShares(cfg.Key, cfg.ReduceShare, min(cfg.TMin, cfg.TMax))
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,12 @@ func New(cfg Config) (*Policy, error) {
 	return p, nil
 }
 
-// newShares orders sharers by containers held. Reduces are listed once a map is
-// done; the completion threshold is asked at each decision.
-func newShares(key string, share float64) (*fair.Shares, error) {
+// newShares orders sharers by containers held. Reduces are listed from the lowest
+// completion threshold on that a job can have; its own is asked at each decision.
+func newShares(key string, share, lowest float64) (*fair.Shares, error) {
 	cfg := fair.DefaultConfig()
 	cfg.Key = key
-	cfg.Reduces = scheduler.ReduceRule{Slowstart: 0, Share: share}
+	cfg.Reduces = scheduler.ReduceRule{Slowstart: lowest, Share: share}
 	return fair.NewShares(cfg)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/schedulertest"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -12,9 +13,7 @@ const mb = 1 << 20
 
 // rig is a small cluster around a policy.
 type rig struct {
-	*scheduler.Engine
-	t   testing.TB
-	now time.Duration
+	*schedulertest.Rig
 	ran map[scheduler.TaskID]topology.NodeID
 }
 
@@ -24,15 +23,7 @@ func newRig(t testing.TB, p scheduler.Policy, racks, nodes int, c scheduler.Capa
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := scheduler.NewState(topo, scheduler.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{Engine: scheduler.NewEngine(state, p, nil), t: t, ran: make(map[scheduler.TaskID]topology.NodeID)}
-	for n := range topology.NodeID(racks * nodes) {
-		r.feed(scheduler.NodeUp(n, c))
-	}
-	return r
+	return &rig{schedulertest.NewRigOn(t, p, topo, c), make(map[scheduler.TaskID]topology.NodeID)}
 }
 
 func nasPolicy(t testing.TB, change func(*Config)) *Policy {
@@ -48,47 +39,32 @@ func nasPolicy(t testing.TB, change func(*Config)) *Policy {
 	return p
 }
 
-func (r *rig) feed(e scheduler.Event) {
-	r.t.Helper()
-	if err := r.Feed(r.now, e); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-func (r *rig) submit(s *scheduler.JobSpec) {
-	r.t.Helper()
-	r.feed(scheduler.JobSubmitted(s))
-	if _, err := r.Admit(r.now, nil); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
 // offer is one heartbeat of n; it returns what was launched and why no more was.
 func (r *rig) offer(n topology.NodeID) (tasks []scheduler.TaskID, why scheduler.Reason) {
-	r.t.Helper()
-	why, err := r.Offer(r.now, n, func(d scheduler.Decision) {
+	r.T.Helper()
+	why, err := r.Offer(r.Now, n, func(d scheduler.Decision) {
 		tasks = append(tasks, d.Task)
 		r.ran[d.Task] = n
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return tasks, why
 }
 
 // run places map i of job id on n, whatever the policy thinks.
 func (r *rig) run(id scheduler.JobID, i int32, n topology.NodeID) {
-	r.t.Helper()
+	r.T.Helper()
 	t := scheduler.TaskID{Job: id, Index: i}
-	r.feed(scheduler.Launched(t, n, scheduler.NodeLocal, false))
+	r.Send(scheduler.Launched(t, n, scheduler.NodeLocal, false))
 	r.ran[t] = n
 }
 
 // finish ends map i of job id with the given bytes.
 func (r *rig) finish(id scheduler.JobID, i int32, in, out int64) {
-	r.t.Helper()
+	r.T.Helper()
 	t := scheduler.TaskID{Job: id, Index: i}
-	r.feed(scheduler.TaskFinished(t, r.ran[t], time.Second, in, out))
+	r.Send(scheduler.TaskFinished(t, r.ran[t], time.Second, in, out))
 }
 
 // split is one map's input.
@@ -115,13 +91,13 @@ func predicted(s *scheduler.JobSpec, shuffleMB int64) *scheduler.JobSpec {
 }
 
 func (r *rig) want(got []scheduler.TaskID, want ...scheduler.TaskID) {
-	r.t.Helper()
+	r.T.Helper()
 	if len(got) != len(want) {
-		r.t.Fatalf("launched %v, want %v", got, want)
+		r.T.Fatalf("launched %v, want %v", got, want)
 	}
 	for i := range got {
 		if got[i] != want[i] {
-			r.t.Fatalf("launched %v, want %v", got, want)
+			r.T.Fatalf("launched %v, want %v", got, want)
 		}
 	}
 }
@@ -134,8 +110,8 @@ func reduceOf(id scheduler.JobID, i int32) scheduler.TaskID {
 
 // ready submits a job whose one map ran on node 0 and wrote out bytes.
 func (r *rig) ready(s *scheduler.JobSpec, out int64) {
-	r.t.Helper()
-	r.submit(s)
+	r.T.Helper()
+	r.Submit(s)
 	r.run(s.ID, 0, 0)
 	r.finish(s.ID, 0, mb, out)
 }

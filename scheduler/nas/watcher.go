@@ -31,7 +31,7 @@ func NewWatcher(cfg Config) (*Watcher, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	shares, err := newShares(cfg.Key, cfg.ReduceShare)
+	shares, err := newShares(cfg.Key, cfg.ReduceShare, cfg.TMin)
 	if err != nil {
 		return nil, err
 	}

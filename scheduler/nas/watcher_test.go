@@ -93,7 +93,7 @@ func TestWatcherKeepsToItsRacks(t *testing.T) {
 	heavy := func() *scheduler.JobSpec { return spec(1, "u", 1, on(10, 0), on(10, 0), on(10, 1)) }
 	w := watcher(t, func(c *Config) { c.Maps.Skips = 2 })
 	r := newRig(t, w, 2, 1, scheduler.Capacity{MapSlots: 1, ReduceSlots: 1})
-	r.submit(heavy())
+	r.Submit(heavy())
 	for range 2 {
 		if got, why := r.offer(1); len(got) != 0 || why.Code != scheduler.ForLocality {
 			t.Fatalf("launched %v outside the chosen rack: %s", got, why.Text(r.View()))
@@ -104,10 +104,10 @@ func TestWatcherKeepsToItsRacks(t *testing.T) {
 
 	w = watcher(t, nil)
 	r = newRig(t, w, 2, 1, scheduler.Capacity{MapSlots: 1, ReduceSlots: 1})
-	r.submit(heavy())
+	r.Submit(heavy())
 	got, _ = r.offer(0)
 	r.want(got, mapOf(1, 0))
-	r.feed(scheduler.NetSample(1, 0.85, 0, true))
+	r.Send(scheduler.NetSample(1, 0.85, 0, true))
 	got, _ = r.offer(1)
 	r.want(got, mapOf(1, 2))
 }
@@ -116,7 +116,7 @@ func TestWatcherKeepsToItsRacks(t *testing.T) {
 // afar there, so it does not wait for a better place; one that was killed is found again.
 func TestWatcherReadsFromAfarAtHome(t *testing.T) {
 	r := newRig(t, watcher(t, nil), 2, 2, scheduler.Capacity{MapSlots: 2})
-	r.submit(spec(1, "u", 1, on(10, 0), on(10, 1), on(10, 0), on(10, 2), on(10, 3)))
+	r.Submit(spec(1, "u", 1, on(10, 0), on(10, 1), on(10, 0), on(10, 2), on(10, 3)))
 	got, why := r.offer(0)
 	r.want(got, mapOf(1, 0), mapOf(1, 2))
 	if why.Code != scheduler.NoRoom {
@@ -127,7 +127,7 @@ func TestWatcherReadsFromAfarAtHome(t *testing.T) {
 	if got, why = r.offer(2); len(got) != 0 || why.Code != scheduler.ForLocality {
 		t.Fatalf("launched %v outside the chosen rack: %s", got, why.Text(r.View()))
 	}
-	r.feed(scheduler.TaskKilled(mapOf(1, 3), 1))
+	r.Send(scheduler.TaskKilled(mapOf(1, 3), 1))
 	got, _ = r.offer(1)
 	r.want(got, mapOf(1, 3))
 }
@@ -137,22 +137,22 @@ func TestWatcherReadsFromAfarAtHome(t *testing.T) {
 func TestWatcherReduces(t *testing.T) {
 	w := watcher(t, nil)
 	r := newRig(t, w, 2, 1, scheduler.Capacity{Containers: 2})
-	r.submit(spec(1, "u", 4, on(10, 0), on(10, 0), on(10, 0), on(10, 1), on(10, 1)))
+	r.Submit(spec(1, "u", 4, on(10, 0), on(10, 0), on(10, 0), on(10, 1), on(10, 1)))
 	for i, n := range []topology.NodeID{0, 0, 0, 1} {
 		r.run(1, int32(i), n)
 		r.finish(1, int32(i), 10*mb, 10*mb)
 	}
-	r.submit(spec(2, "u", 1, on(10, 0)))
+	r.Submit(spec(2, "u", 1, on(10, 0)))
 	r.run(2, 0, 0)
 	r.finish(2, 0, 10*mb, 90*mb)
-	r.feed(scheduler.NetSample(0, 0.9, 0, true))
+	r.Send(scheduler.NetSample(0, 0.9, 0, true))
 	got, why := r.offer(0)
 	r.want(got, mapOf(1, 4)) // remote, in the place of a reduce
 	if why.Code != scheduler.ForNetwork {
 		t.Errorf("reason %v: %s", why.Code, why.Text(r.View()))
 	}
 	r.finish(1, 4, 10*mb, 0)
-	r.feed(scheduler.NetSample(0, 0.1, 0, false))
+	r.Send(scheduler.NetSample(0, 0.1, 0, false))
 	got, _ = r.offer(0)
 	r.want(got, reduceOf(2, 0), reduceOf(1, 0)) // most output here first
 	got, why = r.offer(1)
@@ -160,10 +160,10 @@ func TestWatcherReduces(t *testing.T) {
 	if why.Code != scheduler.ForPlan {
 		t.Errorf("rack 1 has its share, but: %s", why.Text(r.View()))
 	}
-	if text := r.Explain(r.now, 1).Text(r.View()); text != "reduces of j1 wait for racks with its map output: 1 skips" {
+	if text := r.Explain(r.Now, 1).Text(r.View()); text != "reduces of j1 wait for racks with its map output: 1 skips" {
 		t.Errorf("explanation: %s", text)
 	}
-	r.feed(scheduler.TaskFinished(reduceOf(2, 0), 0, time.Second, 0, 0))
+	r.Send(scheduler.TaskFinished(reduceOf(2, 0), 0, time.Second, 0, 0))
 	got, _ = r.offer(0)
 	r.want(got, reduceOf(1, 2))
 }
@@ -173,8 +173,8 @@ func TestWatcherReduces(t *testing.T) {
 func TestWatcherPrefersJobsAtHome(t *testing.T) {
 	w := watcher(t, func(c *Config) { c.Maps.Skips = 0 })
 	r := newRig(t, w, 2, 2, scheduler.Capacity{MapSlots: 1})
-	r.submit(spec(1, "u", 1, on(10, 2), on(10, 2), on(10, 0))) // at home in rack 1
-	r.submit(spec(2, "u", 1, on(10, 1), on(10, 1)))            // at home in rack 0
+	r.Submit(spec(1, "u", 1, on(10, 2), on(10, 2), on(10, 0))) // at home in rack 1
+	r.Submit(spec(2, "u", 1, on(10, 1), on(10, 1)))            // at home in rack 0
 	got, _ := r.offer(0)
 	r.want(got, mapOf(2, 0))
 }

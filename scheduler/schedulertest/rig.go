@@ -9,27 +9,33 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Rig is a small cluster of equal nodes in one rack under one policy, with a clock
-// that the test moves: for tests of single decisions.
+// A Rig is a small cluster of equal nodes under one policy, with a clock that the test
+// moves: for tests of single decisions.
 type Rig struct {
 	*scheduler.Engine
-	T   *testing.T
+	T   testing.TB
 	Now time.Duration
 }
 
-// NewRig brings the nodes up.
-func NewRig(t *testing.T, p scheduler.Policy, nodes int, c scheduler.Capacity) *Rig {
+// NewRig brings nodes in one rack up.
+func NewRig(t testing.TB, p scheduler.Policy, nodes int, c scheduler.Capacity) *Rig {
 	t.Helper()
 	topo, err := topology.Uniform(1, nodes, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return NewRigOn(t, p, topo, c)
+}
+
+// NewRigOn brings the nodes of a topology up.
+func NewRigOn(t testing.TB, p scheduler.Policy, topo *topology.Topology, c scheduler.Capacity) *Rig {
+	t.Helper()
 	s, err := scheduler.NewState(topo, scheduler.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &Rig{Engine: scheduler.NewEngine(s, p, nil), T: t}
-	for n := range nodes {
+	for n := range topo.NumNodes() {
 		r.Send(scheduler.NodeUp(topology.NodeID(n), c))
 	}
 	return r

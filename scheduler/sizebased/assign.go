@@ -38,6 +38,22 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	return scheduler.Idle(why)
 }
 
+// Abstains implements scheduler.Abstainer: partitions that do not lend leave many nodes
+// without work while others have a queue.
+func (p *Policy) Abstains(now time.Duration, n topology.NodeID, v *scheduler.View) bool {
+	p.applyFeedback(now)
+	if p.lends(n, v) {
+		return false
+	}
+	own := p.serves(n, v)
+	for k := range scheduler.Driver {
+		if p.first(k, own) != nil && v.HasRoom(n, k) {
+			return false
+		}
+	}
+	return true
+}
+
 // first returns the first job in line for kind k in the queues of s, or nil.
 func (p *Policy) first(k scheduler.Kind, s span) *job {
 	for q := s.from; q < s.to; q++ {

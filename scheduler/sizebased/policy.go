@@ -22,6 +22,7 @@ type Policy struct {
 var (
 	_ scheduler.Policy    = (*Policy)(nil)
 	_ scheduler.Explainer = (*Policy)(nil)
+	_ scheduler.Abstainer = (*Policy)(nil)
 	_ scheduler.Killer    = (*Policy)(nil)
 )
 

@@ -175,9 +175,10 @@ func (n *Network) settleBlock(row, to topology.RackID, rate float64) {
 	g, rest := &n.grid, n.solver.rest
 	first, last := g.start[to], g.start[to+1]
 	base := int32(row) * int32(g.columns)
-	counts, rates := n.counts[base+first:base+last], n.rates[base+first:base+last]
-	cards := rest[int32(n.links.nodes)+first : int32(n.links.nodes)+last]
-	done := g.done[int32(n.links.nodes)+first : int32(n.links.nodes)+last]
+	counts := n.counts[base+first : base+last]
+	rates := n.rates[base+first : base+last][:len(counts)]
+	cards := rest[int32(n.links.nodes)+first : int32(n.links.nodes)+last][:len(counts)]
+	done := g.done[int32(n.links.nodes)+first : int32(n.links.nodes)+last][:len(counts)]
 	total := int32(0)
 	for k, count := range counts {
 		if count == 0 || done[k] {

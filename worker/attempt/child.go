@@ -9,10 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/emulate"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
@@ -33,7 +36,15 @@ type Order struct {
 	Credential string `json:"credential,omitempty"`
 	Scratch    string `json:"scratch"`
 	SideDir    string `json:"side_dir,omitempty"`
-	Memory     int64  `json:"memory"`
+	// Caged says that the process has a user of its own, who may use little of this machine.
+	Caged      bool  `json:"caged,omitempty"`
+	Memory     int64 `json:"memory"`
+	OneMachine bool  `json:"one_machine,omitempty"`
+	// Emulate, if set, are the links that this node has.
+	Emulate *emulate.Setting `json:"emulate,omitempty"`
+	Rack    string           `json:"rack,omitempty"`
+	// FetchStall is as in [Setting].
+	FetchStall time.Duration `json:"fetch_stall,omitempty"`
 }
 
 // A Word is what the child says on file descriptor 3, one JSON object on a line each. The last one
@@ -43,6 +54,8 @@ type Word struct {
 	BadFetch *wire.BadFetch `json:"bad_fetch,omitempty"`
 	Ended    *wire.Ended    `json:"ended,omitempty"`
 	Output   string         `json:"output,omitempty"` // file of a map's output
+	// Net is what the child has sent to others, in all, said from time to time.
+	Net []wire.NetBytes `json:"net,omitempty"`
 }
 
 // maxOrder bounds an order: a split of many files is long.
@@ -50,9 +63,14 @@ const maxOrder = 16 << 20
 
 // Child runs the attempt that the worker ordered and returns the process's exit code.
 func Child(stages []mapreduce.Job) int {
+	return ChildOf(func(*wire.Program) ([]mapreduce.Job, error) { return stages, nil })
+}
+
+// ChildOf is Child for an executable of several programs: build makes the jobs of the one ordered.
+func ChildOf(build func(*wire.Program) ([]mapreduce.Job, error)) int {
 	out := os.NewFile(3, "worker")
 	say := speaker(out)
-	end, path, err := child(stages, say)
+	end, path, err := child(build, say)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -75,7 +93,15 @@ func speaker(w io.Writer) func(Word) error {
 	}
 }
 
-func child(stages []mapreduce.Job, say func(Word) error) (end wire.Ended, path string, err error) {
+// sent lists what a meter has counted.
+func sent(m *rpc.Meter) (out []wire.NetBytes) {
+	for p, b := range m.Read() {
+		out = append(out, wire.NetBytes{Peer: wire.NodeName(p.Name), What: string(p.What), Sent: b.Sent})
+	}
+	return out
+}
+
+func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) error) (end wire.Ended, path string, err error) {
 	var o Order
 	if err := json.NewDecoder(bufio.NewReader(io.LimitReader(os.Stdin, maxOrder))).Decode(&o); err != nil {
 		return end, "", fmt.Errorf("the worker's order is not understood: %w", err)
@@ -88,7 +114,15 @@ func child(stages []mapreduce.Job, say func(Word) error) (end wire.Ended, path s
 			return end, "", err
 		}
 	}
-	rc := rpc.NewClient(cc)
+	cc.At = string(o.Node)
+	var rc *rpc.Client
+	if o.Emulate != nil {
+		here := emulate.Place{Node: string(o.Node), Rack: o.Rack}
+		if cc.Shaper, err = o.Emulate.Start(here, emulate.Nodes(func() *rpc.Client { return rc }, o.Master)); err != nil {
+			return end, "", err
+		}
+	}
+	rc = rpc.NewClient(cc)
 	fs := dfs.NewClient(dfs.Config{Master: o.Master, Client: rc, User: o.Launch.Spec.User, Node: o.Node})
 	defer func() { err = errors.Join(err, fs.Close(), rc.Close()) }()
 	files := ctx
@@ -97,13 +131,21 @@ func child(stages []mapreduce.Job, say func(Word) error) (end wire.Ended, path s
 	}
 	s := &Setting{
 		Master: o.Master, Client: rc, Node: o.Node, Scratch: o.Scratch, SideDir: o.SideDir,
-		Pool: shuffle.NewPool(o.Memory), MaxRecord: int(min(o.Memory/4, 1<<30)),
+		OneMachine: o.OneMachine, FetchStall: o.FetchStall, Pool: shuffle.NewPool(o.Memory), MaxRecord: int(min(o.Memory/4, 1<<30)),
 		Store: storage.Mux{Stores: map[string]storage.FS{"dfs": fs.Storage(files)}},
 		// If the worker is gone nobody needs to hear it.
 		BadFetch: func(b wire.BadFetch) { _ = say(Word{BadFetch: &b}) },
-		Progress: func(done float64) { _ = say(Word{Progress: &done}) },
+		Progress: func(done float64) { _ = say(Word{Progress: &done, Net: sent(rc.Meter())}) },
+	}
+	stages, err := build(&o.Launch.Spec.Program)
+	if err != nil {
+		return wire.Ended{ID: o.Launch.ID, Final: true, Error: err.Error()}, "", nil
 	}
 	end, output := Run(ctx, s, &o.Launch, stages)
+	if o.Caged && strings.HasSuffix(end.Error, syscall.EACCES.Error()) {
+		end.Error += " (on workers programs run as a user of their own: use dfs: paths, or files that everybody may read)"
+	}
+	_ = say(Word{Net: sent(rc.Meter())}) // as above
 	if output == nil {
 		return end, "", nil
 	}

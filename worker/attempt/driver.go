@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -31,6 +32,9 @@ func (r *runner) drive(ctx context.Context) error {
 			err = r.commit(ctx, &step)
 		case "stop":
 			return r.stop(&step)
+		}
+		if err != nil && ctx.Err() != nil {
+			return r.stopped(ctx) // it may have made a directory for the output
 		}
 		if err != nil && wire.KindOf(err) != wire.Stale {
 			return err
@@ -93,12 +97,13 @@ func (r *runner) plan(ctx context.Context) error {
 		}
 		plan.Splits = append(plan.Splits, w)
 	}
-	_, err = call[wire.DriverRequest, struct{}](ctx, r, "driver.plan", wire.DriverRequest{ID: r.l.ID, Plan: plan})
-	return err
+	return r.sendPlan(ctx, plan)
 }
 
-// layoutFor divides work among the nodes there are: a split is what sorts in memory at once, and
-// most nodes get a reduce for each place they have.
+// layoutFor divides work among the nodes there are. Each place gets a few maps, so that the last to
+// end leave little idle; a map that folds leaves a table of all its keys, however little it
+// reads, so these get one or two. Splits are a power of two, so that they end where blocks do.
+// Most nodes get a reduce for each place they have.
 func layoutFor(nodes []wire.NodeStatus) task.Layout {
 	places := 0
 	for _, n := range nodes {
@@ -109,7 +114,11 @@ func layoutFor(nodes []wire.NodeStatus) task.Layout {
 	places = max(places, 1)
 	return func(job *mapreduce.Job, inputBytes int64) (splitBytes int64, reducers int) {
 		const least, most, tiny = 1 << 20, 64 << 20, 4 << 20
-		splitBytes = min(max(inputBytes/int64(4*places), least), most)
+		waves := 3
+		if !job.Fold.IsZero() {
+			waves = 1
+		}
+		splitBytes = min(max(powerOfTwo(inputBytes/int64(waves*places)), least), most)
 		if job.SplitBytes > 0 {
 			splitBytes = job.SplitBytes
 		}
@@ -123,6 +132,9 @@ func layoutFor(nodes []wire.NodeStatus) task.Layout {
 		return splitBytes, reducers
 	}
 }
+
+// powerOfTwo is the largest that is not above n, and 1 at least.
+func powerOfTwo(n int64) int64 { return 1 << (bits.Len64(uint64(max(n, 1))) - 1) }
 
 // commit gives the output its name. It may be the second driver to do so.
 func (r *runner) commit(ctx context.Context, step *wire.DriverStep) error {

@@ -31,10 +31,13 @@ type fetcher struct {
 	hosts map[string]*host // by address
 	want  map[int32]wire.MapOutput
 	have  map[int32]bool
+	claim map[int32]*host // who brings a map's output just now
 	fails map[int32]int
 	got   int64 // bytes as they were sent
 	raw   int64
-	slots int // fetches that may still be started
+	slots int                // fetches that may still be started
+	pace  map[string]float64 // bytes a second from other nodes, by address
+	slow  map[int32]uint64   // attempts that were complained of as slow
 }
 
 var _ task.Intake = (*fetcher)(nil)
@@ -42,8 +45,10 @@ var _ task.Intake = (*fetcher)(nil)
 // A host is one worker that has output.
 type host struct {
 	addr    string
+	node    wire.NodeName
 	busy    bool
-	until   time.Time // in the penalty box
+	giveUp  context.CancelFunc // while busy: ends the fetch
+	until   time.Time          // in the penalty box
 	penalty time.Duration
 }
 
@@ -53,7 +58,8 @@ const parallel = 5
 func newFetcher(r *runner, maps int) *fetcher {
 	f := &fetcher{
 		r: r, maps: maps, hosts: map[string]*host{}, want: map[int32]wire.MapOutput{},
-		have: map[int32]bool{}, fails: map[int32]int{}, slots: parallel,
+		have: map[int32]bool{}, fails: map[int32]int{}, slots: parallel, pace: map[string]float64{}, slow: map[int32]uint64{},
+		claim: map[int32]*host{},
 	}
 	f.poke.L = &f.mu
 	return f
@@ -140,13 +146,28 @@ func (f *fetcher) learn(changes []wire.MapOutput) {
 		case o.Lost:
 			delete(f.want, o.Map)
 		default:
-			f.want[o.Map] = o
-			if f.hosts[o.Addr] == nil {
-				f.hosts[o.Addr] = &host{addr: o.Addr}
-			}
+			f.found(o)
 		}
 	}
 	f.poke.Broadcast()
+}
+
+// found learns where an output is, or is now: its worker may have been started anew, elsewhere or where it was. Who
+// still asks at the old address would wait for nothing.
+func (f *fetcher) found(o wire.MapOutput) {
+	h := f.hosts[o.Addr]
+	if h == nil {
+		h = &host{addr: o.Addr, node: o.Node}
+		f.hosts[o.Addr] = h
+	}
+	if old, again := f.want[o.Map]; again && old.Try == o.Try {
+		delete(f.fails, o.Map)
+		h.until, h.penalty = time.Time{}, 0
+		if was := f.hosts[old.Addr]; was != h && was.giveUp != nil {
+			was.giveUp()
+		}
+	}
+	f.want[o.Map] = o
 }
 
 // work starts fetches until all maps are in.
@@ -161,9 +182,13 @@ func (f *fetcher) work() error {
 			return nil
 		}
 		if h, batch := f.pick(); h != nil {
-			h.busy = true
+			ctx, cancel := context.WithCancel(f.ctx)
+			h.busy, h.giveUp = true, cancel
 			f.slots--
-			f.wg.Go(func() { f.fetch(h, batch) })
+			f.wg.Go(func() {
+				defer cancel()
+				f.fetch(ctx, h, batch)
+			})
 			continue
 		}
 		f.poke.Wait()
@@ -199,11 +224,11 @@ func (f *fetcher) pick() (*host, []wire.MapOutput) {
 }
 
 // fetch asks one host for a batch and takes in what comes.
-func (f *fetcher) fetch(h *host, batch []wire.MapOutput) {
-	failed, err := f.stream(h, batch)
+func (f *fetcher) fetch(ctx context.Context, h *host, batch []wire.MapOutput) {
+	failed, err := f.stream(ctx, h, batch)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h.busy = false
+	h.busy, h.giveUp = false, nil
 	f.slots++
 	if err != nil && f.ctx.Err() == nil {
 		if errors.Is(err, shuffle.ErrScratch) {
@@ -211,8 +236,13 @@ func (f *fetcher) fetch(h *host, batch []wire.MapOutput) {
 		}
 		h.penalty = min(max(2*h.penalty, 50*time.Millisecond), 2*time.Second)
 		h.until = time.Now().Add(h.penalty)
+		if errors.Is(err, shuffle.ErrCorrupt) {
+			failed = failed[:1] // those behind it only did not arrive
+		}
 		for _, o := range failed {
-			f.complain(o, err)
+			if w, ok := f.want[o.Map]; ok && w.Addr == h.addr { // not moved meanwhile
+				f.complain(o, err)
+			}
 		}
 	} else {
 		h.penalty = 0
@@ -220,32 +250,39 @@ func (f *fetcher) fetch(h *host, batch []wire.MapOutput) {
 	f.poke.Broadcast()
 }
 
-// complain reports an output to the master when it has failed a few times, or for good.
+// complain reports an output to the master when it has failed a few times, or for good. What comes
+// damaged is fetched a second time first: the network may have done it.
 func (f *fetcher) complain(o wire.MapOutput, err error) {
 	f.fails[o.Map]++
-	if f.fails[o.Map]%3 != 0 && !errors.Is(err, wire.NotFound) && !errors.Is(err, shuffle.ErrCorrupt) {
+	n := f.fails[o.Map]
+	if n%3 != 0 && !errors.Is(err, wire.NotFound) && !(n > 1 && errors.Is(err, shuffle.ErrCorrupt)) {
 		return
 	}
 	id := f.r.l.ID
 	f.r.BadFetch(wire.BadFetch{
 		Map: wire.AttemptID{Job: id.Job, Stage: id.Stage, Kind: wire.MapTask, Index: o.Map, Try: o.Try},
-		By:  id, Why: err.Error(),
+		By:  id, Why: err.Error(), Addr: o.Addr, Unreached: wire.KindOf(err) == wire.Unavailable,
 	})
 }
 
 // stream takes in the segments of one answer. It returns those that did not arrive.
-func (f *fetcher) stream(h *host, batch []wire.MapOutput) (failed []wire.MapOutput, err error) {
+func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (failed []wire.MapOutput, err error) {
 	q := url.Values{"p": {strconv.Itoa(int(f.r.l.ID.Index))}}
 	for _, o := range batch {
 		q.Add("m", fmt.Sprintf("%d.%d", o.Map, o.Try))
 	}
 	path := fmt.Sprintf("/shuffle/%s/%d?%s", url.PathEscape(string(f.r.l.ID.Job)), f.r.l.ID.Stage, q.Encode())
-	resp, err := f.r.Client.Get(f.ctx, h.addr, path)
+	guard := newStall(ctx, f.r.FetchStall, h.addr)
+	defer guard.close()
+	guard.slow = func() { f.judge(guard, h) }
+	defer f.timed(guard, h)
+	resp, err := f.r.Client.Get(guard.ctx, h.addr, path)
 	if err != nil {
-		return batch, err
+		return batch, guard.explain(err)
 	}
 	defer resp.Body.Close()
-	body := bufio.NewReaderSize(resp.Body, 256<<10)
+	defer func() { err = guard.explain(err) }()
+	body := bufio.NewReaderSize(guard.reader(resp.Body), 16<<10) // for the heads; frames are larger and pass it by
 	for i, o := range batch {
 		head, err := readHead(body)
 		if err == nil && (head.Map != o.Map || head.Try != o.Try) {
@@ -260,7 +297,7 @@ func (f *fetcher) stream(h *host, batch []wire.MapOutput) (failed []wire.MapOutp
 			continue
 		}
 		if err == nil {
-			err = f.take(body, o, &head)
+			err = f.take(ctx, h, body, o, &head)
 		}
 		if err != nil {
 			return batch[i:], err
@@ -273,30 +310,66 @@ func (f *fetcher) stream(h *host, batch []wire.MapOutput) (failed []wire.MapOutp
 }
 
 // take takes in one segment.
-func (f *fetcher) take(body io.Reader, o wire.MapOutput, head *SegmentHead) error {
-	if head.Info.Records > 0 {
-		part := &io.LimitedReader{R: body, N: head.Info.StoredBytes}
-		err := f.intake.Take(f.ctx, shuffle.Segment{
+func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapOutput, head *SegmentHead) error {
+	part := &io.LimitedReader{R: body, N: head.Info.StoredBytes}
+	if head.Info.Records == 0 {
+		part.N = 0
+	}
+	first, err := f.begin(ctx, h, o.Map)
+	if err != nil {
+		return err
+	}
+	if first && head.Info.Records > 0 {
+		err = f.intake.Take(ctx, shuffle.Segment{
 			Name: head.Name, Partition: int(f.r.l.ID.Index), Info: head.Info,
 			Fetch: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(part), nil },
 		})
-		if err != nil && !errors.Is(err, shuffle.ErrDuplicate) {
-			return err
-		}
-		if _, err := io.Copy(io.Discard, part); err != nil {
-			return err
-		}
 	}
+	if first {
+		f.finish(o, head, err == nil)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, part)
+	return err
+}
+
+// begin claims a map, whose output may come from two attempts at once: from one that was given up, stopped or slow as its
+// worker is, and from the one that took its place. Both may not go in. Who comes later ends the other, which has had its
+// time; what is in already is not taken again.
+func (f *fetcher) begin(ctx context.Context, h *host, index int32) (first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for !f.have[index] {
+		other := f.claim[index]
+		if other == nil {
+			f.claim[index] = h
+			return true, nil
+		}
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		other.giveUp()
+		f.poke.Wait()
+	}
+	return false, nil
+}
+
+// finish ends a claim.
+func (f *fetcher) finish(o wire.MapOutput, head *SegmentHead, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.claim, o.Map)
+	f.poke.Broadcast()
+	if !ok {
+		return
+	}
 	f.have[o.Map] = true
 	f.got += head.Info.StoredBytes
 	f.raw += head.Info.RawBytes
-	if w, ok := f.want[o.Map]; ok && w.Try == o.Try {
-		delete(f.want, o.Map)
-	}
+	delete(f.want, o.Map)
 	if f.r.Progress != nil {
 		f.r.Progress(float64(len(f.have)) / float64(2*max(1, f.maps)))
 	}
-	return nil
 }

@@ -3,6 +3,7 @@ package attempt
 import (
 	"encoding/binary"
 	"encoding/json"
+	"hash/crc32"
 	"io"
 	"strconv"
 	"strings"
@@ -12,8 +13,10 @@ import (
 )
 
 // A reduce asks a worker for its share of many maps at once: GET
-// /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=... The answer has for each map, in order, a length
-// u32 little endian, so many bytes of JSON (a [SegmentHead]), and the stored bytes of the share.
+// /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=... The answer has for each map, in order, a length and a
+// CRC32C of what follows, u32 little endian each, so many bytes of JSON (a [SegmentHead]), and the
+// stored bytes of the share, which bring their own checksums. Without the head's, one flipped bit in
+// it could turn a share into an empty one.
 
 // SegmentHead goes before the bytes of one map's share.
 type SegmentHead struct {
@@ -40,21 +43,27 @@ func AppendHead(buf []byte, h *SegmentHead) []byte {
 		b = []byte(`{"error":"cannot be encoded"}`)
 	}
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(b)))
+	buf = binary.LittleEndian.AppendUint32(buf, crc32.Checksum(b, castagnoli))
 	return append(buf, b...)
 }
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 func readHead(r io.Reader) (h SegmentHead, err error) {
-	var n [4]byte
+	var n [8]byte
 	if _, err := io.ReadFull(r, n[:]); err != nil {
 		return h, err
 	}
-	size := binary.LittleEndian.Uint32(n[:])
+	size := binary.LittleEndian.Uint32(n[:4])
 	if size > maxHead {
 		return h, wire.Errorf(wire.Corrupt, "the head of a segment has %d bytes", size)
 	}
 	b := make([]byte, size)
 	if _, err := io.ReadFull(r, b); err != nil {
 		return h, err
+	}
+	if crc32.Checksum(b, castagnoli) != binary.LittleEndian.Uint32(n[4:]) {
+		return h, wire.Errorf(wire.Corrupt, "the head of a segment is damaged")
 	}
 	if err := json.Unmarshal(b, &h); err != nil {
 		return h, wire.Errorf(wire.Corrupt, "the head of a segment: %w", err)

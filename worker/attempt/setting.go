@@ -22,10 +22,17 @@ type Setting struct {
 	Node    wire.NodeName
 	Store   storage.Mux
 	Scratch string // of the stage; it outlives the attempt
-	SideDir string
-	Pool    *shuffle.Pool
+	// ScratchFS is what Scratch is a directory of; nil means the disk.
+	ScratchFS shuffle.FS
+	SideDir   string
+	Pool      *shuffle.Pool
+	// OneMachine says that no byte leaves this machine: compressing map output costs more than it
+	// saves, unless the job asks for it.
+	OneMachine bool
 	// MaxRecord and MergeFactor are as in task.Env.
 	MaxRecord, MergeFactor int
+	// FetchStall is how long a fetch may stand still before it is begun anew. Default 10 s.
+	FetchStall time.Duration
 	// BadFetch hears of map output that cannot be fetched.
 	BadFetch func(b wire.BadFetch)
 	// Progress hears how far the attempt has come, 0 to 1.
@@ -89,6 +96,9 @@ func (r *runner) prepare(stages []mapreduce.Job) error {
 	}
 	r.job = &job
 	compression := shuffle.S2 // bytes travel: worth compressing
+	if r.OneMachine {
+		compression = shuffle.None
+	}
 	if job.Compression != "" {
 		var err error
 		if compression, err = shuffle.ParseCompression(job.Compression); err != nil {
@@ -96,7 +106,7 @@ func (r *runner) prepare(stages []mapreduce.Job) error {
 		}
 	}
 	r.env = task.Env{
-		Store: r.Store, Scratch: r.Scratch, Pool: r.Pool, Compression: compression,
+		Store: r.Store, Scratch: r.Scratch, ScratchFS: r.ScratchFS, Pool: r.Pool, Compression: compression,
 		MaxRecord: r.MaxRecord, MergeFactor: r.MergeFactor, SideDir: r.SideDir,
 	}
 	return nil
@@ -119,6 +129,10 @@ func (r *runner) info(ctx context.Context) (wire.StageInfo, error) {
 func call[Req, Resp any](ctx context.Context, r *runner, method string, req Req) (resp Resp, err error) {
 	err = rpc.Retry{For: time.Hour}.Do(ctx, func() (err error) {
 		resp, err = rpc.Call[Req, Resp](ctx, r.Client, r.Master, method, req)
+		if ctx.Err() == nil && !errors.Is(err, rpc.ErrClosed) && (errors.Is(err, wire.Canceled) || errors.Is(err, context.Canceled)) {
+			// Not we have given up: a master that is being stopped drops its calls.
+			err = wire.Errorf(wire.Unavailable, "%s at %s: the master is stopping: %v", method, r.Master, err)
+		}
 		return err
 	})
 	return resp, err

@@ -25,16 +25,23 @@ type Config struct {
 	Machine  string
 	Capacity wire.Capacity
 	Held     []wire.AttemptID // map output found on disk
+	// Isolation is how users' code is kept apart.
+	Isolation string
+	// Platform is what programs run here, as linux/amd64.
+	Platform string
+	// HeldAtOnce is how much map output one report tells of; 0 means 200,000, which take about a megabyte.
+	HeldAtOnce int
 }
 
 // A Core is the state of one worker.
 type Core struct {
 	cfg      Config
 	seq      uint64
-	epoch    uint64 // highest seen
-	last     uint64 // seq of the last answer obeyed
-	full     bool   // the master has to hear what is held
-	fullSeq  uint64 // the report that says so; 0: none yet
+	epoch    uint64          // highest seen
+	last     uint64          // seq of the last answer obeyed
+	full     bool            // the master has to hear what is held
+	fullSeq  uint64          // the first report that says so, of this stretch; 0: none yet
+	from, to *wire.HeldPlace // the stretch: behind from, up to to
 	draining bool
 	sick     string
 
@@ -42,6 +49,7 @@ type Core struct {
 	waiting []wire.Launch // in order of arrival
 	ended   map[wire.AttemptID]wire.Ended
 	held    map[wire.AttemptID]bool
+	stages  map[wire.StageRef]int // how much of held is of each
 	bad     []badFetch
 	used    wire.Capacity
 	specs   map[wire.StageRef]*wire.JobSpec
@@ -71,10 +79,14 @@ type Effects struct {
 func New(cfg Config) *Core {
 	c := &Core{
 		cfg: cfg, full: true, running: map[wire.AttemptID]*run{}, ended: map[wire.AttemptID]wire.Ended{},
-		held: map[wire.AttemptID]bool{}, specs: map[wire.StageRef]*wire.JobSpec{},
+		held: map[wire.AttemptID]bool{}, stages: map[wire.StageRef]int{}, specs: map[wire.StageRef]*wire.JobSpec{},
 	}
 	for _, id := range cfg.Held {
-		c.held[id] = true
+		c.hold(id)
+	}
+	c.cfg.Held = nil
+	if c.cfg.HeldAtOnce == 0 {
+		c.cfg.HeldAtOnce = 200_000
 	}
 	return c
 }
@@ -84,7 +96,8 @@ func (c *Core) Report() *wire.Report {
 	c.seq++
 	r := &wire.Report{
 		Node: c.cfg.Node, Session: c.cfg.Session, Seq: c.seq, Rack: c.cfg.Rack, Addr: c.cfg.Addr, Machine: c.cfg.Machine,
-		Capacity: c.cfg.Capacity, Idle: -1, Draining: c.draining, Sick: c.sick, Full: c.full,
+		Capacity: c.cfg.Capacity, Idle: -1, Draining: c.draining, Sick: c.sick, Full: c.full, Isolation: c.cfg.Isolation,
+		Fresh: c.epoch == 0, Platform: c.cfg.Platform,
 	}
 	for i := range c.bad {
 		r.BadFetch = append(r.BadFetch, c.bad[i].BadFetch)
@@ -100,19 +113,62 @@ func (c *Core) Report() *wire.Report {
 	}
 	r.Stages = c.kept()
 	if c.full {
-		r.Held = sorted(c.held)
-		if c.fullSeq == 0 {
-			c.fullSeq = c.seq
-		}
+		c.tellHeld(r)
 	}
 	return r
+}
+
+// tellHeld puts into a report what is held of the stretch that is to be told next. Where it ends is fixed with the first
+// report that tells of it: the master may hear any of them.
+func (c *Core) tellHeld(r *wire.Report) {
+	var ids []wire.AttemptID
+	for id := range c.held {
+		if wire.PlaceOf(id).Between(c.from, c.to) {
+			ids = append(ids, id)
+		}
+	}
+	if c.fullSeq == 0 {
+		c.fullSeq = c.seq
+		if most := c.cfg.HeldAtOnce; len(ids) > most {
+			wire.SortHeld(ids)
+			end := wire.PlaceOf(ids[most-1])
+			for most < len(ids) && wire.PlaceOf(ids[most]) == end {
+				most++ // two attempts of one map
+			}
+			c.to, ids = &end, ids[:most]
+		}
+	}
+	r.Held, r.HeldFrom, r.HeldTo = wire.PackHeld(ids), c.from, c.to
+}
+
+// heldTold goes on to the next stretch.
+func (c *Core) heldTold() {
+	c.full, c.fullSeq, c.from, c.to = c.to != nil, 0, c.to, nil
+}
+
+func (c *Core) hold(id wire.AttemptID) {
+	if !c.held[id] {
+		c.held[id] = true
+		c.stages[wire.StageRef{Job: id.Job, Stage: id.Stage}]++
+	}
+}
+
+func (c *Core) unhold(id wire.AttemptID) {
+	if !c.held[id] {
+		return
+	}
+	delete(c.held, id)
+	ref := wire.StageRef{Job: id.Job, Stage: id.Stage}
+	if c.stages[ref]--; c.stages[ref] == 0 {
+		delete(c.stages, ref)
+	}
 }
 
 // kept lists the stages that take room here and of which nothing runs.
 func (c *Core) kept() []wire.StageRef {
 	refs := map[wire.StageRef]bool{}
-	for id := range c.held {
-		refs[wire.StageRef{Job: id.Job, Stage: id.Stage}] = true
+	for ref := range c.stages {
+		refs[ref] = true
 	}
 	for ref := range c.specs {
 		refs[ref] = true
@@ -139,7 +195,7 @@ func (c *Core) Answer(a *wire.Answer) Effects {
 		return out
 	}
 	if c.fullSeq != 0 && a.Seq >= c.fullSeq {
-		c.full, c.fullSeq = false, 0
+		c.heldTold()
 	}
 	c.epoch, c.last = a.Epoch, a.Seq
 	if a.Full {
@@ -162,7 +218,7 @@ func (c *Core) Answer(a *wire.Answer) Effects {
 	return out
 }
 
-func (c *Core) wantFull() { c.full, c.fullSeq = true, 0 }
+func (c *Core) wantFull() { c.full, c.fullSeq, c.from, c.to = true, 0, nil, nil }
 
 // take queues an attempt unless it is known already.
 func (c *Core) take(l wire.Launch) {
@@ -217,6 +273,7 @@ func (c *Core) demand(l wire.Launch) wire.Capacity {
 		d.ReduceSlots = 1
 	case have.MapSlots+have.ReduceSlots > 0 && l.ID.Kind == wire.MapTask:
 		d.MapSlots = 1
+	case have.MapSlots+have.ReduceSlots > 0: // a driver takes no slot
 	case have.Containers > 0:
 		d.Containers = 1
 	default:
@@ -261,7 +318,7 @@ func (c *Core) kill(k wire.Kill, out *Effects) {
 func (c *Core) drop(ref wire.StageRef, out *Effects) {
 	for id := range c.held {
 		if id.Job == ref.Job && id.Stage == ref.Stage {
-			delete(c.held, id)
+			c.unhold(id)
 		}
 	}
 	delete(c.specs, ref)
@@ -282,7 +339,7 @@ func (c *Core) Ended(e wire.Ended) Effects {
 		e.Lost, e.Error = true, r.killed
 	}
 	if e.OK && e.ID.Kind == wire.MapTask {
-		c.held[e.ID] = true
+		c.hold(e.ID)
 	}
 	c.ended[e.ID] = e
 	c.start(&out)
@@ -306,7 +363,7 @@ func (c *Core) BadFetch(b wire.BadFetch) {
 // LostOutput notes that map output is no longer on disk: the next report says what is.
 func (c *Core) LostOutput(id wire.AttemptID) {
 	if c.held[id] {
-		delete(c.held, id)
+		c.unhold(id)
 		c.wantFull()
 	}
 }

@@ -1,0 +1,75 @@
+package blocks
+
+import (
+	"context"
+	"slices"
+
+	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// SumResponse is the checksum of a whole replica.
+type SumResponse struct {
+	CRC uint32 `json:"crc"`
+}
+
+// Sum is the checksum of a finished replica's data as it was written: it comes from the checksums of
+// its chunks, so that nothing but their table is read.
+func (s *Store) Sum(b wire.Block) (uint32, error) {
+	r, err := s.Open(b.ID, b.Gen)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	if r.Block != b || r.crcs != nil {
+		return 0, wire.Errorf(wire.Stale, "%s is on node %s with %d bytes, not finished with %d", b.ID, s.cfg.Node, r.Block.Len, b.Len)
+	}
+	tail := make([]byte, 4*pipe.Chunks(b.Len)+footerSize)
+	if err := readAt(r.file, tail, headerSize+b.Len); err != nil {
+		return 0, err
+	}
+	table := tail[:len(tail)-footerSize]
+	got, crc, err := decodeFooter(tail[len(table):])
+	if err != nil {
+		return 0, err
+	}
+	if got != b || pipe.Checksum(table) != crc {
+		return 0, wire.Errorf(wire.Corrupt, "%s on node %s: its table of checksums is damaged", b.ID, s.cfg.Node)
+	}
+	return pipe.CombineChunks(decodeTable(table), b.Len), nil
+}
+
+// sumFile is the checksum of a file whose writer died: of the blocks before the last, and of what
+// was saved of that. It is false if not every block could be asked.
+func (s *Service) sumFile(ctx context.Context, w wire.RecoverWork, last wire.Block, stored []wire.NodeName) (uint32, bool) {
+	list := w.Before
+	if last.Len > 0 {
+		places := slices.DeleteFunc(slices.Clone(w.Places), func(p wire.Place) bool { return !slices.Contains(stored, p.Node) })
+		list = append(slices.Clip(list), wire.LocatedBlock{Block: last, Places: places})
+	}
+	var all uint32
+	for _, b := range list {
+		crc, ok := s.sumBlock(ctx, b)
+		if !ok {
+			return 0, false
+		}
+		all = pipe.Combine(all, crc, b.Len)
+	}
+	return all, true
+}
+
+func (s *Service) sumBlock(ctx context.Context, b wire.LocatedBlock) (uint32, bool) {
+	for _, p := range b.Places {
+		if p.Node == s.cfg.Node {
+			if crc, err := s.store.Sum(b.Block); err == nil {
+				return crc, true
+			}
+			continue
+		}
+		if r, err := rpc.Call[BlockRequest, SumResponse](ctx, s.cfg.Client, p.Addr, "block.sum", BlockRequest{b.Block}); err == nil {
+			return r.CRC, true
+		}
+	}
+	return 0, false
+}

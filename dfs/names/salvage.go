@@ -1,0 +1,197 @@
+package names
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/millrace/millrace/internal/journal"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Loss says what is damaged in a checkpoint and what a repair would give up.
+type Loss struct {
+	Bad     []string // entries that cannot be read, and why
+	Orphans int      // directories whose own entry is lost: what is in them goes to /lost+found-ID
+	Stray   int      // entries that hang nowhere
+	Skipped int      // changes of the journal that are about what is lost
+}
+
+// String explains the loss to whoever must decide.
+func (l *Loss) String() string {
+	text := fmt.Sprintf("%d entries are damaged:\n  %s\nA repair gives them up", len(l.Bad), strings.Join(l.Bad[:min(len(l.Bad), 20)], "\n  "))
+	if l.Orphans > 0 {
+		text += fmt.Sprintf("; what is in %d lost directories becomes /lost+found-ID", l.Orphans)
+	}
+	if l.Stray > 0 {
+		text += fmt.Sprintf("; %d entries hang nowhere and go too", l.Stray)
+	}
+	return text + fmt.Sprintf("; %d changes in the journal are about what is lost.", l.Skipped)
+}
+
+// Salvage looks for damaged entries in the checkpoint of a service that does not run, and returns nil if
+// there are none. With repair it writes a new checkpoint from all that is whole, journal included; the old
+// file stays beside it as .damaged. A damaged state entry, or pages that bbolt cannot read, are beyond it.
+// Of cfg only Disk, Journal and Checkpoint are needed.
+func Salvage(cfg Config, repair bool) (*Loss, error) {
+	c := DefaultConfig()
+	c.Disk, c.Journal, c.Checkpoint = cfg.Disk, cfg.Journal, cfg.Checkpoint
+	c.Now = func() time.Duration { return 0 } // no time passes here
+	s, l := newService(c), &Loss{}
+	if err := s.salvageFile(l); err != nil {
+		return nil, wire.Errorf(wire.KindOf(err), "checkpoint %s: %w; only a backup helps", cfg.Checkpoint, err)
+	}
+	if len(l.Bad)+l.Stray+l.Orphans == 0 {
+		return nil, nil
+	}
+	j, err := journal.Open(cfg.Disk, "journal", cfg.Journal, s.applied+1, func(seq uint64, payload []byte) error {
+		edits, err := decode(payload)
+		for i := range edits {
+			if s.apply(seq, &edits[i]) != nil {
+				l.Skipped++
+			}
+		}
+		s.applied = seq
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := j.Close(); err != nil || !repair {
+		return l, err
+	}
+	return l, s.rewrite()
+}
+
+// salvageFile reads what is whole.
+func (s *Service) salvageFile(l *Loss) (err error) {
+	defer func() {
+		if v := recover(); v != nil { // bbolt trusts its pages
+			err = wire.Errorf(wire.Corrupt, "its pages are damaged: %v", v)
+		}
+	}()
+	db, err := bolt.Open(s.cfg.Checkpoint, 0o600, &bolt.Options{Timeout: lockWait, ReadOnly: true})
+	if err != nil {
+		return wire.Errorf(wire.Corrupt, "%w", err)
+	}
+	defer db.Close()
+	return db.View(func(tx *bolt.Tx) error {
+		if tx.Bucket(metaBucket) == nil || tx.Bucket(inodeBucket) == nil {
+			return wire.Errorf(wire.Corrupt, "it has no entries")
+		}
+		st, err := readState(tx)
+		if err != nil {
+			return err
+		}
+		s.take(&st)
+		return s.salvageInodes(tx, l)
+	})
+}
+
+func (s *Service) salvageInodes(tx *bolt.Tx, l *Loss) error {
+	parents := map[wire.FileID][]*inode{}
+	err := tx.Bucket(inodeBucket).ForEach(func(k, v []byte) error {
+		id, m, err := entry(k, v)
+		if err == nil && slices.ContainsFunc(m.blocks, func(b wire.Block) bool { return s.blocks[b.ID] != nil }) {
+			err = fmt.Errorf("entry %x: one of its blocks belongs to another file", k)
+		}
+		if err != nil {
+			l.Bad = append(l.Bad, err.Error())
+			return nil
+		}
+		i, err := s.revive(id, m)
+		if err == nil && id != rootID {
+			parents[m.parent] = append(parents[m.parent], i)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.adopt(parents, l)
+	if err := s.hang(s.root, parents, map[wire.FileID]bool{}); err != nil {
+		return err
+	}
+	for id, i := range s.inodes {
+		if i != s.root && i.parent == nil {
+			l.Stray++
+			s.forgetStray(id, i)
+		}
+	}
+	for id := range s.inodes {
+		s.dirty[id] = struct{}{}
+	}
+	return nil
+}
+
+// adopt makes a directory below the root for each that is lost and had something in it. It keeps the
+// number, so that the journal's changes still find it.
+func (s *Service) adopt(parents map[wire.FileID][]*inode, l *Loss) {
+	for _, id := range slices.Sorted(maps.Keys(parents)) {
+		p := s.inodes[id]
+		if p != nil && p.dir == nil { // the child's word against the file's
+			for _, i := range parents[id] {
+				l.Stray++
+				s.forgetStray(i.id, i)
+			}
+			delete(parents, id)
+			continue
+		}
+		if p != nil {
+			continue
+		}
+		l.Orphans++
+		name := fmt.Sprintf("lost+found-%d", id)
+		for slices.ContainsFunc(parents[rootID], func(i *inode) bool { return i.name == name }) {
+			name += "-again"
+		}
+		p = &inode{id: id, name: name, owner: s.account("root"), dir: &directory{quota: quota{noLimit, noLimit}}}
+		s.inodes[id] = p
+		parents[rootID] = append(parents[rootID], p)
+	}
+}
+
+func (s *Service) forgetStray(id wire.FileID, i *inode) {
+	delete(s.inodes, id)
+	if i.file != nil {
+		for _, b := range i.file.blocks {
+			delete(s.blocks, b.ID)
+		}
+	}
+}
+
+// rewrite puts a checkpoint of all that is in memory into the place of the damaged one.
+func (s *Service) rewrite() error {
+	name := s.cfg.Checkpoint
+	if err := os.Remove(name + ".new"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	db, err := bolt.Open(name+".new", 0o600, &bolt.Options{Timeout: lockWait})
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		for _, b := range [][]byte{inodeBucket, metaBucket} {
+			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+				return err
+			}
+		}
+		return write(tx, s.state(), s.changes(s.dirty))
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(name, name+".damaged"); err != nil {
+		return err
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		return err
+	}
+	return s.cfg.Disk.SyncDir(".")
+}

@@ -1,0 +1,114 @@
+package names
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// TestSalvage: a checkpoint loses the entries of a directory and of a file. What was in the directory is
+// kept, changes that followed in the journal too, unless they are about the lost file.
+func TestSalvage(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	for i := range 3 {
+		r.addNode(wire.NodeName(fmt.Sprintf("n%d", i)), "r", 1<<39)
+	}
+	for _, path := range []string{"/d/a", "/d/b", "/e/lost", "/e/kept"} {
+		must(t, r.put(wire.CreateRequest{Path: path, Parents: true}, 2, "n0"))
+	}
+	must(t, r.s.Checkpoint())
+	old, err := os.ReadFile(r.cfg.Checkpoint)
+	must(t, err)
+	must(t, r.put(wire.CreateRequest{Path: "/d/later"}, 1, "n0"))
+	must(t, r.s.SetQuota(wire.QuotaRequest{Of: "u", Files: 7, Bytes: -1}))
+	must(t, r.s.Delete(wire.DeleteRequest{Path: "/e/lost"}))
+	id := func(path string) wire.FileID {
+		i, err := r.s.Stat(wire.PathRequest{Path: path})
+		must(t, err)
+		return i.ID
+	}
+	dir, kept := id("/d"), id("/e/kept")
+	must(t, r.s.Close())
+	must(t, os.WriteFile(r.cfg.Checkpoint, old, 0o600)) // as if it had been killed
+	if loss, err := Salvage(r.cfg, false); loss != nil || err != nil {
+		t.Fatalf("nothing is damaged yet: %v, %v", loss, err)
+	}
+	damage(t, r.cfg.Checkpoint, dir, kept-1) // the lost file came before
+	if _, err := Open(r.cfg); !errors.Is(err, wire.Corrupt) {
+		t.Fatalf("opened: %v", err)
+	}
+	for _, repair := range []bool{false, true} {
+		loss, err := Salvage(r.cfg, repair)
+		must(t, err)
+		if loss == nil || len(loss.Bad) != 2 || loss.Orphans != 1 || loss.Stray != 0 || loss.Skipped != 1 {
+			t.Fatalf("repair %v: %+v", repair, loss)
+		}
+		if text := loss.String(); !strings.Contains(text, "2 entries") || !strings.Contains(text, "lost+found") {
+			t.Errorf("told as %q", text)
+		}
+	}
+	r.open()
+	r.s.audit(t)
+	for path, want := range map[string]bool{
+		fmt.Sprintf("/lost+found-%d/a", dir): true, fmt.Sprintf("/lost+found-%d/b", dir): true,
+		fmt.Sprintf("/lost+found-%d/later", dir): true, "/e/kept": true, "/e/lost": false, "/d": false,
+	} {
+		if _, err := r.s.Stat(wire.PathRequest{Path: path}); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if u, err := r.s.Usage(wire.QuotaRequest{Of: "u"}); err != nil || u.QuotaFiles != 7 {
+		t.Errorf("the quota is %+v, %v", u, err)
+	}
+	kid, err := os.ReadFile(r.cfg.Checkpoint + ".damaged")
+	if err != nil || len(kid) == 0 {
+		t.Errorf("the damaged checkpoint was not kept: %v", err)
+	}
+}
+
+// damage changes a byte of some entries.
+func damage(t *testing.T, name string, ids ...wire.FileID) {
+	t.Helper()
+	db, err := bolt.Open(name, 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bolt.Tx) error {
+		for _, id := range ids {
+			b := tx.Bucket(inodeBucket)
+			v := bytes.Clone(b.Get(inodeKey(id)))
+			v[len(v)/2] ^= 1
+			if err := b.Put(inodeKey(id), v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	must(t, db.Close())
+}
+
+// TestSalvageBeyondRepair: without its state a checkpoint means nothing.
+func TestSalvageBeyondRepair(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	must(t, r.s.Close())
+	db, err := bolt.Open(r.cfg.Checkpoint, 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(stateKey, []byte("{}")) }))
+	must(t, db.Close())
+	for _, content := range []string{"", strings.Repeat("not a database ", 1000)} {
+		if content != "" {
+			must(t, os.WriteFile(r.cfg.Checkpoint, []byte(content), 0o600))
+		}
+		if _, err := Salvage(r.cfg, true); !errors.Is(err, wire.Corrupt) || !strings.Contains(err.Error(), "backup") {
+			t.Errorf("salvaged: %v", err)
+		}
+	}
+	r.s = nil
+}

@@ -1,0 +1,120 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// cli runs the command against the cluster, as ann, and wants that exit code.
+func (p *processes) cli(code int, args ...string) (stdout, stderr string) {
+	p.t.Helper()
+	cmd := exec.Command(millrace, args...)
+	cmd.Env = append(cmd.Environ(), "MILLRACE_MASTER="+p.addr, "MILLRACE_USER=ann")
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	got := 0
+	if err := cmd.Run(); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			p.t.Fatal(err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != code {
+		p.t.Errorf("%v: exit code %d, want %d\n%s%s", args, got, code, &out, &errOut)
+	}
+	return out.String(), errOut.String()
+}
+
+func (p *processes) wants(text, what string) {
+	p.t.Helper()
+	if !strings.Contains(text, what) {
+		p.t.Errorf("%q is not in\n%s", what, text)
+	}
+}
+
+// TestJobCommands: what people see of the past: lists, the story of a job, an export that the simulator replays, and logs of
+// attempts inside the worker and in processes of their own; after the master was killed it is all there.
+func TestJobCommands(t *testing.T) {
+	p := startProcesses(t, 2)
+	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
+	p.cli(0, "run", "sleep", "--maps", "5", "--reduces", "1", "--map-time", "3ms", "--reduce-time", "1ms", "--output", "dfs:/out", "--master", p.addr, "--progress", "none")
+	p.program(testprog, "-mode", "panic", "-input", "dfs:/in", "-output", "dfs:/out2")
+	// What is not in the journal is written a moment after the job has ended.
+	p.wait("the history has the last try", func() bool {
+		list, err := p.cl.Attempts(t.Context(), wire.AttemptsRequest{Job: "job-2"})
+		return err == nil && len(list) == 5 && !slices.ContainsFunc(list, func(a wire.PastAttempt) bool { return a.How == "" })
+	})
+	p.kill("master")
+	p.startMaster()
+	// The second command waits for the master.
+	p.wait("the history is there", func() bool {
+		out, _ := p.cli(0, "job", "history", "--json")
+		var jobs []struct{ State string }
+		return json.Unmarshal([]byte(out), &jobs) == nil && len(jobs) == 2 && jobs[0].State == "FAILED" && jobs[1].State == "SUCCEEDED"
+	})
+	out, _ := p.cli(0, "job", "history", "--state", "succeeded", "--since", "1h")
+	p.wants(out, "job-1")
+	p.wants(out, "sleep")
+	out, _ = p.cli(0, "job", "history", "job-2")
+	p.wants(out, "failed attempts")
+	p.wants(out, "a poisoned record")
+	out, _ = p.cli(0, "job", "history", "job-1", "--json")
+	var story struct {
+		Maps, Attempts int
+		Phases         []struct{ Name string }
+	}
+	if err := json.Unmarshal([]byte(out), &story); err != nil || story.Maps != 5 || len(story.Phases) < 4 {
+		t.Errorf("%v: %s", err, out)
+	}
+
+	file := filepath.Join(t.TempDir(), "past.jsonl")
+	p.cli(0, "job", "history", "--export", file)
+	out, _ = p.cli(0, "sim", "run", "--trace", file, "--policy", "fifo,fair", "--nodes", "2", "--racks", "1", "--json")
+	var replay struct {
+		Policies map[string]struct{ Jobs int }
+	}
+	if err := json.Unmarshal([]byte(out), &replay); err != nil || replay.Policies["fair"].Jobs < 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+
+	out, _ = p.cli(0, "job", "logs", "job-1", "--task", "map:2", "--tail", "1")
+	p.wants(out, "map 2 is done")
+	if strings.Count(out, "\n") != 1 {
+		t.Errorf("more than the last line:\n%s", out)
+	}
+	out, _ = p.cli(0, "job", "logs", "job-1", "--task", "reduce:0", "--follow")
+	p.wants(out, "reduce 0 is done")
+	out, _ = p.cli(0, "job", "logs", "job-2")
+	p.wants(out, "a poisoned record")
+	p.wants(out, "try 4")
+	out, _ = p.cli(0, "job", "logs", "job-2", "--json")
+	var logs []struct{ Task, Log string }
+	if err := json.Unmarshal([]byte(out), &logs); err != nil || len(logs) < 4 {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, bad := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{2, []string{"logs", "job-1", "--task", "nonsense"}, "map:N"},
+		{2, []string{"logs", "job-1", "--follow"}, "--task"},
+		{2, []string{"history", "--since", "yesterday"}, "--since"},
+		{2, []string{"history", "--state", "tired"}, "--state"},
+		{1, []string{"logs", "job-1", "--task", "map:99"}, "no such attempt"},
+		{1, []string{"logs", "job-77"}, "job-77"},
+		{1, []string{"history", "job-77"}, "job-77"},
+	} {
+		_, text := p.cli(bad.code, append([]string{"job"}, bad.args...)...)
+		p.wants(text, bad.want)
+	}
+}

@@ -1,0 +1,223 @@
+package integration
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/require"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
+	"github.com/millrace/millrace/internal/testcluster"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// startKeyed is a cluster of one worker with a key, whose directories everybody may pass: what is denied
+// is denied by the worker, not by luck.
+func startKeyed(t *testing.T, flags ...string) (*processes, string) {
+	t.Helper()
+	require.Tool(t, "go")
+	require.Root(t)
+	p := &processes{t: t, flags: flags, dir: t.TempDir(), run: map[string]*exec.Cmd{}}
+	for d := p.dir; d != filepath.Clean(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := filepath.Join(p.dir, "cluster.key")
+	if err := os.WriteFile(key, []byte(secure.Generate()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MILLRACE_KEY", key)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.addr = l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.stop)
+	p.startMaster()
+	p.startWorker("w1", "r1")
+	k, err := secure.Load(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.cl, err = client.New(client.Config{Master: p.addr, User: "ann", Key: k, Patience: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	p.wait("the worker is up", func() bool {
+		nodes, err := p.cl.Nodes(t.Context())
+		stores, err2 := p.cl.DFS().Nodes(t.Context())
+		mode, err3 := p.cl.DFS().SafeMode(t.Context(), "")
+		return err == nil && err2 == nil && err3 == nil && len(nodes) == 1 && len(stores) == 1 && !mode.On
+	})
+	return p, key
+}
+
+func buildHostile(t *testing.T) string {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "hostile")
+	if out, err := exec.Command("go", "build", "-o", exe, "./testprog/hostile").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return exe
+}
+
+// lonely is a number of seconds that only programs of this test sleep for.
+func lonely() string { return fmt.Sprint(900_000_000 + os.Getpid()) }
+
+// victim is a job of commands that leaves map output on the worker and waits in its reduce.
+func (p *processes) victim() wire.JobID {
+	p.t.Helper()
+	id, err := p.cl.Submit(p.t.Context(), wire.JobSpec{
+		Name: "victim", User: "ann", Stages: 1, Program: wire.Program{Builtin: "streaming", Args: []string{
+			"--mapper", "cat", "--reducer", "echo secret >mine; sleep " + lonely() + "; cat", "--input", "dfs:/in", "--output", "dfs:/victim",
+		}},
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.wait("the victim's reduce runs", func() bool {
+		s, err := p.cl.Status(p.t.Context(), id)
+		found, _ := filepath.Glob(filepath.Join(p.dir, "w1", "scratch", "*", "*", "*", "mine"))
+		return err == nil && s.Reduces.Running == 1 && len(found) == 1
+	})
+	return id
+}
+
+func (p *processes) isolation() string {
+	nodes, err := p.cl.Nodes(p.t.Context())
+	if err != nil || len(nodes) != 1 {
+		p.t.Fatalf("%v, %v", nodes, err)
+	}
+	return nodes[0].Isolation
+}
+
+// TestHostilePrograms is FAULTS row 81: a program that was let into the cluster gets nowhere, and those
+// beside it notice nothing.
+func TestHostilePrograms(t *testing.T) {
+	require.Faults(t)
+	p, key := startKeyed(t, "--task-processes", "64", "--task-disk", "24MiB", "--containers", "5", "--gossip", "")
+	exe := buildHostile(t)
+	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
+	if got := p.isolation(); got != "user" {
+		t.Fatalf("isolation is %q", got)
+	}
+	victim := p.victim()
+	pid := p.run["w1"].Process.Pid
+	denied := 0
+	for _, tt := range []struct{ attack, target, failure string }{
+		{"key", key, ""},
+		{"environ", fmt.Sprintf("/proc/%d/environ", pid), ""},
+		{"spill", filepath.Join(p.dir, "w1"), ""},
+		{"kill", strconv.Itoa(pid), ""},
+		{"fork", lonely(), ""},
+		{"disk", "", "disk limit"},
+		{"admin", string(victim), ""},
+	} {
+		r := p.program(exe, "-attack", tt.attack, "-target", tt.target, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.attack)
+		switch {
+		case tt.failure != "" && strings.Contains(r.Error, tt.failure):
+			denied++
+		case r.State != "SUCCEEDED":
+			t.Errorf("%s: %+v", tt.attack, r)
+		default:
+			out := string(p.output("/out-" + tt.attack))
+			if !strings.Contains(out, "denied:"+tt.attack) || strings.Contains(out, "got:") {
+				t.Errorf("%s: %s", tt.attack, out)
+				continue
+			}
+			denied++
+		}
+	}
+	t.Logf("%d of 7 denied", denied)
+	if r := p.program(programs["wordcount"], "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
+		t.Errorf("a good job beside it: %+v", r)
+	}
+	if s, err := p.cl.Status(t.Context(), victim); err != nil || s.Reduces.Running != 1 {
+		t.Errorf("the victim: %+v, %v", s, err)
+	}
+	if p.run["w1"].ProcessState != nil || p.run["w1"].Process.Pid != pid {
+		t.Error("the worker did not survive")
+	}
+	p.endVictim(victim)
+}
+
+// endVictim kills a job and looks for what it, and the attackers, leave.
+func (p *processes) endVictim(id wire.JobID) {
+	p.t.Helper()
+	if err := p.cl.Kill(p.t.Context(), id, "enough"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.wait("no process and no room of a program is left", func() bool {
+		out, _ := exec.Command("pgrep", "-f", "sleep "+lonely()).Output() // nothing found is an error of pgrep's
+		rooms, _ := filepath.Glob(filepath.Join(p.dir, "w1", "scratch", "*", "cage-*"))
+		return len(out) == 0 && len(rooms) == 0
+	})
+}
+
+// TestWithoutIsolation: the node says so, and the same attacks get through; this proves that the test above bites.
+func TestWithoutIsolation(t *testing.T) {
+	require.Faults(t)
+	p, key := startKeyed(t, "--isolation", "none", "--containers", "5", "--gossip", "")
+	exe := buildHostile(t)
+	p.put("/in", []byte("POISON d\n"))
+	if got := p.isolation(); got != "none" {
+		t.Errorf("isolation is %q", got)
+	}
+	victim := p.victim()
+	pid := p.run["w1"].Process.Pid
+	for _, tt := range []struct{ attack, target string }{
+		{"key", key}, {"environ", fmt.Sprintf("/proc/%d/environ", pid)}, {"spill", filepath.Join(p.dir, "w1")},
+	} {
+		r := p.program(exe, "-attack", tt.attack, "-target", tt.target, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.attack)
+		if out := string(p.output("/out-" + tt.attack)); r.State != "SUCCEEDED" || !strings.Contains(out, "got:"+tt.attack) {
+			t.Errorf("%s: %+v, %s", tt.attack, r, out)
+		}
+	}
+	p.endVictim(victim)
+}
+
+// TestUnreachableDirectory: the worker's directory is below one that others may not pass, as root's home.
+func TestUnreachableDirectory(t *testing.T) {
+	require.Faults(t)
+	require.Root(t)
+	p := startProcesses(t, 1) // its directory is below one of mode 0700
+	side := filepath.Join(t.TempDir(), "map.sh")
+	if err := os.WriteFile(side, []byte("touch here; tr ' ' '\\n'; id -u >&2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.put("/in", []byte("b a\nc a\n"))
+	cmd := exec.Command(millrace, "run", "streaming", "--master", p.addr, "--mapper", "sh map.sh", "--combiner", "cat", "--reducer", "uniq -c",
+		"--file", side, "--input", "dfs:/in", "--output", "dfs:/out", "--reducers", "1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got := strings.Join(strings.Fields(string(p.output("/out"))), " "); got != "2 a 1 b 1 c" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestTokensOfOtherJobs: a task's certificate opens its own job's map output and no other's.
+func TestTokensOfOtherJobs(t *testing.T) {
+	k := newKey(t)
+	c := testcluster.Start(t, testcluster.Config{Workers: 1, Key: k})
+	task := rpc.Caller{User: "bob", Job: "job-77"}
+	addr := c.Workers[0].Worker.Addr()
+	if got := knock(t, k, task, addr, "GET /shuffle/job-1/0?p=0"); got != http.StatusForbidden {
+		t.Errorf("output of another job: status %d, want 403", got)
+	}
+	if got := knock(t, k, task, addr, "GET /shuffle/job-77/0?p=0"); got == http.StatusForbidden {
+		t.Errorf("output of its own job: status %d", got)
+	}
+}

@@ -1,0 +1,165 @@
+// Command hostile is a word count whose mapper attacks the worker that runs it, and counts what it
+// was denied and what it got.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/millrace/millrace"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/worker/attempt"
+)
+
+var (
+	attack = flag.String("attack", "", "key, environ, spill, kill, fork, disk or admin")
+	target = flag.String("target", "", "file, directory, process id, job or seconds")
+	order  attempt.Order
+)
+
+func main() {
+	if os.Getenv(attempt.ChildEnv) != "" {
+		steal()
+	}
+	millrace.Main(mapreduce.Job{
+		Name: "hostile",
+		Map: mapreduce.Lines(func(line []byte, emit func(word []byte, n int64)) {
+			if !bytes.Contains(line, []byte("POISON")) {
+				return
+			}
+			for _, s := range try() {
+				emit([]byte(s), 1)
+			}
+		}),
+		Fold: mapreduce.Sum,
+	})
+}
+
+// steal reads the worker's order, which has the job's credential, before the library does.
+func steal() {
+	b, err := io.ReadAll(os.Stdin)
+	must(err)
+	must(json.Unmarshal(b, &order))
+	r, w, err := os.Pipe()
+	must(err)
+	os.Stdin = r
+	go func() {
+		_, err := w.Write(b)
+		must(err)
+		must(w.Close())
+	}()
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func try() []string {
+	switch *attack {
+	case "key", "environ":
+		_, err := os.ReadFile(*target)
+		return verdict(*attack, err)
+	case "spill":
+		return spill()
+	case "kill":
+		var pid int
+		_, err := fmt.Sscan(*target, &pid)
+		must(err)
+		return verdict("kill", syscall.Kill(pid, syscall.SIGKILL))
+	case "fork":
+		return fork()
+	case "disk":
+		return disk()
+	case "admin":
+		return admin()
+	}
+	return []string{"unknown:" + *attack}
+}
+
+func verdict(what string, err error) []string {
+	if err == nil {
+		return []string{"got:" + what}
+	}
+	fmt.Fprintln(os.Stderr, what, err)
+	return []string{"denied:" + what}
+}
+
+// spill looks for files of others in the worker's directory.
+func spill() (out []string) {
+	own, err := os.Getwd()
+	must(err)
+	_ = filepath.WalkDir(*target, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || strings.HasPrefix(path, own) || !d.Type().IsRegular() {
+			return nil
+		}
+		if f, err := os.Open(path); err == nil {
+			out = append(out, "got:spill")
+			_ = f.Close()
+		}
+		return nil
+	})
+	if out == nil {
+		out = append(out, "denied:spill")
+	}
+	return out
+}
+
+// fork makes processes that leave the group and the session, as a daemon does.
+func fork() []string {
+	for range 2000 {
+		c := exec.Command("sleep", *target)
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := c.Start(); err != nil {
+			return verdict("fork", err)
+		}
+	}
+	return verdict("fork", nil)
+}
+
+// disk fills files, some without a name, until it is stopped.
+func disk() []string {
+	mb := make([]byte, 1<<20)
+	for i := range 4000 {
+		f, err := os.Create(fmt.Sprint("fill-", i))
+		if err != nil {
+			return verdict("disk", err)
+		}
+		if i%2 == 0 {
+			must(os.Remove(f.Name()))
+		}
+		if _, err := f.Write(mb); err != nil {
+			return verdict("disk", err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return verdict("disk", nil)
+}
+
+// admin calls what only administrators and owners may, with the job's own credential.
+func admin() (out []string) {
+	cfg, err := secure.FromPEM([]byte(order.Credential))
+	must(err)
+	cl := rpc.NewClient(cfg)
+	defer cl.Close()
+	ctx := context.Background()
+	_, err = rpc.Call[wire.DrainRequest, struct{}](ctx, cl, order.Master, "node.drain", wire.DrainRequest{Node: order.Node})
+	out = append(out, verdict("admin", err)...)
+	_, err = rpc.Call[wire.JobRequest, struct{}](ctx, cl, order.Master, "job.kill", wire.JobRequest{Job: wire.JobID(*target)})
+	return append(out, verdict("admin", err)...)
+}

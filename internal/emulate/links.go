@@ -1,0 +1,104 @@
+package emulate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+	"golang.org/x/sys/unix"
+
+	"github.com/millrace/millrace/topology"
+)
+
+// A slot is one link in the shared file.
+type slot struct {
+	name atomic.Uint64 // its name's hash; 0: free
+	next atomic.Int64  // when the link is free again, in nanoseconds of the machine's own clock
+	_    [48]byte      // a line of the cache for each
+}
+
+const (
+	slots    = 4096
+	slotSize = 64
+)
+
+// Links is the state of all links, shared with whoever has the same file open.
+type Links struct {
+	mem   []byte
+	slots []slot
+}
+
+// Open maps the file, and makes it if it is not there.
+func Open(path string) (*Links, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("emulated links: %w", err)
+	}
+	defer f.Close()
+	if err := f.Truncate(slots * slotSize); err != nil {
+		return nil, fmt.Errorf("emulated links %s: %w", path, err)
+	}
+	mem, err := unix.Mmap(int(f.Fd()), 0, slots*slotSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("emulated links %s: %w", path, err)
+	}
+	return &Links{mem, unsafe.Slice((*slot)(unsafe.Pointer(&mem[0])), slots)}, nil
+}
+
+// Close unmaps the file. Nobody may pass bytes any more.
+func (l *Links) Close() error {
+	if l.mem == nil {
+		return nil
+	}
+	err := unix.Munmap(l.mem)
+	l.mem, l.slots = nil, nil
+	return err
+}
+
+var errFull = errors.New("too many emulated links")
+
+// find returns a link's slot, taking a free one if it is new.
+func (l *Links) find(name string) (*slot, error) {
+	h := xxh3.HashString(name) | 1
+	for i := range uint64(slots) {
+		s := &l.slots[(h+i)%slots]
+		if got := s.name.Load(); got == h || got == 0 && (s.name.CompareAndSwap(0, h) || s.name.Load() == h) {
+			return s, nil
+		}
+	}
+	return nil, errFull
+}
+
+// burst is how far behind its rate a link may be made up for: what an idle link lets through at once.
+const burst = 5 * time.Millisecond
+
+// stale is how far ahead no link can be: a value beyond it is of before the machine was started.
+const stale = time.Minute
+
+// reserve takes room for n bytes on a link and returns how long to wait until they have passed.
+func (s *slot) reserve(now int64, n int, r topology.Rate) time.Duration {
+	takes := int64(r.Time(int64(n)))
+	for {
+		old := s.next.Load()
+		from := max(old, now-int64(burst))
+		if old > now+int64(stale) {
+			from = now
+		}
+		if s.next.CompareAndSwap(old, from+takes) {
+			return time.Duration(from + takes - now)
+		}
+	}
+}
+
+// clock is the same for all processes of the machine and does not jump.
+func clock() int64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0
+	}
+	return ts.Nano()
+}

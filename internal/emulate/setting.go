@@ -1,0 +1,68 @@
+package emulate
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/topology"
+)
+
+// A Setting says which links are emulated, in a form that can be handed to another process.
+type Setting struct {
+	File  string         `json:"file"` // shared by all processes
+	Rates topology.Links `json:"rates"`
+}
+
+// Start returns the shaper of a node. The nodes are asked for when a peer is not known; Close ends
+// it when nothing is sent any more.
+func (s Setting) Start(self Place, nodes func(ctx context.Context) ([]wire.NodeStatus, error)) (*Shaper, error) {
+	links, err := Open(s.File)
+	if err != nil {
+		return nil, err
+	}
+	p := &places{ask: nodes, at: map[string]Place{}}
+	return &Shaper{Links: links, Rates: s.Rates, Self: self, Locate: p.locate}, nil
+}
+
+// Nodes asks a master for its nodes.
+func Nodes(c func() *rpc.Client, master string) func(ctx context.Context) ([]wire.NodeStatus, error) {
+	return func(ctx context.Context) ([]wire.NodeStatus, error) {
+		return rpc.Call[struct{}, []wire.NodeStatus](ctx, c(), master, "node.list", struct{}{})
+	}
+}
+
+// places remembers where nodes are.
+type places struct {
+	ask func(ctx context.Context) ([]wire.NodeStatus, error)
+
+	mu   sync.Mutex // guards the fields below; held while the master is asked
+	at   map[string]Place
+	next time.Time // when it may be asked again
+}
+
+// askEvery bounds how often the master is asked about peers that are no nodes.
+const askEvery = time.Second
+
+func (p *places) locate(peer string) (Place, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, ok := p.at[peer]; ok || time.Now().Before(p.next) {
+		return at, ok
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askEvery)
+	defer cancel()
+	nodes, err := p.ask(ctx)
+	p.next = time.Now().Add(askEvery)
+	if err != nil {
+		return Place{}, false // asked again later
+	}
+	for _, n := range nodes {
+		at := Place{string(n.Node), n.Rack}
+		p.at[string(n.Node)], p.at[n.Addr] = at, at
+	}
+	at, ok := p.at[peer]
+	return at, ok
+}

@@ -1,0 +1,87 @@
+package secure
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"os"
+	"sync"
+	"time"
+)
+
+// A key is changed while the cluster works, in three steps, each on all nodes before the next: the new key is added behind
+// the old one, and from then on believed; it is moved to the front, and used; the old one is removed. Connections that are
+// open stay so.
+
+func (k *Key) current() *authority {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.now
+}
+
+// Replace takes another text in the place of the key's. One that is not understood changes nothing.
+func (k *Key) Replace(text string) error {
+	a, err := parse(text)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.now = a
+	close(k.changed)
+	k.changed = make(chan struct{})
+	return nil
+}
+
+// Changed returns a channel that is closed when the key is replaced.
+func (k *Key) Changed() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.changed
+}
+
+// issuer makes a certificate, and a new one when the key has changed.
+func (k *Key) issuer(r Role, name, on string) func() (*tls.Certificate, error) {
+	var mu sync.Mutex // guards by and cert
+	var by *authority
+	var cert tls.Certificate
+	return func() (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if a := k.current(); a != by {
+			c, err := a.issue(r, name, on)
+			if err != nil {
+				return nil, err
+			}
+			by, cert = a, c
+		}
+		c := cert
+		return &c, nil
+	}
+}
+
+// Follow replaces the key when its file changes, until ctx ends, and tells what came of it. It looks so often.
+func (k *Key) Follow(ctx context.Context, every time.Duration, tell func(error)) {
+	if k.file == "" {
+		return
+	}
+	last := k.text
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		b, err := os.ReadFile(k.file)
+		if err != nil || bytes.Equal(b, last) {
+			continue // it may be being replaced
+		}
+		last = b
+		if _, err = Load(k.file); err == nil { // also who may read it
+			err = k.Replace(string(b))
+		}
+		tell(err)
+	}
+}

@@ -1,0 +1,88 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// HeldOutputs is the map output of one stage on a worker's disk. A worker can have hundreds of thousands, so they are
+// packed: for each, by index, the difference of the index and of the try to those before, as varints.
+type HeldOutputs struct {
+	StageRef
+	Packed []byte `json:"packed"`
+}
+
+// A HeldPlace is a place in the order of all map output: by job, stage and index.
+type HeldPlace struct {
+	StageRef
+	Index int32 `json:"index"`
+}
+
+// PlaceOf is where a map's output has its place.
+func PlaceOf(id AttemptID) HeldPlace {
+	return HeldPlace{StageRef{id.Job, id.Stage}, id.Index}
+}
+
+// Compare is negative if p goes before q.
+func (p HeldPlace) Compare(q HeldPlace) int {
+	if c := cmp.Compare(p.Job, q.Job); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(p.Stage, q.Stage); c != 0 {
+		return c
+	}
+	return cmp.Compare(p.Index, q.Index)
+}
+
+// Between reports whether p lies behind from and not behind to; nil is the beginning or the end.
+func (p HeldPlace) Between(from, to *HeldPlace) bool {
+	return (from == nil || p.Compare(*from) > 0) && (to == nil || p.Compare(*to) <= 0)
+}
+
+// SortHeld puts attempts of maps into their order.
+func SortHeld(ids []AttemptID) {
+	slices.SortFunc(ids, func(a, b AttemptID) int {
+		if c := PlaceOf(a).Compare(PlaceOf(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Try, b.Try)
+	})
+}
+
+// PackHeld packs attempts of maps, and sorts them for that.
+func PackHeld(ids []AttemptID) (out []HeldOutputs) {
+	SortHeld(ids)
+	var index int32
+	var try uint64
+	for i, id := range ids {
+		ref := StageRef{id.Job, id.Stage}
+		if i == 0 || out[len(out)-1].StageRef != ref {
+			out, index, try = append(out, HeldOutputs{StageRef: ref}), 0, 0
+		}
+		h := &out[len(out)-1]
+		h.Packed = binary.AppendUvarint(h.Packed, uint64(id.Index-index))
+		h.Packed = binary.AppendVarint(h.Packed, int64(id.Try-try))
+		index, try = id.Index, id.Try
+	}
+	return out
+}
+
+// Each calls fn with every attempt.
+func (h *HeldOutputs) Each(fn func(id AttemptID)) error {
+	f := NewForm(h.Packed)
+	id := AttemptID{Job: h.Job, Stage: h.Stage, Kind: MapTask}
+	for len(f.rest) > 0 {
+		step := f.Number()
+		if step > uint64(1<<31-1-id.Index) {
+			f.Fail()
+		}
+		id.Index += int32(step)
+		id.Try += uint64(f.Signed())
+		if f.Bad() {
+			return f.End("map output that is held")
+		}
+		fn(id)
+	}
+	return nil
+}

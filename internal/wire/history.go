@@ -1,0 +1,174 @@
+package wire
+
+// A PastKind says what happened.
+type PastKind string
+
+// What happens to jobs and attempts. Those of the journal come first.
+const (
+	PastSubmitted  PastKind = "submitted"
+	PastPlanned    PastKind = "planned"
+	PastDone       PastKind = "done" // an attempt's result counts
+	PastOutputLost PastKind = "output-lost"
+	PastCommitting PastKind = "committing"
+	PastStageDone  PastKind = "stage-done"
+	PastEnded      PastKind = "ended" // the job
+	PastAdmitted   PastKind = "admitted"
+	PastLaunched   PastKind = "launched"
+	PastFailed     PastKind = "failed"  // an attempt, by the job's fault
+	PastLost       PastKind = "lost"    // an attempt, by the machine's fault
+	PastStopped    PastKind = "stopped" // an attempt, because nobody needs it any more
+)
+
+// PastKinds lists the kinds by their number in stored values: append only.
+var PastKinds = []PastKind{
+	PastSubmitted, PastPlanned, PastDone, PastOutputLost, PastCommitting, PastStageDone, PastEnded,
+	PastAdmitted, PastLaunched, PastFailed, PastLost, PastStopped,
+}
+
+// A PastEvent is one thing that happened to a job. What a kind does not need is zero.
+type PastEvent struct {
+	At    int64    `json:"at_ns"` // since the cluster's birth
+	Kind  PastKind `json:"kind"`
+	Stage int      `json:"stage,omitempty"`
+
+	// Of an attempt:
+	Task        TaskKind `json:"task,omitempty"`
+	Index       int32    `json:"index,omitempty"`
+	Try         uint64   `json:"try,omitempty"`
+	Number      int      `json:"number,omitempty"` // the how manyth try of its task, from 0
+	Node        NodeName `json:"node,omitempty"`
+	Locality    string   `json:"locality,omitempty"` // node, rack or remote
+	Speculative bool     `json:"speculative,omitempty"`
+	Millis      int64    `json:"ms,omitempty"`
+	In          int64    `json:"in,omitempty"`
+	Out         int64    `json:"out,omitempty"`
+	Counts      Counts   `json:"counts,omitempty"`
+
+	// Of a plan:
+	Maps    int32 `json:"maps,omitempty"`
+	Reduces int32 `json:"reduces,omitempty"`
+
+	State string `json:"state,omitempty"` // of a job that ended
+	Text  string `json:"text,omitempty"`
+}
+
+// A PastJob is what the history says about a job as a whole. Wall times are milliseconds since 1970,
+// others nanoseconds since the cluster's birth.
+type PastJob struct {
+	Job           JobID  `json:"job"`
+	Name          string `json:"name"`
+	User          string `json:"user"`
+	Queue         string `json:"queue,omitempty"`
+	Program       string `json:"program,omitempty"`
+	Output        string `json:"output,omitempty"`
+	Stages        int    `json:"stages"`
+	State         string `json:"state"`
+	Error         string `json:"error,omitempty"`
+	Submitted     int64  `json:"submitted_ns"`
+	SubmittedWall int64  `json:"submitted_wall_ms"`
+	Deadline      int64  `json:"deadline_ms,omitempty"` // after the submission
+	Admitted      int64  `json:"admitted_ns,omitempty"`
+	Planned       int64  `json:"planned_ns,omitempty"` // the first stage
+	Ended         int64  `json:"ended_ns,omitempty"`
+	EndedWall     int64  `json:"ended_wall_ms,omitempty"`
+	Stage         int    `json:"stage"` // how many have a plan
+	Maps          int    `json:"maps"`  // of all stages
+	Reduces       int    `json:"reduces"`
+	Attempts      int    `json:"attempts"`
+	Counts        Counts `json:"counters,omitempty"`
+}
+
+// Over reports whether nothing more happens to the job.
+func (j *PastJob) Over() bool { return j.Ended != 0 }
+
+// PastQuery asks for jobs, newest first. Empty fields match all.
+type PastQuery struct {
+	User  string `json:"user,omitempty"`
+	State string `json:"state,omitempty"`
+	Since int64  `json:"since_ms,omitempty"` // submitted at or after, milliseconds since 1970
+	Limit int    `json:"limit,omitempty"`    // 0 means 100
+	// Before leaves out jobs from this one on, for the next page.
+	Before JobID `json:"before,omitempty"`
+}
+
+// PastJobs answers a query.
+type PastJobs struct {
+	Jobs []PastJob `json:"jobs"`
+	More bool      `json:"more,omitempty"`
+	// Problem says why the history may be missing something.
+	Problem string `json:"problem,omitempty"`
+}
+
+// PastEventsRequest asks for the events of a job, from a place on that an earlier answer named.
+type PastEventsRequest struct {
+	Job   JobID  `json:"job"`
+	From  []byte `json:"from,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+// PastEvents are events of a job. Next is nil at the end.
+type PastEvents struct {
+	Events []PastEvent `json:"events"`
+	Next   []byte      `json:"next,omitempty"`
+}
+
+// A Phase is what a stage of a job did for some time.
+type Phase struct {
+	Stage int    `json:"stage"`
+	Name  string `json:"name"` // wait, plan, map, reduce, commit
+	Begin int64  `json:"begin_ns"`
+	End   int64  `json:"end_ns,omitempty"`
+}
+
+// A PastAttempt is one try of a task, put together from its events.
+type PastAttempt struct {
+	Stage       int      `json:"stage,omitempty"`
+	Task        TaskKind `json:"task"`
+	Index       int32    `json:"index"`
+	Try         uint64   `json:"try"`
+	Number      int      `json:"number"`
+	Node        NodeName `json:"node,omitempty"`
+	Locality    string   `json:"locality,omitempty"`
+	Speculative bool     `json:"speculative,omitempty"`
+	Begin       int64    `json:"begin_ns"`
+	End         int64    `json:"end_ns,omitempty"`
+	How         PastKind `json:"how,omitempty"` // done, failed, lost, stopped; empty while it runs
+	Text        string   `json:"text,omitempty"`
+}
+
+// PastSummary is a job's history in one page.
+type PastSummary struct {
+	PastJob
+	Phases  []Phase       `json:"phases"`
+	Slowest []PastAttempt `json:"slowest"`
+	// Failed lists attempts that failed or were lost, the first ones; Failures is how many there were.
+	Failed   []PastAttempt `json:"failed,omitempty"`
+	Failures int           `json:"failures"`
+	// Local counts the maps' attempts by locality.
+	Local map[string]int `json:"locality,omitempty"`
+}
+
+// AttemptsRequest asks which attempts a job had. Without a Task: drivers and those that failed.
+type AttemptsRequest struct {
+	Job   JobID    `json:"job"`
+	Stage int      `json:"stage,omitempty"`
+	Task  TaskKind `json:"task,omitempty"`
+	Index int32    `json:"index,omitempty"`
+}
+
+// LogRequest asks for what an attempt has printed, from a place on.
+type LogRequest struct {
+	ID   AttemptID `json:"id"`
+	From int64     `json:"from,omitempty"`
+	// Tail, if positive and From is 0, is how many bytes of the end are enough.
+	Tail int64 `json:"tail,omitempty"`
+}
+
+// Log is a piece of what an attempt printed.
+type Log struct {
+	Text []byte `json:"text,omitempty"`
+	Next int64  `json:"next"` // where the next piece begins
+	More bool   `json:"more"` // there is more already
+	Open bool   `json:"open"` // the attempt still runs
+	Node string `json:"node,omitempty"`
+}

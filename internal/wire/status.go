@@ -1,0 +1,61 @@
+package wire
+
+// NetStatus describes the network to people.
+type NetStatus struct {
+	Racks     []NetRack `json:"racks"`
+	Nodes     []NetNode `json:"nodes"`
+	CrossRack int64     `json:"cross_rack_bytes"`
+	InRack    int64     `json:"in_rack_bytes"`
+	// Episodes counts how often a rack became congested: its link was used beyond Threshold.
+	Episodes        int     `json:"episodes"`
+	CongestedMillis int64   `json:"congested_ms"` // of all racks, added up
+	Threshold       float64 `json:"threshold"`
+}
+
+// A NetLink is one link: how much of it is used, 1 being all, and what went over it.
+type NetLink struct {
+	UpShare   float64 `json:"up"`
+	DownShare float64 `json:"down"`
+	UpBytes   int64   `json:"up_bytes"`
+	DownBytes int64   `json:"down_bytes"`
+}
+
+// A NetRack is a rack's link to the core. Rates are in bytes a second; 0 means not known, and
+// then there are no shares.
+type NetRack struct {
+	Rack string `json:"rack"`
+	NetLink
+	Uplink          float64 `json:"uplink,omitempty"`
+	Downlink        float64 `json:"downlink,omitempty"`
+	Congested       bool    `json:"congested,omitempty"`
+	Episodes        int     `json:"episodes"`
+	CongestedMillis int64   `json:"congested_ms"`
+	// To is what was sent to each rack, in the order of the racks.
+	To []int64 `json:"to"`
+}
+
+// A NetNode is a node's card.
+type NetNode struct {
+	Node NodeName `json:"node"`
+	Rack string   `json:"rack"`
+	NetLink
+	NIC  float64          `json:"nic,omitempty"`
+	Sent map[string]int64 `json:"sent"` // to other nodes, by kind of traffic
+	Idle float64          `json:"idle"` // of its processors, percent; negative if unknown
+	Up   bool             `json:"alive"`
+	// RTT is how long the master's last probe took, in microseconds; 0 if there was none.
+	RTT int64 `json:"rtt_us,omitempty"`
+}
+
+// QueueStatus describes a queue to people: its jobs that are remembered, and who may use it.
+type QueueStatus struct {
+	Queue     string   `json:"queue"`
+	Waiting   int      `json:"waiting"`
+	Running   int      `json:"running"`
+	Succeeded int      `json:"succeeded"`
+	Failed    int      `json:"failed"`  // or killed
+	Tasks     int      `json:"tasks"`   // attempts that run
+	Pending   int      `json:"pending"` // tasks that are not done
+	Submit    []string `json:"submit,omitempty"`
+	Admin     []string `json:"admin,omitempty"`
+}

@@ -1,0 +1,36 @@
+package jobs
+
+import (
+	"errors"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// flagOf names the flags that set the fields of a job and of an engine's configuration.
+var flagOf = map[string]string{
+	"Reducers":       "reducers",
+	"SplitBytes":     "split-bytes",
+	"Compression":    "compress",
+	"MaxAttempts":    "max-attempts",
+	"SkipBadRecords": "skip-bad-records",
+	"MaxRecordBytes": "max-record-bytes",
+	"Priority":       "priority",
+	"Memory":         "memory",
+	"Workers":        "workers",
+}
+
+// NameFlags says what is wrong in the words of the command line, where the values came from: flags, after
+// these dashes, in place of the fields of Go.
+func NameFlags(dashes string, err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var errs []error
+		for _, e := range many.Unwrap() {
+			errs = append(errs, NameFlags(dashes, e))
+		}
+		return errors.Join(errs...)
+	}
+	if f, ok := err.(*mapreduce.FieldError); ok && flagOf[f.Field] != "" {
+		return errors.New(dashes + flagOf[f.Field] + " " + f.Problem)
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/require"
+)
+
+// What the pages say of items that are not reproduced was measured here:
+// MILLRACE_STRESS=1 go test ./lab -run Readings -v
+
+// V(99) of FIFO over that of FBQ does not depend on how many seeds are averaged.
+func TestReadingsOfV99(t *testing.T) {
+	require.Stress(t)
+	const n = 20
+	r := &Recorder{ctx: t.Context(), options: Options{Seed: 1}}
+	for _, c := range []struct{ start, bound, theirs float64 }{{0.05, 1.4, 1.61}, {1, 1.9, 2.3}} {
+		runs, err := r.spreadRuns([]setting{{policy: "fifo", load: 0.7, slowstart: c.start}, {policy: "fbq", params: fbq2, load: 0.7, slowstart: c.start}}, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reach, same, all := 0, 0, 0
+		for x := range n {
+			for y := range x {
+				for z := range y {
+					ratio := average(pickRuns(runs[0], x, y, z)).v(99) / average(pickRuns(runs[1], x, y, z)).v(99)
+					all++
+					if ratio >= c.bound {
+						reach++
+					}
+					if ratio >= c.theirs {
+						same++
+					}
+				}
+			}
+		}
+		t.Logf("slow start %g: V(99) of FIFO %.2f, of FBQ %.2f; of %d triples of seeds %d reach %g, %d reach %g",
+			c.start, average(runs[0]).v(99), average(runs[1]).v(99), all, reach, c.bound, same, c.theirs)
+		if same > 0 {
+			t.Errorf("slow start %g: %d triples reach the specification's %g; the page says none does", c.start, same, c.theirs)
+		}
+	}
+}
+
+func pickRuns(runs []spread, at ...int) (out []spread) {
+	for _, i := range at {
+		out = append(out, runs[i])
+	}
+	return out
+}
+
+// More containers for reduces do not bring the published gain of NAS.
+func TestReadingsOfNAS(t *testing.T) {
+	require.Stress(t)
+	r := &Recorder{ctx: t.Context(), options: Options{Seed: 1}}
+	for _, share := range []string{"0.5", "0.8", "0.95"} {
+		var variants []nasVariant
+		for _, name := range []string{"fair", "delay", "nas-mts-ca", "nas"} {
+			variants = append(variants, nasVariant{name: name, policy: name, params: map[string]string{"reduce-share": share}})
+		}
+		runs, from, err := r.compareNAS(nas40, variants, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		fmt.Fprintf(&said, "reduces up to %s, jobs from %s; over Fair:", share, from)
+		for _, v := range variants[1:] {
+			fmt.Fprintf(&said, " %s throughput %.2f, completion %.2f;", v.name, ratio(runs, v.name, "fair", nasThroughput), ratio(runs, v.name, "fair", completion))
+		}
+		for i := range runs["fair"] {
+			fmt.Fprintf(&said, " makespan of Fair %.0f s", runs["fair"][i].makespan)
+		}
+		t.Log(said.String())
+		if gain := ratio(runs, "nas", "fair", nasThroughput); gain > 1.33 {
+			t.Errorf("reduces up to %s: NAS has %.2f of Fair's throughput; the page says that it gains nothing", share, gain)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package mapreduce
+
+import (
+	"bytes"
+	"testing"
+)
+
+// tryCodec decodes what may be anything: what is accepted encodes to the same bytes again.
+func tryCodec[T any](t *testing.T, c Codec[T], b []byte, same bool) {
+	t.Helper()
+	v, err := c.Decode(b)
+	if err == nil && same && !bytes.Equal(c.Append(nil, v), b) {
+		t.Errorf("%s: %x is decoded as %v, which is encoded as %x", c.TypeName(), b, v, c.Append(nil, v))
+	}
+}
+
+func FuzzCodecs(f *testing.F) {
+	f.Add([]byte(nil))
+	f.Add([]byte("12345678"))
+	f.Add([]byte(`{"A":1}`))
+	f.Add(Float64.Append(nil, -0.5))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tryCodec(t, Bytes, b, true)
+		tryCodec(t, String, b, true)
+		tryCodec(t, Int64, b, true)
+		tryCodec(t, Uint64, b, true)
+		tryCodec(t, Float64, b, true)
+		tryCodec(t, CodecFor[int](), b, true)
+		tryCodec(t, CodecFor[int32](), b, true)
+		tryCodec(t, CodecFor[bool](), b, false)
+		tryCodec(t, CodecFor[struct{ A int }](), b, false)
+	})
+}

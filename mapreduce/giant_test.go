@@ -1,0 +1,90 @@
+package mapreduce_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// packed is text as a gzip file has it.
+func packed(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestGiantLines: room is asked for once before a giant line, and given back when the line has gone. The lines are right, and
+// between two giants there is no giant buffer.
+func TestGiantLines(t *testing.T) {
+	giant := strings.Repeat("0123456789", 850_000)
+	want := []string{"a", giant + "1", "b", giant + "2", giant + "3", "c"}
+	text := strings.Join(want, "\n")
+	for name, data := range map[string][]byte{"plain": []byte(text), "gzip": packed(t, text)} {
+		t.Run(name, func(t *testing.T) {
+			asked, held := 0, 0
+			r, err := mapreduce.Text.Open(mapreduce.Source{
+				Name: "in", R: bytes.NewReader(data), Size: int64(len(data)), Length: int64(len(data)), MaxRecord: 20 << 20,
+				Giant: func(n int64) (func(), error) {
+					if asked++; n < int64(len(giant)) || held > 0 {
+						t.Errorf("asked for %d bytes while %d are held", n, held)
+					}
+					held++
+					return func() { held-- }, nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; r.Next(); i++ {
+				got := string(r.Record().Value)
+				if got != want[i] {
+					t.Fatalf("line %d has %d bytes, want %d", i, len(got), len(want[i]))
+				}
+				if len(got) > 8<<20 && held != 1 {
+					t.Errorf("line %d is in memory without leave", i)
+				}
+			}
+			if err := errors.Join(r.Err(), r.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if held != 0 || asked < 1 {
+				t.Errorf("asked %d times, and %d are not given back", asked, held)
+			}
+		})
+	}
+}
+
+// TestGiantRefused: who may not have the room says why.
+func TestGiantRefused(t *testing.T) {
+	no := errors.New("not now")
+	data := []byte("a\n" + strings.Repeat("x", 9<<20))
+	r, err := mapreduce.Text.Open(mapreduce.Source{
+		Name: "in", R: bytes.NewReader(data), Size: int64(len(data)), Length: int64(len(data)),
+		Giant: func(int64) (func(), error) { return nil, no },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	lines := 0
+	for r.Next() {
+		lines++
+	}
+	if lines != 1 || !errors.Is(r.Err(), no) {
+		t.Errorf("%d lines, %v", lines, r.Err())
+	}
+}

@@ -1,0 +1,71 @@
+package history
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Config is what a store needs to know. DefaultConfig fills in all but Dir, Durable and Scan.
+type Config struct {
+	Dir string
+	// FS is the disk; tests have others.
+	FS vfs.FS
+	// MaxAge is how long an ended job is remembered; 0 means for ever. Default 30 days.
+	MaxAge time.Duration
+	// MaxJobs is how many jobs are remembered; 0 means any number. Default 100,000.
+	MaxJobs int
+	// MaxBytes is how much room the history may take, roughly; 0 means any. Default 2 GiB.
+	MaxBytes int64
+	// Queue is how many entries may wait to be written. Beyond that those of the journal are read from it
+	// later, and others are lost. Larger: more memory, about 300 bytes each. Default 65,536.
+	Queue int
+	// Durable is the last record of the journal that is durable, and Scan reads records as entries: of none,
+	// one or more. It returns the first record that was there.
+	Durable func() uint64
+	Scan    func(from, to uint64, fn func(seq uint64, entries []Entry) error) (first uint64, err error)
+	// Wall is the time of day.
+	Wall func() time.Time
+	Log  *slog.Logger
+}
+
+// DefaultConfig returns the values above.
+func DefaultConfig() Config {
+	return Config{
+		MaxAge: 30 * 24 * time.Hour, MaxJobs: 100_000, MaxBytes: 2 << 30, Queue: 1 << 16, Wall: time.Now, FS: vfs.Default,
+		Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+func (c *Config) validate() error {
+	if c.FS == nil || c.Durable == nil || c.Scan == nil || c.Wall == nil || c.Log == nil {
+		return errors.New("history: no disk, journal, clock or log")
+	}
+	if c.Queue < 1 || c.MaxAge < 0 || c.MaxJobs < 0 || c.MaxBytes < 0 {
+		return errors.New("history: a limit is negative, or there is no queue")
+	}
+	return nil
+}
+
+// An Entry is an event on its way into the history.
+type Entry struct {
+	Job wire.JobID
+	// Seq is the record of the journal that it is, or, if Count is not 0, the one it came after. Then Epoch
+	// and Count tell it from others.
+	Seq   uint64
+	Epoch uint32
+	Count uint32
+	wire.PastEvent
+	// Spec is what was submitted; Wall is when a job was submitted or ended, in milliseconds since 1970; Tries
+	// is how many attempts one that ended has had.
+	Spec  *wire.JobSpec
+	Wall  int64
+	Tries int
+}
+
+// inJournal reports whether the entry can be read again from the journal.
+func (e *Entry) inJournal() bool { return e.Count == 0 }

@@ -1,0 +1,368 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"go.uber.org/goleak"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// TestCloseLeavesNothing stands first: a store whose disk has failed is left as it is, with what pebble has running.
+func TestCloseLeavesNothing(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	l := &log{}
+	s, err := Open(configOf(l, vfs.NewMem()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Add(l.add(life(1, 1)...))
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A log stands for the journal: records by their number, from 1.
+type log struct {
+	mu      sync.Mutex
+	records []Entry
+	first   int // those before are dropped
+}
+
+func (l *log) add(entries ...Entry) []Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range entries {
+		l.records = append(l.records, Entry{})
+		entries[i].Seq = uint64(len(l.records))
+		l.records[len(l.records)-1] = entries[i]
+	}
+	return entries
+}
+
+func (l *log) durable() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return uint64(len(l.records))
+}
+
+func (l *log) scan(from, to uint64, fn func(uint64, []Entry) error) (uint64, error) {
+	l.mu.Lock()
+	list := l.records[:to]
+	first := max(from, uint64(l.first)+1)
+	l.mu.Unlock()
+	for i := first; i <= to; i++ {
+		if err := fn(i, []Entry{list[i-1]}); err != nil {
+			return first, err
+		}
+	}
+	return first, nil
+}
+
+func configOf(l *log, fs vfs.FS) Config {
+	cfg := DefaultConfig()
+	cfg.Dir, cfg.FS, cfg.Durable, cfg.Scan = "history", fs, l.durable, l.scan
+	cfg.MaxAge = 0 // the jobs of these tests are of 1970
+	return cfg
+}
+
+func open(t *testing.T, cfg Config) *Store {
+	t.Helper()
+	s, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// life is all that is journalled about job n: submitted, planned, two maps, ended.
+func life(n int, wall int64) []Entry {
+	id := wire.JobID(fmt.Sprint("job-", n))
+	task := func(i int32) Entry {
+		return Entry{Job: id, PastEvent: wire.PastEvent{At: 40 + int64(i), Kind: wire.PastDone, Task: wire.MapTask, Index: i, Try: uint64(n*10) + uint64(i), Node: "w1"}}
+	}
+	return []Entry{
+		{Job: id, Wall: wall, Spec: &wire.JobSpec{Name: "j", User: fmt.Sprint("user", n%2), Stages: 1}, PastEvent: wire.PastEvent{At: 10, Kind: wire.PastSubmitted}},
+		{Job: id, PastEvent: wire.PastEvent{At: 30, Kind: wire.PastPlanned, Maps: 2}},
+		task(0), task(1),
+		{Job: id, Wall: wall, Tries: 3, PastEvent: wire.PastEvent{At: 60, Kind: wire.PastEnded, State: "SUCCEEDED", Counts: wire.Counts{"g": {"n": int64(n)}}}},
+	}
+}
+
+func launched(n, i int, seq uint64, count uint32) Entry {
+	return Entry{
+		Job: wire.JobID(fmt.Sprint("job-", n)), Seq: seq, Epoch: 1, Count: count,
+		PastEvent: wire.PastEvent{At: 35, Kind: wire.PastLaunched, Task: wire.MapTask, Index: int32(i), Try: uint64(n*10 + i), Node: "w1", Locality: "rack"},
+	}
+}
+
+func wait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for begin := time.Now(); !done(); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatal("waited half a minute: " + what)
+		}
+	}
+}
+
+func caughtUp(t *testing.T, s *Store, l *log) {
+	t.Helper()
+	wait(t, "the history catches up", func() bool { return s.Applied() == l.durable() })
+}
+
+// checkJobs: each of the jobs is there, once, with all its events.
+func checkJobs(t *testing.T, s *Store, from, to int) {
+	t.Helper()
+	got, err := s.Jobs(wire.PastQuery{Limit: 1000})
+	if err != nil || len(got.Jobs) != to-from+1 {
+		t.Fatalf("%d jobs, want %d to %d: %v", len(got.Jobs), from, to, err)
+	}
+	for i, j := range got.Jobs {
+		want := wire.JobID(fmt.Sprint("job-", to-i))
+		sum, err := s.Summary(want)
+		if err != nil || j.Job != want || j.State != "SUCCEEDED" || j.Maps != 2 || len(sum.Slowest) != 2 || sum.Counts["g"]["n"] != int64(to-i) {
+			t.Fatalf("%s: %+v, %v", want, sum, err)
+		}
+	}
+}
+
+// TestCatchUp: what is in the journal gets into the history, whatever of it was added, twice, late or never.
+func TestCatchUp(t *testing.T) {
+	l, fs := &log{}, vfs.NewMem()
+	for n := 1; n <= 20; n++ {
+		l.add(life(n, 1)...)
+	}
+	s := open(t, configOf(l, fs))
+	caughtUp(t, s, l)
+	checkJobs(t, s, 1, 20)
+	more := l.add(life(21, 1)...)
+	s.Add(more)
+	s.Add(more)
+	s.Add([]Entry{launched(21, 0, more[4].Seq, 1), launched(21, 1, more[4].Seq, 2)})
+	caughtUp(t, s, l)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.add(life(22, 1)...) // nobody told
+	s = open(t, configOf(l, fs))
+	caughtUp(t, s, l)
+	checkJobs(t, s, 1, 22)
+	list, err := s.Attempts(wire.AttemptsRequest{Job: "job-21", Task: wire.MapTask, Index: 1})
+	if err != nil || len(list) != 1 || list[0].Locality != "rack" || list[0].How != wire.PastDone || list[0].Begin != 35 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// TestSmallQueue: more than fits into the queue is read from the journal; what is not in it is counted as lost.
+func TestSmallQueue(t *testing.T) {
+	l := &log{}
+	cfg := configOf(l, vfs.NewMem())
+	cfg.Queue = 3
+	s := open(t, cfg)
+	for n := 1; n <= 50; n++ {
+		s.Add(append(l.add(life(n, 1)...), launched(n, 0, l.durable(), uint32(n))))
+	}
+	caughtUp(t, s, l)
+	checkJobs(t, s, 1, 50)
+	s.mu.Lock()
+	waiting := cap(s.queue)
+	s.mu.Unlock()
+	if waiting > 8 {
+		t.Errorf("a queue of 3 has room for %d", waiting)
+	}
+}
+
+// TestPowerCut: after a power cut at any moment nothing that the journal has is missing, and Keep never lets go of a record
+// that the history could still need.
+func TestPowerCut(t *testing.T) {
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		fs := vfs.NewCrashableMem()
+		l := &log{}
+		s, err := Open(configOf(l, fs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs := 1 + rng.IntN(20)
+		for n := 1; n <= jobs; n++ {
+			entries := life(n, 1)
+			if seed%3 == 0 { // enough for several files of the log
+				entries[0].Text = strings.Repeat("x", 700<<10)
+			}
+			s.Add(l.add(entries...))
+			if rng.IntN(4) == 0 {
+				l.mu.Lock()
+				l.first = max(l.first, int(s.keepFor(l))-1)
+				l.mu.Unlock()
+			}
+		}
+		disk := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := open(t, configOf(l, disk))
+		caughtUp(t, again, l)
+		checkJobs(t, again, 1, jobs)
+	}
+}
+
+// keepFor is Keep for a caller that holds the log's lock.
+func (s *Store) keepFor(l *log) uint64 {
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	return s.Keep()
+}
+
+// TestFailedDisk: when the disk fails, at whatever operation, nobody hangs or dies: the history says so, and takes nothing more.
+func TestFailedDisk(t *testing.T) {
+	failed := 0
+	for after := range int64(40) {
+		var n int64
+		var mu sync.Mutex
+		fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+				return nil
+			}
+			if n++; n > 60+after {
+				return errors.New("the disk is on fire")
+			}
+			return nil
+		}))
+		l := &log{}
+		s, err := Open(configOf(l, fs))
+		if err != nil {
+			continue
+		}
+		for n := 1; n <= 200 && !s.failed(); n++ {
+			s.Add(l.add(life(n, 1)...))
+			s.Keep()
+		}
+		if !s.failed() {
+			t.Errorf("after %d operations: the disk failed and nobody noticed", after)
+		}
+		failed++
+		if _, err := s.Jobs(wire.PastQuery{}); err == nil || !strings.Contains(err.Error(), "failed") {
+			t.Errorf("after %d operations: %v", after, err)
+		}
+		if keep := s.Keep(); keep != 1<<63 {
+			t.Errorf("a history that has failed wants record %d", keep)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if failed == 0 {
+		t.Error("no disk failed")
+	}
+}
+
+// TestRetention: the oldest ended jobs go, by age and by number; one that runs stays.
+func TestRetention(t *testing.T) {
+	now := time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
+	l := &log{}
+	cfg := configOf(l, vfs.NewMem())
+	cfg.Wall = func() time.Time { return now }
+	cfg.MaxAge, cfg.MaxJobs = 48*time.Hour, 4
+	s := open(t, cfg)
+	days := func(n int) int64 { return now.AddDate(0, 0, -n).UnixMilli() }
+	s.Add(l.add(life(1, days(9))[:2]...)) // it runs
+	for n, age := range []int{5, 3, 1, 1, 1, 0} {
+		s.Add(l.add(life(n+2, days(age))...))
+	}
+	caughtUp(t, s, l)
+	var left []wire.JobID
+	wait(t, "old jobs go", func() bool {
+		got, err := s.Jobs(wire.PastQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = nil
+		for _, j := range got.Jobs {
+			left = append(left, j.Job)
+		}
+		return fmt.Sprint(left) == "[job-7 job-6 job-5 job-1]"
+	})
+	if e, err := s.Events(wire.PastEventsRequest{Job: "job-2"}); err != nil || len(e.Events) != 0 {
+		t.Errorf("events of a job that is gone: %v, %v", e.Events, err)
+	}
+}
+
+// TestRetentionByBytes: a small history stays small.
+func TestRetentionByBytes(t *testing.T) {
+	l := &log{}
+	cfg := configOf(l, vfs.NewMem())
+	cfg.MaxBytes = 1
+	s := open(t, cfg)
+	for n := 1; n <= 5; n++ {
+		s.Add(l.add(life(n, time.Now().UnixMilli())...))
+	}
+	wait(t, "all jobs go", func() bool {
+		got, err := s.Jobs(wire.PastQuery{})
+		return err == nil && len(got.Jobs) == 0 && s.Applied() == l.durable()
+	})
+}
+
+// TestPages: jobs and events come page by page, each once.
+func TestPages(t *testing.T) {
+	l := &log{}
+	s := open(t, configOf(l, vfs.NewMem()))
+	for n := 1; n <= 10; n++ {
+		s.Add(l.add(life(n, int64(n))...))
+	}
+	caughtUp(t, s, l)
+	var ids []string
+	q := wire.PastQuery{Limit: 2, User: "user1", Since: 3}
+	for {
+		got, err := s.Jobs(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range got.Jobs {
+			ids = append(ids, string(j.Job))
+			q.Before = j.Job
+		}
+		if !got.More {
+			break
+		}
+	}
+	if fmt.Sprint(ids) != "[job-9 job-7 job-5 job-3]" {
+		t.Errorf("%v", ids)
+	}
+	var kinds []string
+	r := wire.PastEventsRequest{Job: "job-4", Limit: 2}
+	for {
+		got, err := s.Events(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got.Events {
+			kinds = append(kinds, string(e.Kind))
+		}
+		if r.From = got.Next; r.From == nil {
+			break
+		}
+	}
+	if fmt.Sprint(kinds) != "[submitted planned done done ended]" {
+		t.Errorf("%v", kinds)
+	}
+	if _, err := s.Events(wire.PastEventsRequest{Job: "job-4", From: []byte("x")}); wire.KindOf(err) != wire.Invalid {
+		t.Error(err)
+	}
+}

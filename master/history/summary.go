@@ -1,0 +1,129 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+const (
+	slowest   = 10  // tasks in a summary
+	maxFailed = 100 // failed attempts in a summary
+)
+
+// Summary is a job's history in one page.
+func (s *Store) Summary(id wire.JobID) (*wire.PastSummary, error) {
+	j, err := s.Job(id)
+	if err != nil {
+		return nil, err
+	}
+	m := &summary{out: &wire.PastSummary{PastJob: *j, Local: map[string]int{}, Slowest: []wire.PastAttempt{}}, began: map[uint64]*wire.PastEvent{}, phases: map[phaseKey]*wire.Phase{}}
+	m.phase(0, "wait").Begin = j.Submitted
+	return guarded(s, func() (*wire.PastSummary, error) {
+		if err := s.each(id, m.event); err != nil {
+			return nil, err
+		}
+		return m.finish(), nil
+	})
+}
+
+// A summary is one being made. It holds on to attempts that run, no more.
+type summary struct {
+	out    *wire.PastSummary
+	began  map[uint64]*wire.PastEvent // by try
+	phases map[phaseKey]*wire.Phase
+	tries  int
+}
+
+type phaseKey struct {
+	stage int
+	name  string
+}
+
+// phase returns a phase of a stage, which has not begun yet if it is new.
+func (m *summary) phase(stage int, name string) *wire.Phase {
+	k := phaseKey{stage, name}
+	if m.phases[k] == nil {
+		m.phases[k] = &wire.Phase{Stage: stage, Name: name, Begin: -1}
+	}
+	return m.phases[k]
+}
+
+// between widens a phase to hold the time from begin to end; negative ones say nothing.
+func between(p *wire.Phase, begin, end int64) {
+	if begin >= 0 && (p.Begin < 0 || begin < p.Begin) {
+		p.Begin = begin
+	}
+	p.End = max(p.End, end)
+}
+
+func (m *summary) event(e *wire.PastEvent) {
+	switch e.Kind {
+	case wire.PastAdmitted:
+		between(m.phase(e.Stage, "wait"), -1, e.At)
+		between(m.phase(e.Stage, "plan"), e.At, -1)
+	case wire.PastPlanned:
+		between(m.phase(e.Stage, "plan"), -1, e.At)
+	case wire.PastCommitting:
+		between(m.phase(e.Stage, "commit"), e.At, -1)
+	case wire.PastStageDone:
+		between(m.phase(e.Stage, "commit"), -1, e.At)
+		between(m.phase(e.Stage+1, "wait"), e.At, -1)
+	case wire.PastLaunched:
+		m.tries++
+		if e.Locality != "" {
+			m.out.Local[e.Locality]++
+		}
+		m.began[e.Try] = e
+	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
+		m.ended(e)
+	}
+}
+
+// ended takes in the end of an attempt. Its launch may be missing, or stand behind it: both can have been written
+// down in the same instant.
+func (m *summary) ended(e *wire.PastEvent) {
+	a := begun(e)
+	if l := m.began[e.Try]; l != nil {
+		note(&a, l)
+		delete(m.began, e.Try)
+	}
+	note(&a, e)
+	if a.Task != wire.DriverTask {
+		between(m.phase(e.Stage, string(a.Task)), a.Begin, a.End)
+	}
+	switch {
+	case e.Kind == wire.PastFailed || e.Kind == wire.PastLost:
+		if m.out.Failures++; len(m.out.Failed) < maxFailed {
+			m.out.Failed = append(m.out.Failed, a)
+		}
+	case e.Kind == wire.PastDone && a.Task != wire.DriverTask:
+		m.slow(a)
+	}
+}
+
+// slow keeps the attempts that took longest.
+func (m *summary) slow(a wire.PastAttempt) {
+	took := func(a wire.PastAttempt) int64 { return a.End - a.Begin }
+	list := m.out.Slowest
+	i, _ := slices.BinarySearchFunc(list, a, func(x, y wire.PastAttempt) int { return cmp.Compare(took(y), took(x)) })
+	if i < slowest {
+		list = slices.Insert(list, i, a)
+		m.out.Slowest = list[:min(len(list), slowest)]
+	}
+}
+
+func (m *summary) finish() *wire.PastSummary {
+	order := []string{"wait", "plan", "map", "reduce", "commit"}
+	for _, p := range m.phases {
+		if p.Begin >= 0 && p.Stage < max(1, m.out.Stages) {
+			m.out.Phases = append(m.out.Phases, *p)
+		}
+	}
+	slices.SortFunc(m.out.Phases, func(a, b wire.Phase) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(slices.Index(order, a.Name), slices.Index(order, b.Name)))
+	})
+	m.out.Attempts = max(m.out.Attempts, m.tries)
+	return m.out
+}

@@ -1,0 +1,143 @@
+package master
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/journal"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master/core"
+)
+
+// jobsSegment is the size of the journal's files: small, so that what a snapshot stands for can go soon.
+const jobsSegment = 1 << 20
+
+// A jobLog is the jobs' journal and the snapshot that stands for its beginning. It belongs to the loop, but for
+// what compact does beside it.
+type jobLog struct {
+	fs       disk.FS
+	journal  *journal.Journal
+	snapshot int64 // bytes of the last snapshot
+	since    int64 // bytes of the records behind it
+	busy     bool  // a snapshot is being written
+	retry    time.Duration
+}
+
+// openJobLog brings back the records of an earlier master: the snapshot's, then what followed.
+func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
+	m.log.fs = fsys
+	replay := func(r *core.Record) error {
+		m.base = max(m.base, r.At)
+		m.core.Replay(r)
+		return nil
+	}
+	seq, size, err := readSnapshot(fsys, replay)
+	if err != nil {
+		return err
+	}
+	m.log.snapshot = size
+	m.log.journal, err = journal.Open(fsys, "journal", cfg, seq+1, func(_ uint64, payload []byte) error {
+		r, err := decodeRecord(payload)
+		if err != nil {
+			return err
+		}
+		m.log.since += int64(len(payload))
+		return replay(r)
+	})
+	if err != nil {
+		return err
+	}
+	m.firstSeq = m.log.journal.Durable()
+	m.last = m.firstSeq
+	return nil
+}
+
+func decodeRecord(payload []byte) (*core.Record, error) {
+	r := &core.Record{}
+	if err := json.Unmarshal(payload, r); err != nil {
+		return nil, wire.Errorf(wire.Corrupt, "a record of the jobs: %w", err)
+	}
+	return r, nil
+}
+
+// keep appends records. People will want to know when jobs came and went.
+func (m *Master) keep(records []core.Record) error {
+	for i := range records {
+		r := &records[i]
+		if r.Kind == core.Submitted || r.Kind == core.JobEnded {
+			r.Wall = time.Now().UnixMilli()
+		}
+		payload, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if m.last, err = m.log.journal.AppendAnyway(payload); err != nil {
+			return err
+		}
+		m.log.since += int64(len(payload))
+		m.logRecord(r)
+	}
+	return nil
+}
+
+// compactFrom is the size below which a journal is left alone.
+const compactFrom = 4 << 20
+
+// maybeCompact, called in the loop, writes a snapshot beside it when the records behind the last one have grown
+// larger than that: then journal and snapshot together are never far above twice the live state.
+func (m *Master) maybeCompact() {
+	if m.log.busy || m.log.since < max(m.log.snapshot, m.cfg.compactFrom()) || m.now() < m.log.retry {
+		return
+	}
+	m.log.busy = true
+	records, seq, upTo := m.core.Snapshot(m.now()), m.last, m.log.since
+	m.wg.Go(func() {
+		size, err := m.compact(seq, records)
+		m.do(func(now time.Duration) {
+			m.log.busy = false
+			if err != nil {
+				m.log.retry = now + time.Minute
+				m.cfg.Log.Warn("the jobs' journal cannot be made shorter", "error", err)
+				return
+			}
+			m.log.snapshot, m.log.since = size, m.log.since-upTo
+		})
+	})
+}
+
+// compact writes a snapshot and drops what it stands for. A crash at any point leaves a snapshot and all records
+// behind it: the snapshot is not there before the records are durable, and they go after it is.
+func (m *Master) compact(seq uint64, records []core.Record) (int64, error) {
+	if err := m.log.journal.Wait(seq); err != nil {
+		return 0, err
+	}
+	size, err := writeSnapshot(m.log.fs, seq, records)
+	if err != nil {
+		return 0, err
+	}
+	keep := seq + 1
+	if m.past != nil {
+		keep = min(keep, m.past.Keep()) // it may have to read them
+	}
+	return size, m.log.journal.DropBefore(keep)
+}
+
+func (c *Config) compactFrom() int64 {
+	if c.CompactFrom > 0 {
+		return c.CompactFrom
+	}
+	return compactFrom
+}
+
+// maxSpec bounds a submission, in bytes: far below what a record may hold, far above what a job needs.
+const maxSpec = 1 << 20
+
+// checkSize refuses a submission that would not fit the journal.
+func checkSize(spec *wire.JobSpec) error {
+	b, err := json.Marshal(spec)
+	if err == nil && len(b) > maxSpec {
+		err = wire.Errorf(wire.TooLarge, "the job's description takes %d bytes, at most %d: put long lists into a side file", len(b), maxSpec)
+	}
+	return err
+}

@@ -1,0 +1,302 @@
+package master
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/disk/memdisk"
+	"github.com/millrace/millrace/internal/journal"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/scheduler/policies"
+)
+
+func newCore(t testing.TB) *core.Core {
+	t.Helper()
+	p, err := policies.Policy("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := core.DefaultConfig()
+	cfg.KeepEnded = 3
+	c, err := core.New(cfg, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// openOn is a master with jobs and a journal, and nothing else.
+func openOn(t testing.TB, fsys disk.FS) *Master {
+	t.Helper()
+	m := &Master{core: newCore(t), cfg: Config{Log: slog.New(slog.DiscardHandler)}}
+	if err := m.openJobLog(fsys, journal.Config{SegmentBytes: 2 << 10, MaxRecord: 16 << 10, MaxBatch: 16 << 10, ReserveBytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	m.core.Resume(m.base)
+	if err := m.keep(m.core.Take().Records); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func seen(c *core.Core) string {
+	var b strings.Builder
+	for _, s := range c.Jobs() {
+		fmt.Fprintf(&b, "%s %d %s %s; ", s.Job, len(s.Name), s.State, s.Error)
+	}
+	return b.String()
+}
+
+func after(t testing.TB, records []core.Record) string {
+	t.Helper()
+	c := newCore(t)
+	for i := range records {
+		r := records[i]
+		c.Replay(&r)
+	}
+	c.Resume(1)
+	return seen(c)
+}
+
+// TestPowerCuts: whenever the power goes, also in the middle of a compaction, the master comes back with all that was
+// acknowledged, and with nothing that never was.
+func TestPowerCuts(t *testing.T) {
+	compactions, cuts := 0, 0
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		fsys := memdisk.New()
+		m := openOn(t, fsys)
+		var all []core.Record // of this seed, also those that a cut has taken
+		acked := 0
+		for range 60 {
+			switch rng.IntN(12) {
+			case 0:
+				if err := m.log.journal.Wait(m.last); err != nil {
+					t.Fatal(err)
+				}
+				acked = len(all)
+			case 1, 2:
+				compactions++
+				at := cutAt(fsys, rng)
+				_, err := m.compact(m.last, m.core.Snapshot(0))
+				if at != nil { // the power went in the middle
+					fsys.SetFail(nil)
+					m = reopen(t, seed, m, at(), &all, acked)
+					fsys = m.log.fs.(*memdisk.FS)
+					acked = len(all)
+					cuts++
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				acked = len(all)
+			case 3:
+				m = reopen(t, seed, m, fsys.Crash(rng), &all, acked)
+				fsys = m.log.fs.(*memdisk.FS)
+				acked = len(all)
+				cuts++
+			default:
+				change(t, m, rng)
+				out := m.core.Take()
+				if err := m.keep(out.Records); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, out.Records...)
+			}
+		}
+		if err := m.log.journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if compactions == 0 || cuts == 0 {
+		t.Errorf("%d compactions, %d cuts", compactions, cuts)
+	}
+}
+
+// cutAt makes the power go after a random operation, sometimes: it returns how to get the disk that is left.
+func cutAt(fsys *memdisk.FS, rng *rand.Rand) func() *memdisk.FS {
+	if rng.IntN(2) == 0 {
+		return nil
+	}
+	left, n := (*memdisk.FS)(nil), rng.IntN(25)
+	fsys.SetFail(func(string, string, int) error {
+		if n--; n < 0 && left == nil {
+			left = fsys.Crash(rng)
+		}
+		return nil
+	})
+	return func() *memdisk.FS {
+		if left == nil {
+			left = fsys.Crash(rng)
+		}
+		return left
+	}
+}
+
+func change(t *testing.T, m *Master, rng *rand.Rand) {
+	t.Helper()
+	now := time.Duration(m.last + 1)
+	if jobs := m.core.Jobs(); len(jobs) > 0 && rng.IntN(2) == 0 {
+		if err := m.core.Kill(now, jobs[rng.IntN(len(jobs))].Job, "enough"); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if _, err := m.core.Submit(now, wire.JobSpec{Name: strings.Repeat("x", rng.IntN(200)), User: "ann", Stages: 1, Program: wire.Program{Builtin: "sleep"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reopen starts a master on what a power cut has left, and sees that it is some state from the acknowledged one on.
+func reopen(t *testing.T, seed uint64, old *Master, left *memdisk.FS, all *[]core.Record, acked int) *Master {
+	t.Helper()
+	_ = old.log.journal.Close() // on the disk that is gone
+	m := openOn(t, left)
+	got := seen(m.core)
+	for k := len(*all); k >= acked; k-- {
+		if after(t, (*all)[:k]) == got {
+			*all = (*all)[:k]
+			return m
+		}
+	}
+	t.Fatalf("seed %d: %d records, %d acknowledged: the master came back with\n%s\nand not with\n%s", seed, len(*all), acked, got, after(t, *all))
+	return nil
+}
+
+// TestFailedCompaction: a snapshot that cannot be written leaves what was there.
+func TestFailedCompaction(t *testing.T) {
+	for op := range 12 {
+		fsys := memdisk.New()
+		m := openOn(t, fsys)
+		rng := rand.New(rand.NewPCG(uint64(op), 1))
+		for range 20 {
+			change(t, m, rng)
+			if err := m.keep(m.core.Take().Records); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.log.journal.Wait(m.last); err != nil {
+			t.Fatal(err)
+		}
+		want, n := seen(m.core), 0
+		fsys.SetFail(func(string, string, int) error {
+			if n++; n == op+1 {
+				return errors.New("a bad disk")
+			}
+			return nil
+		})
+		_, err := m.compact(m.last, m.core.Snapshot(0))
+		fsys.SetFail(nil)
+		_ = m.log.journal.Close() // it may have failed, too
+		if again := seen(openOn(t, fsys).core); again != want {
+			t.Errorf("operation %d failed (%v): the master came back with\n%s\nwant\n%s", op, err, again, want)
+		}
+	}
+}
+
+// TestDamagedSnapshot: any changed byte, and any missing end, is refused.
+func TestDamagedSnapshot(t *testing.T) {
+	m := openOn(t, memdisk.New())
+	defer m.log.journal.Close()
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 5 {
+		change(t, m, rng)
+	}
+	var b bytes.Buffer
+	if _, err := encodeSnapshot(&b, 7, m.core.Snapshot(0)); err != nil {
+		t.Fatal(err)
+	}
+	read := func(data []byte) error {
+		_, err := decodeSnapshot(bytes.NewReader(data), func(*core.Record) error { return nil })
+		return err
+	}
+	if err := read(b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Len() {
+		bad := bytes.Clone(b.Bytes())
+		bad[i] ^= 0x40
+		if read(bad) == nil {
+			t.Fatalf("byte %d was changed and nobody noticed", i)
+		}
+		if read(b.Bytes()[:i]) == nil {
+			t.Fatalf("the file was cut at %d and nobody noticed", i)
+		}
+	}
+}
+
+func FuzzSnapshot(f *testing.F) {
+	var b bytes.Buffer
+	_, err := encodeSnapshot(&b, 7, []core.Record{{Kind: core.Numbered, First: 3}, {Kind: core.Submitted, Job: "job-1", Spec: &wire.JobSpec{Name: "x"}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		_, _ = decodeSnapshot(bytes.NewReader(data), func(*core.Record) error { return nil })
+	})
+}
+
+// TestGoldenSnapshot: what version 1 wrote is read.
+func TestGoldenSnapshot(t *testing.T) {
+	const name = "testdata/golden-v1.snapshot"
+	if os.Getenv("MILLRACE_REWRITE") != "" {
+		writeGolden(t, name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := newCore(t)
+	seq, err := decodeSnapshot(f, func(r *core.Record) error { c.Replay(r); return nil })
+	if err != nil || seq != 42 {
+		t.Fatal(seq, err)
+	}
+	c.Resume(1)
+	var got []string
+	for _, s := range c.Jobs() {
+		got = append(got, fmt.Sprintf("%s %s %s %d/%d %d/%d", s.Job, s.Name, s.State, s.Maps.Done, s.Maps.Total, s.Reduces.Done, s.Reduces.Total))
+	}
+	want := "job-3 queued QUEUED 0/0 0/0; job-2 running RUNNING 2/3 0/1; job-1 over FAILED 1/3 0/1"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("%s\nwant %s", strings.Join(got, "; "), want)
+	}
+}
+
+func writeGolden(t *testing.T, name string) {
+	t.Helper()
+	c := newCore(t)
+	spec := func(n string) *wire.JobSpec { return &wire.JobSpec{Name: n, User: "ann", Stages: 1} }
+	plan := &wire.StagePlan{Reducers: 1, Work: "/out/.w", Splits: []wire.Split{{Ranges: []wire.Range{{Path: "/a", Length: 5}}, Hosts: []string{"w1"}}, {Ranges: []wire.Range{{Path: "/a", Offset: 5, Length: 5}}}, {}}}
+	done := func(id wire.JobID, i int32) core.Record {
+		return core.Record{Kind: core.TaskDone, Job: id, Task: &core.TaskRecord{Kind: wire.MapTask, Index: i, Try: uint64(i + 1), Node: "w1", Rack: "r1", Millis: 7, In: 5, Out: 9, Counts: wire.Counts{"g": {"n": 1}}}}
+	}
+	for _, r := range []core.Record{
+		{Kind: core.Submitted, Job: "job-1", Spec: spec("over")},
+		{Kind: core.Planned, Job: "job-1", Plan: plan},
+		done("job-1", 1),
+		{Kind: core.JobEnded, Job: "job-1", State: core.Failed, Text: "why", At: 9},
+		{Kind: core.Submitted, Job: "job-2", Spec: spec("running")},
+		{Kind: core.Planned, Job: "job-2", Plan: plan},
+		done("job-2", 0), done("job-2", 2),
+		{Kind: core.Submitted, Job: "job-3", Spec: spec("queued")},
+	} {
+		c.Replay(&r)
+	}
+	var b bytes.Buffer
+	_, err := encodeSnapshot(&b, 42, c.Snapshot(10))
+	if err := errors.Join(err, os.MkdirAll("testdata", 0o755), os.WriteFile(name, b.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,140 @@
+package master
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/history"
+)
+
+// openPast opens the history. Without it the master works all the same, and says so.
+func (m *Master) openPast() {
+	cfg := history.DefaultConfig()
+	cfg.Dir, cfg.Log = filepath.Join(m.cfg.Dir, "history"), m.cfg.Log
+	log := m.log.journal
+	cfg.Durable = log.Durable
+	cfg.Scan = func(from, to uint64, fn func(uint64, []history.Entry) error) (uint64, error) {
+		return log.Scan(from, to, func(seq uint64, payload []byte) error {
+			r, err := decodeRecord(payload)
+			if err != nil {
+				return err
+			}
+			return fn(seq, entriesOf(seq, r))
+		})
+	}
+	if m.cfg.History != nil {
+		m.cfg.History(&cfg)
+	}
+	past, err := history.Open(cfg)
+	if err != nil {
+		m.pastError = err
+		m.cfg.Log.Error("the history cannot be opened; the master goes on without", "error", err)
+		return
+	}
+	m.past = past
+}
+
+// tellPast hands over what happened, once it is durable: first is the record before the first of these.
+func (m *Master) tellPast(first uint64, out *core.Output) {
+	if m.past == nil || len(out.Records)+len(out.Events) == 0 {
+		return
+	}
+	entries := make([]history.Entry, 0, len(out.Records)+len(out.Events))
+	for i := range out.Records {
+		entries = append(entries, entriesOf(first+uint64(i)+1, &out.Records[i])...)
+	}
+	epoch := uint32(m.names.Epoch())
+	for i := range out.Events {
+		m.told++
+		e := &out.Events[i]
+		entries = append(entries, history.Entry{Job: e.ID.Job, Seq: m.last, Epoch: epoch, Count: m.told, PastEvent: e.PastEvent})
+	}
+	m.after(func() { m.past.Add(entries) })
+}
+
+// pastKinds says what records are in the history; those that are not are no events.
+var pastKinds = map[core.RecordKind]wire.PastKind{
+	core.Submitted: wire.PastSubmitted, core.Planned: wire.PastPlanned, core.TaskDone: wire.PastDone, core.TaskLost: wire.PastOutputLost,
+	core.Committed: wire.PastCommitting, core.StageDone: wire.PastStageDone, core.JobEnded: wire.PastEnded,
+}
+
+// entriesOf is a record as the history keeps it.
+func entriesOf(seq uint64, r *core.Record) []history.Entry {
+	kind, ok := pastKinds[r.Kind]
+	if !ok {
+		return nil
+	}
+	e := history.Entry{Job: r.Job, Seq: seq, Spec: r.Spec, Wall: r.Wall, Tries: r.Tries}
+	e.PastEvent = wire.PastEvent{At: int64(r.At), Kind: kind, Stage: r.Stage, Text: r.Text, Counts: r.Counts}
+	switch {
+	case r.Plan != nil:
+		e.Maps, e.Reduces = int32(max(r.Plan.Parts, len(r.Plan.Splits))), r.Plan.Reducers
+	case r.Kind == core.JobEnded:
+		e.State = r.State.String()
+	case r.Task != nil:
+		t := r.Task
+		e.Task, e.Index, e.Try, e.Node, e.Counts = t.Kind, t.Index, t.Try, t.Node, t.Counts
+		e.Millis, e.In, e.Out = t.Millis, t.In, t.Out
+	}
+	return []history.Entry{e}
+}
+
+// history is the store, or why there is none.
+func (m *Master) history() (*history.Store, error) {
+	if m.past == nil {
+		return nil, wire.Errorf(wire.Internal, "there is no history: %w", m.pastError)
+	}
+	return m.past, nil
+}
+
+func (m *Master) routePast() {
+	rpc.Handle(m.server, "history.list", rpc.Users, func(_ context.Context, _ rpc.Caller, q wire.PastQuery) (wire.PastJobs, error) {
+		h, err := m.history()
+		if err != nil {
+			return wire.PastJobs{}, err
+		}
+		return h.Jobs(q)
+	})
+	rpc.Handle(m.server, "history.job", rpc.Users, func(_ context.Context, _ rpc.Caller, r wire.JobRequest) (*wire.PastSummary, error) {
+		h, err := m.history()
+		if err != nil {
+			return nil, err
+		}
+		return h.Summary(r.Job)
+	})
+	rpc.Handle(m.server, "history.events", rpc.Users, func(_ context.Context, _ rpc.Caller, r wire.PastEventsRequest) (wire.PastEvents, error) {
+		h, err := m.history()
+		if err != nil {
+			return wire.PastEvents{}, err
+		}
+		return h.Events(r)
+	})
+	m.routeLogs()
+}
+
+// pastStatus describes a job that the master has forgotten. missing is what is said if the history does not
+// know it either.
+func (m *Master) pastStatus(id wire.JobID, missing error) (wire.JobStatus, error) {
+	h, err := m.history()
+	if err != nil {
+		return wire.JobStatus{}, missing
+	}
+	j, err := h.Job(id)
+	if err != nil {
+		return wire.JobStatus{}, missing
+	}
+	ms := func(ns int64) int64 { return time.Duration(ns).Milliseconds() }
+	s := wire.JobStatus{
+		Job: j.Job, Name: j.Name, User: j.User, Queue: j.Queue, State: j.State, Error: j.Error, Output: j.Output,
+		Submitted: ms(j.Submitted), Ended: ms(j.Ended), Stage: j.Stage, Stages: j.Stages, Attempts: j.Attempts, Counts: j.Counts,
+		Maps: wire.TaskTotals{Total: j.Maps}, Reduces: wire.TaskTotals{Total: j.Reduces},
+	}
+	if j.State == core.Succeeded.String() {
+		s.Maps.Done, s.Reduces.Done = j.Maps, j.Reduces
+	}
+	return s, nil
+}

@@ -1,0 +1,27 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// plan takes a driver's plan, or a part of one.
+func (m *Master) plan(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (wire.Planned, error) {
+	if err := ownJob(c, r.ID.Job); err != nil {
+		return wire.Planned{}, err
+	}
+	if (r.Plan == nil) == (r.Part == nil) {
+		return wire.Planned{}, wire.Errorf(wire.Invalid, "%s: neither a plan nor a part of one", r.ID)
+	}
+	return ask(ctx, m, func(now time.Duration) (p wire.Planned, err error) {
+		if r.Part != nil {
+			p.Next, err = m.core.PlanPart(now, r.ID, r.Part)
+		} else {
+			p.Next, err = m.core.Plan(now, r.ID, r.Plan)
+		}
+		return p, err
+	})
+}

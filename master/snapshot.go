@@ -1,0 +1,173 @@
+package master
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"io"
+	"io/fs"
+
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master/core"
+)
+
+// The format of a snapshot; docs/formats/jobs.md draws it.
+const (
+	snapshotName    = "snapshot"
+	snapshotMagic   = "MILLSNAP"
+	snapshotVersion = 1
+	snapshotHead    = 24
+	snapshotEnd     = 0xFFFFFFFF // in the place of a length
+	maxSnapshotRec  = 64 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// writeSnapshot writes records that stand for everything up to record seq of the journal, beside the
+// snapshot before, and then in its place: at any moment one of the two is there, whole.
+func writeSnapshot(fsys disk.FS, seq uint64, records []core.Record) (size int64, err error) {
+	const tmp = snapshotName + ".new"
+	if err := fsys.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	f, err := fsys.Create(tmp)
+	if err != nil {
+		return 0, err
+	}
+	size, err = encodeSnapshot(f, seq, records)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, errors.Join(err, fsys.Remove(tmp))
+	}
+	if err := fsys.Rename(tmp, snapshotName); err != nil {
+		return 0, err
+	}
+	return size, fsys.SyncDir(".")
+}
+
+func encodeSnapshot(w io.Writer, seq uint64, records []core.Record) (size int64, err error) {
+	out := bufio.NewWriterSize(w, 1<<20)
+	head := append(make([]byte, 0, snapshotHead), snapshotMagic...)
+	head = binary.LittleEndian.AppendUint32(head, snapshotVersion)
+	head = binary.LittleEndian.AppendUint64(head, seq)
+	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
+	_, err = out.Write(head)
+	size = int64(len(head))
+	for i := range records {
+		payload, jerr := json.Marshal(&records[i])
+		if err = errors.Join(err, jerr); err != nil {
+			return 0, err
+		}
+		var h [8]byte
+		binary.LittleEndian.PutUint32(h[:], uint32(len(payload)))
+		binary.LittleEndian.PutUint32(h[4:], crc32.Checksum(payload, castagnoli))
+		// A bufio.Writer remembers its first error until Flush.
+		_, _ = out.Write(h[:])
+		_, _ = out.Write(payload)
+		size += 8 + int64(len(payload))
+	}
+	var end [12]byte
+	binary.LittleEndian.PutUint32(end[:], snapshotEnd)
+	binary.LittleEndian.PutUint32(end[4:], uint32(len(records)))
+	binary.LittleEndian.PutUint32(end[8:], crc32.Checksum(end[:8], castagnoli))
+	_, _ = out.Write(end[:])
+	return size + int64(len(end)), out.Flush()
+}
+
+// readSnapshot gives fn the records of the snapshot and returns the last record of the journal that it
+// stands for; 0 if there is no snapshot. Damage is refused: nothing is skipped.
+func readSnapshot(fsys disk.FS, fn func(r *core.Record) error) (seq uint64, size int64, err error) {
+	f, err := fsys.Open(snapshotName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	if size, err = f.Size(); err != nil {
+		return 0, 0, err
+	}
+	seq, err = decodeSnapshot(io.NewSectionReader(f, 0, size), fn)
+	return seq, size, err
+}
+
+func decodeSnapshot(r io.Reader, fn func(r *core.Record) error) (seq uint64, err error) {
+	in := bufio.NewReaderSize(r, 1<<20)
+	at := int64(0)
+	bad := func(why string) error {
+		return wire.Errorf(wire.Corrupt, "snapshot of the jobs: offset %d: %s", at, why)
+	}
+	var head [snapshotHead]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil || string(head[:8]) != snapshotMagic {
+		return 0, bad("this is not the header of a snapshot")
+	}
+	if crc32.Checksum(head[:20], castagnoli) != binary.LittleEndian.Uint32(head[20:]) {
+		return 0, bad("the header's checksum is wrong")
+	}
+	if v := binary.LittleEndian.Uint32(head[8:]); v != snapshotVersion {
+		return 0, wire.Errorf(wire.Invalid, "snapshot of the jobs: is of version %d; this program knows version %d", v, snapshotVersion)
+	}
+	seq = binary.LittleEndian.Uint64(head[12:])
+	at = snapshotHead
+	var buf []byte
+	for n := uint32(0); ; n++ {
+		var h [8]byte
+		if _, err := io.ReadFull(in, h[:]); err != nil {
+			return 0, bad("the file is cut short")
+		}
+		length, sum := binary.LittleEndian.Uint32(h[:]), binary.LittleEndian.Uint32(h[4:])
+		if length == snapshotEnd {
+			return seq, checkEnd(in, h, sum, n, bad)
+		}
+		if length > maxSnapshotRec {
+			return 0, bad("a record is too long")
+		}
+		if buf, err = readN(in, buf, int(length)); err != nil {
+			return 0, bad("the file is cut short")
+		}
+		if crc32.Checksum(buf, castagnoli) != sum {
+			return 0, bad("a record's checksum is wrong")
+		}
+		var rec core.Record
+		if err := json.Unmarshal(buf, &rec); err != nil {
+			return 0, bad(err.Error())
+		}
+		if err := fn(&rec); err != nil {
+			return 0, err
+		}
+		at += 8 + int64(length)
+	}
+}
+
+// checkEnd reads the rest of the last entry: how many records there must have been.
+func checkEnd(in io.Reader, h [8]byte, want, got uint32, bad func(string) error) error {
+	var sum [4]byte
+	if _, err := io.ReadFull(in, sum[:]); err != nil {
+		return bad("the file is cut short")
+	}
+	if crc32.Checksum(h[:], castagnoli) != binary.LittleEndian.Uint32(sum[:]) || want != got {
+		return bad("the end does not fit the records")
+	}
+	return nil
+}
+
+// readN reads n bytes, growing with what is really there.
+func readN(in io.Reader, buf []byte, n int) ([]byte, error) {
+	const step = 1 << 20
+	buf = buf[:0]
+	for len(buf) < n {
+		k := min(step, n-len(buf))
+		at := len(buf)
+		buf = append(buf, make([]byte, k)...)
+		if _, err := io.ReadFull(in, buf[at:]); err != nil {
+			return nil, err
+		}
+	}
+	return buf, nil
+}

@@ -1,0 +1,129 @@
+package master
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A Program is what the master can know about a built-in program before it runs.
+type Program struct {
+	Stages int
+	Inputs []string // of the first stage
+}
+
+// submit takes a job in. What cannot work is refused here, with the reason, instead of by a driver that has to be
+// started first: a job that waits for an hour and then has no input is an hour lost.
+func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (wire.Submitted, error) {
+	if c.Node == "" || spec.User == "" {
+		spec.User = c.User
+	}
+	if err := m.maySubmit(c, spec.User, spec.Queue); err != nil {
+		return wire.Submitted{}, err
+	}
+	if err := checkSize(&spec); err != nil {
+		return wire.Submitted{}, err
+	}
+	if spec.Request != "" { // its output may be there by now
+		id, err := ask(ctx, m, func(time.Duration) (wire.JobID, error) { return m.core.Requested(&spec), nil })
+		if err != nil || id != "" {
+			return wire.Submitted{Job: id}, err
+		}
+	}
+	if err := m.checkSpec(ctx, &spec); err != nil {
+		return wire.Submitted{}, err
+	}
+	if err := m.log.journal.Room(); err != nil {
+		return wire.Submitted{}, wire.Errorf(wire.KindOf(err), "no job is taken: %w", err)
+	}
+	return ask(ctx, m, func(now time.Duration) (wire.Submitted, error) {
+		id, err := m.core.Submit(now, spec)
+		return wire.Submitted{Job: id}, err
+	})
+}
+
+// checkSpec refuses what the master can see to be wrong. The driver looks again when it runs.
+func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
+	inputs := spec.Inputs
+	if p := &spec.Program; p.Exe != "" {
+		if err := m.checkProgram(ctx, spec); err != nil {
+			return err
+		}
+	} else if p.Builtin != "" && m.cfg.Program != nil {
+		known, err := m.cfg.Program(p)
+		if err != nil {
+			return wire.Errorf(wire.Invalid, "%w", err)
+		}
+		if known.Stages != spec.Stages {
+			return wire.Errorf(wire.Invalid, "%s is a chain of %d jobs, not of %d", p.Builtin, known.Stages, spec.Stages)
+		}
+		inputs = known.Inputs
+	}
+	for _, f := range spec.Program.Files {
+		if err := m.mustExist("the side file "+f.Name, f.Path, spec.User); err != nil {
+			return err
+		}
+	}
+	for _, in := range inputs {
+		if p, ok := storePath(in); ok {
+			if err := m.mustExist("the input "+in, p, spec.User); err != nil {
+				return err
+			}
+		}
+	}
+	if p, ok := storePath(spec.Output); ok && !spec.Overwrite {
+		if _, err := m.names.Stat(wire.PathRequest{Path: p, User: spec.User}); err == nil {
+			return wire.Errorf(wire.Exists, "output directory %q: output exists (remove it, choose another, or give --overwrite)", spec.Output)
+		}
+	}
+	return nil
+}
+
+// storePath is the path of a single file or directory in the block store; false for patterns and for other places.
+func storePath(name string) (string, bool) {
+	p, ok := strings.CutPrefix(name, "dfs:")
+	if !ok || !strings.HasPrefix(p, "/") || strings.ContainsAny(p, `*?[{\`) {
+		return "", false
+	}
+	return path.Clean(p), true
+}
+
+// mustExist refuses what is not in the block store. While the name service cannot say, it may be.
+func (m *Master) mustExist(what, p, user string) error {
+	_, err := m.names.Stat(wire.PathRequest{Path: p, User: user})
+	if err != nil && wire.KindOf(err) == wire.NotFound {
+		return wire.Errorf(wire.NotFound, "%s is not in the block store: %w", what, err)
+	}
+	return nil
+}
+
+// checkProgram refuses an executable that is not there, or that no worker can run.
+func (m *Master) checkProgram(ctx context.Context, spec *wire.JobSpec) error {
+	p := &spec.Program
+	if b, err := hex.DecodeString(p.Hash); err != nil || len(b) != sha256.Size {
+		return wire.Errorf(wire.Invalid, "the program %s: %.80q is no SHA-256", p.Exe, p.Hash)
+	}
+	if err := m.mustExist("the program "+p.Exe, p.Exe, spec.User); err != nil {
+		return err
+	}
+	platforms, err := ask(ctx, m, func(time.Duration) ([]string, error) { return m.core.Platforms(), nil })
+	if err != nil {
+		return err
+	}
+	wants := m.platformOf(ctx, p, spec.User)
+	if wants == "" || len(platforms) == 0 {
+		return nil
+	}
+	for _, have := range platforms {
+		if runs(have, wants) {
+			return nil
+		}
+	}
+	return wire.Errorf(wire.Invalid, "the program %s is for %s, and the workers are %s: build it for them (GOOS and GOARCH)", p.Exe, wants, strings.Join(platforms, ", "))
+}

@@ -1,0 +1,79 @@
+package master
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// An audience is who waits for a job's status. People are told of an end at once, of progress not
+// more often than they can look: a status of a job with many attempts is not made for nothing.
+type audience struct {
+	waiting []chan struct{}
+	told    time.Duration // when they were told last
+	news    bool          // there is something they were not told
+}
+
+// showEvery is how often people are told of progress.
+const showEvery = 50 * time.Millisecond
+
+// attend, in the loop, waits for news of a job.
+func (m *Master) attend(id wire.JobID) chan struct{} {
+	a := m.people[id]
+	if a == nil {
+		a = &audience{told: -showEvery}
+		m.people[id] = a
+	}
+	ch := make(chan struct{})
+	a.waiting = append(a.waiting, ch)
+	if a.news {
+		m.tellNow(id, a, m.now())
+	}
+	return ch
+}
+
+// leave is for those who wait no longer.
+func (m *Master) leave(id wire.JobID, ch chan struct{}) {
+	if a := m.people[id]; a != nil {
+		a.waiting = slices.DeleteFunc(a.waiting, func(c chan struct{}) bool { return c == ch })
+	}
+}
+
+// show notes news of a job and passes them on if it is time.
+func (m *Master) show(id wire.JobID) {
+	if a := m.people[id]; a != nil {
+		a.news = true
+		m.tellNow(id, a, m.now())
+	}
+}
+
+// tellNow tells an audience, if it is time or the job has ended.
+func (m *Master) tellNow(id wire.JobID, a *audience, now time.Duration) {
+	ended := m.core.HasEnded(id)
+	if !ended && now-a.told < showEvery {
+		return
+	}
+	list := a.waiting
+	a.waiting, a.news, a.told = nil, false, now
+	if ended {
+		delete(m.people, id)
+	}
+	m.after(func() {
+		for _, ch := range list {
+			close(ch)
+		}
+	})
+}
+
+// showAll passes on what has been held back.
+func (m *Master) showAll(now time.Duration) {
+	for id, a := range m.people {
+		switch {
+		case a.news:
+			m.tellNow(id, a, now)
+		case len(a.waiting) == 0 && now-a.told > time.Minute:
+			delete(m.people, id) // nobody looks any more
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A stall ends a fetch whose source says nothing for too long: a connection that is open and silent
+// would hold a reduce up for ever. Time that we take ourselves, to find room for what came, is not
+// the source's.
+type stall struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	after  time.Duration
+	timer  *time.Timer
+
+	got    int64         // bytes
+	waited time.Duration // for them
+	slow   func()        // called now and then while bytes come; may be nil
+}
+
+var errStalled = errors.New("the source stands still")
+
+// newStall returns a guard that is already waiting.
+func newStall(ctx context.Context, after time.Duration, addr string) *stall {
+	s := &stall{after: cmp.Or(after, 10*time.Second)}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	why := wire.Errorf(wire.Unavailable, "no byte from %s for %s: %w", addr, s.after, errStalled)
+	s.timer = time.AfterFunc(s.after, func() { s.cancel(why) })
+	return s
+}
+
+func (s *stall) close() {
+	s.timer.Stop()
+	s.cancel(nil)
+}
+
+// explain tells an error that the guard has caused from others.
+func (s *stall) explain(err error) error {
+	if why := context.Cause(s.ctx); err != nil && errors.Is(why, errStalled) {
+		return why
+	}
+	return err
+}
+
+// reader is r, watched: while a read waits, time runs.
+func (s *stall) reader(r io.Reader) io.Reader {
+	s.timer.Stop()
+	return &stallReader{s, r}
+}
+
+type stallReader struct {
+	s *stall
+	r io.Reader
+}
+
+func (r *stallReader) Read(b []byte) (int, error) {
+	r.s.timer.Reset(r.s.after)
+	begin := time.Now()
+	n, err := r.r.Read(b)
+	r.s.timer.Stop()
+	r.s.got += int64(n)
+	r.s.waited += time.Since(begin)
+	if r.s.slow != nil && r.s.waited >= slowAfter {
+		r.s.slow()
+	}
+	return n, err
+}

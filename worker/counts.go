@@ -1,0 +1,164 @@
+package worker
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/emulate"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// traffic gathers what this node sends: the process itself and the children it starts. The worker's
+// mutex guards it.
+type traffic struct {
+	meters   []*rpc.Meter
+	children map[rpc.Peer]int64                    // of those that have ended
+	live     map[wire.AttemptID]map[rpc.Peer]int64 // of those that run
+	told     map[rpc.Peer]int64                    // what the master has taken in
+	next     time.Time                             // when to look again
+	processor
+}
+
+// countEvery is how often counts are gathered for a report.
+const countEvery = 500 * time.Millisecond
+
+func newTraffic(meters ...*rpc.Meter) *traffic {
+	return &traffic{
+		meters: meters, children: map[rpc.Peer]int64{}, live: map[wire.AttemptID]map[rpc.Peer]int64{}, told: map[rpc.Peer]int64{},
+	}
+}
+
+// child takes in what an attempt in a process of its own has sent so far.
+func (t *traffic) child(id wire.AttemptID, counts []wire.NetBytes) {
+	of := make(map[rpc.Peer]int64, min(len(counts), maxChildPeers))
+	for _, b := range counts[:min(len(counts), maxChildPeers)] {
+		of[rpc.Peer{Name: string(b.Peer), What: rpc.Traffic(b.What)}] = b.Sent
+	}
+	t.live[id] = of
+}
+
+// maxChildPeers bounds what a child may say: it runs users' code.
+const maxChildPeers = 4096
+
+func (w *Worker) childSent(id wire.AttemptID, counts []wire.NetBytes) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.traffic.child(id, counts)
+}
+
+func (w *Worker) childGone(id wire.AttemptID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.traffic.childEnded(id)
+}
+
+// childEnded keeps what a child has sent.
+func (t *traffic) childEnded(id wire.AttemptID) {
+	add(t.children, t.live[id])
+	delete(t.live, id)
+}
+
+func add(to, from map[rpc.Peer]int64) {
+	for p, n := range from {
+		if _, known := to[p]; known || len(to) < maxChildPeers {
+			to[p] += max(n, 0)
+		}
+	}
+}
+
+// put adds to a report what has changed since the master was told, if it is time.
+func (t *traffic) put(r *wire.Report, now time.Time) {
+	if now.Before(t.next) {
+		return
+	}
+	t.next = now.Add(countEvery)
+	total := maps.Clone(t.children)
+	for _, of := range t.live {
+		add(total, of)
+	}
+	for _, m := range t.meters {
+		for p, b := range m.Read() {
+			total[p] += b.Sent
+		}
+	}
+	for p, n := range total {
+		if n != t.told[p] {
+			r.Net = append(r.Net, wire.NetBytes{Peer: wire.NodeName(p.Name), What: string(p.What), Sent: n})
+		}
+	}
+	slices.SortFunc(r.Net, func(a, b wire.NetBytes) int { return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.What, b.What)) })
+	if idle, ok := t.idle(); ok {
+		r.Idle = idle
+	}
+}
+
+// heard notes that the master has taken in a report.
+func (t *traffic) heard(r *wire.Report) {
+	for _, b := range r.Net {
+		p := rpc.Peer{Name: string(b.Peer), What: rpc.Traffic(b.What)}
+		t.told[p] = max(t.told[p], b.Sent)
+	}
+}
+
+// emulate slows this process's links down, if that is wanted.
+func (w *Worker) emulate(cc *rpc.ClientConfig, sc *rpc.ServerConfig) error {
+	if w.cfg.Emulate == nil {
+		return nil
+	}
+	here := emulate.Place{Node: string(w.cfg.Node), Rack: w.cfg.Rack}
+	s, err := w.cfg.Emulate.Start(here, emulate.Nodes(func() *rpc.Client { return w.client }, w.cfg.Master))
+	if err != nil {
+		return err
+	}
+	cc.Shaper, sc.Shaper, w.links = s, s, s.Links
+	return nil
+}
+
+// processor reads how busy the machine is.
+type processor struct{ busy, all int64 }
+
+// idle is the share of time, in percent, that the processors had nothing to do since the last call.
+func (p *processor) idle() (float64, bool) {
+	busy, all, ok := readStat("/proc/stat")
+	if !ok {
+		return 0, false
+	}
+	was := *p
+	p.busy, p.all = busy, all
+	if was.all == 0 || all <= was.all {
+		return 0, false
+	}
+	share := 1 - float64(busy-was.busy)/float64(all-was.all)
+	return 100 * min(max(share, 0), 1), true
+}
+
+// readStat reads the first line of the kernel's statistics: user, nice, system, idle, iowait and so
+// on, in ticks.
+func readStat(name string) (busy, all int64, ok bool) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return 0, 0, false
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	f := strings.Fields(line)
+	if len(f) < 6 || f[0] != "cpu" {
+		return 0, 0, false
+	}
+	for i, s := range f[1:min(len(f), 9)] { // guests' time is in user's already
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return 0, 0, false
+		}
+		all += n
+		if i != 3 && i != 4 {
+			busy += n
+		}
+	}
+	return busy, all, true
+}

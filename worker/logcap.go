@@ -1,0 +1,65 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"sync"
+)
+
+// A cappedLog keeps the beginning and the end of what an attempt prints: a flood of output fills no
+// disk.
+type cappedLog struct {
+	mu      sync.Mutex // guards the fields below
+	f       *os.File
+	written int64
+	dropped int64
+	end     []byte // the last bytes
+}
+
+const (
+	logHead = 1 << 20
+	logTail = 64 << 10
+)
+
+// Write never fails: an attempt must not die of its log.
+func (l *cappedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if room := logHead - l.written; room > 0 {
+		n, err := l.f.Write(p[:min(int64(len(p)), room)])
+		if err != nil {
+			n = len(p) // the disk is full; go on without
+		}
+		l.written += int64(n)
+	} else {
+		l.dropped += int64(len(p))
+	}
+	l.end = append(l.end, p...)
+	if len(l.end) > 2*logTail {
+		l.end = append([]byte(nil), l.end[len(l.end)-logTail:]...)
+	}
+	return len(p), nil
+}
+
+// tail is the end of what was printed.
+func (l *cappedLog) tail() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.end[max(0, len(l.end)-4096):])
+}
+
+// Close writes the end after the beginning, if something between was left out.
+func (l *cappedLog) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return nil
+	}
+	if l.dropped > 0 {
+		end := l.end[max(0, len(l.end)-logTail):]
+		fmt.Fprintf(l.f, "\n... %d bytes left out ...\n%s", max(0, l.dropped-int64(len(end))), end)
+	}
+	err := l.f.Close()
+	l.f = nil
+	return err
+}

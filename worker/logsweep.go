@@ -1,0 +1,113 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// taskLog serves what an attempt has printed. The master asks, on behalf of those who may know.
+func (w *Worker) taskLog(_ context.Context, _ rpc.Caller, r wire.LogRequest) (wire.Log, error) {
+	w.mu.Lock()
+	_, runs := w.cancels[r.ID]
+	w.mu.Unlock()
+	out, err := w.logs.read(r)
+	out.Open = runs
+	return out, err
+}
+
+// sweepLogs is how often old logs are looked for.
+const sweepLogs = 10 * time.Minute
+
+// logSweeper removes logs that are too old, or too many.
+func (w *Worker) logSweeper() {
+	t := time.NewTicker(sweepLogs)
+	defer t.Stop()
+	for {
+		if err := w.logs.sweep(time.Now(), w.cfg.LogAge, w.cfg.LogBytes); err != nil {
+			w.cfg.Log.Warn("old logs cannot be removed", "error", err)
+		}
+		select {
+		case <-t.C:
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// A kept job's logs.
+type keptLogs struct {
+	job   string
+	bytes int64
+	last  time.Time // of a change
+}
+
+// sweep removes the logs of jobs that have said nothing for longer than age, and then the oldest until no more than
+// most bytes are left. Those of a job that runs in this process stay.
+func (s *logStore) sweep(now time.Time, age time.Duration, most int64) error {
+	list, err := s.list()
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(a, b keptLogs) int { return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.job, b.job)) })
+	total := int64(0)
+	for _, k := range list {
+		total += k.bytes
+	}
+	for _, k := range list {
+		if (age <= 0 || now.Sub(k.last) <= age) && (most <= 0 || total <= most) {
+			continue
+		}
+		if s.busy(wire.JobID(k.job)) {
+			continue
+		}
+		if err := s.root.RemoveAll(k.job); err != nil {
+			return err
+		}
+		total -= k.bytes
+	}
+	return nil
+}
+
+func (s *logStore) busy(job wire.JobID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inside[job] != nil
+}
+
+func (s *logStore) list() ([]keptLogs, error) {
+	var out []keptLogs
+	at := map[string]int{}
+	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if os.IsNotExist(err) {
+			return nil // just removed
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // as above
+		}
+		job := path.Dir(name)
+		i, ok := at[job]
+		if !ok {
+			i = len(out)
+			at[job] = i
+			out = append(out, keptLogs{job: job})
+		}
+		out[i].bytes += info.Size()
+		if info.ModTime().After(out[i].last) {
+			out[i].last = info.ModTime()
+		}
+		return nil
+	})
+	return slices.DeleteFunc(out, func(k keptLogs) bool { return !jobName.MatchString(k.job) }), err
+}
