@@ -20,6 +20,8 @@ type Config struct {
 	// Node is the node this process runs on, if it is one of the cluster's: its disk is
 	// read directly and written first.
 	Node wire.NodeName
+	// Own begins a replica in this process, which is that node; nil if it is another.
+	Own func(context.Context, pipe.WriteArgs) (*pipe.Head, error)
 	// NoLocal switches off reading block files directly.
 	NoLocal bool
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -31,7 +32,7 @@ const small = 4 * pipe.ChunkSize // a block size for tests
 
 func TestFilesComeOutAsTheyWentIn(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 4, Racks: 2})
-	for name, cl := range map[string]*dfs.Client{"outside": c.Client(""), "on a node": c.Client("n2")} {
+	for name, cl := range map[string]*dfs.Client{"outside": c.Client(""), "on a node": c.Client("n2"), "inside a node": c.Client("", c.Nodes[1].Inside)} {
 		for _, n := range []int{0, 1, pipe.ChunkSize, small - 1, small, small + 1, 3*small + 12345} {
 			path := fmt.Sprintf("/%s/%d", name, n)
 			data := dfstest.Noise(uint64(n), n)
@@ -105,6 +106,9 @@ func TestReplicasDieWhileWriting(t *testing.T) {
 				t.Parallel()
 				c := dfstest.Start(t, dfstest.Config{Nodes: 6, Racks: 3})
 				cl := c.Client("")
+				if !slices.Contains(victims, 0) { // also from inside the first replica, which lives
+					cl = c.Client("", c.Nodes[at%len(c.Nodes)].Inside)
+				}
 				data := dfstest.Noise(uint64(at), (packets-1)*pipe.ChunkSize+100)
 				w, err := cl.Create(t.Context(), "/f", dfs.CreateOptions{})
 				if err != nil {

@@ -14,12 +14,20 @@ import (
 type outBlock struct {
 	block  wire.Block // Len is what it may grow to
 	hops   []pipe.Hop
-	sender *pipe.Sender // nil while there is none
+	sender sender       // nil while there is none
 	off    int64        // end of what was given to send
 	window []inFlight   // given to send and not yet acknowledged
 	last   bool         // the last packet is among what was given
 	broken *pipe.Broken // why the pipeline has to be mended
 	acked  int64
+}
+
+// A sender is a pipeline as who writes into it sees it.
+type sender interface {
+	Send(p *pipe.Packet) error
+	Wait(off int64, done bool) error
+	State() (acked int64, done bool, err *pipe.Broken)
+	Close() (released bool) // if not, packets that were sent may still be read from
 }
 
 type inFlight struct {
@@ -38,9 +46,8 @@ func newOutBlock(pl wire.Pipeline, size int64) *outBlock {
 
 // open makes the pipeline and sends again what was not acknowledged.
 func (b *outBlock) open(w *Writer, resume bool) error {
-	s, err := pipe.Open(w.ctx, w.c.cfg.Client, b.block, b.hops, b.acked, resume, w.c.cfg.Timing, nil)
+	err := b.connect(w, resume)
 	if err == nil {
-		b.sender = s
 		err = b.resend()
 	}
 	if err == nil {
@@ -53,6 +60,23 @@ func (b *outBlock) open(w *Writer, resume bool) error {
 	b.broken = br
 	b.close()
 	return br
+}
+
+// connect reaches the first replica, in this process if it is here.
+func (b *outBlock) connect(w *Writer, resume bool) error {
+	cfg := &w.c.cfg
+	if cfg.Own != nil && cfg.Node != "" && b.hops[0].Node == cfg.Node {
+		h, err := cfg.Own(w.ctx, pipe.WriteArgs{Block: b.block, Start: b.acked, Resume: resume, From: b.hops[0].From, Next: b.hops[1:]})
+		if err == nil {
+			b.sender = h
+		}
+		return err
+	}
+	s, err := pipe.Open(w.ctx, cfg.Client, b.block, b.hops, b.acked, resume, cfg.Timing, nil)
+	if err == nil {
+		b.sender = s
+	}
+	return err
 }
 
 func (b *outBlock) resend() error {
@@ -73,7 +97,11 @@ func (b *outBlock) close() {
 		return
 	}
 	b.acked, _, _ = b.sender.State()
-	b.sender.Close()
+	if !b.sender.Close() {
+		for i := range b.window {
+			b.window[i].buf = nil
+		}
+	}
 	b.sender = nil
 	b.trim(nil)
 }
@@ -82,7 +110,7 @@ func (b *outBlock) close() {
 func (b *outBlock) trim(w *Writer) {
 	i := 0
 	for i < len(b.window) && b.window[i].p.End() <= b.acked {
-		if w != nil && len(w.spare) < w.c.cfg.Window {
+		if w != nil && b.window[i].buf != nil && len(w.spare) < w.c.cfg.Window {
 			w.spare = append(w.spare, b.window[i].buf)
 		}
 		i++

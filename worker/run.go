@@ -89,7 +89,7 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 	s := &attempt.Setting{
 		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Scratch: dir, ScratchFS: w.outputs.files, Pool: w.pool, MaxRecord: int(min(w.cfg.Memory/4, 1<<30)), SideDir: side,
 		Store:    storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(files)}},
-		BadFetch: w.badFetch, OneMachine: w.oneMachine(), FetchStall: w.cfg.FetchStall,
+		BadFetch: w.badFetch, OneMachine: w.oneMachine(), FetchStall: w.cfg.FetchStall, Own: w.ownShares,
 		Progress: func(done float64) { w.progress(l.ID, done) },
 		Info:     func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error) { return w.infoOf(ctx, c, ref) },
 	}

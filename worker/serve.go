@@ -47,10 +47,8 @@ func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Cal
 		return
 	}
 	total := int64(0)
-	shares := make([]share, len(maps))
-	for i, m := range maps {
-		id := wire.AttemptID{Job: job, Stage: stage, Kind: wire.MapTask, Index: m.Map, Try: m.Try}
-		shares[i] = w.shareOf(id, part)
+	shares := w.shares(wire.StageRef{Job: job, Stage: stage}, part, maps)
+	for i := range shares {
 		total += int64(len(shares[i].head)) + shares[i].n
 	}
 	rw.Header().Set("Content-Type", "application/octet-stream")
@@ -61,6 +59,14 @@ func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Cal
 			panic(http.ErrAbortHandler) // so that the reduce sees the answer cut short
 		}
 	}
+}
+
+func (w *Worker) shares(ref wire.StageRef, part int, maps []wire.MapOutput) []share {
+	shares := make([]share, len(maps))
+	for i, m := range maps {
+		shares[i] = w.shareOf(wire.AttemptID{Job: ref.Job, Stage: ref.Stage, Kind: wire.MapTask, Index: m.Map, Try: m.Try}, part)
+	}
+	return shares
 }
 
 func (w *Worker) shareOf(id wire.AttemptID, part int) share {
@@ -99,18 +105,86 @@ func (s *share) send(rw http.ResponseWriter, files *packs) error {
 	if s.n == 0 {
 		return nil
 	}
-	if at, packed := files.find(s.path); packed {
-		_, err := io.Copy(rw, io.NewSectionReader(at.in, at.off+s.off, s.n))
-		return err
-	}
-	f, err := os.Open(s.path)
+	in, err := s.open(files)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if _, err := f.Seek(s.off, io.SeekStart); err != nil {
-		return err
-	}
-	_, err = io.CopyN(rw, f, s.n)
+	defer in.Close()
+	_, err = io.CopyN(rw, in, s.n)
 	return err
+}
+
+// open returns the stored bytes and perhaps more behind them; a bare file where they are in one.
+func (s *share) open(files *packs) (io.ReadCloser, error) {
+	if at, packed := files.find(s.path); packed {
+		return io.NopCloser(io.NewSectionReader(at.in, at.off+s.off, s.n)), nil
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(s.off, io.SeekStart); err != nil {
+		_ = f.Close() // the error above counts
+		return nil, err
+	}
+	return f, nil
+}
+
+// ownShares is the answer that serveShuffle gives, for a reduce in this process.
+func (w *Worker) ownShares(ref wire.StageRef, part int, maps []wire.MapOutput) io.ReadCloser {
+	return &shareReader{shares: w.shares(ref, part, maps), files: w.outputs.files}
+}
+
+// A shareReader reads shares one after the other, each head before its bytes.
+type shareReader struct {
+	shares []share
+	files  *packs
+	in     io.ReadCloser // of the first share; nil before its head is read
+	left   int64         // bytes of it
+}
+
+// Read implements io.Reader.
+func (r *shareReader) Read(b []byte) (int, error) {
+	for len(r.shares) > 0 {
+		s := &r.shares[0]
+		if len(s.head) > 0 {
+			n := copy(b, s.head)
+			s.head, r.left = s.head[n:], s.n
+			return n, nil
+		}
+		if r.left == 0 {
+			r.shares = r.shares[1:]
+			if err := r.Close(); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if r.in == nil {
+			in, err := s.open(r.files)
+			if err != nil {
+				return 0, err
+			}
+			r.in = in
+		}
+		n, err := r.in.Read(b[:min(int64(len(b)), r.left)])
+		r.left -= int64(n)
+		if n > 0 {
+			return n, nil
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF // the file is shorter than its index says
+		}
+		return n, err
+	}
+	return 0, io.EOF
+}
+
+// Close implements io.Closer.
+func (r *shareReader) Close() error {
+	if r.in == nil {
+		return nil
+	}
+	in := r.in
+	r.in = nil
+	return in.Close()
 }

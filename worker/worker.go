@@ -172,7 +172,7 @@ func (w *Worker) openStore() error {
 		w.cfg.Blocks(&bc)
 	}
 	w.blocks = blocks.NewService(w.store, bc)
-	w.dfs = dfs.NewClient(dfs.Config{Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Patience: time.Minute, Timing: bc.Timing})
+	w.dfs = dfs.NewClient(dfs.Config{Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Own: w.blocks.Write, Patience: time.Minute, Timing: bc.Timing})
 	return nil
 }
 

@@ -187,15 +187,29 @@ func (s *Service) receive(ctx context.Context, c rpc.Caller, a pipe.WriteArgs, s
 		_, _ = st.Write(no.Append(nil)) // if it is lost, the broken connection says enough
 		return
 	}
-	err = pipe.Receive(st, a.Start, w, s.cfg.Timing, func(notify func()) (*pipe.Sender, error) {
+	err = pipe.Receive(st, a.Start, w, s.cfg.Timing, s.opener(ctx, a))
+	if err != nil {
+		s.cfg.Event(Event{"pipeline broke", a.Block.ID, err})
+	}
+}
+
+// opener reaches the replicas behind this one.
+func (s *Service) opener(ctx context.Context, a pipe.WriteArgs) func(notify func()) (*pipe.Sender, error) {
+	return func(notify func()) (*pipe.Sender, error) {
 		if len(a.Next) == 0 {
 			return nil, nil
 		}
 		return pipe.Open(ctx, s.cfg.Client, a.Block, a.Next, a.Start, a.Resume, s.cfg.Timing, notify)
-	})
-	if err != nil {
-		s.cfg.Event(Event{"pipeline broke", a.Block.ID, err})
 	}
+}
+
+// Write begins a replica for a writer in this process, and the pipeline behind it.
+func (s *Service) Write(ctx context.Context, a pipe.WriteArgs) (*pipe.Head, error) {
+	w, err := s.prepare(ctx, a)
+	if err != nil {
+		return nil, &pipe.Broken{Kind: wire.KindOf(err), Text: fmt.Sprintf("%s: %v", s.cfg.Node, err)}
+	}
+	return pipe.NewHead(a.Start, w, s.cfg.Timing, s.opener(ctx, a), s.foreground.enter())
 }
 
 // prepare makes the replica that packets will be appended to.

@@ -53,6 +53,7 @@ type Node struct {
 	Rack string
 	Dir  string
 	FS   disk.FS
+	service *blocks.Service
 	stop func()
 }
 
@@ -200,6 +201,7 @@ func (n *Node) Start() {
 			c.t.Logf("%s: %v", n.Name, err)
 		}
 	})
+	n.service = svc
 	n.stop = sync.OnceFunc(func() {
 		cancel()
 		client.Close()
@@ -214,6 +216,12 @@ func (n *Node) Stop() {
 	if n.stop != nil {
 		n.stop()
 	}
+}
+
+// Inside makes a client one that is in the node's own process.
+func (n *Node) Inside(c *dfs.Config) {
+	c.Node = n.Name
+	c.Own = func(ctx context.Context, a pipe.WriteArgs) (*pipe.Head, error) { return n.service.Write(ctx, a) }
 }
 
 // Client returns a client that runs on the node of that name, or elsewhere if it is empty. It ends

@@ -99,26 +99,33 @@ func (r *receiver) readPackets(w Replica) error {
 		if p.Off != at {
 			return wire.Errorf(wire.Invalid, "packet at %d, expected %d", p.Off, at)
 		}
-		if r.next != nil {
-			if err := r.next.Send(&p); err != nil {
-				return behind(err)
-			}
-		}
-		if len(p.Data) > 0 {
-			if err := r.timed(func() error { return w.Append(p.Data, p.CRC) }); err != nil {
-				return err
-			}
+		if err := r.take(&p, w); err != nil || p.Last {
+			return err
 		}
 		at = p.End()
-		r.advance(at, false)
-		if p.Last {
-			if err := r.timed(w.Finish); err != nil {
-				return err
-			}
-			r.advance(at, true)
-			return nil
+	}
+}
+
+// take passes a packet on and writes it.
+func (r *receiver) take(p *Packet, w Replica) error {
+	if r.next != nil {
+		if err := r.next.Send(p); err != nil {
+			return behind(err)
 		}
 	}
+	if len(p.Data) > 0 {
+		if err := r.timed(func() error { return w.Append(p.Data, p.CRC) }); err != nil {
+			return err
+		}
+	}
+	r.advance(p.End(), false)
+	if p.Last {
+		if err := r.timed(w.Finish); err != nil {
+			return err
+		}
+		r.advance(p.End(), true)
+	}
+	return nil
 }
 
 // timed notes how long a disk takes, so that the goroutine of the acks can give it up.
@@ -132,6 +139,9 @@ func (r *receiver) timed(fn func() error) error {
 	r.mu.Unlock()
 	return err
 }
+
+// stuck reports whether the disk takes too long. The lock is held.
+func (r *receiver) stuck() bool { return !r.busy.IsZero() && time.Since(r.busy) > r.timing.disk() }
 
 func (r *receiver) advance(to int64, ended bool) {
 	r.mu.Lock()
@@ -156,7 +166,7 @@ func (r *receiver) state() Ack {
 	r.mu.Lock()
 	a := Ack{Off: r.own, Done: r.ended}
 	failed := r.failed
-	if failed == nil && !r.busy.IsZero() && time.Since(r.busy) > r.timing.disk() {
+	if failed == nil && r.stuck() {
 		failed = &Broken{0, wire.Unavailable, "the disk does not answer"}
 	}
 	r.mu.Unlock()

@@ -237,7 +237,9 @@ func (s *Sender) State() (acked int64, done bool, err *Broken) {
 }
 
 // Close gives the pipeline up, unless it is finished, and waits for its goroutine.
-func (s *Sender) Close() {
+// What was sent is not looked at any more, so it is true.
+func (s *Sender) Close() bool {
 	s.fail(&Broken{0, wire.Canceled, "given up"})
 	s.wg.Wait()
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"time"
 
@@ -31,6 +32,8 @@ type Setting struct {
 	OneMachine bool
 	// MaxRecord and MergeFactor are as in task.Env.
 	MaxRecord, MergeFactor int
+	// Own is the answer of this process to a reduce's request for map output; nil if it keeps none.
+	Own func(ref wire.StageRef, part int, maps []wire.MapOutput) io.ReadCloser
 	// FetchStall is how long a fetch may stand still before it is begun anew. Default 10 s.
 	FetchStall time.Duration
 	// BadFetch hears of map output that cannot be fetched.
