@@ -35,8 +35,9 @@ func (c *IntakeConfig) validate() error {
 
 // Intake gathers the segments of one reduce attempt, from any number of fetching
 // goroutines, and gives them back as one sorted run. Segments are checked as they come,
-// whether they go to memory or to disk. When memory passes two thirds of
-// its share it is merged to disk in the background.
+// whether they go to memory or to disk. When memory passes two thirds of its share, small segments
+// are merged to disk in the background. Large ones stay, and those for which there is no room go to disk as
+// they come: that saves a merge and makes no more than a few files.
 //
 // Call Take for each segment, again after an error; then Merge once; then Close. Records
 // with equal keys come in no particular order across segments.

@@ -6,10 +6,13 @@ import (
 	"slices"
 )
 
-// mergeIfFull starts merging memory to disk once it passes two thirds of
+// largeSegment is from where on segments are large, on average.
+const largeSegment = 1 << 20
+
+// mergeIfFull starts merging memory to disk once small segments have more than two thirds of
 // its share. One merge runs at a time. in.mu is held.
 func (in *Intake) mergeIfFull() {
-	if in.merging || in.closed || in.held <= in.cfg.Memory/3*2 || len(in.memory) == 0 {
+	if in.merging || in.closed || in.held <= in.cfg.Memory/3*2 || len(in.memory) == 0 || in.held/int64(len(in.memory)) >= largeSegment {
 		return
 	}
 	lot := in.memory
