@@ -44,6 +44,15 @@ func (c *cursor) read(p []byte, stall time.Duration) (int, error) {
 	return n, err
 }
 
+// readRaw is read without looking at checksums, which come along. It may read nothing.
+func (c *cursor) readRaw(p []byte, stall time.Duration) (n int, crcs []byte, err error) {
+	t := time.AfterFunc(stall, c.cancel)
+	defer t.Stop()
+	n, crcs, err = c.in.ReadRaw(p)
+	c.off += int64(n)
+	return n, crcs, err
+}
+
 // maxIdle is how many streams of a file are kept open for reading on.
 const maxIdle = 4
 

@@ -48,13 +48,13 @@ type Cluster struct {
 
 // A Node is one block service. It can be stopped and started again on the same disk.
 type Node struct {
-	c    *Cluster
-	Name wire.NodeName
-	Rack string
-	Dir  string
-	FS   disk.FS
+	c       *Cluster
+	Name    wire.NodeName
+	Rack    string
+	Dir     string
+	FS      disk.FS
 	service *blocks.Service
-	stop func()
+	stop    func()
 }
 
 // Timing is quick, for tests.

@@ -122,6 +122,34 @@ func (r *Checked) fits(p []byte) int64 {
 	return n
 }
 
+// ReadRaw reads whole chunks as they come, as many as p can take, and returns the checksums that they should have.
+// It reads none if the next byte that is wanted is inside a chunk.
+func (r *Checked) ReadRaw(p []byte) (n int, crcs []byte, err error) {
+	if r.left == 0 || len(r.rest) > 0 || r.err != nil {
+		return 0, nil, r.err
+	}
+	p = p[:r.fits(p)]
+	if _, err := io.ReadFull(r.body, p); err != nil {
+		r.err = wire.Errorf(wire.Unavailable, "%s: chunk at %d: %w", r.name, r.at, err)
+		return 0, nil, r.err
+	}
+	crcs = r.crcs[:4*Chunks(int64(len(p)))]
+	r.crcs, r.at, r.left = r.crcs[len(crcs):], r.at+int64(len(p)), r.left-int64(len(p))
+	return len(p), crcs, nil
+}
+
+// CheckChunks compares chunks with their checksums and returns which is the first bad one; -1 if none is.
+func CheckChunks(p, crcs []byte) int {
+	for i := 0; len(p) > 0; i++ {
+		n := min(len(p), ChunkSize)
+		if Checksum(p[:n]) != binary.LittleEndian.Uint32(crcs[4*i:]) {
+			return i
+		}
+		p = p[n:]
+	}
+	return -1
+}
+
 // direct reads and verifies whole chunks. What comes before a bad one is handed out.
 func (r *Checked) direct(p []byte) (int, error) {
 	begin := r.at
