@@ -147,7 +147,7 @@ func (p *Policy) isFiltered(r topology.RackID) bool {
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
 	for _, k := range v.KindOrder(n, p.cfg.ReduceShare) {
-		if p.shares.Len(k) == 0 {
+		if v.Pending(k).Len() == 0 { // CR-RTS is asked before a reduce may start: it raises the map filter (3.9)
 			continue
 		}
 		if !v.HasRoom(n, k) {
@@ -160,7 +160,7 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *view) scheduler
 		if got.OK {
 			return got
 		}
-		if why.Code == scheduler.NoWork || why.Code == scheduler.NoRoom {
+		if why.Code == scheduler.NoWork || why.Code == scheduler.NoRoom || why.Code == scheduler.ForSlowstart {
 			why = got.Reason
 		}
 	}
