@@ -177,7 +177,7 @@ func printStory(w io.Writer, s *wire.PastSummary) {
 	if s.Over() {
 		fmt.Fprintf(w, "  after %s", console.Duration(time.Duration(s.Ended-s.Submitted)))
 	}
-	fmt.Fprintf(w, "\nsubmitted %s\ntasks     %d maps, %d reduces, %d attempts, %d of them failed or lost\n", wallTime(s.SubmittedWall), s.Maps, s.Reduces, s.Attempts, s.Failures)
+	fmt.Fprintf(w, "\nsubmitted %s\ntasks     %s, %s, %s, %d of them failed or lost\n", wallTime(s.SubmittedWall), console.Many(int64(s.Maps), "map"), console.Many(int64(s.Reduces), "reduce"), console.Many(int64(s.Attempts), "attempt"), s.Failures)
 	if s.Output != "" {
 		fmt.Fprintf(w, "output    %s\n", console.Printable(s.Output))
 	}

@@ -72,3 +72,11 @@ func Count(n int64) string {
 	}
 	return s
 }
+
+// Many prints a number of things: 1 map, 2 maps.
+func Many(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return Count(n) + " " + what
+}

@@ -38,11 +38,11 @@ func Summary(w io.Writer, res local.Result) {
 
 func phases(s local.StageResult) string {
 	if s.Map == 0 { // on a cluster the phases overlap
-		return fmt.Sprintf("%d maps, %d reduces", s.Maps, s.Reduces)
+		return Many(int64(s.Maps), "map") + ", " + Many(int64(s.Reduces), "reduce")
 	}
-	parts := []string{fmt.Sprintf("%d maps in %s", s.Maps, Duration(s.Map))}
+	parts := []string{fmt.Sprintf("%s in %s", Many(int64(s.Maps), "map"), Duration(s.Map))}
 	if s.Reduces > 0 {
-		parts = append(parts, fmt.Sprintf("%d reduces in %s", s.Reduces, Duration(s.Reduce)))
+		parts = append(parts, fmt.Sprintf("%s in %s", Many(int64(s.Reduces), "reduce"), Duration(s.Reduce)))
 	}
 	if rest := s.Plan + s.Commit; rest > 100*time.Millisecond {
 		parts = append(parts, fmt.Sprintf("plan and commit in %s", Duration(rest)))
@@ -51,13 +51,12 @@ func phases(s local.StageResult) string {
 }
 
 func amount(c mapreduce.Counts, records, bytes string) string {
-	return fmt.Sprintf("%s records, %s",
-		Count(c.Get(mapreduce.TaskGroup, records)), Bytes(c.Get(mapreduce.TaskGroup, bytes)))
+	return fmt.Sprintf("%s, %s", Many(c.Get(mapreduce.TaskGroup, records), "record"), Bytes(c.Get(mapreduce.TaskGroup, bytes)))
 }
 
 func spills(c mapreduce.Counts) string {
 	if n := c.Get(mapreduce.TaskGroup, mapreduce.Spills); n > 0 {
-		return fmt.Sprintf(", %d spills of %s", n, Bytes(c.Get(mapreduce.TaskGroup, mapreduce.SpilledBytes)))
+		return fmt.Sprintf(", %s of %s", Many(n, "spill"), Bytes(c.Get(mapreduce.TaskGroup, mapreduce.SpilledBytes)))
 	}
 	return ", in memory"
 }
