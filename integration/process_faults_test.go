@@ -280,12 +280,12 @@ func TestZombieProcess(t *testing.T) {
 	}
 }
 
-// TestFlappingWorker is FAULTS row 5: a worker is stopped and goes on, again and again. The job ends, and not much is done
-// twice.
+// TestFlappingWorker is FAULTS row 5: a worker is stopped and goes on, again and again. It is excluded for a while, the job ends,
+// and not much is done twice.
 func TestFlappingWorker(t *testing.T) {
 	require.Stress(t) // a short silence and a machine that is busy with other tests do not go together
 	const long, times, tasks = 3 * time.Second, 10, 400
-	p := startProcesses(t, 4, "master:--silence", "master:2s")
+	p := startProcesses(t, 4, "master:--silence", "master:2s", "master:--exclude", "master:30s")
 	want := p.slowInput(tasks)
 	begin := time.Now()
 	if s := p.finish(p.slowWords("0.5", "0.1", "/clean")); s.State != "SUCCEEDED" {
@@ -295,17 +295,20 @@ func TestFlappingWorker(t *testing.T) {
 	begin = time.Now()
 	id := p.slowWords("0.5", "0.1", "/out")
 	p.wait("it runs", func() bool { return p.status(id).Maps.Done > 0 })
+	excluded := false
 	for range times {
 		p.signal("w2", syscall.SIGSTOP)
 		time.Sleep(long)
 		p.signal("w2", syscall.SIGCONT)
 		time.Sleep(long)
+		list, err := p.cl.Nodes(t.Context())
+		excluded = excluded || err == nil && slices.ContainsFunc(list, func(n wire.NodeStatus) bool { return n.Node == "w2" && n.State == "excluded" })
 	}
 	s := p.finish(id)
 	took := time.Since(begin)
 	t.Logf("%s, without faults %s; %d attempts of %d tasks", took, clean, s.Attempts, tasks+5)
-	if s.State != "SUCCEEDED" || s.Attempts > 2*(tasks+5) || took > 2*clean+time.Minute {
-		t.Errorf("%s after %s, without faults %s: %+v", s.State, took, clean, s)
+	if s.State != "SUCCEEDED" || s.Attempts > 2*(tasks+5) || took > 2*clean+time.Minute || !excluded {
+		t.Errorf("%s after %s, without faults %s; excluded: %t: %+v", s.State, took, clean, excluded, s)
 	}
 	if got := lines(p.output("/out")); !slices.Equal(got, want) {
 		t.Errorf("another output than on one machine: %d lines, want %d", len(got), len(want))

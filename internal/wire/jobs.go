@@ -323,8 +323,8 @@ type NodeStatus struct {
 	Node     NodeName `json:"node"`
 	Rack     string   `json:"rack"`
 	Addr     string   `json:"addr"`
-	State    string   `json:"state"` // up, draining, sick, down
-	Sick     string   `json:"sick,omitempty"`
+	State    string   `json:"state"`          // up, draining, sick, excluded, down
+	Sick     string   `json:"sick,omitempty"` // why it is sick or excluded
 	Capacity Capacity `json:"capacity"`
 	Running  int      `json:"running"`
 	Silent   int64    `json:"silent_ms"`

@@ -252,36 +252,6 @@ func (c *Core) machineFailed(now time.Duration, n *node, a *attempt, e *wire.End
 // lossFactor is how many times as often as an attempt may fail it may be lost by the machines' fault.
 const lossFactor = 4
 
-// avoid bans a node for a job on which its attempts fail again and again, unless that is true of one in so many
-// nodes: then the job is bad, not they.
-func (c *Core) avoid(now time.Duration, st *stage, n *node, oneIn int) {
-	st.fails[n.id]++
-	if st.fails[n.id] != c.cfg.NodeFailures {
-		return
-	}
-	up := 0
-	for _, m := range c.nodes {
-		if m.up {
-			up++
-		}
-	}
-	if st.banned++; st.banned*oneIn > up || st.banned == up {
-		for _, m := range c.nodes {
-			c.feed(now, scheduler.Unban(st.sid, m.id))
-		}
-		return
-	}
-	c.feed(now, scheduler.Ban(st.sid, n.id))
-}
-
-// shun is avoid for a node that a job should leave at once.
-func (c *Core) shun(now time.Duration, st *stage, n *node) {
-	if st.fails[n.id] < c.cfg.NodeFailures {
-		st.fails[n.id] = c.cfg.NodeFailures - 1
-		c.avoid(now, st, n, 3)
-	}
-}
-
 // loseOutput runs a finished map again because its output is gone.
 func (c *Core) loseOutput(now time.Duration, st *stage, index int32, why string) {
 	if st == nil || int(index) >= len(st.maps) || st.maps[index].try == 0 {

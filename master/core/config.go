@@ -32,8 +32,13 @@ type Config struct {
 	// them. Default 3 s.
 	Grace time.Duration
 	// NodeFailures is how many attempts of a job may fail on one node before the job avoids
-	// it. Default 3; at most a third of the nodes are avoided, beyond that none is.
+	// it, for as long as Avoid says. Default 3 and 10 min; at most a third of the nodes are avoided, beyond that none is.
 	NodeFailures int
+	Avoid        time.Duration
+	// Deaths is how many times a worker may be taken for dead within Exclude before it gets no work for as
+	// long. Default 3 in 2 min; at most a third of the nodes are excluded.
+	Deaths  int
+	Exclude time.Duration
 	// FetchFailures is how many reduces must fail to fetch a map's output before the map is run
 	// again; half of the running reduces suffice, and so does one if the node is down. Default 3.
 	FetchFailures int
@@ -66,15 +71,15 @@ type Speculation struct {
 func DefaultConfig() Config {
 	return Config{
 		Scheduler: scheduler.DefaultConfig(), Monitor: netmon.DefaultConfig(), Epoch: 1, Attempts: 4, Silence: 10 * time.Second, Return: 400 * time.Millisecond, Grace: 3 * time.Second,
-		NodeFailures: 3, FetchFailures: 3, Speculation: Speculation{After: 2 * time.Second, Slower: 1.5, Share: 0.1},
+		NodeFailures: 3, Avoid: 10 * time.Minute, Deaths: 3, Exclude: 2 * time.Minute, FetchFailures: 3, Speculation: Speculation{After: 2 * time.Second, Slower: 1.5, Share: 0.1},
 		MaxTasks: 2_000_000, MaxJobs: 20_000, KeepEnded: 1_000,
 	}
 }
 
 func (c *Config) validate() error {
-	if c.Attempts < 1 || c.Silence <= 0 || c.NodeFailures < 1 || c.FetchFailures < 1 || c.MaxTasks < 1 || c.MaxJobs < 1 {
-		return fmt.Errorf("attempts %d, silence %s, node failures %d, fetch failures %d, tasks %d and jobs %d must be positive",
-			c.Attempts, c.Silence, c.NodeFailures, c.FetchFailures, c.MaxTasks, c.MaxJobs)
+	if c.Attempts < 1 || c.Silence <= 0 || c.NodeFailures < 1 || c.Deaths < 1 || c.FetchFailures < 1 || c.MaxTasks < 1 || c.MaxJobs < 1 {
+		return fmt.Errorf("attempts %d, silence %s, node failures %d, deaths %d, fetch failures %d, tasks %d and jobs %d must be positive",
+			c.Attempts, c.Silence, c.NodeFailures, c.Deaths, c.FetchFailures, c.MaxTasks, c.MaxJobs)
 	}
 	return nil
 }

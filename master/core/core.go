@@ -27,6 +27,7 @@ type Core struct {
 	requests map[string]wire.JobID // by submission
 	ended    []wire.JobID          // oldest first
 	stages   map[scheduler.JobID]*stage
+	bans     []ban // the one that ends first is first
 	lastJob  int64
 	lastSID  scheduler.JobID
 	lastTry  uint64
@@ -142,7 +143,7 @@ func (c *Core) workLeft() bool {
 
 // offer asks the policies what to run on a node that may have room.
 func (c *Core) offer(now time.Duration, n *node) {
-	if !n.up || !c.resumed || now < c.graceEnd || n.sick != "" {
+	if !n.takes(now) || !c.resumed || now < c.graceEnd {
 		return
 	}
 	// A policy that breaks a rule launches nothing more this time; the log has it.
@@ -161,6 +162,7 @@ func (c *Core) Tick(now time.Duration) {
 	}
 	c.graceOver(now)
 	c.bury(now)
+	c.unban(now)
 	c.giveUp(now)
 	c.watchNet(now)
 	c.engine.Tick(now)

@@ -41,6 +41,9 @@ type node struct {
 	moved bool                        // those who fetch from it have to hear where it is now
 	woken bool
 
+	deaths   []time.Duration // lately
+	excluded time.Duration   // until when it gets nothing
+
 	downAt time.Duration   // since when it is not up
 	keeps  map[*stage]bool // while it is not: those whose map output there is not given up yet
 
@@ -308,6 +311,7 @@ func (c *Core) NodeGone(now time.Duration, name wire.NodeName, session, why stri
 // nodeDown gives away what ran on a dead node. Map output that lies there it may bring back: see giveUp.
 func (c *Core) nodeDown(now time.Duration, n *node, why string) {
 	n.up, n.downAt, n.keeps, n.doubt = false, now, map[*stage]bool{}, nil
+	c.died(now, n)
 	for _, a := range sortedAttempts(n.want) {
 		c.detach(a)
 		c.tellEnd(now, wire.PastLost, a, "node "+string(n.name)+" is gone: "+why, nil)

@@ -84,7 +84,7 @@ func (c *Core) second(now time.Duration, a *attempt) bool {
 	j := v.Job(a.st.sid)
 	t := a.task()
 	for _, n := range c.nodes {
-		if n == a.node || !n.up || n.sick != "" || n.draining || !v.Fits(n.id, j, t.Kind) {
+		if n == a.node || !n.takes(now) || n.draining || !v.Fits(n.id, j, t.Kind) {
 			continue
 		}
 		if c.feed(now, scheduler.Launched(t, n.id, v.LocalityOf(j, t, n.id), true)) {

@@ -127,6 +127,8 @@ func (c *Core) Nodes(now time.Duration) []wire.NodeStatus {
 		switch {
 		case n.up && n.sick != "":
 			s.State = "sick"
+		case n.up && now < n.excluded:
+			s.State, s.Sick = "excluded", c.excludedWhy(now, n)
 		case n.up && (n.draining || n.drain):
 			s.State = "draining"
 		case n.up:
