@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 
-	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/task"
 )
@@ -17,23 +15,10 @@ type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
 
-// A verdict is an error of user code that knows whether another attempt can help.
-type verdict interface {
-	error
-	Final() bool
-}
-
 // final reports whether trying again cannot help.
 func final(err error) bool {
-	if v, ok := errors.AsType[verdict](err); ok {
-		return v.Final()
-	}
-	var f finalError
-	return errors.As(err, &f) ||
-		errors.Is(err, mapreduce.ErrRecordTooLarge) ||
-		errors.Is(err, shuffle.ErrRecordTooLarge) ||
-		errors.Is(err, fs.ErrNotExist) ||
-		errors.Is(err, fs.ErrPermission)
+	_, ok := errors.AsType[finalError](err)
+	return ok || task.Final(err)
 }
 
 // each runs n tasks on the workers, trying failed ones again, and returns the first

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
@@ -150,11 +149,7 @@ func describe(err error) string {
 }
 
 // final reports whether trying again cannot help.
-func final(err error) bool {
-	return errors.Is(err, mapreduce.ErrRecordTooLarge) || errors.Is(err, shuffle.ErrRecordTooLarge) ||
-		errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, wire.Invalid) ||
-		errors.Is(err, task.ErrOutputExists)
-}
+func final(err error) bool { return task.Final(err) || errors.Is(err, wire.Invalid) }
 
 // lost reports whether the machine, the network or the master is to blame, and not the job.
 func lost(err error) bool {

@@ -1,0 +1,24 @@
+package task
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
+)
+
+// A verdict is an error of user code that knows whether another attempt can help.
+type verdict interface {
+	error
+	Final() bool
+}
+
+// Final reports whether trying an attempt again that ended with err cannot help.
+func Final(err error) bool {
+	if v, ok := errors.AsType[verdict](err); ok {
+		return v.Final()
+	}
+	return errors.Is(err, mapreduce.ErrRecordTooLarge) || errors.Is(err, shuffle.ErrRecordTooLarge) ||
+		errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrOutputExists)
+}
