@@ -121,9 +121,7 @@ func (n *Network) leave(id int32) {
 // open puts a class among the active ones and among the members of its links.
 func (n *Network) open(id int32) {
 	c, at := &n.classes[id], &n.stands[id]
-	if !n.grid.has(id) {
-		n.grid.others++
-	}
+	n.grid.note(id, true)
 	at.active = int32(len(n.active))
 	n.active = append(n.active, id)
 	for h, l := range c.path[:c.hops] {
@@ -136,9 +134,7 @@ func (n *Network) open(id int32) {
 func (n *Network) shut(id int32) {
 	c, at := &n.classes[id], &n.stands[id]
 	n.rates[id], n.clocks[id], n.dues[id], n.ends[id] = 0, 0, math.Inf(1), n.ends[id][:0]
-	if !n.grid.has(id) {
-		n.grid.others--
-	}
+	n.grid.note(id, false)
 	last := n.active[len(n.active)-1]
 	n.active[at.active] = last
 	n.stands[last].active = at.active

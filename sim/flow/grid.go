@@ -2,6 +2,7 @@ package flow
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/millrace/millrace/topology"
 )
@@ -9,14 +10,24 @@ import (
 // grid is the classes of flows from racks to nodes. They have their places in advance, row
 // by source and column by destination with the nodes of a rack side by side, so that rates
 // can be found by walking rows and columns. Where only such flows are under way, this is
-// several times quicker than going by lists.
+// several times quicker than going by lists. About half of the places are empty, in no
+// order: sets say which are not, so that no walk has to ask each of them.
 type grid struct {
 	rows, columns int
 	start         []int32           // by rack: its first column; one more at the end
 	node          []topology.NodeID // by column
+	bit           []int32           // by column: its place in sets of columns
 	others        int               // active classes that are not on the grid
-	done          []bool            // by link: it is settled
+	words         []int32           // by rack: its first word in sets of columns; one more at the end
+	busy          set               // by row: columns with flows
+	senders       []set             // by column: rows with flows
 	cards, trunks []int32           // links with flows to settle
+
+	// Of the solution in progress: what is not settled.
+	columnsOpen set // by words: columns whose card is not
+	poolsOpen   set // racks whose cards together are not
+	upsOpen     set // racks of which neither that nor the link up is
+	downsOpen   set // racks whose link down is not
 }
 
 // maxGrid bounds the places of a grid.
@@ -30,14 +41,21 @@ func (n *Network) layGrid() {
 		return
 	}
 	g.rows, g.columns = racks, nodes
+	words := int32(0)
 	for r := range topology.RackID(racks) {
-		g.start = append(g.start, int32(len(g.node)))
+		g.start, g.words = append(g.start, int32(len(g.node))), append(g.words, words)
 		for node := range n.topo.NodesIn(r) {
+			g.bit = append(g.bit, words*wordBits+int32(len(g.node))-g.start[r])
 			g.node = append(g.node, node)
 		}
+		words += int32(wordsOf(n.topo.RackSize(r)))
 	}
-	g.start = append(g.start, int32(len(g.node)))
-	g.done = make([]bool, len(n.links.capacity))
+	g.start, g.words = append(g.start, int32(len(g.node))), append(g.words, words)
+	g.busy, g.columnsOpen = make(set, racks*int(words)), make(set, words)
+	g.poolsOpen, g.upsOpen, g.downsOpen = newSet(racks), newSet(racks), newSet(racks)
+	for range nodes {
+		g.senders = append(g.senders, newSet(racks))
+	}
 	for r := range topology.RackID(racks) {
 		for _, node := range g.node {
 			n.addClass(Spec{From: Rack(r), To: Node(node)})
@@ -47,6 +65,27 @@ func (n *Network) layGrid() {
 
 // has reports whether a class is on the grid.
 func (g *grid) has(id int32) bool { return int(id) < g.rows*g.columns }
+
+// note is told when a class begins to have flows, and when it has none any more.
+func (g *grid) note(id int32, has bool) {
+	if !g.has(id) {
+		if has {
+			g.others++
+		} else {
+			g.others--
+		}
+		return
+	}
+	row, column := id/int32(g.columns), id%int32(g.columns)
+	at := row*g.words[g.rows]*wordBits + g.bit[column]
+	if has {
+		g.busy.add(at)
+		g.senders[column].add(row)
+	} else {
+		g.busy.remove(at)
+		g.senders[column].remove(row)
+	}
+}
 
 // pays reports whether walking the grid is the quicker way with so many active classes:
 // all of them are on it, and they fill a part of it.
@@ -69,7 +108,10 @@ func (n *Network) gridClass(s Spec) (int32, bool) {
 // offer has come up to the cards' least.
 func (n *Network) solveGrid() {
 	g, s := &n.grid, &n.solver
-	clear(g.done)
+	g.columnsOpen.fill(len(g.columnsOpen) * wordBits)
+	g.poolsOpen.fill(g.rows)
+	g.upsOpen.fill(g.rows)
+	g.downsOpen.fill(g.rows)
 	g.cards, g.trunks = g.cards[:0], g.trunks[:0]
 	for l, flows := range n.links.weight { // in this order, so that walks go the way of memory
 		switch {
@@ -96,117 +138,136 @@ func (n *Network) solveGrid() {
 // leastTrunk returns the rack's link that offers least, -1 if none has flows to settle.
 func (g *grid) leastTrunk(rests []rest) (link int32, rate float64) {
 	link, rate = -1, math.Inf(1)
-	open := g.trunks[:0]
+	kept := 0
 	for _, l := range g.trunks {
 		r := &rests[l]
 		if r.open == 0 {
 			continue
 		}
-		open = append(open, l)
+		g.trunks[kept] = l
+		kept++
 		if r.left < rate*float64(r.open) {
 			link, rate = l, max(0, r.left)/float64(r.open)
 		}
 	}
-	g.trunks = open
+	g.trunks = g.trunks[:kept]
 	return link, rate
 }
 
+// surely is more than one by more than rounding makes of a product and a quotient.
+const surely = 1 + 1e-15
+
 // settleCards settles the cards that offer no more than a rate, and returns the least
-// offer of the others.
+// offer of the others. Most offer more than the least so far, and to see that needs no
+// division.
 func (n *Network) settleCards(most float64) float64 {
 	g, rests := &n.grid, n.solver.rest
-	least := math.Inf(1)
-	open := g.cards[:0]
+	least, above := math.Inf(1), math.Inf(1)
+	kept := 0
 	for _, l := range g.cards {
 		r := &rests[l]
 		if r.open == 0 {
 			continue
 		}
-		offer := max(0, r.left) / float64(r.open)
-		if offer <= most {
-			column := l - int32(n.links.nodes)
-			n.settleColumn(column, n.topo.RackOf(g.node[column]), offer)
-			g.done[l] = true
-			continue
+		if r.left <= above*float64(r.open) {
+			offer := max(0, r.left) / float64(r.open)
+			if offer <= most {
+				n.settleColumn(l-int32(n.links.nodes), offer)
+				continue
+			}
+			if offer < least {
+				least, above = offer, offer*surely
+			}
 		}
-		open = append(open, l)
-		least = min(least, offer)
+		g.cards[kept] = l
+		kept++
 	}
-	g.cards = open
+	g.cards = g.cards[:kept]
 	return least
 }
 
 // settleTrunk gives every class on a rack's link that has no rate yet its rate.
 func (n *Network) settleTrunk(link int32, rate float64) {
-	l := &n.links
-	at := int(link) - 2*l.nodes
-	rack := topology.RackID(at % l.racks)
-	for other := range topology.RackID(l.racks) {
-		switch at / l.racks {
-		case 0: // the cards of a rack together, out: its row
-			n.settleBlock(rack, other, rate)
-		case 2: // its link up: the row, but not into itself
-			if other != rack {
-				n.settleBlock(rack, other, rate)
-			}
-		case 3: // its link down: its columns, but not from itself
-			if other != rack {
-				n.settleBlock(other, rack, rate)
+	g, l := &n.grid, &n.links
+	at := link - int32(2*l.nodes)
+	rack := at % int32(l.racks)
+	switch at / int32(l.racks) {
+	case 0: // the cards of a rack together, out: its row
+		n.settleRow(rack, rate, true)
+		g.poolsOpen.remove(rack)
+		g.upsOpen.remove(rack)
+	case 2: // its link up: the row, but not into itself
+		n.settleRow(rack, rate, false)
+		g.upsOpen.remove(rack)
+	case 3: // its link down: its columns, but not from itself
+		for row := range g.upsOpen.all {
+			if row != rack {
+				n.settleBlock(topology.RackID(row), topology.RackID(rack), rate)
 			}
 		}
+		g.downsOpen.remove(rack)
 	}
-	n.grid.done[link] = true
 }
 
-// blockOpen reports whether classes from one rack to another may still lack a rate.
-func (n *Network) blockOpen(row, to topology.RackID) bool {
-	done := n.grid.done
-	if done[n.links.poolOut(row)] {
-		return false
+// settleRow gives a rate to the classes from a rack to others, and to itself where that is
+// wanted, in the order of racks.
+func (n *Network) settleRow(row int32, rate float64, itself bool) {
+	g := &n.grid
+	across := g.upsOpen.has(row)
+	for to := range int32(g.rows) {
+		if to == row && itself || to != row && across && g.downsOpen.has(to) {
+			n.settleBlock(topology.RackID(row), topology.RackID(to), rate)
+		}
 	}
-	return row == to || !done[n.links.up(row)] && !done[n.links.down(to)]
 }
 
 // settleBlock gives a rate to the classes from one rack to the nodes of another.
 func (n *Network) settleBlock(row, to topology.RackID, rate float64) {
-	if !n.blockOpen(row, to) {
-		return
-	}
-	g, rest := &n.grid, n.solver.rest
-	first, last := g.start[to], g.start[to+1]
-	base := int32(row) * int32(g.columns)
-	counts := n.counts[base+first : base+last]
-	rates := n.rates[base+first : base+last][:len(counts)]
-	cards := rest[int32(n.links.nodes)+first : int32(n.links.nodes)+last][:len(counts)]
-	done := g.done[int32(n.links.nodes)+first : int32(n.links.nodes)+last][:len(counts)]
-	total := int32(0)
-	for k, count := range counts {
-		if count == 0 || done[k] {
-			continue
-		}
-		rates[k] = rate
-		total += count
-		cards[k].left -= rate * float64(count)
-		cards[k].open -= count
+	g := &n.grid
+	total, column := int32(0), g.start[to]
+	open := g.columnsOpen[g.words[to]:g.words[to+1]]
+	busy := g.busy[int32(row)*g.words[g.rows]+g.words[to]:][:len(open)]
+	for w, left := range open {
+		total += n.settleWord(int32(row)*int32(g.columns), column, busy[w]&left, rate)
+		column += wordBits
 	}
 	n.take(row, to, rate, total)
 }
 
+// settleWord gives a rate to the classes of a row that a word names from a column on, and
+// returns how many flows they have.
+func (n *Network) settleWord(base, column int32, word uint64, rate float64) (total int32) {
+	counts, rates := n.counts[base+column:], n.rates[base+column:]
+	cards := n.solver.rest[int32(n.links.nodes)+column:]
+	for ; word != 0; word &= word - 1 {
+		k := bits.TrailingZeros64(word)
+		count, card := counts[k], &cards[k]
+		rates[k] = rate
+		total += count
+		card.left -= rate * float64(count)
+		card.open -= count
+	}
+	return total
+}
+
 // settleColumn gives a rate to the classes from all racks to one node.
-func (n *Network) settleColumn(column int32, to topology.RackID, rate float64) {
+func (n *Network) settleColumn(column int32, rate float64) {
 	g := &n.grid
-	in := n.links.in(g.node[column])
-	for row := range topology.RackID(g.rows) {
-		id := int32(row)*int32(g.columns) + column
-		count := n.counts[id]
-		if count == 0 || !n.blockOpen(row, to) {
+	to := n.topo.RackOf(g.node[column])
+	card := &n.solver.rest[int32(n.links.nodes)+column]
+	across := g.downsOpen.has(int32(to))
+	for row := range g.senders[column].all {
+		if row == int32(to) && !g.poolsOpen.has(row) || row != int32(to) && !(across && g.upsOpen.has(row)) {
 			continue
 		}
+		id := row*int32(g.columns) + column
+		count := n.counts[id]
 		n.rates[id] = rate
-		n.solver.rest[in].left -= rate * float64(count)
-		n.solver.rest[in].open -= count
-		n.take(row, to, rate, count)
+		card.left -= rate * float64(count)
+		card.open -= count
+		n.take(topology.RackID(row), to, rate, count)
 	}
+	g.columnsOpen.remove(g.bit[column])
 }
 
 // take counts flows with a rate on the links between two racks.
