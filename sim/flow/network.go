@@ -93,6 +93,9 @@ type Network struct {
 	now     time.Duration
 	solveAt time.Duration // when rates must be computed; Never: they are right
 	finish  time.Duration // when the first flow ends at the present rates
+	ripe    []int32       // scratch: classes with flows that are over
+	places  []int32       // scratch: where these stand
+	slots   []int32       // scratch: their flows
 	over    []int32       // tags of ended flows
 	taken   int           // how many of them were handed out
 	atOnce  time.Duration // when a flow last ended as it was started

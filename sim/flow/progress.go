@@ -106,41 +106,66 @@ func (n *Network) endFlows(now time.Duration) (some bool) {
 	if n.inRow() {
 		return n.endInRow(dt)
 	}
-	for i := 0; i < len(n.active); {
-		id := n.active[i]
-		rate := n.rates[id]
-		clock := n.clocks[id] + rate*dt
-		n.clocks[id] = clock
-		if n.dues[id] <= clock+slack*rate {
-			n.endClass(id)
-			some = true
-			if n.counts[id] == 0 {
-				continue // the class was shut and another stands here
-			}
-		}
-		i++
-	}
-	return some
+	return n.endInList(dt)
 }
 
-func (n *Network) endInRow(dt float64) (some bool) {
+func (n *Network) endInRow(dt float64) bool {
+	n.ripe = n.ripe[:0]
 	clocks, dues := n.clocks[:len(n.rates)], n.dues[:len(n.rates)]
 	for id, rate := range n.rates {
 		clock := clocks[id] + rate*dt
 		clocks[id] = clock
 		if dues[id] <= clock+slack*rate {
-			n.endClass(int32(id))
-			some = true
+			n.ripe = append(n.ripe, int32(id))
 		}
 	}
-	return some
+	n.fetchEnds(n.ripe)
+	for _, id := range n.ripe {
+		n.endClass(id)
+	}
+	return len(n.ripe) > 0
+}
+
+func (n *Network) endInList(dt float64) bool {
+	n.ripe, n.places = n.ripe[:0], n.places[:0]
+	for i, id := range n.active {
+		rate := n.rates[id]
+		clock := n.clocks[id] + rate*dt
+		n.clocks[id] = clock
+		if n.dues[id] <= clock+slack*rate {
+			n.ripe, n.places = append(n.ripe, id), append(n.places, int32(i))
+		}
+	}
+	n.fetchEnds(n.ripe)
+	for _, i := range n.places {
+		// Where a class is shut another comes to stand, which may be ripe as well.
+		for int(i) < len(n.active) && n.isRipe(n.active[i]) {
+			n.endClass(n.active[i])
+		}
+	}
+	return len(n.ripe) > 0
+}
+
+// isRipe reports whether a class has a flow that is over.
+func (n *Network) isRipe(id int32) bool { return n.dues[id] <= n.clocks[id]+slack*n.rates[id] }
+
+// fetchEnds reads what ends first in some classes, and does nothing with it. It lies all over
+// memory. One after the other, each end would wait for its own; so they wait together.
+func (n *Network) fetchEnds(classes []int32) {
+	n.slots = n.slots[:0]
+	for _, id := range classes {
+		n.slots = append(n.slots, n.ends[id][0].slot)
+	}
+	for i, slot := range n.slots {
+		n.slots[i] = n.flows[slot].tag
+	}
 }
 
 // endClass ends the flows of a class that have come to their marks. What the clock shows
 // beyond a mark was not sent by that flow; on a grid the others of its class get it, as
 // they would have if rates had been computed when it ended.
 func (n *Network) endClass(id int32) {
-	for n.counts[id] > 0 && n.dues[id] <= n.clocks[id]+slack*n.rates[id] {
+	for n.counts[id] > 0 && n.isRipe(id) {
 		m := n.ends[id][0]
 		past := n.clocks[id] - m.at
 		n.ends[id].pop()
