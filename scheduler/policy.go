@@ -23,9 +23,9 @@ type Policy interface {
 // A Decision is one answer of a Policy.
 type Decision struct {
 	OK          bool
-	Task        TaskID
 	Locality    Locality // filled in by Engine.Offer
 	Speculative bool     // a second attempt of a running task
+	Task        TaskID
 	Reason      Reason
 }
 

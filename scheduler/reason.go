@@ -56,6 +56,8 @@ type Reason struct {
 	Rack       topology.RackID
 	Group      *Group
 	A, B, C    int64
+
+	_ even
 }
 
 // Text returns the reason as a sentence, with names taken from v. A nil View

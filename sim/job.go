@@ -69,16 +69,18 @@ func (j *Job) input(i int32) int64 {
 
 // An Attempt is one try of a task on a node.
 type Attempt struct {
-	Task     scheduler.TaskID
-	Node     topology.NodeID
-	Locality scheduler.Locality
-	Start    time.Duration
-	// Try tells attempts of the same task on the same node apart.
-	Try uint32
+	Task  scheduler.TaskID
+	Node  topology.NodeID
+	Start time.Duration
 	// Slow multiplies the time of a straggler; 0 means 1.
 	Slow float64
+	// Try tells attempts of the same task on the same node apart.
+	Try      uint32
+	Locality scheduler.Locality
 	// Speculative attempts race another one of their task.
 	Speculative bool
+
+	_ [8]byte // a multiple of 16 is quicker to copy
 }
 
 // A JobResult is what became of a job.
