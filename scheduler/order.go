@@ -51,8 +51,10 @@ func (o *Order[T, K]) Has(item T) bool {
 }
 
 // find returns where (key, seq) is or would be.
-func (o *Order[T, K]) find(key K, seq int64) int {
-	lo, hi := 0, len(o.entries)
+func (o *Order[T, K]) find(key K, seq int64) int { return o.findIn(0, len(o.entries), key, seq) }
+
+// findIn is find where it is known to be from lo to hi.
+func (o *Order[T, K]) findIn(lo, hi int, key K, seq int64) int {
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
 		e := &o.entries[mid]
@@ -75,12 +77,13 @@ func (o *Order[T, K]) Set(item T, key K) {
 	e := entry[T, K]{key, seq, item}
 	if !o.in[s] {
 		o.entries = slices.Insert(o.entries, o.find(key, seq), e)
-	} else if o.compare(o.keys[s], key) != 0 {
-		from, to := o.find(o.keys[s], seq), o.find(key, seq)
-		if to > from {
-			to--
+	} else if c := o.compare(o.keys[s], key); c != 0 {
+		from, to := o.find(o.keys[s], seq), 0
+		if c < 0 { // it moves up
+			to = o.findIn(from+1, len(o.entries), key, seq) - 1
 			copy(o.entries[from:to], o.entries[from+1:to+1])
 		} else {
+			to = o.findIn(0, from, key, seq)
 			copy(o.entries[to+1:from+1], o.entries[to:from])
 		}
 		o.entries[to] = e
@@ -107,8 +110,15 @@ type FloatKey struct {
 
 // CompareFloatKeys orders by First, then Second. NaN is smallest.
 func CompareFloatKeys(a, b FloatKey) int {
-	if c := cmp.Compare(a.First, b.First); c != 0 {
-		return c
+	switch {
+	case a.First < b.First:
+		return -1
+	case a.First > b.First:
+		return 1
+	case a.First != b.First: // NaN is rare, and what follows is dear
+		if c := cmp.Compare(a.First, b.First); c != 0 {
+			return c
+		}
 	}
 	return cmp.Compare(a.Second, b.Second)
 }
