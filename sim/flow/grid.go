@@ -146,8 +146,8 @@ func (g *grid) leastTrunk(rests []rest) (link int32, rate float64) {
 		}
 		g.trunks[kept] = l
 		kept++
-		if r.left < rate*float64(r.open) {
-			link, rate = l, max(0, r.left)/float64(r.open)
+		if r.left < rate*r.open {
+			link, rate = l, max(0, r.left)/r.open
 		}
 	}
 	g.trunks = g.trunks[:kept]
@@ -169,8 +169,8 @@ func (n *Network) settleCards(most float64) float64 {
 		if r.open == 0 {
 			continue
 		}
-		if r.left <= above*float64(r.open) {
-			offer := max(0, r.left) / float64(r.open)
+		if r.left <= above*r.open {
+			offer := max(0, r.left) / r.open
 			if offer <= most {
 				n.settleColumn(l-int32(n.links.nodes), offer)
 				continue
@@ -241,10 +241,10 @@ func (n *Network) settleWord(base, column int32, word uint64, rate float64) (tot
 	cards := n.solver.rest[int32(n.links.nodes)+column:]
 	for ; word != 0; word &= word - 1 {
 		k := bits.TrailingZeros64(word)
-		count, card := counts[k], &cards[k]
+		count, card := float64(counts[k]), &cards[k]
 		rates[k] = rate
-		total += count
-		card.left -= rate * float64(count)
+		total += counts[k]
+		card.left -= rate * count
 		card.open -= count
 	}
 	return total
@@ -264,17 +264,18 @@ func (n *Network) settleColumn(column int32, rate float64) {
 		count := n.counts[id]
 		n.rates[id] = rate
 		card.left -= rate * float64(count)
-		card.open -= count
+		card.open -= float64(count)
 		n.take(topology.RackID(row), to, rate, count)
 	}
 	g.columnsOpen.remove(g.bit[column])
 }
 
 // take counts flows with a rate on the links between two racks.
-func (n *Network) take(row, to topology.RackID, rate float64, count int32) {
-	used := rate * float64(count)
+func (n *Network) take(row, to topology.RackID, rate float64, flows int32) {
+	count := float64(flows)
+	used := rate * count
 	rest := n.solver.rest
-	n.solver.settled += int(count)
+	n.solver.settled += int(flows)
 	pool := &rest[n.links.poolOut(row)]
 	pool.left -= used
 	pool.open -= count

@@ -11,10 +11,11 @@ type solver struct {
 	heap    []offer
 }
 
-// rest is what a link has not given away, and to how many flows.
+// rest is what a link has not given away, and to how many flows. Every walk divides by
+// their number, so it is kept as such a number.
 type rest struct {
 	left float64 // bytes a second
-	open int32
+	open float64
 }
 
 // offer is what a link could give each of its flows when it was last looked at.
@@ -34,7 +35,7 @@ func (n *Network) solve() {
 	s.round++
 	s.settled = 0
 	for _, l := range n.links.used {
-		s.rest[l] = rest{n.links.capacity[l], n.links.weight[l]}
+		s.rest[l] = rest{n.links.capacity[l], float64(n.links.weight[l])}
 	}
 	if n.grid.pays(len(n.active)) {
 		n.solveGrid()
@@ -51,7 +52,7 @@ func (n *Network) solveLists() {
 	s := &n.solver
 	s.heap = s.heap[:0]
 	for _, l := range n.links.used {
-		s.heap = append(s.heap, offer{s.rest[l].left / float64(s.rest[l].open), l})
+		s.heap = append(s.heap, offer{s.rest[l].left / s.rest[l].open, l})
 	}
 	for i := len(s.heap)/2 - 1; i >= 0; i-- {
 		s.sink(i)
@@ -63,7 +64,7 @@ func (n *Network) solveLists() {
 			s.drop()
 			continue
 		}
-		if now := max(0, r.left) / float64(r.open); now > top.rate {
+		if now := max(0, r.left) / r.open; now > top.rate {
 			s.heap[0].rate = now
 			s.sink(0)
 			continue
@@ -83,11 +84,12 @@ func (n *Network) settle(link int32, rate float64) {
 		}
 		c.frozen = s.round
 		n.rates[m.class] = rate
-		used := rate * float64(n.counts[m.class])
+		count := float64(n.counts[m.class])
+		used := rate * count
 		s.settled += int(n.counts[m.class])
 		for _, l := range c.path[:c.hops] {
 			s.rest[l].left -= used
-			s.rest[l].open -= n.counts[m.class]
+			s.rest[l].open -= count
 		}
 	}
 }
