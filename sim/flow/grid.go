@@ -138,19 +138,19 @@ func (n *Network) solveGrid() {
 // leastTrunk returns the rack's link that offers least, -1 if none has flows to settle.
 func (g *grid) leastTrunk(rests []rest) (link int32, rate float64) {
 	link, rate = -1, math.Inf(1)
-	kept := 0
-	for _, l := range g.trunks {
+	trunks, kept := g.trunks, 0
+	for _, l := range trunks {
 		r := &rests[l]
 		if r.open == 0 {
 			continue
 		}
-		g.trunks[kept] = l
+		trunks[kept] = l
 		kept++
 		if r.left < rate*r.open {
 			link, rate = l, max(0, r.left)/r.open
 		}
 	}
-	g.trunks = g.trunks[:kept]
+	g.trunks = trunks[:kept]
 	return link, rate
 }
 
@@ -163,8 +163,8 @@ const surely = 1 + 1e-15
 func (n *Network) settleCards(most float64) float64 {
 	g, rests := &n.grid, n.solver.rest
 	least, above := math.Inf(1), math.Inf(1)
-	kept := 0
-	for _, l := range g.cards {
+	cards, kept := g.cards, 0
+	for _, l := range cards {
 		r := &rests[l]
 		if r.open == 0 {
 			continue
@@ -179,10 +179,10 @@ func (n *Network) settleCards(most float64) float64 {
 				least, above = offer, offer*surely
 			}
 		}
-		g.cards[kept] = l
+		cards[kept] = l
 		kept++
 	}
-	g.cards = g.cards[:kept]
+	g.cards = cards[:kept]
 	return least
 }
 
