@@ -7,10 +7,11 @@ import (
 )
 
 func (s *State) applyTask(now time.Duration, e Event) error {
-	j := s.jobs[e.Task.Job]
+	j := s.view.Job(e.Task.Job)
 	if j == nil || j.phase == Ended {
 		return stale(e, "no such job")
 	}
+	s.recent = j
 	if e.Task.Kind >= NumKinds || !j.tasks[e.Task.Kind].has(e.Task.Index) {
 		return stale(e, "the job has no such task")
 	}

@@ -53,6 +53,7 @@ type State struct {
 	view View
 
 	jobs      map[JobID]*Job
+	recent    *Job // of jobs: the one a task of which was last changed; nil after one has gone
 	freeSlots []int32
 	slots     int32
 	seq       int64
@@ -127,6 +128,7 @@ func (s *State) Apply(now time.Duration, e Event) error {
 func (s *State) dropEnded() {
 	if j := s.ended; j != nil {
 		delete(s.jobs, j.id)
+		s.recent = nil
 		s.freeSlots = append(s.freeSlots, j.slot)
 		s.ended = nil
 	}

@@ -27,7 +27,12 @@ func (v *View) Topology() *topology.Topology { return v.s.topo }
 
 // Job returns the unfinished job with this id, or nil. While the event that
 // ends a job is observed, the job is still there, in phase Ended.
-func (v *View) Job(id JobID) *Job { return v.s.jobs[id] }
+func (v *View) Job(id JobID) *Job {
+	if j := v.s.recent; j != nil && j.id == id {
+		return j
+	}
+	return v.s.jobs[id]
+}
 
 // Jobs returns all unfinished jobs.
 func (v *View) Jobs() Jobs { return Jobs{v.s.live.list} }
