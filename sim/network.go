@@ -114,7 +114,7 @@ const (
 // netJob is what reduces must know of their job.
 type netJob struct {
 	job     *Job
-	made    []bool    // by map: its output is counted in ready
+	made    []uint64  // by map, a bit: its output is counted in ready
 	ready   []float64 // by source: bytes for each reduce
 	told    []float64 // by source: ready when reduces were last told
 	from    []int32   // sources with output, in order of the first
@@ -154,7 +154,7 @@ func (m *network) of(job *Job) *netJob {
 		m.jobs[job.Spec.ID] = j
 		m.order = append(m.order, j)
 		if n := job.Spec.Reduces; n > 0 {
-			j.made = make([]bool, job.Spec.Maps)
+			j.made = make([]uint64, (job.Spec.Maps+63)/64)
 			j.ready, j.told = make([]float64, m.sources), make([]float64, m.sources)
 			if m.cfg.Parts > 0 {
 				spread := max(1, min(int(job.Spec.Maps), m.sources))

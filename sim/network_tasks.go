@@ -77,10 +77,10 @@ func (m *network) elapsed(now time.Duration, t *netTask) {
 // output was lost, has nothing new.
 func (m *network) publish(now time.Duration, t *netTask) {
 	j, i := t.job, t.a.Task.Index
-	if j.ready == nil || j.made[i] {
+	if j.ready == nil || j.made[i/64]&(1<<(i%64)) != 0 {
 		return
 	}
-	j.made[i] = true
+	j.made[i/64] |= 1 << (i % 64)
 	bytes := float64(j.job.output(i)) / float64(j.job.Spec.Reduces)
 	if bytes <= 0 {
 		return
