@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -123,12 +124,38 @@ func TestRatesAgainstReference(t *testing.T) {
 			}
 		}
 		n.Done(0)
-		for i, want := range reference(n, specs) {
-			if got := n.Rate(ids[i]); math.Abs(got-want) > 1e-9*want {
-				rt.Fatalf("flow %d of %d from %+v to %+v has %v, want %v", i, len(ids), specs[i].From, specs[i].To, got, want)
-			}
-		}
+		compareRates(rt, n, ids, specs)
 	})
+}
+
+func compareRates(t interface{ Fatalf(string, ...any) }, n *Network, ids []ID, specs []Spec) {
+	for i, want := range reference(n, specs) {
+		if got := n.Rate(ids[i]); math.Abs(got-want) > 1e-9*want {
+			t.Fatalf("flow %d of %d from %+v to %+v has %v, want %v", i, len(ids), specs[i].From, specs[i].To, got, want)
+		}
+	}
+}
+
+// More racks, or nodes in a rack, than a word of a set has bits.
+func TestRatesOnLargeGrids(t *testing.T) {
+	for _, size := range [][2]int{{70, 2}, {3, 150}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			racks, nodes := size[0], size[0]*size[1]
+			n := network(t, uniform(t, racks, size[1], topology.Mbps(250), topology.Mbps(400)), Config{})
+			rng := rand.New(rand.NewPCG(1, 4))
+			var ids []ID
+			var specs []Spec
+			for range racks * nodes / 8 {
+				s := Spec{From: Rack(topology.RackID(rng.IntN(racks))), To: Node(topology.NodeID(rng.IntN(nodes))), Bytes: 1e12}
+				ids, specs = append(ids, n.Start(0, s)), append(specs, s)
+			}
+			n.Done(0)
+			if !n.grid.pays(len(n.active)) {
+				t.Fatal("the grid was not used")
+			}
+			compareRates(t, n, ids, specs)
+		})
+	}
 }
 
 // Every byte is counted once, on every link it crosses, and the same calls make the same
