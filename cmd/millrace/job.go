@@ -135,6 +135,9 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 	if s.Output != "" {
 		fmt.Fprintf(out, "output   %s\n", console.Printable(s.Output))
 	}
+	for _, b := range s.Bad {
+		fmt.Fprintf(out, "skipped  %s at offset %d: %s\n", console.Printable(b.File), b.Offset, console.Printable(b.Reason))
+	}
 	if s.Error != "" {
 		fmt.Fprintf(out, "error    %s\n", s.Error)
 	} else if s.LastError != "" {

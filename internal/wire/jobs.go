@@ -136,7 +136,22 @@ type Ended struct {
 	OutBytes int64  `json:"out,omitempty"`
 	Counts   Counts `json:"counts,omitempty"`
 	Skipped  int    `json:"skipped,omitempty"`
+	// Bad are the first records that were skipped, at most MaxBad.
+	Bad []BadRecord `json:"bad,omitempty"`
 }
+
+// A BadRecord is a record that was skipped.
+type BadRecord struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
+	Reason string `json:"reason"`
+}
+
+// MaxBad is how many skipped records of an attempt, and MaxBadJob how many of a job, are told one by one.
+const (
+	MaxBad    = 20
+	MaxBadJob = 100
+)
 
 // Progress of a running attempt, 0 to 1.
 type Progress struct {
@@ -313,6 +328,8 @@ type JobStatus struct {
 	Committing bool       `json:"committing,omitempty"`
 	Output     string     `json:"output,omitempty"`
 	Counts     Counts     `json:"counters,omitempty"`
+	// Bad are records that were skipped, at most MaxBadJob.
+	Bad []BadRecord `json:"bad,omitempty"`
 	// Locality counts the maps that were started on a node that has their input, in its rack, or
 	// elsewhere: node, rack, remote. Those before a restart of the master are not in it.
 	Locality map[string]int `json:"locality,omitempty"`

@@ -161,7 +161,7 @@ func (c *Core) taskDone(now time.Duration, n *node, st *stage, a *attempt, e *wi
 	}
 	c.note(Record{At: now, Kind: TaskDone, Job: id.Job, Stage: id.Stage, Task: &TaskRecord{
 		Kind: id.Kind, Index: id.Index, Try: id.Try, Node: n.name, Rack: n.rack, Millis: e.Millis,
-		In: e.InBytes, Out: e.OutBytes, Counts: e.Counts, Skipped: e.Skipped,
+		In: e.InBytes, Out: e.OutBytes, Counts: e.Counts, Skipped: e.Skipped, Bad: e.Bad[:min(len(e.Bad), wire.MaxBad)],
 	}})
 	if !c.feed(now, done) {
 		c.feed(now, scheduler.Restored(t, n.id, took, e.InBytes, e.OutBytes))

@@ -40,6 +40,7 @@ type job struct {
 	stages             []*stage
 	err                string
 	counts             wire.Counts
+	bad                []wire.BadRecord            // that were skipped, at most wire.MaxBadJob
 	tries              int                         // attempts begun
 	near               [scheduler.Anywhere + 1]int // maps begun, by where their input is
 }

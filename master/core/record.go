@@ -28,7 +28,7 @@ const (
 const (
 	Numbered  RecordKind = "numbered"      // First: jobs up to this number have been
 	TasksDone RecordKind = "tasks-done"    // Job, Stage, Task.Kind, Packed: many at once
-	Carried   RecordKind = "carried"       // Job, Stage, Counts of the job, Tries: bad records of the stage
+	Carried   RecordKind = "carried"       // Job, Stage, Counts and Bad of the job, Tries: bad records of the stage
 	StageSum  RecordKind = "stage-summary" // Job, Stage, Plan, Sums: all that is kept of a stage that is over
 )
 
@@ -51,6 +51,8 @@ type Record struct {
 	Counts wire.Counts `json:"counts,omitempty"`
 	Tries  int         `json:"tries,omitempty"`
 	Sums   *StageSums  `json:"sums,omitempty"`
+
+	Bad []wire.BadRecord `json:"bad,omitempty"`
 }
 
 // StageSums is how far a stage came: maps, then reduces.
@@ -71,6 +73,8 @@ type TaskRecord struct {
 	Out     int64         `json:"out,omitempty"`
 	Skipped int           `json:"skipped,omitempty"`
 	Counts  wire.Counts   `json:"counts,omitempty"`
+
+	Bad []wire.BadRecord `json:"bad,omitempty"`
 }
 
 // note keeps a record and applies it: live and after a restart the same code changes the
@@ -123,7 +127,7 @@ func (c *Core) apply(r *Record) {
 	case TasksDone:
 		c.applyTasks(st, r.Task.Kind, r.Packed)
 	case Carried:
-		j.counts, st.skipped = cloneCounts(r.Counts), r.Tries
+		j.counts, j.bad, st.skipped = cloneCounts(r.Counts), r.Bad, r.Tries
 	case StageSum:
 		st.total, st.doneCount = r.Sums.Total, r.Sums.Done
 		if r.Plan != nil {
@@ -171,6 +175,7 @@ func (c *Core) applyDone(st *stage, t *TaskRecord) {
 		set[t.Index].counted = true
 		addCounts(&st.job.counts, t.Counts)
 		st.skipped += t.Skipped
+		st.job.bad = append(st.job.bad, t.Bad[:min(len(t.Bad), wire.MaxBadJob-len(st.job.bad))]...)
 	}
 	if t.Kind == wire.MapTask {
 		st.changes = append(st.changes, change{t.Index, t.Try})

@@ -52,7 +52,7 @@ func (c *Core) snapshotJob(out []Record, j *job) []Record {
 		}
 	}
 	if last != nil && (len(j.counts) > 0 || last.skipped > 0) {
-		out = append(out, Record{At: last.since, Kind: Carried, Job: j.id, Stage: last.n, Counts: cloneCounts(j.counts), Tries: last.skipped})
+		out = append(out, Record{At: last.since, Kind: Carried, Job: j.id, Stage: last.n, Counts: cloneCounts(j.counts), Bad: slices.Clone(j.bad), Tries: last.skipped})
 	}
 	if j.state.Ended() {
 		out = append(out, Record{At: j.endedAt, Kind: JobEnded, Job: j.id, State: j.state, Text: j.err, Tries: j.tries})

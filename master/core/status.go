@@ -21,7 +21,7 @@ func (c *Core) Status(id wire.JobID) (wire.JobStatus, error) {
 	s := wire.JobStatus{
 		Job: id, Name: j.spec.Name, User: j.spec.User, Queue: j.spec.Queue, State: j.state.String(), Error: j.err,
 		Submitted: j.submitted.Milliseconds(), Ended: j.endedAt.Milliseconds(), Attempts: j.tries,
-		Stage: len(j.stages), Stages: j.spec.Stages, Output: j.spec.Output, Counts: cloneCounts(j.counts),
+		Stage: len(j.stages), Stages: j.spec.Stages, Output: j.spec.Output, Counts: cloneCounts(j.counts), Bad: slices.Clone(j.bad),
 	}
 	for l, n := range j.near {
 		if name := localityOf(scheduler.Locality(l)); n > 0 && name != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
@@ -67,15 +68,29 @@ func Run(ctx context.Context, s *Setting, l *wire.Launch, stages []mapreduce.Job
 		end.Error, end.Final, end.Lost = describe(err), final(err), lost(err)
 		return end, nil
 	}
-	end.Counts, end.InBytes, end.OutBytes, end.Skipped = wire.Counts(res.counts), res.in, res.out, res.skipped
+	end.Counts, end.InBytes, end.OutBytes, end.Skipped = wire.Counts(res.counts), res.in, res.out, len(res.skipped)
+	for _, b := range res.skipped[:min(len(res.skipped), wire.MaxBad)] {
+		end.Bad = append(end.Bad, wire.BadRecord{File: b.File, Offset: b.Offset, Reason: cut(b.Reason, maxReason)})
+	}
 	return end, res.output
 }
 
 type result struct {
 	counts  mapreduce.Counts
 	in, out int64
-	skipped int
+	skipped []task.BadRecord
 	output  *shuffle.Output
+}
+
+// maxReason bounds what is told of one bad record.
+const maxReason = 200
+
+// cut shortens a text to n bytes or a little less, at the end of a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
 }
 
 type runner struct {

@@ -34,7 +34,7 @@ func (r *runner) runMap(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	done := result{counts: res.Counts, in: split.Bytes(), skipped: len(res.Skipped), output: res.Output}
+	done := result{counts: res.Counts, in: split.Bytes(), skipped: res.Skipped, output: res.Output}
 	if res.Output != nil {
 		for p := range res.Output.Partitions() {
 			done.out += res.Output.Info(p).StoredBytes
