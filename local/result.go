@@ -8,6 +8,9 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
+// A BadRecord is a record that was skipped.
+type BadRecord = task.BadRecord
+
 // A Result describes a run. Output is empty if it failed.
 type Result struct {
 	Job     string
@@ -19,7 +22,7 @@ type Result struct {
 	Stages   []StageResult
 	Attempts int
 	Retries  int
-	Skipped  []task.BadRecord
+	Skipped  []BadRecord
 }
 
 // A StageResult describes one job of a chain.

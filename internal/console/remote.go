@@ -11,7 +11,6 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
-	"github.com/millrace/millrace/task"
 )
 
 // A Remote is the progress of a job on a cluster, in the words of one on this machine.
@@ -59,9 +58,9 @@ func ResultOf(s wire.JobStatus) (local.Result, error) {
 		Stages:  []local.StageResult{{Job: s.Name, Maps: s.Maps.Total, Reduces: s.Reduces.Total, Counts: mapreduce.Counts(s.Counts)}},
 	}
 	for _, b := range s.Bad {
-		res.Skipped = append(res.Skipped, task.BadRecord(b))
+		res.Skipped = append(res.Skipped, local.BadRecord(b))
 	}
-	slices.SortFunc(res.Skipped, task.BadRecord.Compare)
+	slices.SortFunc(res.Skipped, local.BadRecord.Compare)
 	if s.State != "SUCCEEDED" {
 		if s.State == "CANCELLED" {
 			return res, fmt.Errorf("%s was cancelled: %s", s.Job, Printable(s.Error))
