@@ -119,13 +119,14 @@ func TestHarmInFlight(t *testing.T) {
 		places = 1000
 	}
 	var proxies []*proxy
-	r := newRig(t, rigConfig{workers: 1, splits: 8, reducers: 2, worker: proxied(t, &proxies)})
+	// Two of them: what a worker has itself it does not fetch.
+	r := newRig(t, rigConfig{workers: 2, splits: 8, reducers: 2, worker: proxied(t, &proxies)})
 	for _, kind := range []string{"flip", "cut", "double"} {
 		var hurt atomic.Int64
 		for i := range places / 4 {
 			// The first four answers of a run are hurt, each at another place: in its header, in the head of a
 			// segment, in records.
-			proxies[0].setHarm(func(request int, at int64, piece []byte) bool {
+			harm := func(request int, at int64, piece []byte) bool {
 				place := int64((i*4 + request) * 197 % 4096)
 				if request > 4 || place < at || place >= at+int64(len(piece)) {
 					return true
@@ -140,7 +141,10 @@ func TestHarmInFlight(t *testing.T) {
 					copy(piece[k:], append([]byte{piece[k]}, piece[k:]...))
 				}
 				return true
-			})
+			}
+			for _, p := range proxies {
+				p.setHarm(harm)
+			}
 			r.succeed(r.submit(wire.JobSpec{}))
 		}
 		t.Logf("%s: %d answers were hurt", kind, hurt.Load())
