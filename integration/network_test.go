@@ -43,7 +43,7 @@ func TestCongestionReachesThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	id := c.Submit(wire.JobSpec{}, "synthetic", "--maps", "8", "--reduces", "34", "--map-time", "10ms", "--reduce-time", "10ms",
+	id := c.Submit(wire.JobSpec{}, "synthetic", "--maps", "8", "--reduces", "64", "--map-time", "10ms", "--reduce-time", "10ms",
 		"--shuffle-bytes", "40MiB", "--output", "dfs:/out")
 	said := func() (found bool) {
 		mu.Lock()
