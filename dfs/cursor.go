@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/millrace/millrace/dfs/blocks"
@@ -25,32 +26,40 @@ type cursor struct {
 	end    int64 // where the stream ends
 	in     *pipe.Checked
 	cancel context.CancelFunc
+
+	// A new timer for each read would wake another thread each time; one that is only put off does not.
+	watch *time.Timer
+	began atomic.Pointer[time.Time] // when the read began that is under way
+}
+
+func newCursor(b wire.Block, p wire.Place, off, end int64, in *pipe.Checked, cancel context.CancelFunc, stall time.Duration) *cursor {
+	c := &cursor{block: b, place: p, off: off, end: end, in: in, cancel: cancel}
+	c.watch = time.AfterFunc(stall, func() {
+		if t := c.began.Load(); t != nil && time.Since(*t) >= stall {
+			cancel()
+		}
+	})
+	return c
 }
 
 func (c *cursor) close() {
+	c.watch.Stop()
 	c.cancel()
 	_ = c.in.Close() // the stream is given up
 }
 
 // read reads at least a byte; a replica that pauses for too long is given up.
 func (c *cursor) read(p []byte, stall time.Duration) (int, error) {
-	t := time.AfterFunc(stall, c.cancel)
-	defer t.Stop()
+	now := time.Now()
+	c.began.Store(&now)
+	c.watch.Reset(stall)
+	defer c.began.Store(nil)
 	n, err := io.ReadFull(c.in, p)
 	c.off += int64(n)
 	if err == io.ErrUnexpectedEOF || err == io.EOF {
 		err = wire.Errorf(wire.Unavailable, "%s on %s ended early", c.block.ID, c.place.Node)
 	}
 	return n, err
-}
-
-// readRaw is read without looking at checksums, which come along. It may read nothing.
-func (c *cursor) readRaw(p []byte, stall time.Duration) (n int, crcs []byte, err error) {
-	t := time.AfterFunc(stall, c.cancel)
-	defer t.Stop()
-	n, crcs, err = c.in.ReadRaw(p)
-	c.off += int64(n)
-	return n, crcs, err
 }
 
 // maxIdle is how many streams of a file are kept open for reading on.
@@ -177,7 +186,7 @@ func (f *File) fetch(b wire.Block, p wire.Place, off, end int64) (*cursor, error
 		cancel()
 		return nil, err
 	}
-	return &cursor{b, p, off, end, in, cancel}, nil
+	return newCursor(b, p, off, end, in, cancel, f.c.cfg.Stall), nil
 }
 
 // A localBlock is a block file on this machine, or the knowledge that it cannot be read here.

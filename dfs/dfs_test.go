@@ -90,6 +90,45 @@ func TestReadAnywhere(t *testing.T) {
 	}
 }
 
+// A slowWriter takes its time for each piece, and fails when it has so many bytes.
+type slowWriter struct {
+	bytes.Buffer
+	full int
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	time.Sleep(time.Millisecond)
+	if w.Len()+len(p) > w.full {
+		n, _ := w.Buffer.Write(p[:w.full-w.Len()])
+		return n, errors.New("no room")
+	}
+	return w.Buffer.Write(p)
+}
+
+func TestCopyToASlowWriter(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
+	data := dfstest.Noise(2, 24<<20+77)
+	cl := c.Client("")
+	if err := dfstest.Put(cl, "/f", data, dfs.CreateOptions{BlockSize: 5 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	for _, full := range []int{len(data), 20<<20 + 5, 3} {
+		f, err := cl.Open(t.Context(), "/f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &slowWriter{full: full}
+		n, err := f.WriteTo(w)
+		if n != int64(full) || (err == nil) != (full == len(data)) || !bytes.Equal(w.Bytes(), data[:full]) {
+			t.Errorf("%d bytes of %d, %v", n, full, err)
+		}
+		if at, err := f.Seek(0, io.SeekCurrent); at != n || err != nil {
+			t.Errorf("reads on at %d after %d bytes, %v", at, n, err)
+		}
+		f.Close()
+	}
+}
+
 // TestReplicasDieWhileWriting is FAULTS row 40: whichever replicas die, at whatever packet, the
 // writer hears nothing of it while one lives, and there are three equal copies soon after.
 func TestReplicasDieWhileWriting(t *testing.T) {

@@ -83,12 +83,8 @@ func NewChecked(body io.ReadCloser, b wire.Block, off, length int64, name string
 	return r, nil
 }
 
-// maxDirect is how much is read at once into the caller's buffer, a piece at a time: while one
-// piece comes in, the one before is verified.
-const (
-	maxDirect = 16 * ChunkSize
-	piece     = 4 * ChunkSize
-)
+// maxDirect is how much is read at once into the caller's buffer: what a processor's cache holds until it is verified.
+const maxDirect = 8 * ChunkSize
 
 // Read hands out verified bytes: whole chunks straight into p where they fit, the ends of the
 // range and small reads through a buffer.
@@ -122,55 +118,17 @@ func (r *Checked) fits(p []byte) int64 {
 	return n
 }
 
-// ReadRaw reads whole chunks as they come, as many as p can take, and returns the checksums that they should have.
-// It reads none if the next byte that is wanted is inside a chunk.
-func (r *Checked) ReadRaw(p []byte) (n int, crcs []byte, err error) {
-	if r.left == 0 || len(r.rest) > 0 || r.err != nil {
-		return 0, nil, r.err
-	}
-	p = p[:r.fits(p)]
-	if _, err := io.ReadFull(r.body, p); err != nil {
-		r.err = wire.Errorf(wire.Unavailable, "%s: chunk at %d: %w", r.name, r.at, err)
-		return 0, nil, r.err
-	}
-	crcs = r.crcs[:4*Chunks(int64(len(p)))]
-	r.crcs, r.at, r.left = r.crcs[len(crcs):], r.at+int64(len(p)), r.left-int64(len(p))
-	return len(p), crcs, nil
-}
-
-// CheckChunks compares chunks with their checksums and returns which is the first bad one; -1 if none is.
-func CheckChunks(p, crcs []byte) int {
-	for i := 0; len(p) > 0; i++ {
-		n := min(len(p), ChunkSize)
-		if Checksum(p[:n]) != binary.LittleEndian.Uint32(crcs[4*i:]) {
-			return i
-		}
-		p = p[n:]
-	}
-	return -1
-}
-
-// direct reads and verifies whole chunks. What comes before a bad one is handed out.
+// direct reads whole chunks and verifies them while they are in the processor's cache. What comes before a bad one
+// is handed out.
 func (r *Checked) direct(p []byte) (int, error) {
 	begin := r.at
-	verified := make(chan error, 1) // of the piece before
-	verified <- nil
-	for off := 0; off < len(p) && r.err == nil; {
-		part := p[off:min(len(p), off+piece)]
-		_, err := io.ReadFull(r.body, part)
-		if r.err = <-verified; r.err == nil && err != nil {
-			r.err = wire.Errorf(wire.Unavailable, "%s: chunk at %d: %w", r.name, r.at, err)
-		}
-		if off += len(part); r.err != nil {
-			verified <- nil
-		} else if off == len(p) {
-			verified <- r.verifyAll(part)
-		} else {
-			go func() { verified <- r.verifyAll(part) }()
-		}
+	got, err := io.ReadFull(r.body, p)
+	whole := got - got%ChunkSize
+	if err == nil {
+		whole = got
 	}
-	if err := <-verified; r.err == nil {
-		r.err = err
+	if r.err = r.verifyAll(p[:whole]); r.err == nil && err != nil {
+		r.err = wire.Errorf(wire.Unavailable, "%s: chunk at %d: %w", r.name, r.at, err)
 	}
 	n := r.at - begin
 	if r.left -= n; n == 0 {

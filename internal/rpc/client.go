@@ -57,8 +57,8 @@ func NewClient(cfg ClientConfig) *Client {
 	c := &Client{cfg: cfg, conns: map[string]*clientConn{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.http = &http.Client{Transport: &http.Transport{
-		DialContext:         func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, Peer{addr, Control}) },
-		DialTLSContext:      func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, Peer{addr, Control}) },
+		DialContext:         c.dialBulk,
+		DialTLSContext:      c.dialBulk,
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     30 * time.Second,
 		DisableCompression:  true,
@@ -72,15 +72,25 @@ func NewClient(cfg ClientConfig) *Client {
 func (c *Client) Meter() *Meter { return c.cfg.Meter }
 
 func (c *Client) dial(ctx context.Context, peer Peer) (net.Conn, error) {
+	return c.dialWith(ctx, peer, func(net.Conn) {})
+}
+
+func (c *Client) dialWith(ctx context.Context, peer Peer, prepare func(net.Conn)) (net.Conn, error) {
 	raw, err := c.cfg.Dial(ctx, peer.Name)
 	if err != nil {
 		return nil, wire.Errorf(wire.Unavailable, "%s cannot be reached: %w", peer.Name, err)
 	}
+	prepare(raw)
 	var conn net.Conn = countConn(raw, c.cfg.Meter, c.cfg.Shaper, peer)
 	if c.cfg.TLS != nil {
 		conn = tls.Client(conn, c.cfg.TLS)
 	}
 	return conn, nil
+}
+
+// dialBulk makes a connection for Get.
+func (c *Client) dialBulk(ctx context.Context, _, addr string) (net.Conn, error) {
+	return c.dialWith(ctx, Peer{addr, Control}, widen)
 }
 
 func (c *Client) introduce(h http.Header) {

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package rpc
+
+import "net"
+
+func widen(net.Conn) {}
