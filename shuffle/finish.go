@@ -23,6 +23,9 @@ func (c *Collector) Finish() (*Output, error) {
 }
 
 func (c *Collector) finish() (*Output, error) {
+	if err := c.foldWaiting(); err != nil {
+		return nil, err
+	}
 	if err := c.waitSpill(); err != nil {
 		return nil, err
 	}

@@ -54,9 +54,14 @@ func (t *foldTable) slotKey(s *slot, b []byte) []byte {
 	if s.hi>>56 == longSlot {
 		return t.keys.key(uint32(s.hi))
 	}
-	n := len(b) + int(s.hi>>56) - 1
-	b = binary.LittleEndian.AppendUint64(b, s.lo)
-	b = binary.LittleEndian.AppendUint64(b, s.hi)
+	return unpackShort(s.lo, s.hi, b)
+}
+
+// unpackShort appends a packed key to b.
+func unpackShort(lo, hi uint64, b []byte) []byte {
+	n := len(b) + int(hi>>56) - 1
+	b = binary.LittleEndian.AppendUint64(b, lo)
+	b = binary.LittleEndian.AppendUint64(b, hi)
 	return b[:n]
 }
 

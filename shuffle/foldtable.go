@@ -50,6 +50,18 @@ type foldTable struct {
 	n      int
 	folded int64 // records taken since the last recycle
 	bytes  int64 // of their keys and values
+
+	waiting [foldAhead]waitingFold // a ring; those with hi 0 are empty
+	turn    uint
+}
+
+// foldAhead is how many short keys wait for their slots to come from memory; four to 32 do equally well.
+const foldAhead = 8
+
+// waitingFold is a packed key and what is to be folded into its slot.
+type waitingFold struct {
+	lo, hi, hash uint64
+	v            int64
 }
 
 func newFoldTable(p *Pool, f *Fold) *foldTable {
