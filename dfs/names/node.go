@@ -64,6 +64,19 @@ func (n *node) space() (total, used int64) {
 	return total, used
 }
 
+// fuller compares tenths of the disks, and, where these are equal, blocks.
+func (n *node) fuller(other *node) bool {
+	if a, b := n.tenths(), other.tenths(); a != b {
+		return a > b
+	}
+	return len(n.blocks) > len(other.blocks)
+}
+
+func (n *node) tenths() int64 {
+	total, used := n.space()
+	return used / max(1, total/10)
+}
+
 func (n *node) failedVolumes() (count int) {
 	for _, v := range n.volumes {
 		if v.Failed != "" {
@@ -121,6 +134,7 @@ func (s *Service) choose(i *inode, have []*node, writer wire.NodeName, exclude [
 		Writer: topology.NoNode, Replicas: int(i.file.replicas), First: len(i.file.blocks),
 		Usable: func(id topology.NodeID) bool { return s.usable(s.nodes[id], i.file.blockSize, now) },
 		Used:   func(id topology.NodeID) int64 { _, used := s.nodes[id].space(); return used },
+		Fuller: func(a, b topology.NodeID) bool { return s.nodes[a].fuller(s.nodes[b]) },
 	}
 	if n := s.byName[writer]; n != nil {
 		r.Writer = n.id

@@ -9,7 +9,7 @@ import (
 )
 
 // probes is how many random nodes are tried before all are looked at: among
-// mostly usable nodes the choice costs nothing. Either way it is uniform.
+// mostly usable nodes the choice costs nothing. Either way it is uniform, unless Fuller says more.
 const probes = 16
 
 // A picker collects the replicas of one block.
@@ -49,8 +49,11 @@ func (p *picker) pick(count int, at func(int) topology.NodeID, ok func(topology.
 		return false
 	}
 	for range probes {
-		if n := at(p.rng.IntN(count)); ok(n) && p.take(n) {
-			return true
+		if n := at(p.rng.IntN(count)); ok(n) && p.usable(n) {
+			if p.req.Fuller != nil {
+				n = p.emptier(n, at(p.rng.IntN(count)), ok)
+			}
+			return p.take(n)
 		}
 	}
 	best, seen := topology.NoNode, 0
@@ -62,6 +65,14 @@ func (p *picker) pick(count int, at func(int) topology.NodeID, ok func(topology.
 		}
 	}
 	return p.take(best)
+}
+
+// emptier is the better one of a node that can be taken and another that perhaps can.
+func (p *picker) emptier(n, other topology.NodeID, ok func(topology.NodeID) bool) topology.NodeID {
+	if p.req.Fuller(n, other) && ok(other) && p.usable(other) {
+		return other
+	}
+	return n
 }
 
 // anywhere takes a random node that ok allows.

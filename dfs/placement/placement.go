@@ -41,6 +41,9 @@ type Request struct {
 	Usable func(topology.NodeID) bool
 	// Used is how full a node is, for the policies that balance; nil: unknown.
 	Used func(topology.NodeID) int64
+	// Fuller says which of two nodes has more already; nil: unknown. Of two nodes drawn at random the other one is
+	// taken. That keeps counts nearly even, where one draw leaves some nodes with many times as much as others.
+	Fuller func(a, b topology.NodeID) bool
 
 	// Racks are where a planned job will read the block; First is the block's
 	// number in its file, so that blocks go round. Only planned-racks reads them.

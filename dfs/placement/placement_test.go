@@ -352,3 +352,23 @@ func TestManyReplicasSpread(t *testing.T) {
 		}
 	}
 }
+
+// Where the fuller of two loses, counts stay even; a single draw spreads them by several times as much.
+func TestFullerLoses(t *testing.T) {
+	topo := cluster(t, 4, 4, 0)
+	spread := func(known bool) int {
+		rng := seeded(5)
+		count := make([]int, topo.NumNodes())
+		for range 4000 {
+			r := Request{Writer: topology.NoNode, Replicas: 1}
+			if known {
+				r.Fuller = func(a, b topology.NodeID) bool { return count[a] > count[b] }
+			}
+			count[place(t, RackAware{topo}, rng, r).Nodes[0]]++
+		}
+		return slices.Max(count) - slices.Min(count)
+	}
+	if with, without := spread(true), spread(false); with > 8 || without < 3*with {
+		t.Errorf("250 blocks on each node: they differ by %d, by %d without a preference", with, without)
+	}
+}
