@@ -7,36 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/millrace/millrace/bench/live"
 )
-
-// A duel is two commands that take turns. What counts is the median of the ratios of neighbours:
-// other work on the machine then slows both.
-type duel struct{ ours, theirs []time.Duration }
-
-func (d *duel) note(ours, theirs time.Duration) {
-	d.ours, d.theirs = append(d.ours, ours), append(d.theirs, theirs)
-}
-
-// ratio is how fast we are, measured in what the other is.
-func (d *duel) ratio() float64 {
-	all := make([]float64, len(d.ours))
-	for i := range d.ours {
-		all[i] = float64(d.theirs[i]) / float64(d.ours[i])
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
-}
-
-func median(list []time.Duration) time.Duration {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return list[len(list)/2]
-}
 
 // large measures writing and reading one large file.
 func (s Setup) large(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
@@ -44,10 +19,10 @@ func (s Setup) large(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
 	if err := errors.Join(makeInput(in, s.Size), makeInput(in+"3", 3*s.Size)); err != nil {
 		return nil, err
 	}
-	var write, once, network, local duel
+	var write, once, network, local live.Duel
 	for round := range 1 + s.Rounds {
 		if round == 1 { // the first only warms up: a virtual machine's memory costs more when it is used for the first time
-			write, once, network, local = duel{}, duel{}, duel{}, duel{}
+			write, once, network, local = live.Duel{}, live.Duel{}, live.Duel{}, live.Duel{}
 		}
 		name := fmt.Sprintf("/f%d", round)
 		if err := s.writeRound(ctx, c, in, name, &write, &once); err != nil {
@@ -64,14 +39,14 @@ func (s Setup) large(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
 		}
 	}
 	rate := func(d time.Duration) float64 { return float64(s.Size) / 1e6 / d.Seconds() }
-	row := func(id, what, against string, d *duel, must float64) live.Row {
+	row := func(id, what, against string, d *live.Duel, must float64) live.Row {
 		return live.Row{
-			ID: id, What: what, Against: against, Value: d.ratio(), Unit: "x", Must: must, AtLeast: true,
-			Note: fmt.Sprintf("%.0f MB/s of the file against %.0f MB/s", rate(median(d.ours)), rate(median(d.theirs))),
+			ID: id, What: what, Against: against, Value: d.Speed(), Unit: "x", Must: must, AtLeast: true,
+			Note: fmt.Sprintf("%.0f MB/s of the file against %.0f MB/s", rate(live.Median(d.Ours)), rate(live.Median(d.Theirs))),
 		}.Judged()
 	}
 	w := row("write", "dfs put, three copies, from a node", "dd conv=fdatasync of the same bytes, all three copies", &write, 0.70)
-	w.Note += fmt.Sprintf("; against dd of one copy %.2f x", once.ratio())
+	w.Note += fmt.Sprintf("; against dd of one copy %.2f x", once.Speed())
 	return []live.Row{
 		w,
 		row("read", "dfs cat over the network, cached, checksums verified", "cat", &network, 0.35),
@@ -96,7 +71,7 @@ func (s Setup) gone(ctx context.Context) error {
 }
 
 // writeRound writes the file with three copies, and the bytes that makes with dd: to the same disk.
-func (s Setup) writeRound(ctx context.Context, c *live.Cluster, in, name string, write, once *duel) error {
+func (s Setup) writeRound(ctx context.Context, c *live.Cluster, in, name string, write, once *live.Duel) error {
 	syscall.Sync()
 	ours, err := timed(ctx, c.Self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "put", "--progress", "none", in, name)
 	if err != nil {
@@ -107,8 +82,8 @@ func (s Setup) writeRound(ctx context.Context, c *live.Cluster, in, name string,
 		return err
 	}
 	three, err := s.dd(ctx, in+"3")
-	write.note(ours, three)
-	once.note(ours, one)
+	write.Note(ours, three)
+	once.Note(ours, one)
 	return err
 }
 
@@ -121,7 +96,7 @@ func (s Setup) dd(ctx context.Context, in string) (time.Duration, error) {
 }
 
 // readRound reads the file over the network and from the local disk, and the input with cat.
-func (s Setup) readRound(ctx context.Context, c *live.Cluster, in, name string, network, local *duel) error {
+func (s Setup) readRound(ctx context.Context, c *live.Cluster, in, name string, network, local *live.Duel) error {
 	for range 3 {
 		cat, err1 := timed(ctx, "cat", in)
 		far, err2 := timed(ctx, c.Self, "dfs", "--master", c.Master, "cat", name)
@@ -129,8 +104,8 @@ func (s Setup) readRound(ctx context.Context, c *live.Cluster, in, name string, 
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return err
 		}
-		network.note(far, cat)
-		local.note(near, cat)
+		network.Note(far, cat)
+		local.Note(near, cat)
 	}
 	return nil
 }
