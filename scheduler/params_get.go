@@ -2,7 +2,9 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -62,6 +64,27 @@ type Info struct {
 	Source  string // which document and section
 	Params  []Param
 	New     func(Params) (any, error)
+
+	// Live are defaults of a cluster where those of the simulations would not do, and LiveUnless are parameters that
+	// make no sense beside them: if one of them is given, Live does not apply.
+	Live       map[string]string
+	LiveUnless []string
+}
+
+// LiveParams adds to parameters what a cluster sets where nothing else is given.
+func (i *Info) LiveParams(given map[string]string) map[string]string {
+	if len(i.Live) == 0 {
+		return given
+	}
+	all := maps.Clone(i.Live)
+	for name, v := range given {
+		if slices.Contains(i.LiveUnless, strings.ToLower(name)) {
+			return given
+		}
+		delete(all, strings.ToLower(name))
+		all[name] = v
+	}
+	return all
 }
 
 // Make checks the parameters and builds the policy.

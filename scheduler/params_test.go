@@ -93,3 +93,21 @@ func TestParamNamesInAnyCase(t *testing.T) {
 		t.Error("k was accepted twice")
 	}
 }
+
+func TestLiveParams(t *testing.T) {
+	i := &Info{Live: map[string]string{"by": "time", "wait": "1s"}, LiveUnless: []string{"skips"}}
+	tests := []struct{ given, want map[string]string }{
+		{nil, i.Live},
+		{map[string]string{"key": "job"}, map[string]string{"key": "job", "by": "time", "wait": "1s"}},
+		{map[string]string{"Wait": "2s"}, map[string]string{"Wait": "2s", "by": "time"}},
+		{map[string]string{"Skips": "7"}, map[string]string{"Skips": "7"}},
+	}
+	for _, tt := range tests {
+		if got := i.LiveParams(tt.given); !maps.Equal(got, tt.want) {
+			t.Errorf("%v on a cluster: %v, want %v", tt.given, got, tt.want)
+		}
+	}
+	if got := (&Info{}).LiveParams(nil); got != nil {
+		t.Errorf("a policy without defaults of its own for clusters got %v", got)
+	}
+}

@@ -48,6 +48,7 @@ type paramJSON struct {
 	Name    string `json:"name"`
 	Type    string `json:"type"`
 	Default string `json:"default"`
+	Live    string `json:"live,omitempty"`
 	Range   string `json:"range"`
 	Doc     string `json:"doc"`
 	Source  string `json:"source"`
@@ -56,7 +57,7 @@ type paramJSON struct {
 func policyOf(i *scheduler.Info) policyJSON {
 	out := policyJSON{Name: i.Name, Seam: string(i.Seam), Summary: i.Summary, Source: i.Source, Params: []paramJSON{}}
 	for _, p := range i.Params {
-		out.Params = append(out.Params, paramJSON{p.Name, string(p.Type), p.Default, p.Range(), p.Doc, p.Source})
+		out.Params = append(out.Params, paramJSON{p.Name, string(p.Type), p.Default, i.Live[p.Name], p.Range(), p.Doc, p.Source})
 	}
 	return out
 }
@@ -129,6 +130,9 @@ func printPolicy(w io.Writer, p policyJSON) {
 		def := a.Default
 		if def == "" {
 			def = "-"
+		}
+		if a.Live != "" {
+			def += "\non a cluster " + a.Live
 		}
 		t.AppendRow(table.Row{a.Name, def, a.Type + ": " + text.WrapSoft(a.Range, 24), text.WrapSoft(a.Doc, 60), text.WrapSoft(a.Source, 24)})
 	}

@@ -65,7 +65,8 @@ var Info = scheduler.Info{
 	Summary: "small jobs on scale-up machines, large ones on scale-out, by a trained classifier; idle scale-out machines steal whole small jobs",
 	Source:  "hybrid.md 3",
 	Params:  append(params(), scheduler.ReduceParams()...),
-	New:     func(p scheduler.Params) (any, error) { return fromParams(p) },
+	Live:    fair.LivePatience, LiveUnless: []string{"skips"},
+	New: func(p scheduler.Params) (any, error) { return fromParams(p) },
 }
 
 func params() []scheduler.Param {

@@ -19,7 +19,7 @@ func info(name, summary string, change func(*Config)) scheduler.Info {
 	}
 	return scheduler.Info{
 		Name: name, Seam: scheduler.Assignment, Summary: summary, Source: "nas.md 3.5 to 3.9, 3.13",
-		Params: nasParams(d),
-		New:    func(p scheduler.Params) (any, error) { return New(configOf(p)) },
+		Params: nasParams(d), Live: livePatience, LiveUnless: livePatienceUnless,
+		New: func(p scheduler.Params) (any, error) { return New(configOf(p)) },
 	}
 }

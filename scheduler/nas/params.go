@@ -36,6 +36,12 @@ func patienceParams() []param {
 	}
 }
 
+// livePatience counts in time, as published for clusters (4.3): on few nodes offers take long to come.
+var (
+	livePatience       = map[string]string{"by": "time"}
+	livePatienceUnless = []string{"map-skips", "reduce-skips"}
+)
+
 func patienceOf(p scheduler.Params) (maps, reduces Patience) {
 	byTime, wait := p.String("by") == "time", p.Duration("wait")
 	return Patience{ByTime: byTime, Skips: p.Int("map-skips"), Wait: wait}, Patience{ByTime: byTime, Skips: p.Int("reduce-skips"), Wait: wait}

@@ -16,7 +16,7 @@ var SWDelayInfo = watcherInfo("sw-delay")
 func watcherInfo(name string) scheduler.Info {
 	d := DefaultConfig()
 	return scheduler.Info{
-		Name: name, Seam: scheduler.Assignment, Source: "nas.md 3.12",
+		Name: name, Seam: scheduler.Assignment, Source: "nas.md 3.12", Live: livePatience, LiveUnless: livePatienceUnless,
 		Summary: "delay scheduling with maps squeezed into few racks, reduces where their input is, none in congested racks",
 		Params: append(patienceParams(),
 			choices("key", d.Key, "between whom containers are shared", "nas.md 6.18", keys...),

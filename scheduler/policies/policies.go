@@ -88,6 +88,14 @@ func Policy(name string, params map[string]string) (scheduler.Policy, error) {
 	return Make[scheduler.Policy](scheduler.Assignment, name, params)
 }
 
+// LiveParams adds to the parameters of a policy what a cluster sets where nothing else is given.
+func LiveParams(name string, given map[string]string) map[string]string {
+	if info := All[name]; info != nil {
+		return info.LiveParams(given)
+	}
+	return given
+}
+
 // Admission makes an admission policy.
 func Admission(name string, params map[string]string) (scheduler.Admission, error) {
 	return Make[scheduler.Admission](scheduler.Admitting, name, params)

@@ -23,6 +23,14 @@ func TestEveryPolicy(t *testing.T) {
 				t.Errorf("%s: parameter %s lacks doc, source, type or range", name, p.Name)
 			}
 		}
+		if _, err := info.Make(info.LiveParams(nil)); err != nil {
+			t.Errorf("%s on a cluster: %v", name, err)
+		}
+		for _, p := range info.LiveUnless {
+			if !slices.ContainsFunc(info.Params, func(d scheduler.Param) bool { return d.Name == p }) {
+				t.Errorf("%s: %s makes no sense beside the cluster's defaults, but there is no such parameter", name, p)
+			}
+		}
 		made, err := info.Make(nil)
 		if err != nil {
 			t.Errorf("%s with defaults: %v", name, err)
