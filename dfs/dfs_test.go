@@ -317,7 +317,9 @@ func TestErrorsSaySo(t *testing.T) {
 		"read a directory":        {openDir, wire.Invalid},
 		"read nothing":            {openNone, wire.NotFound},
 		"dots":                    {dfstest.Put(cl, "/a/../b", []byte("x"), dfs.CreateOptions{}), wire.Invalid},
-		"more copies than nodes?": {dfstest.Put(cl, "/many", []byte("x"), dfs.CreateOptions{Replication: 1000}), wire.Invalid},
+		"absurdly many copies":    {dfstest.Put(cl, "/many", []byte("x"), dfs.CreateOptions{Replication: 1000}), wire.Invalid},
+		"more copies than nodes":  {dfstest.Put(cl, "/four", []byte("x"), dfs.CreateOptions{Replication: 4}), wire.Invalid},
+		"more copies afterwards":  {cl.SetReplication(ctx, "/file", 4), wire.Invalid},
 		"a directory into itself": {cl.Rename(ctx, "/dir", "/dir/dir", false), wire.Invalid},
 	} {
 		if tt.err == nil || wire.KindOf(tt.err) != tt.kind {

@@ -109,8 +109,8 @@ func (s *Service) SetReplication(r wire.SetReplicationRequest) (wire.FileInfo, e
 		if err != nil {
 			return none, err
 		}
-		if r.Replication < 1 || r.Replication > s.cfg.MaxReplication {
-			return none, wire.Errorf(wire.Invalid, "%s: replication %d; allowed are 1 to %d", r.Path, r.Replication, s.cfg.MaxReplication)
+		if err := s.checkReplication(r.Path, r.Replication); err != nil {
+			return none, err
 		}
 		more := int64(r.Replication) - int64(i.file.replicas)
 		if more > 0 {

@@ -111,6 +111,23 @@ func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
 	})
 }
 
+// checkReplication refuses what cannot be had. The cluster's own default is accepted on any number of nodes: they may still come.
+func (s *Service) checkReplication(path string, n int) error {
+	if n < 1 || n > s.cfg.MaxReplication {
+		return wire.Errorf(wire.Invalid, "%s: replication %d; allowed are 1 to %d", path, n, s.cfg.MaxReplication)
+	}
+	nodes := 0
+	for _, node := range s.nodes {
+		if !node.draining { // one that is dead may come back
+			nodes++
+		}
+	}
+	if n > s.cfg.Replication && n > nodes {
+		return wire.Errorf(wire.Invalid, "%s: replication %d, but there are only %d nodes: ask for at most %d, or add nodes", path, n, nodes, max(nodes, s.cfg.Replication))
+	}
+	return nil
+}
+
 func (s *Service) checkCreate(r *wire.CreateRequest) error {
 	if r.Replication == 0 {
 		r.Replication = s.cfg.Replication
@@ -118,9 +135,10 @@ func (s *Service) checkCreate(r *wire.CreateRequest) error {
 	if r.BlockSize == 0 {
 		r.BlockSize = s.cfg.BlockSize
 	}
+	if err := s.checkReplication(r.Path, r.Replication); err != nil {
+		return err
+	}
 	switch {
-	case r.Replication < 1 || r.Replication > s.cfg.MaxReplication:
-		return wire.Errorf(wire.Invalid, "%s: replication %d; allowed are 1 to %d", r.Path, r.Replication, s.cfg.MaxReplication)
 	case r.BlockSize < 1 || r.BlockSize > 1<<40:
 		return wire.Errorf(wire.Invalid, "%s: block size %d; allowed are 1 to %d", r.Path, r.BlockSize, int64(1)<<40)
 	case r.Holder == "":
