@@ -87,6 +87,7 @@ type jobStatus struct {
 	Maps     wire.TaskTotals  `json:"maps"`
 	Reduces  wire.TaskTotals  `json:"reduces"`
 	Attempts int              `json:"attempts"`
+	Locality map[string]int   `json:"locality,omitempty"`
 	Counters map[string]int64 `json:"counters"`
 	Output   string           `json:"output,omitempty"`
 	Error    string           `json:"error,omitempty"`
@@ -103,7 +104,7 @@ func newJobStatus(m *masterFlags) *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd, jobStatus{s.Job, s.Name, s.State, s.User, s.Maps, s.Reduces, s.Attempts, flatCounts(s), s.Output, s.Error})
+					return printJSON(cmd, jobStatus{s.Job, s.Name, s.State, s.User, s.Maps, s.Reduces, s.Attempts, s.Locality, flatCounts(s), s.Output, s.Error})
 				}
 				printStatus(cmd, s)
 				return nil
@@ -129,6 +130,9 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 	}
 	fmt.Fprintf(out, "\nmaps     %d done, %d running, of %d\nreduces  %d done, %d running, of %d\nattempts %d\n",
 		s.Maps.Done, s.Maps.Running, s.Maps.Total, s.Reduces.Done, s.Reduces.Running, s.Reduces.Total, s.Attempts)
+	if n := s.Locality; len(n) > 0 {
+		fmt.Fprintf(out, "input    of %d maps on their node, of %d in their rack, of %d elsewhere\n", n["node"], n["rack"], n["remote"])
+	}
 	if s.Driver != "" {
 		fmt.Fprintf(out, "driver   on %s\n", s.Driver)
 	}
