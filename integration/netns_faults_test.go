@@ -207,7 +207,10 @@ func TestLossyNetwork(t *testing.T) {
 	}
 	l.heal()
 	l.drop(`iifname "w2" numgen random mod 100 < 30`, `oifname "w2" numgen random mod 100 < 30`)
+	l.patience = 5 * time.Minute // half of all round trips fail, and TCP waits twice as long after each
+	begin := time.Now()
 	l.ends(l.slowWords("/out30"), "/out30")
+	t.Logf("the job took %s with 30 %% loss of one worker, both ways", time.Since(begin))
 	l.heal()
 	l.back(4, 15*time.Second)
 }

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,13 +25,14 @@ import (
 
 // processes is a cluster of real processes, each of which can be killed.
 type processes struct {
-	t     *testing.T
-	flags []string // of the workers
-	rules []string // flags of the master
-	dir   string
-	addr  string
-	run   map[string]*exec.Cmd
-	cl    *client.Client
+	patience time.Duration // of wait; 0 is a minute
+	t        *testing.T
+	flags    []string // of the workers
+	rules    []string // flags of the master
+	dir      string
+	addr     string
+	run      map[string]*exec.Cmd
+	cl       *client.Client
 }
 
 // startProcesses starts a master and workers w1, w2 …, and waits for all. Flags are the workers', those that begin with
@@ -129,8 +131,8 @@ func (p *processes) stop() {
 func (p *processes) wait(what string, done func() bool) {
 	p.t.Helper()
 	for begin := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			p.t.Fatalf("waited a minute: %s", what)
+		if limit := cmp.Or(p.patience, time.Minute); time.Since(begin) > limit {
+			p.t.Fatalf("waited %s: %s", limit, what)
 		}
 	}
 }
