@@ -11,10 +11,11 @@ import (
 // What the pages say of items that are not reproduced was measured here:
 // MILLRACE_STRESS=1 go test ./lab -run Readings -v
 
-// V(99) of FIFO over that of FBQ does not depend on how many seeds are averaged.
+// V(99) of FIFO over that of FBQ needs many seeds: the page has the figures of a hundred, and how often three of them reach the
+// specification's, which had three.
 func TestReadingsOfV99(t *testing.T) {
 	require.Stress(t)
-	const n = 20
+	const n = 100
 	r := &Recorder{ctx: t.Context(), options: Options{Seed: 1}}
 	for _, c := range []struct{ start, bound, theirs float64 }{{0.05, 1.4, 1.61}, {1, 1.9, 2.3}} {
 		runs, err := r.spreadRuns([]setting{{policy: "fifo", load: 0.7, slowstart: c.start}, {policy: "fbq", params: fbq2, load: 0.7, slowstart: c.start}}, n)
@@ -36,10 +37,11 @@ func TestReadingsOfV99(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("slow start %g: V(99) of FIFO %.2f, of FBQ %.2f; of %d triples of seeds %d reach %g, %d reach %g",
-			c.start, average(runs[0]).v(99), average(runs[1]).v(99), all, reach, c.bound, same, c.theirs)
-		if same > 0 {
-			t.Errorf("slow start %g: %d triples reach the specification's %g; the page says none does", c.start, same, c.theirs)
+		fifo, fbq := average(runs[0]).v(99), average(runs[1]).v(99)
+		t.Logf("slow start %g, %d seeds: V(99) of FIFO %.2f, of FBQ %.2f, ratio %.2f; of %d triples of seeds %.1f %% reach %g, %.1f %% reach %g",
+			c.start, n, fifo, fbq, fifo/fbq, all, 100*float64(reach)/float64(all), c.bound, 100*float64(same)/float64(all), c.theirs)
+		if fifo/fbq >= c.bound {
+			t.Errorf("slow start %g: the ratio is %.2f; the page says that it is below %g", c.start, fifo/fbq, c.bound)
 		}
 	}
 }

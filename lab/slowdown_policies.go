@@ -75,7 +75,7 @@ func checkLevels(r *Recorder, at lookup) {
 	for _, q := range []int{90, 95, 99} {
 		why := ""
 		if q == 99 {
-			why = "the 99th percentile is the eleventh worst of 1,121 jobs. Over 20 seeds the ratio is 1.19 (95 % interval 1.08 to 1.31) with slow start 0.05 and 1.69 (1.54 to 1.85) with 1, below the specification's 1.61 and 2.3: FIFO's V(99) is 12.1 where the specification has 14.8, FBQ's 10.6 where it has 9.2. Three seeds instead of 20 do not explain it: of the 1,140 triples of the 20, 37 reach 1.4 and 127 reach 1.9, none 1.61 or 2.3. Sizes, run times alone and their variation agree with slowdown.md 4.5; counting waiting reduces or not, and checking limits at events or at ends of tasks, changes V(99) by 2 % at most"
+			why = "the 99th percentile is the eleventh worst of 1,121 jobs and moves most from seed to seed. Over 100 seeds the ratio is 1.22 with slow start 0.05 and 1.88 with 1: below the bounds of 1.4 and 1.9, the second by a hair. The specification's own model had 1.61 and 2.3 over three seeds; of all triples of the 100 seeds 3 % and 7 % reach that, 17 % and 44 % the bounds. Sizes, run times alone and their variation agree with slowdown.md 4.5; counting waiting reduces or not, and checking limits at events or at ends of tasks, changes V(99) by 2 % at most"
 		}
 		r.between(fmt.Sprintf("3: V(%d) FIFO / FBQ, slow start 0.05", q), "2 (R13)", fifo.v(q)/fbq.v(q), 1.4, inf, why)
 		r.between(fmt.Sprintf("3: V(%d) FIFO / FBQ, slow start 1", q), "2 (R13)", at("fifo", 0.7, 1).v(q)/at("fbq", 0.7, 1).v(q), 1.9, inf, why)

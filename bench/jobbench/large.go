@@ -48,10 +48,13 @@ func (s Setup) large(ctx context.Context) (rows []live.Row, err error) {
 	return rows, err
 }
 
+// largeRounds is how often large jobs take turns: beside busy neighbours single ratios differ by a sixth.
+const largeRounds = 11
+
 // compare runs a job here and there in turn. The first round only warms up, as memory costs more when it is used for the first time.
 func (s Setup) compare(ctx context.Context, c *live.Cluster, cl *client.Client, r *live.Row, in string) error {
 	var cpu, wall live.Duel
-	for round := range 1 + s.Rounds + 2 {
+	for round := range 1 + largeRounds {
 		if round == 1 {
 			cpu, wall = live.Duel{}, live.Duel{}
 		}
