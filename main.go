@@ -43,6 +43,7 @@ type options struct {
 	reducers            int
 	memory              string
 	overwrite, jsonOnly bool
+	detach              bool
 	progress            string
 	master              string
 	flags               *flag.FlagSet
@@ -58,6 +59,7 @@ func (o *options) define(f *flag.FlagSet) {
 	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, nothing else")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
 	f.StringVar(&o.master, "master", "", "run on the cluster of this master: the program ships itself")
+	f.BoolVar(&o.detach, "detach", false, "with -master: print the job's id and do not wait for its end (millrace job watch does)")
 }
 
 func mainCode(stages []mapreduce.Job) int {
@@ -126,6 +128,8 @@ func (o *options) apply(stages []mapreduce.Job) (local.Config, console.Mode, err
 		mode = console.None
 	}
 	switch {
+	case o.detach && o.master == "":
+		err = errors.New("-detach needs -master: here nobody would go on")
 	case len(first.Inputs) == 0 && len(first.Input) == 0:
 		err = errors.New("no input: give -input FILE, DIRECTORY or PATTERN")
 	case last.Output == "":

@@ -1,7 +1,9 @@
 package millrace
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -17,12 +19,18 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
+// errDetached says that a job was submitted and nobody waits for it.
+var errDetached = errors.New("the job goes on by itself")
+
 // submit ships this program to a cluster, where workers run it as their child, and follows the job.
 func (o *options) submit(stages []mapreduce.Job, mode console.Mode) int {
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	res, err := o.onCluster(ctx, stages, mode)
+	if errors.Is(err, errDetached) {
+		return 0
+	}
 	return o.report(res, err, stages)
 }
 
@@ -51,6 +59,9 @@ func (o *options) onCluster(ctx context.Context, stages []mapreduce.Job, mode co
 	if err != nil {
 		return local.Result{}, err
 	}
+	if o.detach {
+		return local.Result{}, cmp.Or(console.Detached(os.Stdout, os.Stderr, o.jsonOnly, id), errDetached)
+	}
 	remote := &console.Remote{Begin: time.Now()}
 	stop := console.Watch(os.Stderr, mode, remote.Progress)
 	s, err := cl.Wait(ctx, id, remote.Note)
@@ -72,7 +83,7 @@ func childArgs() (args []string) {
 	flag.Visit(func(f *flag.Flag) {
 		v := f.Value.String()
 		switch f.Name {
-		case "master", "progress", "json", "overwrite", "memory":
+		case "master", "progress", "json", "overwrite", "memory", "detach":
 			return
 		case "input":
 			v = strings.Join(mapped(splitList(v)), ",")

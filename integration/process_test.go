@@ -21,6 +21,7 @@ import (
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/require"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // processes is a cluster of real processes, each of which can be killed.
@@ -178,6 +179,27 @@ func (p *processes) mapsDone() int {
 		return 0
 	}
 	return jobs[0].Maps.Done
+}
+
+// TestDetached: a program submits itself and ends at once; its job goes on and can be waited for from elsewhere.
+func TestDetached(t *testing.T) {
+	p := startProcesses(t, 1)
+	data := text(t, 1<<20)
+	p.put("/in", data)
+	out, err := exec.Command(programs["wordcount"], "-master", p.addr, "-input", "dfs:/in", "-output", "dfs:/out", "-detach").Output()
+	id := wire.JobID(strings.TrimSpace(string(out)))
+	if err != nil || !strings.HasPrefix(string(id), "job-") {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if s, err := p.cl.Wait(t.Context(), id, func(wire.JobStatus) {}); err != nil || s.State != "SUCCEEDED" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if got, want := lines(p.output("/out")), reference(t, data, "wordcount"); !slices.Equal(got, want) {
+		t.Errorf("another output than on one machine: %d lines, want %d", len(got), len(want))
+	}
+	if out, err := exec.Command(programs["wordcount"], "-input", "x", "-output", "y", "-detach").CombinedOutput(); err == nil || !strings.Contains(string(out), "-detach needs -master") {
+		t.Errorf("without a master: %s, %v", out, err)
+	}
 }
 
 // TestKillNine: a program submits itself; a worker and then the master are killed with kill -9 in

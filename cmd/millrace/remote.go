@@ -68,6 +68,9 @@ func (o *runOptions) runRemote(cmd *cobra.Command, job *jobs.Command, stages []m
 			return failed(err)
 		}
 	}
+	if o.detach && stages[len(stages)-1].Output == "" {
+		return errors.New("--detach needs --output: nobody will be here to see the result")
+	}
 	cfg, err := o.key.config(client.Config{Master: o.master, User: stages[0].User})
 	if err != nil {
 		return failed(err)
@@ -108,6 +111,9 @@ func (o *runOptions) follow(cmd *cobra.Command, cl *client.Client, spec wire.Job
 	id, err := cl.Submit(ctx, spec)
 	if err != nil {
 		return failed(err)
+	}
+	if o.detach {
+		return failed(console.Detached(cmd.OutOrStdout(), os.Stderr, o.jsonOnly, id))
 	}
 	remote := &console.Remote{Begin: time.Now()}
 	stop := console.Watch(os.Stderr, mode, remote.Progress)

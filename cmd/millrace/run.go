@@ -57,6 +57,7 @@ type runOptions struct {
 	overwrite bool
 	progress  string
 	jsonOnly  bool
+	detach    bool
 	master    string
 	key       keyFlags
 	kept      bool // the output stays where it was asked for
@@ -78,6 +79,9 @@ func newRunJob(b jobs.Builtin) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if o.detach && o.master == "" {
+				return errors.New("--detach needs --master: here nobody would go on")
+			}
 			if o.master != "" {
 				return o.runRemote(cmd, job, stages)
 			}
@@ -93,6 +97,7 @@ func newRunJob(b jobs.Builtin) *cobra.Command {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
 	f.StringVar(&o.master, "master", "", "run on the cluster of this master, not here")
+	f.BoolVar(&o.detach, "detach", false, "with --master: print the job's id and do not wait for its end (millrace job watch does)")
 	o.key.define(f)
 	f.StringVar(&o.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
 	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, and no progress")

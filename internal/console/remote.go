@@ -2,8 +2,10 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -47,6 +49,16 @@ func (r *Remote) Progress() local.Progress {
 		p.Phase, p.Done, p.Total = local.Reducing, s.Reduces.Done, s.Reduces.Total
 	}
 	return p
+}
+
+// Detached says which job goes on by itself: its id alone on out, for scripts, and what to do next on hint.
+func Detached(out, hint io.Writer, asJSON bool, id wire.JobID) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(map[string]wire.JobID{"job": id})
+	}
+	_, err := fmt.Fprintln(out, id)
+	fmt.Fprintf(hint, "%s goes on by itself (millrace job watch %s, millrace job kill %s)\n", id, id, id)
+	return err
 }
 
 // ResultOf is a job's end in the words of a run on this machine, and the error if it did not
