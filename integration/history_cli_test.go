@@ -86,6 +86,17 @@ func TestJobCommands(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 
+	out, _ = p.cli(0, "whatif", file, "--policies", "fair,delay", "--nodes", "2", "--racks", "2", "--containers", "3", "--json")
+	var past struct {
+		Ran      string
+		Jobs     int
+		LeftOut  int `json:"left_out"`
+		Policies map[string]struct{ Metrics struct{ Jobs int } }
+	}
+	if err := json.Unmarshal([]byte(out), &past); err != nil || past.Ran != "fair" || past.Jobs != 1 || past.LeftOut != 1 || past.Policies["delay"].Metrics.Jobs != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+
 	out, _ = p.cli(0, "job", "logs", "job-1", "--task", "map:2", "--tail", "1")
 	p.wants(out, "map 2 is done")
 	if strings.Count(out, "\n") != 1 {

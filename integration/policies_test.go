@@ -69,11 +69,11 @@ func admissionParams(name string) map[string]string {
 
 func replay(t *testing.T, policy, admission string, log []scheduler.LogLine) {
 	t.Helper()
-	p, err := policies.Policy(policy, nil)
+	p, err := policies.Policy(policy, policies.LiveParams(policy, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := policies.Admission(admission, admissionParams(admission))
+	a, err := policies.Admission(admission, policies.LiveParams(admission, admissionParams(admission)))
 	if err != nil {
 		t.Fatal(err)
 	}

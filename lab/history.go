@@ -53,7 +53,8 @@ func pastJob(j *sim.JobResult) trace.PastJob {
 }
 
 // Replay makes a workload of a history: tasks take as long as their attempts took,
-// reduces from the end of the last map on. Jobs without attempts become tasks as those of
+// reduces from the end of the last map on. Maps of which nobody says where their data was
+// may run anywhere. Jobs without attempts become tasks as those of
 // a trace do.
 func Replay(h *trace.History, cfg sim.WorkloadConfig, rng *rand.Rand) []*sim.Job {
 	made := sim.FromTrace(h.Trace(), cfg, rng)
@@ -76,9 +77,11 @@ func Replay(h *trace.History, cfg sim.WorkloadConfig, rng *rand.Rand) []*sim.Job
 // replayed gives a job the tasks and times that it had.
 func replayed(j *sim.Job, past trace.PastJob, runs []trace.PastAttempt) {
 	var mapsDone time.Duration
+	placed := false
 	for _, a := range runs {
 		if a.Kind == "map" {
 			mapsDone = max(mapsDone, a.End)
+			placed = placed || a.Locality != ""
 		}
 	}
 	replicas := j.Spec.Splits
@@ -93,8 +96,10 @@ func replayed(j *sim.Job, past trace.PastJob, runs []trace.PastAttempt) {
 	}
 	j.Spec.Splits = scheduler.Splits{}
 	for m := range past.Maps {
-		part := past.InputBytes / int64(past.Maps)
-		j.Spec.Splits.Add(part, slices.Clone(replicas.Of(m%int32(max(1, replicas.Len()))))...)
+		if placed {
+			part := past.InputBytes / int64(past.Maps)
+			j.Spec.Splits.Add(part, slices.Clone(replicas.Of(m%int32(max(1, replicas.Len()))))...)
+		}
 	}
 	j.Spec.Work = 0
 	for _, d := range slices.Concat(j.Maps, j.Reduces) {

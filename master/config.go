@@ -59,7 +59,7 @@ type Config struct {
 // DefaultConfig is a master for a small cluster.
 func DefaultConfig() Config {
 	return Config{
-		Listen: "127.0.0.1:7070", Core: core.DefaultConfig(), Policy: "fair", Admission: "unlimited", Placement: "rack-aware",
+		Listen: "127.0.0.1:7070", Core: core.DefaultConfig(), Policy: "fair", Admission: "marp", Placement: "rack-aware",
 		Hold: time.Second, Gone: 500 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -157,7 +157,7 @@ func (m *Master) openJobs() error {
 		return err
 	}
 	m.policy = wire.Choice{Name: m.cfg.Policy, Params: policies.LiveParams(m.cfg.Policy, m.cfg.PolicyParams)}
-	m.admit = wire.Choice{Name: m.cfg.Admission, Params: m.cfg.AdmissionParams}
+	m.admit = wire.Choice{Name: m.cfg.Admission, Params: policies.LiveParams(m.cfg.Admission, m.cfg.AdmissionParams)}
 	p, err := policies.Policy(m.policy.Name, m.policy.Params)
 	if err != nil {
 		return err

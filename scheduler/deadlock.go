@@ -2,15 +2,20 @@ package scheduler
 
 import "github.com/millrace/millrace/topology"
 
-// Deadlock finds out whether the cluster has locked itself up: maps are
-// pending, no map runs, and everything that runs is a driver or a reduce that
-// waits for maps (marp.md 2.3, slow-start deadlock). The driver should ask when a
-// round of offers launched nothing, and stop the victim: the newest reduce of
-// the newest job. A victim with Node NoNode means that only drivers hold the
-// room, which no policy can cure: too many jobs were admitted.
+// Deadlock finds out whether the cluster has locked itself up. The driver of the
+// engine should ask when a round of offers launched nothing, and stop the victim.
+//
+// Either maps are pending, no map runs, and everything that runs is a driver or a
+// reduce that waits for maps (marp.md 2.3, slow-start deadlock): the newest reduce of
+// the newest job gives way. Or drivers hold all room, which takes the loss of nodes:
+// the newest driver does. A victim with Node NoNode means that one driver alone
+// holds all room, which nothing can cure but more room.
 func Deadlock(v *View) (victim Victim, found bool) {
 	s := v.s
-	if len(s.pending[Map].list) == 0 || s.use.Tasks[Map] > 0 || s.use.Tasks[Reduce]+s.use.Tasks[Driver] == 0 {
+	if victim, found := s.driversHoldAll(); found {
+		return victim, true
+	}
+	if len(s.pending[Map].list) == 0 || s.use.Tasks[Map] > 0 || s.use.Tasks[Reduce] == 0 {
 		return Victim{}, false
 	}
 	var newest *Job
@@ -27,11 +32,6 @@ func Deadlock(v *View) (victim Victim, found bool) {
 		return Victim{}, false
 	}
 	stuck := s.pending[Map].list[0]
-	if newest == nil {
-		return Victim{Node: topology.NoNode, Reason: Reason{
-			Code: NoRoom, Say: "{job} can place no map: {a} drivers hold the cluster", Job: stuck.id, A: int64(s.use.Tasks[Driver]),
-		}}, true
-	}
 	a := &s.attempts.all[newest.tasks[Reduce].head]
 	return Victim{Task: a.Task, Node: a.Node, Reason: Reason{
 		Code: NoRoom, Say: "a reduce of {job} gives way: {a} waiting reduces hold the room that maps of {other} need",

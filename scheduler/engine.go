@@ -196,15 +196,6 @@ func (g *Engine) OfferSome(now time.Duration, n topology.NodeID, most int, each 
 // DriversWait reports whether a driver is pending.
 func (g *Engine) DriversWait() bool { return len(g.state.drivers.list) > 0 }
 
-func (g *Engine) driverFor(n topology.NodeID) (Decision, bool) {
-	for _, j := range g.state.drivers.list {
-		if g.state.view.Fits(n, j, Driver) {
-			return Run(TaskID{Job: j.id, Kind: Driver}, Anywhere, Reason{Say: "driver of {job}", Job: j.id}), true
-		}
-	}
-	return Decision{}, false
-}
-
 // check refuses what a correct policy never asks for, and fills in locality.
 func (g *Engine) check(n topology.NodeID, d *Decision) error {
 	v, t := &g.state.view, d.Task

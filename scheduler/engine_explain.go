@@ -14,7 +14,7 @@ func (g *Engine) Explain(now time.Duration, id JobID) Reason {
 	case j.phase == Waiting:
 		return g.explainWaiting(now, j)
 	case j.phase == Admitted:
-		return Reason{Code: ForDriver, Say: "{job} waits for its driver", Job: id}
+		return g.explainDriver(j)
 	case j.tasks[Map].pending+j.tasks[Reduce].pending == 0:
 		return Reason{Code: NoWork, Say: "{job} has nothing to assign: {a} maps and {b} reduces run", Job: id, A: int64(j.Running(Map)), B: int64(j.Running(Reduce))}
 	}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,6 +195,87 @@ func TestDeadlock(t *testing.T) {
 	}
 	if !found || victim.Task != (TaskID{Job: 1, Kind: Reduce, Index: 1}) {
 		t.Errorf("victim %+v (%v), want the newest reduce", victim, found)
+	}
+}
+
+// However many jobs are admitted, drivers leave room for a task.
+func TestDriversLeaveRoom(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		nodes int
+		room  Capacity
+		spec  JobSpec
+		want  int32 // drivers
+	}{
+		{"containers", 2, Capacity{Containers: 3}, JobSpec{Maps: 1}, 5},
+		{"one container", 1, Capacity{Containers: 1}, JobSpec{Maps: 1}, 0},
+		{"two containers", 1, Capacity{Containers: 2}, JobSpec{Maps: 1}, 1},
+		{"large tasks", 2, Capacity{Containers: 3}, JobSpec{Maps: 1, MapDemand: Demand{Slots: 2}}, 4},
+		{"memory", 2, Capacity{MemoryMB: 8 << 10, VCores: 64}, JobSpec{Maps: 1, DriverDemand: Demand{MemoryMB: 2 << 10}}, 7},
+		{"slots", 1, Capacity{MapSlots: 1, ReduceSlots: 1}, JobSpec{Maps: 1}, 10}, // drivers take none
+	} {
+		g := newTestEngine(t, 1, c.nodes, c.room, nil)
+		for id := range JobID(10) {
+			spec := c.spec
+			spec.ID, spec.HasDriver = id, true
+			mustFeed(t, g, JobSubmitted(&spec))
+			mustFeed(t, g, JobAdmitted(id))
+		}
+		for n := range c.nodes {
+			if _, err := g.Offer(0, topology.NodeID(n), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := g.state.use.Tasks[Driver]; got != c.want {
+			t.Errorf("%s: %d drivers were placed, want %d", c.name, got, c.want)
+		}
+		if _, found := Deadlock(g.View()); found {
+			t.Errorf("%s: locked", c.name)
+		}
+		if why := g.Explain(0, 9).Text(nil); c.want < 10 && !strings.Contains(why, "room") {
+			t.Errorf("%s: %s", c.name, why)
+		}
+	}
+}
+
+// A node that goes can leave one behind on which only drivers run: the newest gives way, and is not placed there again.
+func TestDriversGiveWay(t *testing.T) {
+	g := newTestEngine(t, 1, 2, Capacity{Containers: 2}, nil)
+	driver := func(id JobID) TaskID { return TaskID{Job: id, Kind: Driver} }
+	for id := range JobID(3) {
+		mustFeed(t, g, JobSubmitted(&JobSpec{ID: id, Maps: 1, Reduces: 1, HasDriver: true}))
+		mustFeed(t, g, JobAdmitted(id))
+	}
+	for id, n := range []topology.NodeID{0, 0, 1} {
+		mustFeed(t, g, Launched(driver(JobID(id)), n, Anywhere, false))
+		mustFeed(t, g, JobReady(JobID(id), nil))
+	}
+	if _, found := Deadlock(g.View()); found {
+		t.Error("a map still fits on node 1")
+	}
+	if err := g.NodeLost(0, 1, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	victim, found := Deadlock(g.View())
+	if !found || victim.Task != driver(1) || victim.Node != 0 {
+		t.Fatalf("victim %+v (%v), want the newer driver on node 0", victim, found)
+	}
+	if got, want := victim.Reason.Text(nil), "the driver of j1 gives way: 2 drivers hold the room that tasks of j0 need"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	mustFeed(t, g, TaskKilled(victim.Task, victim.Node))
+	var launched []TaskID
+	if _, err := g.Offer(0, 0, func(d Decision) { launched = append(launched, d.Task) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(launched) != 1 || launched[0].Kind != Map || launched[0].Job != 0 {
+		t.Errorf("launched %v, want a map of j0", launched)
+	}
+	mustFeed(t, g, TaskFinished(launched[0], 0, 0, 1, 1))
+	// A driver that has the only node to itself and holds all of it can be helped by no choice.
+	mustFeed(t, g, NodeUpdated(0, Capacity{Containers: 1}))
+	if victim, found := Deadlock(g.View()); !found || victim.Node != topology.NoNode {
+		t.Errorf("victim %+v (%v), want nobody", victim, found)
 	}
 }
 

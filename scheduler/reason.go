@@ -63,6 +63,12 @@ type Reason struct {
 // Text returns the reason as a sentence, with names taken from v. A nil View
 // gives plain ids.
 func (r Reason) Text(v *View) string {
+	return r.TextWith(v, func(id JobID) string { return jobName(id, v) })
+}
+
+// TextWith is Text with other names for jobs: where several share one, people know them
+// by something else.
+func (r Reason) TextWith(v *View, job func(JobID) string) string {
 	if r.Say == "" {
 		return r.Code.String()
 	}
@@ -79,19 +85,19 @@ func (r Reason) Text(v *View) string {
 			break
 		}
 		b.WriteString(rest[:open])
-		b.WriteString(r.place(rest[open+1:open+end], v))
+		b.WriteString(r.place(rest[open+1:open+end], v, job))
 		rest = rest[open+end+1:]
 	}
 	return b.String()
 }
 
-func (r Reason) place(name string, v *View) string {
+func (r Reason) place(name string, v *View, job func(JobID) string) string {
 	name, unit, _ := strings.Cut(name, ":")
 	switch name {
 	case "job":
-		return jobName(r.Job, v)
+		return job(r.Job)
 	case "other":
-		return jobName(r.Other, v)
+		return job(r.Other)
 	case "kind":
 		return r.Kind.String()
 	case "group":

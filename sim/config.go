@@ -27,6 +27,9 @@ type Config struct {
 	// (slowdown.md 2.5). The first report of each node comes at a random time
 	// within the first period (capacity.md 2.3).
 	Heartbeat time.Duration
+	// AskAgain, where Heartbeat is 0, is how often nodes with room ask although nothing has
+	// happened: policies that wait for a time want it. The master does so ten times a second.
+	AskAgain time.Duration
 	// OutOfBand adds a report when an attempt ends (deadline.md 6.13).
 	OutOfBand bool
 	// ReportLate makes the end of an attempt known only at the node's next
@@ -117,7 +120,7 @@ func (c *Config) validate() error {
 		return errors.New("no model of task times is given")
 	case c.Capacities != nil && len(c.Capacities) != c.Topology.NumNodes():
 		return fmt.Errorf("%d capacities for %d nodes", len(c.Capacities), c.Topology.NumNodes())
-	case c.Heartbeat < 0 || c.DriverStart < 0 || c.Patience < 0:
+	case c.Heartbeat < 0 || c.DriverStart < 0 || c.Patience < 0 || c.AskAgain < 0:
 		return errors.New("a time is negative")
 	case c.ReloadMin < 0 || c.ReloadMax < c.ReloadMin || c.Timeline < 0 || c.PlanHorizon < 0:
 		return errors.New("a time is negative, or a reload takes longer at least than at most")
@@ -125,6 +128,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("stragglers %+v: the share must be 0 to 1, the factor at least 1", c.Stragglers)
 	case c.ReportLate && c.Heartbeat == 0:
 		return errors.New("late reports need a heartbeat")
+	case c.AskAgain > 0 && c.Heartbeat > 0:
+		return errors.New("nodes ask again at their heartbeat, where they have one")
 	case c.Sample != nil && c.SampleEvery <= 0:
 		return errors.New("sampling needs a period")
 	}

@@ -151,11 +151,17 @@ func (s *simulation) tick() {
 	if g, gated := s.cfg.Model.(Gated); gated {
 		g.Ask(s.now)
 	}
+	soon := func(at time.Duration) {
+		if !ok || at < next {
+			next, ok = at, true
+		}
+	}
 	if s.cfg.BreakDeadlocks {
 		s.breakDeadlock()
-		if soon := s.now + tickEvery; !ok || soon < next {
-			next, ok = soon, true
-		}
+		soon(s.now + tickEvery)
+	}
+	if s.cfg.AskAgain > 0 {
+		soon(s.now + s.cfg.AskAgain) // what follows every step
 	}
 	if ok {
 		s.agenda.add(max(next, s.now+1), happening{what: tick})

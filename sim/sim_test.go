@@ -178,12 +178,34 @@ func TestBadConfig(t *testing.T) {
 		"negative":    func(c *Config) { c.Heartbeat = -1 },
 		"fault":       func(c *Config) { c.Faults = []Fault{{Node: 9}} },
 		"capacities":  func(c *Config) { c.Capacities = make([]scheduler.Capacity, 3) },
+		"ask again":   func(c *Config) { c.Heartbeat, c.AskAgain = time.Second, time.Second },
 		"fault order": func(c *Config) { c.Faults = []Fault{{At: 5, Until: 4}} },
 	} {
 		c := good
 		edit(&c)
 		if _, err := Run(c, nil); err == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// A policy that waits for a time, on a cluster where nodes ask when something happens: one that asks again starts the map when
+// the time is up, one that does not when the next thing happens.
+func TestAskAgain(t *testing.T) {
+	for _, c := range []struct{ again, start time.Duration }{{0, 40 * time.Second}, {100 * time.Millisecond, 5 * time.Second}} {
+		far := &scheduler.JobSpec{ID: 1, Maps: 1, Submit: time.Millisecond, User: "b"}
+		far.Splits.Add(1, 0) // beside the node that is taken
+		taken := &scheduler.JobSpec{ID: 0, Maps: 1, User: "a"}
+		taken.Splits.Add(1, 0)
+		res, err := Run(Config{
+			Topology: cluster(t, 1, 2), Capacity: scheduler.Capacity{Containers: 1}, Policy: policy(t, "delay", map[string]string{"by": "time", "wait": "5s"}),
+			State: scheduler.DefaultConfig(), Model: NewFixed(), AskAgain: c.again,
+		}, []*Job{{Spec: taken, Maps: []time.Duration{seconds(40)}}, {Spec: far, Maps: []time.Duration{seconds(1)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Jobs[1].FirstStart; got < c.start || got > c.start+200*time.Millisecond {
+			t.Errorf("asking again every %v: the map starts at %v, want about %v", c.again, got, c.start)
 		}
 	}
 }

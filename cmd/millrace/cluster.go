@@ -88,7 +88,7 @@ func newClusterUp() *cobra.Command {
 	f.IntVar(&o.port, "port", 0, "port of the master (0: a free one)")
 	f.StringVar(&o.policy, "policy", "fair", "scheduling policy (millrace scheduler ls)")
 	f.StringArrayVar(&o.params, "param", nil, "parameter of the policy, as name=value")
-	f.StringVar(&o.admission, "admission", "unlimited", "admission policy for drivers")
+	f.StringVar(&o.admission, "admission", "marp", "admission policy for drivers")
 	f.IntVar(&o.containers, "containers", 3, "attempts that run at once on each worker")
 	f.StringVar(&o.memory, "memory", "256MiB", "memory of each worker for sorting and merging")
 	f.StringVar(&o.topology, "topology", "", "file with rates of links that this machine is to emulate (docs/operations.md)")

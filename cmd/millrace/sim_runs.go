@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,13 +95,25 @@ type simRun struct {
 	watch *lab.Watcher
 }
 
-// compare runs every policy with every seed on all cores. What is done when the context
-// ends comes back beside the error.
+// compare runs every policy with every seed.
 func (o *simOptions) compare(cmd *cobra.Command, topo *topology.Topology, source *workload) ([]*simRun, error) {
-	all := make([]*simRun, len(o.arms)*o.seeds)
+	return runAll(cmd, len(o.arms)*o.seeds, func(i int) (*simRun, error) {
+		a, seed := o.arms[i/o.seeds], o.seed+uint64(i%o.seeds)
+		r, err := o.simulate(topo, a, source, seed)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.name, err)
+		}
+		return r, nil
+	})
+}
+
+// runAll makes n runs on all cores. What is done when the context ends comes back beside
+// the error.
+func runAll(cmd *cobra.Command, n int, run func(i int) (*simRun, error)) ([]*simRun, error) {
+	all := make([]*simRun, n)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	bar := newBar(cmd, len(all))
+	bar := newBar(cmd, n)
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	for i := range all {
@@ -108,26 +121,19 @@ func (o *simOptions) compare(cmd *cobra.Command, topo *topology.Topology, source
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			a, seed := o.arms[i/o.seeds], o.seed+uint64(i%o.seeds)
-			r, err := o.simulate(topo, a, source, seed)
+			r, err := run(i)
 			if err != nil {
 				cancel()
-				return fmt.Errorf("%s: %w", a.name, err)
+				return err
 			}
 			all[i] = r
-			bar.done(fmt.Sprintf("%s in %.2f s", a.name, r.wall.Seconds()))
+			bar.done(fmt.Sprintf("%s in %.2f s", r.arm.name, r.wall.Seconds()))
 			return nil
 		})
 	}
 	err := g.Wait()
 	bar.end()
-	var done []*simRun
-	for _, r := range all {
-		if r != nil {
-			done = append(done, r)
-		}
-	}
-	return done, err
+	return slices.DeleteFunc(all, func(r *simRun) bool { return r == nil }), err
 }
 
 // kept bounds the tasks of a run whose every attempt is kept for charts.

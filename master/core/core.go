@@ -224,7 +224,7 @@ func (c *Core) stopVictim(now time.Duration, v scheduler.Victim) {
 	}
 	for _, a := range c.nodes[v.Node].want {
 		if a.st == st && a.task() == v.Task {
-			c.stop(now, a, c.spell(v.Reason.Text(c.engine.View())))
+			c.stop(now, a, c.spell(v.Reason))
 			return
 		}
 	}

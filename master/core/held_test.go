@@ -43,16 +43,16 @@ func newScene(t *testing.T, maps int, room int32) *scene {
 	t.Helper()
 	s := &scene{t: t, c: newCore(t), n0: &hand{name: "n0", room: 1}, n1: &hand{name: "n1", room: room}}
 	s.c.Resume(0)
-	s.n0.restart()
-	s.say(s.n0)
+	for _, h := range []*hand{s.n0, s.n1} {
+		h.restart()
+		s.say(h)
+	}
 	id, err := s.c.Submit(s.now, wire.JobSpec{Name: "j", User: "ann", Stages: 1, Slowstart: 1, Program: wire.Program{Builtin: "sleep"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.job = id
 	s.say(s.n0) // it hears of the driver
-	s.n1.restart()
-	s.say(s.n1)
 	if _, err := s.c.Plan(s.now, runningDriver(s.c, id), &wire.StagePlan{Splits: splitsOf(maps), Reducers: 2}); err != nil {
 		t.Fatal(err)
 	}

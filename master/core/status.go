@@ -3,9 +3,7 @@ package core
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -97,21 +95,18 @@ func (c *Core) Why(now time.Duration, id wire.JobID) (string, error) {
 	case st.committing:
 		return string(id) + " is giving its output its name", nil
 	}
-	return c.spell(c.engine.Explain(now, st.sid).Text(c.engine.View())), nil
+	return c.spell(c.engine.Explain(now, st.sid)), nil
 }
 
-// spell writes the policies' names of jobs (j7) as people know them (job-12).
-func (c *Core) spell(text string) string {
-	return policyJob.ReplaceAllStringFunc(text, func(name string) string {
-		n, err := strconv.ParseInt(name[1:], 10, 32)
-		if st := c.stages[scheduler.JobID(n)]; err == nil && st != nil {
+// spell writes a reason with jobs named as people know them (job-12): names are often shared.
+func (c *Core) spell(r scheduler.Reason) string {
+	return r.TextWith(c.engine.View(), func(id scheduler.JobID) string {
+		if st := c.stages[id]; st != nil {
 			return string(st.job.id)
 		}
-		return name
+		return id.String()
 	})
 }
-
-var policyJob = regexp.MustCompile(`\bj[0-9]+\b`)
 
 // Settling reports whether the master took over so lately that a worker not heard of need not be down.
 func (c *Core) Settling(now time.Duration) bool { return now < c.resumedAt+c.cfg.Silence }

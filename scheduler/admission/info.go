@@ -20,6 +20,8 @@ var MARPInfo = scheduler.Info{
 	Name: "marp", Seam: scheduler.Admitting,
 	Summary: "drivers may hold a fixed part of the cluster",
 	Source:  "marp.md 2.3, 3.1",
+	// A cluster does without the published tenth: on a few nodes it is no driver at all.
+	Live: map[string]string{"marp": "0.5", "always-admit-one": "true"},
 	Params: append([]scheduler.Param{
 		fraction("marp", "0.1", "part of the cluster that drivers may hold; larger: more jobs at once, less room for tasks", "marp.md 3.1"),
 	}, limitParams()...),

@@ -86,8 +86,8 @@ func (w *world) kill() {
 	}
 }
 
-// unlock stops a reduce when reduces hold every place that their own maps need,
-// as master and simulator do.
+// unlock stops a reduce when reduces hold every place that their own maps need, or a
+// driver when drivers do, as master and simulator do.
 func (w *world) unlock() {
 	victim, found := scheduler.Deadlock(w.g.View())
 	if !found || victim.Node == topology.NoNode || w.err != nil {

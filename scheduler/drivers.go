@@ -1,0 +1,115 @@
+package scheduler
+
+import "github.com/millrace/millrace/topology"
+
+// A driver holds its room until its job ends, and a job ends by tasks. If drivers held all
+// the room, none of their jobs would ever end: so a driver is not placed where it would
+// take the last room that a task could have.
+
+// driverFor finds a driver that may be placed on n: oldest job first.
+func (g *Engine) driverFor(n topology.NodeID) (Decision, bool) {
+	for _, j := range g.state.drivers.list {
+		if g.state.view.Fits(n, j, Driver) && g.state.leavesRoom(n, j) {
+			return Run(TaskID{Job: j.id, Kind: Driver}, Anywhere, Reason{Say: "driver of {job}", Job: j.id}), true
+		}
+	}
+	return Decision{}, false
+}
+
+// explainDriver says why an admitted job has no driver yet.
+func (g *Engine) explainDriver(j *Job) Reason {
+	s := g.state
+	r := Reason{Code: ForDriver, Say: "{job} waits for its driver: {a} run, and one more would take the last room that tasks can have", Job: j.id, A: int64(s.use.Tasks[Driver])}
+	if r.A == 0 {
+		r.Say = "{job} waits for its driver: no nodes that are up have room for a driver and a task"
+	}
+	for n := range s.nodes {
+		at := topology.NodeID(n)
+		held := s.heldByDrivers(at)
+		if s.nodes[n].state != NodeIsReady || j.Banned(at) || !s.nodes[n].cap.fits(&held, Driver, j.demand[Driver]) || !s.leavesRoom(at, j) {
+			continue
+		}
+		if s.view.Fits(at, j, Driver) {
+			r.Say = "{job} waits for its driver"
+			break
+		}
+		r.Say = "{job} waits for its driver: all room is taken"
+	}
+	return r
+}
+
+// leavesRoom reports whether, with j's driver on n, some node could hold a task of j beside
+// all drivers, once the tasks that run now have ended.
+func (s *State) leavesRoom(n topology.NodeID, j *Job) bool {
+	for i := range s.nodes {
+		m := topology.NodeID(i)
+		if s.nodes[i].state != NodeIsReady || j.Banned(m) {
+			continue
+		}
+		held := s.heldByDrivers(m)
+		if m == n {
+			held.add(Driver, j.demand[Driver])
+		}
+		if s.nodes[i].cap.fits(&held, Map, j.demand[Map]) {
+			return true
+		}
+	}
+	return false
+}
+
+// heldByDrivers is what the drivers on a node hold.
+func (s *State) heldByDrivers(n topology.NodeID) (u Usage) {
+	if s.nodes[n].use.Tasks[Driver] == 0 {
+		return u
+	}
+	for at := s.nodes[n].head; at >= 0; at = s.attempts.all[at].nextNode {
+		if a := &s.attempts.all[at]; a.Task.Kind == Driver {
+			u.add(Driver, s.jobs[a.Task.Job].demand[Driver])
+		}
+	}
+	return u
+}
+
+// driversHoldAll finds the newest driver if drivers are all that runs, tasks are pending
+// and none of them fits anywhere: nodes have gone since the drivers were placed. A victim
+// with Node NoNode means that a single driver is too much for the cluster.
+func (s *State) driversHoldAll() (victim Victim, found bool) {
+	if s.use.Tasks[Driver] == 0 || s.use.Tasks[Map]+s.use.Tasks[Reduce] > 0 {
+		return Victim{}, false
+	}
+	stuck := s.firstStuck()
+	if stuck == nil {
+		return Victim{}, false
+	}
+	why := Reason{Code: NoRoom, Say: "{job} can place no task: {a} drivers hold the cluster", Job: stuck.id, A: int64(s.use.Tasks[Driver])}
+	if s.use.Tasks[Driver] == 1 {
+		return Victim{Node: topology.NoNode, Reason: why}, true
+	}
+	var newest *Job
+	for _, j := range s.live.list {
+		if j.use.Tasks[Driver] > 0 {
+			newest = j
+		}
+	}
+	a := &s.attempts.all[newest.tasks[Driver].head]
+	why.Say, why.Other = "the driver of {other} gives way: {a} drivers hold the room that tasks of {job} need", newest.id
+	return Victim{Task: a.Task, Node: a.Node, Reason: why}, true
+}
+
+// firstStuck is the oldest job with a pending task that could run, if none of those tasks
+// fits on any node.
+func (s *State) firstStuck() (first *Job) {
+	for _, k := range [...]Kind{Map, Reduce} {
+		for _, j := range s.runnable[k].list {
+			for n := range s.nodes {
+				if s.view.Fits(topology.NodeID(n), j, k) {
+					return nil
+				}
+			}
+			if first == nil {
+				first = j
+			}
+		}
+	}
+	return first
+}
