@@ -53,7 +53,7 @@ bench: build ## the speed table of this machine, then the named benchmarks
 
 LAB ?= all
 lab: ## the committed experiments again (LAB: only these), quickly; fails if a verdict differs
-	go run ./cmd/millrace lab run $(LAB) --quick --expect docs/lab/results/results.json,docs/lab/results/quick.json >/dev/null
+	go run ./cmd/millrace lab run $(LAB) --quick --expect docs/lab/results/results.json,docs/lab/results/quick.json,docs/lab/results/model.json >/dev/null
 
 image: build ## the container image millrace:latest, from nothing but the binary
 	docker build -q -t millrace:latest -f deploy/Dockerfile .
