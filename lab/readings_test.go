@@ -2,10 +2,17 @@ package lab
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/require"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+	"github.com/millrace/millrace/trace"
 )
 
 // What the pages say of items that are not reproduced was measured here:
@@ -79,4 +86,53 @@ func TestReadingsOfNAS(t *testing.T) {
 			t.Errorf("reduces up to %s: NAS has %.2f of Fair's throughput; the page says that it gains nothing", share, gain)
 		}
 	}
+}
+
+// No scheduler can have 1.58 of Fair's throughput on the jobs of nas-40: the last of them could not end sooner on a cluster that was
+// its own, with a network that takes no time; and if seven eighths of its shuffle must cross the racks' links, still later.
+func TestCeilingOfNAS(t *testing.T) {
+	require.Stress(t)
+	day, from := dayOrModel(1)
+	var free, crossing []float64
+	for seed := uint64(1); seed <= 20; seed++ {
+		traced := sample(day, 200, 14*time.Second, rand.New(rand.NewPCG(seed, 9)))
+		fair, err := nas40.run("fair", nil, traced, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := soonest(t, nas40, traced, seed)
+		free, crossing = append(free, fair.makespan/a), append(crossing, fair.makespan/b)
+	}
+	t.Logf("jobs from %s; throughput over Fair is at most %.2f on average where the network takes no time (largest run %.2f), %.2f where shuffles cross the links (%.2f)",
+		from, mean(free), slices.Max(free), mean(crossing), slices.Max(crossing))
+	if mean(crossing) >= 1.33 {
+		t.Errorf("%.2f is possible; the page says that 1.33 is not", mean(crossing))
+	}
+}
+
+// soonest is when the last job ends at the soonest, with a network that takes no time, and with links that 7/8 of its shuffle
+// must cross.
+func soonest(t *testing.T, c nasCluster, traced []trace.Job, seed uint64) (free, crossing float64) {
+	t.Helper()
+	topo, err := topology.Uniform(c.racks, c.nodes, c.nic, c.uplink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := c.racks * c.nodes * c.containers
+	w := sim.DefaultWorkload(topo, room)
+	w.Scale, w.Users = c.scale, c.users
+	for _, j := range sim.FromTrace(traced, w, rand.New(rand.NewPCG(seed, 2))) {
+		var all, longest, last float64
+		for i := range j.Spec.Maps {
+			took := j.Time(scheduler.TaskID{Kind: scheduler.Map, Index: i}).Seconds()
+			all, longest = all+took, max(longest, took)
+		}
+		for i := range j.Spec.Reduces {
+			last = max(last, j.Time(scheduler.TaskID{Kind: scheduler.Reduce, Index: i}).Seconds())
+		}
+		begin, maps := j.Spec.Submit.Seconds(), max(longest, all/float64(room))
+		cross := 7.0 / 8 * float64(j.Spec.Shuffle.Bytes) / (float64(c.uplink) * float64(c.racks))
+		free, crossing = max(free, begin+maps+last), max(crossing, begin+max(maps, cross)+last)
+	}
+	return free, crossing
 }
