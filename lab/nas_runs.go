@@ -74,6 +74,7 @@ type nasCluster struct {
 	byTime                   bool // patience of 5 s instead of 135 skips
 	tick                     time.Duration
 	rate                     float64 // bytes a second of a task; 0: as nas.md 4.1
+	byNode                   bool    // a flow for each source node, not for each source rack
 }
 
 // nas40 is the cluster on which the source checked its simulator (nas.md 4.3).
@@ -150,6 +151,7 @@ func (c nasCluster) run(policy string, extra map[string]string, traced []trace.J
 	if c.tick > 0 {
 		net.Tick = c.tick
 	}
+	net.ByNode = c.byNode
 	model, err := sim.NewNetwork(net)
 	if err != nil {
 		return nasRun{}, err

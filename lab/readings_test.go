@@ -136,3 +136,30 @@ func soonest(t *testing.T, c nasCluster, traced []trace.Job, seed uint64) (free,
 	}
 	return free, crossing
 }
+
+// Flows from source nodes instead of racks, where links are full for long: a reduce then has five times as many flows, and a fair
+// share for each, so that maps that read over the links get less.
+func TestReadingsOfFlows(t *testing.T) {
+	require.Stress(t)
+	r := &Recorder{ctx: t.Context(), options: Options{Seed: 1}}
+	byNode := func(c *nasCluster) { c.byNode = true }
+	names := []string{"fair", "delay", "nas-mts-ca", "nas"}
+	variants := plain(names...)
+	for _, name := range names {
+		variants = append(variants, nasVariant{name: name + " by node", policy: name, edit: byNode})
+	}
+	runs, from, err := r.compareNAS(nas40, variants, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("jobs from", from)
+	for _, name := range names {
+		other := name + " by node"
+		t.Logf("%s: by node over by rack: completion %.2f, makespan %.2f; over fair of its kind: throughput %.2f by rack, %.2f by node, completion %.2f and %.2f", name,
+			ratio(runs, other, name, completion), ratio(runs, other, name, func(r *nasRun) float64 { return r.makespan }),
+			ratio(runs, name, "fair", nasThroughput), ratio(runs, other, "fair by node", nasThroughput), ratio(runs, name, "fair", completion), ratio(runs, other, "fair by node", completion))
+	}
+	if gain := ratio(runs, "nas by node", "fair by node", nasThroughput); gain > 1.33 {
+		t.Errorf("NAS has %.2f of Fair's throughput by node; the page says that it gains nothing", gain)
+	}
+}

@@ -47,6 +47,7 @@ func (m *Master) routes() {
 	rpc.Handle(m.server, "cluster.gossip", rpc.Nodes, m.gossipInfo)
 	m.routeTasks()
 	m.routePast()
+	m.routeMetrics()
 }
 
 // routeTasks adds what drivers and reduces call.

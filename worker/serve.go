@@ -19,6 +19,7 @@ func (w *Worker) routes() {
 	})
 	rpc.Handle(w.server, "task.log", rpc.Nodes, w.taskLog)
 	w.server.HandleHTTP(attempt.FetchPattern, rpc.Tasks, rpc.Shuffle, w.serveShuffle)
+	w.routeMetrics()
 }
 
 // A share is one map's output for one reduce, as it is sent.

@@ -224,6 +224,18 @@ func (s *Store) List() []wire.Block {
 	return out
 }
 
+// Count returns how many finished replicas there are.
+func (s *Store) Count() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.replicas {
+		if r.state == finished && r.vol.failure() == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // Volumes describes the data directories.
 func (s *Store) Volumes() []wire.Volume {
 	out := make([]wire.Volume, len(s.volumes))
