@@ -108,7 +108,7 @@ func (o *simOptions) compare(cmd *cobra.Command, topo *topology.Topology, source
 }
 
 // runAll makes n runs on all cores. What is done when the context ends comes back beside
-// the error.
+// the error. A run may be nil, and is left out.
 func runAll(cmd *cobra.Command, n int, run func(i int) (*simRun, error)) ([]*simRun, error) {
 	all := make([]*simRun, n)
 	var g errgroup.Group
@@ -126,8 +126,9 @@ func runAll(cmd *cobra.Command, n int, run func(i int) (*simRun, error)) ([]*sim
 				cancel()
 				return err
 			}
-			all[i] = r
-			bar.done(fmt.Sprintf("%s in %.2f s", r.arm.name, r.wall.Seconds()))
+			if all[i] = r; r != nil {
+				bar.done(fmt.Sprintf("%s in %.2f s", r.arm.name, r.wall.Seconds()))
+			}
 			return nil
 		})
 	}

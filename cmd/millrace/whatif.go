@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -38,10 +40,13 @@ type whatIf struct {
 	topo    *topology.Topology
 	room    []scheduler.Capacity
 	arms    []arm // the first is the policy that ran
+
+	mu     sync.Mutex
+	unable map[string]error // policies that cannot run these jobs; guarded by mu
 }
 
 func newWhatIf() *cobra.Command {
-	var o whatIf
+	o := whatIf{unable: map[string]error{}}
 	cmd := &cobra.Command{
 		Use: "whatif HISTORY", Short: "Replay what a cluster did under other policies, and say what each would have changed",
 		Long: `Replay the jobs of a history (millrace job history --export FILE) on a simulated cluster of the
@@ -75,7 +80,7 @@ func (o *whatIf) run(cmd *cobra.Command) error {
 	if err := o.read(); err != nil {
 		return err
 	}
-	runs, err := runAll(cmd, len(o.arms), o.replay)
+	runs, err := runAll(cmd, len(o.arms), o.try)
 	if len(runs) == 0 || runs[0].arm.name != o.arms[0].name {
 		return failed(errors.Join(err, fmt.Errorf("%s was not replayed: without it the others say nothing", o.arms[0].name)))
 	}
@@ -155,8 +160,19 @@ func (o *whatIf) choose() error {
 	return nil
 }
 
-func (o *whatIf) replay(i int) (*simRun, error) {
-	a := o.arms[i]
+// try replays under one policy. One that cannot run these jobs does not keep others from it, unless it is the one that ran.
+func (o *whatIf) try(i int) (*simRun, error) {
+	r, err := o.replay(o.arms[i])
+	if err == nil || i == 0 {
+		return r, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.unable[o.arms[i].name] = err
+	return nil, nil
+}
+
+func (o *whatIf) replay(a arm) (*simRun, error) {
 	fail := func(err error) (*simRun, error) { return nil, fmt.Errorf("%s: %w", a.name, err) }
 	policy, err := policies.Policy(a.policy, a.params)
 	if err != nil {
@@ -254,6 +270,9 @@ func (o *whatIf) print(w io.Writer, was lab.SimRun, runs []*simRun, miss lab.Mis
 		row(r.Policy, r.Metrics, change)
 	}
 	t.Render()
+	for _, name := range slices.Sorted(maps.Keys(o.unable)) {
+		fmt.Fprintln(w, "not in the table:", o.unable[name])
+	}
 	fmt.Fprintln(w, missText(o.arms[0].name, miss))
 	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
 }
@@ -276,7 +295,12 @@ func (o *whatIf) printJSON(w io.Writer, was lab.SimRun, runs []*simRun, miss lab
 		Replayed lab.Metrics      `json:"replayed"`
 		Error    lab.Miss         `json:"error"`
 		Policies map[string]tried `json:"policies"`
-	}{o.arms[0].name, len(o.past.Real.Jobs), o.past.LeftOut, was.Metrics, runs[0].Metrics, miss, map[string]tried{}}
+		// Unable are the policies under which these jobs do not end, and why.
+		Unable map[string]string `json:"unable,omitempty"`
+	}{o.arms[0].name, len(o.past.Real.Jobs), o.past.LeftOut, was.Metrics, runs[0].Metrics, miss, map[string]tried{}, map[string]string{}}
+	for name, err := range o.unable {
+		out.Unable[name] = err.Error()
+	}
 	for _, r := range runs[1:] {
 		out.Policies[r.arm.name] = tried{changeOf(runs[0], r), r.Metrics}
 	}
