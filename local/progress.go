@@ -12,14 +12,15 @@ type Phase int32
 
 // The phases in their order.
 const (
-	Planning Phase = iota
+	Queued Phase = iota // on a cluster: for admission, or for room
+	Planning
 	Mapping
 	Reducing
 	Committing
 	Finished
 )
 
-var phaseNames = [...]string{"plan", "map", "reduce", "commit", "done"}
+var phaseNames = [...]string{"queued", "plan", "map", "reduce", "commit", "done"}
 
 // String returns a name such as "map".
 func (p Phase) String() string { return phaseNames[p] }

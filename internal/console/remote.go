@@ -40,6 +40,8 @@ func (r *Remote) Progress() local.Progress {
 		Retries: max(0, s.Attempts-s.Maps.Total-s.Reduces.Total-1),
 	}
 	switch {
+	case s.State == "QUEUED":
+		p.Phase = local.Queued
 	case s.Maps.Total == 0 && s.Reduces.Total == 0:
 	case s.Committing:
 		p.Phase, p.Total = local.Committing, 1
