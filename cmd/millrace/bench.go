@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/bench/bare"
 	"github.com/millrace/millrace/bench/dfsbench"
 	"github.com/millrace/millrace/bench/jobbench"
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/jobs"
 )
 
@@ -166,7 +166,7 @@ func printBench(w io.Writer, res benchResult) {
 		runtime.GOMAXPROCS(0), runtime.Version())
 	for _, s := range res.Slopes {
 		fmt.Fprintf(w, "%s: CPU time grows as size^%.2f over %s to %s (at most %.2f), wall time as size^%.2f: %.2f s\n",
-			s.Job, s.Slope, console.Bytes(s.Bytes[0]), console.Bytes(s.Bytes[len(s.Bytes)-1]), s.Must, s.WallSlope, s.Wall)
+			s.Job, s.Slope, human.Bytes(s.Bytes[0]), human.Bytes(s.Bytes[len(s.Bytes)-1]), s.Must, s.WallSlope, s.Wall)
 	}
 	if len(res.Hard) > 0 {
 		printHard(w, res.Hard)
@@ -181,7 +181,7 @@ func printHard(w io.Writer, rows []bench.HardRow) {
 			result = "WRONG: " + r.Why
 		}
 		t.AppendRow(table.Row{
-			r.ID, r.What, console.Bytes(r.Bytes), console.Duration(r.Wall), console.Rate(r.Bytes, r.Wall),
+			r.ID, r.What, human.Bytes(r.Bytes), human.Duration(r.Wall), human.Rate(r.Bytes, r.Wall),
 			fmt.Sprintf("%.2f", r.RSSRatio), r.Spills, result,
 		})
 	}
@@ -203,7 +203,7 @@ func benchRow(r bench.Row) table.Row {
 		}
 		return fmt.Sprintf("%.2f", f)
 	}
-	ratio, must, aim, theirs := num(r.Ratio)+" x", num(r.Must)+" x", num(r.Aim)+" x", console.Duration(r.Theirs.Wall)
+	ratio, must, aim, theirs := num(r.Ratio)+" x", num(r.Must)+" x", num(r.Aim)+" x", human.Duration(r.Theirs.Wall)
 	if r.Rival == "" {
 		ratio, must, aim, theirs = num(r.Ratio)+" ms", num(r.Must)+" ms", num(r.Aim)+" ms", ""
 	}
@@ -211,7 +211,7 @@ func benchRow(r bench.Row) table.Row {
 	if r.Complaint != "" {
 		verdict += " (" + r.Complaint + ")"
 	}
-	return table.Row{r.ID, r.What, r.Rival, console.Duration(r.Ours.Wall), theirs, ratio, num(r.CPURatio), num(r.RSSRatio), must, aim, verdict}
+	return table.Row{r.ID, r.What, r.Rival, human.Duration(r.Ours.Wall), theirs, ratio, num(r.CPURatio), num(r.RSSRatio), must, aim, verdict}
 }
 
 // newBare runs a yardstick of bench/bare, for bench's own use.

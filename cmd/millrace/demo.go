@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/jobs/textgen"
 	"github.com/millrace/millrace/local"
@@ -104,7 +105,7 @@ func (d *demo) path(name string) string { return filepath.Join(d.dir, name) }
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
 func (d *demo) text() error {
-	d.say("1. A text of %s: words as frequent as in any language, a few common, most rare.", console.Bytes(int64(d.size)))
+	d.say("1. A text of %s: words as frequent as in any language, a few common, most rare.", human.Bytes(int64(d.size)))
 	g, err := textgen.NewText(textgen.DefaultTextConfig())
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (d *demo) chart(dir string) error {
 			return fmt.Errorf("read %s: %w", f.Name(), err)
 		}
 		most = max(most, n)
-		d.say("   %-14s %9s %s", word, console.Count(n), strings.Repeat("█", int(40*n/most)))
+		d.say("   %-14s %9s %s", word, human.Count(n), strings.Repeat("█", int(40*n/most)))
 	}
 	return lines.Err()
 }

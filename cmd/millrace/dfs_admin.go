@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -102,7 +102,7 @@ func (sum *fsckSummary) finish(cmd *cobra.Command, p string, blocks, asJSON bool
 
 func (sum *fsckSummary) print(w io.Writer, p string, blocks bool) {
 	for _, f := range sum.Files {
-		fmt.Fprintf(w, "%s: %s", console.Printable(f.Path), f.Status)
+		fmt.Fprintf(w, "%s: %s", human.Printable(f.Path), f.Status)
 		if f.Problem != "" {
 			fmt.Fprintf(w, ": %s", f.Problem)
 		}
@@ -114,14 +114,14 @@ func (sum *fsckSummary) print(w io.Writer, p string, blocks bool) {
 		}
 	}
 	fmt.Fprintf(w, "%d files, %d blocks, %s: %d blocks with too few copies, %d with too many, %d corrupt, %d missing; %d files open\n",
-		sum.Scanned, sum.Blocks, console.Bytes(sum.Bytes), sum.Under, sum.Over, sum.Corrupt, sum.Missing, sum.Open)
+		sum.Scanned, sum.Blocks, human.Bytes(sum.Bytes), sum.Under, sum.Over, sum.Corrupt, sum.Missing, sum.Open)
 	state := "HEALTHY"
 	if sum.Missing+sum.Corrupt > 0 {
 		state = "CORRUPT"
 	} else if !sum.Healthy {
 		state = "UNDER-REPLICATED"
 	}
-	fmt.Fprintf(w, "Status of %s: %s\n", console.Printable(p), state)
+	fmt.Fprintf(w, "Status of %s: %s\n", human.Printable(p), state)
 }
 
 func (d *dfsCommand) newSafemode() *cobra.Command {
@@ -240,5 +240,5 @@ func printBalance(w io.Writer, b wire.BalanceStatus) {
 		state = "ended: " + b.Why
 	}
 	fmt.Fprintf(w, "balancing is %s; %d replicas moved, %s; the nodes are %.1f %% full, the worst is %.1f away from that\n",
-		state, b.Moved, console.Bytes(b.Bytes), 100*b.Mean, 100*b.Worst)
+		state, b.Moved, human.Bytes(b.Bytes), 100*b.Mean, 100*b.Worst)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -124,7 +124,7 @@ func (o *lsOptions) print(w io.Writer, all []wire.FileInfo) error {
 			sum = fmt.Sprintf("%8s ", crcText(i))
 		}
 		_, err := fmt.Fprintf(w, "%s %3s %-*s %*s %s %s%s\n", kind, copies, users, userText(i), sizes, sizeText(i.Len, o.human),
-			when(i.ModTime), sum, console.Printable(i.Path))
+			when(i.ModTime), sum, human.Printable(i.Path))
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (o *lsOptions) print(w io.Writer, all []wire.FileInfo) error {
 	return nil
 }
 
-func userText(i wire.FileInfo) string { return console.Printable(cmp.Or(i.User, "-")) }
+func userText(i wire.FileInfo) string { return human.Printable(cmp.Or(i.User, "-")) }
 
 func when(millis int64) string { return time.UnixMilli(millis).Format("2006-01-02 15:04") }
 
@@ -144,9 +144,9 @@ func crcText(i wire.FileInfo) string {
 	return fmt.Sprintf("%08x", i.CRC)
 }
 
-func sizeText(n int64, human bool) string {
-	if human {
-		return console.Bytes(n)
+func sizeText(n int64, short bool) string {
+	if short {
+		return human.Bytes(n)
 	}
 	return fmt.Sprint(n)
 }
@@ -208,7 +208,7 @@ func (s *session) allBlocks(i wire.FileInfo) (all []wire.LocatedBlock, err error
 }
 
 func (o statOutput) print(w io.Writer) {
-	fmt.Fprintf(w, "%s\n", console.Printable(o.Path))
+	fmt.Fprintf(w, "%s\n", human.Printable(o.Path))
 	if o.Dir {
 		fmt.Fprintf(w, "  directory of %s, changed %s\n", userText(o.FileInfo), when(o.ModTime))
 		return
@@ -218,7 +218,7 @@ func (o statOutput) print(w io.Writer) {
 		state = ", being written"
 	}
 	fmt.Fprintf(w, "  file of %s, changed %s%s\n", userText(o.FileInfo), when(o.ModTime), state)
-	fmt.Fprintf(w, "  %d bytes in %d blocks of %s, %d copies, CRC32C %s\n", o.Len, o.Blocks, console.Bytes(o.BlockSize), o.Replication, crcText(o.FileInfo))
+	fmt.Fprintf(w, "  %d bytes in %d blocks of %s, %d copies, CRC32C %s\n", o.Len, o.Blocks, human.Bytes(o.BlockSize), o.Replication, crcText(o.FileInfo))
 	for _, b := range o.Located {
 		var places []string
 		for _, p := range b.Places {
@@ -229,7 +229,7 @@ func (o statOutput) print(w io.Writer) {
 }
 
 func (d *dfsCommand) newDu() *cobra.Command {
-	var human, summary, asJSON bool
+	var short, summary, asJSON bool
 	cmd := &cobra.Command{
 		Use: "du [PATH]...", Short: "Say how much is below directories: bytes, bytes with all copies, quotas",
 		Example: "  millrace dfs du -s -h dfs:/in",
@@ -247,7 +247,7 @@ func (d *dfsCommand) newDu() *cobra.Command {
 				}
 				t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 				for _, r := range rows {
-					fmt.Fprintf(t, "%s\t%s\t%s%s\n", sizeText(r.Len, human), sizeText(r.Bytes, human), console.Printable(r.Path), r.limits(human))
+					fmt.Fprintf(t, "%s\t%s\t%s%s\n", sizeText(r.Len, short), sizeText(r.Bytes, short), human.Printable(r.Path), r.limits(short))
 				}
 				return t.Flush()
 			})
@@ -255,7 +255,7 @@ func (d *dfsCommand) newDu() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.Bool("help", false, "help for du")
-	f.BoolVarP(&human, "human", "h", false, "sizes as 1.50 GiB")
+	f.BoolVarP(&short, "human", "h", false, "sizes as 1.50 GiB")
 	f.BoolVarP(&summary, "summary", "s", false, "one line for each path given")
 	f.BoolVar(&asJSON, "json", false, "print a JSON array")
 	return cmd
@@ -268,9 +268,9 @@ type duRow struct {
 }
 
 // limits tells of quotas where there are any.
-func (r duRow) limits(human bool) (out string) {
+func (r duRow) limits(short bool) (out string) {
 	if r.QuotaBytes >= 0 {
-		out += fmt.Sprintf("  (quota %s)", sizeText(r.QuotaBytes, human))
+		out += fmt.Sprintf("  (quota %s)", sizeText(r.QuotaBytes, short))
 	}
 	if r.QuotaFiles >= 0 {
 		out += fmt.Sprintf("  (%d of %d names)", r.Files+r.Dirs, r.QuotaFiles)

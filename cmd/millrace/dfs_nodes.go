@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -46,13 +46,13 @@ func printNodes(w io.Writer, list []wire.StoreNode) error {
 		for _, v := range n.Volumes {
 			free, total = free+v.Free, total+v.Total
 			if v.Failed != "" {
-				remarks.WriteString("failed: " + console.Printable(v.Failed) + " ")
+				remarks.WriteString("failed: " + human.Printable(v.Failed) + " ")
 			}
 		}
 		if n.Left > 0 {
 			remarks.WriteString(fmt.Sprintf("%d blocks left to copy", n.Left))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", n.Node, n.Rack, n.State, n.Blocks, console.Bytes(free), console.Bytes(total), n.Addr, remarks.String())
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", n.Node, n.Rack, n.State, n.Blocks, human.Bytes(free), human.Bytes(total), n.Addr, remarks.String())
 	}
 	return t.Flush()
 }

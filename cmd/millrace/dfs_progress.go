@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 )
 
 // meter is how far a transfer has come.
@@ -27,17 +28,17 @@ func (m meter) line(bar bool) string {
 			full := int(share * cells)
 			parts = append(parts, strings.Repeat("█", full)+strings.Repeat("░", cells-full))
 		}
-		parts = append(parts, fmt.Sprintf("%3.0f%%", 100*share), fmt.Sprintf("%s of %s", console.Bytes(m.bytes), console.Bytes(m.total)))
+		parts = append(parts, fmt.Sprintf("%3.0f%%", 100*share), fmt.Sprintf("%s of %s", human.Bytes(m.bytes), human.Bytes(m.total)))
 	} else {
-		parts = append(parts, console.Bytes(m.bytes))
+		parts = append(parts, human.Bytes(m.bytes))
 	}
-	parts = append(parts, console.Rate(m.bytes, m.took))
+	parts = append(parts, human.Rate(m.bytes, m.took))
 	if m.count > 1 {
 		parts = append(parts, fmt.Sprintf("%d of %d files", m.files, m.count))
 	}
 	if m.bytes > 0 && m.bytes < m.total {
 		left := time.Duration(float64(m.took) * float64(m.total-m.bytes) / float64(m.bytes))
-		parts = append(parts, console.Duration(left.Round(100*time.Millisecond))+" left")
+		parts = append(parts, human.Duration(left.Round(100*time.Millisecond))+" left")
 	}
 	return m.name + "  " + strings.Join(parts, "  ")
 }

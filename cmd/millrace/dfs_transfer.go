@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 )
 
 // transferFlags are those of put and get.
@@ -114,12 +115,12 @@ func (t *transfer) report(cmd *cobra.Command, results []copied, err error, took 
 	}
 	if t.flags.checksum {
 		for _, r := range arrived {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", r.CRC, console.Printable(r.To))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", r.CRC, human.Printable(r.To))
 		}
 	}
 	if t.flags.mode != console.None {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d of %d files, %s in %s, %s\n",
-			t.name, len(arrived), len(results), console.Bytes(sum), console.Duration(took), console.Rate(sum, took))
+			t.name, len(arrived), len(results), human.Bytes(sum), human.Duration(took), human.Rate(sum, took))
 	}
 	return err
 }

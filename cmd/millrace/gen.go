@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/jobs/gensort"
 	"github.com/millrace/millrace/jobs/textgen"
@@ -148,7 +149,7 @@ func (o *genOptions) check(name string, size int64) error {
 		return nil // the first write that fails will tell
 	}
 	if free := int64(fs.Bavail) * int64(fs.Bsize); free < size {
-		return failed(fmt.Errorf("%s would have %s, and the disk of %s has %s: %w", name, console.Bytes(size), dir, console.Bytes(free), syscall.ENOSPC))
+		return failed(fmt.Errorf("%s would have %s, and the disk of %s has %s: %w", name, human.Bytes(size), dir, human.Bytes(free), syscall.ENOSPC))
 	}
 	return nil
 }
@@ -197,6 +198,6 @@ func (o *genOptions) write(cmd *cobra.Command, name string, block int, size int6
 	if err := errors.Join(f.Close(), os.Rename(tmp, name)); err != nil {
 		return failed(err)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s\n", name, console.Bytes(size))
+	fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s\n", name, human.Bytes(size))
 	return nil
 }

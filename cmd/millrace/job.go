@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -72,7 +73,7 @@ func newJobLs(m *masterFlags) *cobra.Command {
 	return newLs(m, "List jobs, newest first", "  millrace job ls --json", (*client.Client).Jobs,
 		[]any{"job", "name", "user", "state", "maps", "reduces", "attempts"}, func(s wire.JobStatus) table.Row {
 			return table.Row{
-				s.Job, console.Printable(s.Name), console.Printable(s.User), s.State,
+				s.Job, human.Printable(s.Name), human.Printable(s.User), s.State,
 				fmt.Sprintf("%d/%d", s.Maps.Done, s.Maps.Total), fmt.Sprintf("%d/%d", s.Reduces.Done, s.Reduces.Total), s.Attempts,
 			}
 		})
@@ -121,12 +122,12 @@ func flatCounts(s wire.JobStatus) map[string]int64 {
 
 func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s  %s of %s  %s", s.Job, console.Printable(s.Name), console.Printable(s.User), s.State)
+	fmt.Fprintf(out, "%s  %s of %s  %s", s.Job, human.Printable(s.Name), human.Printable(s.User), s.State)
 	if s.Stages > 1 {
 		fmt.Fprintf(out, "  stage %d of %d", s.Stage, s.Stages)
 	}
 	if s.Ended > 0 {
-		fmt.Fprintf(out, "  after %s", console.Duration(time.Duration(s.Ended-s.Submitted)*time.Millisecond))
+		fmt.Fprintf(out, "  after %s", human.Duration(time.Duration(s.Ended-s.Submitted)*time.Millisecond))
 	}
 	fmt.Fprintf(out, "\nmaps     %d done, %d running, of %d\nreduces  %d done, %d running, of %d\nattempts %d\n",
 		s.Maps.Done, s.Maps.Running, s.Maps.Total, s.Reduces.Done, s.Reduces.Running, s.Reduces.Total, s.Attempts)
@@ -137,15 +138,15 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 		fmt.Fprintf(out, "driver   on %s\n", s.Driver)
 	}
 	if s.Output != "" {
-		fmt.Fprintf(out, "output   %s\n", console.Printable(s.Output))
+		fmt.Fprintf(out, "output   %s\n", human.Printable(s.Output))
 	}
 	for _, b := range s.Bad {
-		fmt.Fprintf(out, "skipped  %s at offset %d: %s\n", console.Printable(b.File), b.Offset, console.Printable(b.Reason))
+		fmt.Fprintf(out, "skipped  %s at offset %d: %s\n", human.Printable(b.File), b.Offset, human.Printable(b.Reason))
 	}
 	if s.Error != "" {
 		fmt.Fprintf(out, "error    %s\n", s.Error)
 	} else if s.LastError != "" {
-		fmt.Fprintf(out, "last try %s\n", console.Printable(s.LastError))
+		fmt.Fprintf(out, "last try %s\n", human.Printable(s.LastError))
 	}
 }
 
@@ -198,7 +199,7 @@ func newJobCounters(m *masterFlags) *cobra.Command {
 				}
 				slices.Sort(names)
 				for _, n := range names {
-					fmt.Fprintf(cmd.OutOrStdout(), "%-32s %s\n", console.Printable(n), console.Count(flat[n]))
+					fmt.Fprintf(cmd.OutOrStdout(), "%-32s %s\n", human.Printable(n), human.Count(flat[n]))
 				}
 				return nil
 			})
@@ -249,7 +250,7 @@ func newNode() *cobra.Command {
 	m.define(cmd)
 	ls := newLs(&m, "List the workers", "  millrace node ls --json", (*client.Client).Nodes,
 		[]any{"node", "rack", "state", "running", "room", "isolation", "address"}, func(n wire.NodeStatus) table.Row {
-			return table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + console.Printable(n.Sick)), n.Running, room(n.Capacity), cmp.Or(console.Printable(n.Isolation), "?"), n.Addr}
+			return table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + human.Printable(n.Sick)), n.Running, room(n.Capacity), cmp.Or(human.Printable(n.Isolation), "?"), n.Addr}
 		})
 	cmd.AddCommand(ls, newNodeDrain(&m, false), newNodeDrain(&m, true))
 	return cmd

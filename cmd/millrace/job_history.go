@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -141,10 +142,10 @@ func (o *historyOptions) list(cmd *cobra.Command, cl *client.Client, q wire.Past
 	for _, j := range jobs {
 		took := ""
 		if j.Over() {
-			took = console.Duration(time.Duration(j.Ended - j.Submitted))
+			took = human.Duration(time.Duration(j.Ended - j.Submitted))
 		}
 		t.AppendRow(table.Row{
-			j.Job, console.Printable(j.Name), console.Printable(j.User), console.Printable(j.Queue), j.State, wallTime(j.SubmittedWall), took, j.Maps, j.Reduces,
+			j.Job, human.Printable(j.Name), human.Printable(j.User), human.Printable(j.Queue), j.State, wallTime(j.SubmittedWall), took, j.Maps, j.Reduces,
 		})
 	}
 	t.Render()
@@ -173,13 +174,13 @@ func (o *historyOptions) one(cmd *cobra.Command, cl *client.Client, id wire.JobI
 }
 
 func printStory(w io.Writer, s *wire.PastSummary) {
-	fmt.Fprintf(w, "%s  %s of %s  %s", s.Job, console.Printable(s.Name), console.Printable(s.User), s.State)
+	fmt.Fprintf(w, "%s  %s of %s  %s", s.Job, human.Printable(s.Name), human.Printable(s.User), s.State)
 	if s.Over() {
-		fmt.Fprintf(w, "  after %s", console.Duration(time.Duration(s.Ended-s.Submitted)))
+		fmt.Fprintf(w, "  after %s", human.Duration(time.Duration(s.Ended-s.Submitted)))
 	}
-	fmt.Fprintf(w, "\nsubmitted %s\ntasks     %s, %s, %s, %d of them failed or lost\n", wallTime(s.SubmittedWall), console.Many(int64(s.Maps), "map"), console.Many(int64(s.Reduces), "reduce"), console.Many(int64(s.Attempts), "attempt"), s.Failures)
+	fmt.Fprintf(w, "\nsubmitted %s\ntasks     %s, %s, %s, %d of them failed or lost\n", wallTime(s.SubmittedWall), human.Many(int64(s.Maps), "map"), human.Many(int64(s.Reduces), "reduce"), human.Many(int64(s.Attempts), "attempt"), s.Failures)
 	if s.Output != "" {
-		fmt.Fprintf(w, "output    %s\n", console.Printable(s.Output))
+		fmt.Fprintf(w, "output    %s\n", human.Printable(s.Output))
 	}
 	if s.Error != "" {
 		fmt.Fprintf(w, "error     %s\n", printableLines(s.Error))
@@ -192,7 +193,7 @@ func printStory(w io.Writer, s *wire.PastSummary) {
 	if len(flat) > 0 {
 		fmt.Fprintln(w, "\ncounters")
 		for _, n := range sortedKeys(flat) {
-			fmt.Fprintf(w, "  %-32s %s\n", console.Printable(n), console.Count(flat[n]))
+			fmt.Fprintf(w, "  %-32s %s\n", human.Printable(n), human.Count(flat[n]))
 		}
 	}
 	printAttempts(w, "slowest tasks", s, s.Slowest)
@@ -212,7 +213,7 @@ func sortedKeys(m map[string]int64) []string {
 func printableLines(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {
-		lines[i] = console.Printable(strings.ReplaceAll(lines[i], "\t", "    "))
+		lines[i] = human.Printable(strings.ReplaceAll(lines[i], "\t", "    "))
 	}
 	return strings.Join(lines, "\n          ")
 }
@@ -226,9 +227,9 @@ func printPhases(w io.Writer, s *wire.PastSummary) {
 		}
 		took := "going on"
 		if p.End > 0 {
-			took = console.Duration(time.Duration(p.End - p.Begin))
+			took = human.Duration(time.Duration(p.End - p.Begin))
 		}
-		fmt.Fprintf(w, "  %-16s from %10s  for %s\n", name, console.Duration(time.Duration(p.Begin-s.Submitted)), took)
+		fmt.Fprintf(w, "  %-16s from %10s  for %s\n", name, human.Duration(time.Duration(p.Begin-s.Submitted)), took)
 	}
 }
 
@@ -238,12 +239,12 @@ func printAttempts(w io.Writer, title string, s *wire.PastSummary, list []wire.P
 	}
 	fmt.Fprintf(w, "\n%s\n", title)
 	for _, a := range list {
-		fmt.Fprintf(w, "  %-12s try %-2d on %-12s %10s  %s", taskName(s.Stages, a), a.Number+1, a.Node, console.Duration(time.Duration(a.End-a.Begin)), a.How)
+		fmt.Fprintf(w, "  %-12s try %-2d on %-12s %10s  %s", taskName(s.Stages, a), a.Number+1, a.Node, human.Duration(time.Duration(a.End-a.Begin)), a.How)
 		if a.Locality != "" {
 			fmt.Fprintf(w, ", %s-local", strings.Replace(a.Locality, "remote", "not", 1))
 		}
 		if first, _, _ := strings.Cut(a.Text, "\n"); first != "" {
-			fmt.Fprintf(w, ": %s", console.Printable(first))
+			fmt.Fprintf(w, ": %s", human.Printable(first))
 		}
 		fmt.Fprintln(w)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 )
 
@@ -150,7 +150,7 @@ func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bo
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s did not end: %v\n", r.ID, err)
 			return
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s is done after %s, %d to go\n", r.ID, console.Duration(time.Since(began)), left)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is done after %s, %d to go\n", r.ID, human.Duration(time.Since(began)), left)
 		if asJSON {
 			printing = errors.Join(printing, json.NewEncoder(cmd.OutOrStdout()).Encode(r))
 		} else {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/topology"
 )
@@ -63,22 +63,22 @@ func printNet(out io.Writer, s *wire.NetStatus) {
 			state = "CONGESTED"
 		}
 		racks.AppendRow(table.Row{
-			r.Rack, rate(r.Uplink), used(r.UpShare, r.Uplink), used(r.DownShare, r.Downlink), console.Bytes(r.UpBytes), console.Bytes(r.DownBytes), state, r.Episodes,
-			console.Duration(time.Duration(r.CongestedMillis) * time.Millisecond),
+			r.Rack, rate(r.Uplink), used(r.UpShare, r.Uplink), used(r.DownShare, r.Downlink), human.Bytes(r.UpBytes), human.Bytes(r.DownBytes), state, r.Episodes,
+			human.Duration(time.Duration(r.CongestedMillis) * time.Millisecond),
 		})
 	}
 	racks.Render()
 	nodes := newTable(out, "node", "rack", "used up", "used down", "sent", "of it shuffle", "of it blocks", "received", "idle", "round trip")
 	for _, n := range s.Nodes {
 		nodes.AppendRow(table.Row{
-			n.Node, n.Rack, used(n.UpShare, n.NIC), used(n.DownShare, n.NIC), console.Bytes(n.UpBytes), console.Bytes(n.Sent["shuffle"]), console.Bytes(n.Sent["block"]),
-			console.Bytes(n.DownBytes), idleText(n.Idle), rttText(n.RTT),
+			n.Node, n.Rack, used(n.UpShare, n.NIC), used(n.DownShare, n.NIC), human.Bytes(n.UpBytes), human.Bytes(n.Sent["shuffle"]), human.Bytes(n.Sent["block"]),
+			human.Bytes(n.DownBytes), idleText(n.Idle), rttText(n.RTT),
 		})
 	}
 	nodes.Render()
 	printMatrix(out, s)
 	fmt.Fprintf(out, "between racks %s, inside racks %s; %d episodes of congestion (a link used over %.0f %%)\n",
-		console.Bytes(s.CrossRack), console.Bytes(s.InRack), s.Episodes, 100*s.Threshold)
+		human.Bytes(s.CrossRack), human.Bytes(s.InRack), s.Episodes, 100*s.Threshold)
 	if len(s.Racks) > 0 && s.Racks[0].Uplink == 0 {
 		fmt.Fprintln(out, "The rates of the links are not known: start the master with --topology FILE to see how full they are.")
 	}
@@ -101,7 +101,7 @@ func printMatrix(out io.Writer, s *wire.NetStatus) {
 	for _, r := range s.Racks {
 		row := table.Row{r.Rack}
 		for _, n := range r.To {
-			row = append(row, shade(n, most)+" "+console.Bytes(n))
+			row = append(row, shade(n, most)+" "+human.Bytes(n))
 		}
 		t.AppendRow(row)
 	}
@@ -153,7 +153,7 @@ func newQueue() *cobra.Command {
 	cmd.AddCommand(newLs(&m, "List queues: their jobs, and who may use them", "  millrace queue ls --json", (*client.Client).Queues,
 		[]any{"queue", "waiting", "running", "succeeded", "failed", "attempts run", "tasks left", "may submit", "may administer"}, func(q wire.QueueStatus) table.Row {
 			return table.Row{
-				console.Printable(q.Queue), q.Waiting, q.Running, q.Succeeded, q.Failed, q.Tasks, q.Pending,
+				human.Printable(q.Queue), q.Waiting, q.Running, q.Succeeded, q.Failed, q.Tasks, q.Pending,
 				people(q.Submit), people(q.Admin),
 			}
 		}))
@@ -164,5 +164,5 @@ func people(list []string) string {
 	if len(list) == 0 {
 		return "administrators"
 	}
-	return console.Printable(strings.Join(list, ", "))
+	return human.Printable(strings.Join(list, ", "))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/dfs/placement"
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/topology"
@@ -99,7 +99,7 @@ func printNetwork(w io.Writer, runs []*simRun) {
 	for _, r := range runs {
 		n := r.res.Network
 		t.AppendRow(table.Row{
-			r.Policy, console.Bytes(int64(n.Input)), console.Bytes(int64(n.Shuffle)), fmt.Sprintf("%.1f %%", 100*n.OpticalShare()),
+			r.Policy, human.Bytes(int64(n.Input)), human.Bytes(int64(n.Shuffle)), fmt.Sprintf("%.1f %%", 100*n.OpticalShare()),
 			fmt.Sprintf("%d times", r.res.Congestion.Episodes), fmt.Sprintf("%.0f", r.res.Congestion.Congested.Seconds()),
 		})
 	}

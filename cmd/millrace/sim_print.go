@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 )
 
@@ -51,7 +52,7 @@ func printRuns(w io.Writer, runs []*simRun) {
 		t.AppendRow(table.Row{
 			r.Policy, m.Jobs, fmt.Sprintf("%.1f s", m.Completion.Mean), fmt.Sprintf("%.1f s", m.Wait.Mean), fmt.Sprintf("%.2f", m.Slowdown.Median), fmt.Sprintf("%.2f", m.Slowdown.P95),
 			fmt.Sprintf("%.0f s", m.Makespan), fmt.Sprintf("%.1f %%", 100*m.NodeLocal), fmt.Sprintf("%.1f %%", 100*m.Utilisation),
-			fmt.Sprintf("%d of %d", m.Missed, m.WithDeadline), console.Count(r.Events), fmt.Sprintf("%.2f s", r.wall.Seconds()),
+			fmt.Sprintf("%d of %d", m.Missed, m.WithDeadline), human.Count(r.Events), fmt.Sprintf("%.2f s", r.wall.Seconds()),
 		})
 	}
 	t.Render()

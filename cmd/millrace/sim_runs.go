@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
@@ -185,7 +185,7 @@ func tasksOf(jobs []*sim.Job) (n int) {
 func (o *simOptions) writeHistory(topo *topology.Topology, runs []*simRun) error {
 	first := runs[0]
 	if first.watch == nil {
-		return fmt.Errorf("no history is kept of runs with more than %s tasks", console.Count(keptTasks))
+		return fmt.Errorf("no history is kept of runs with more than %s tasks", human.Count(keptTasks))
 	}
 	origin := trace.Origin{Source: "sim", Policy: first.arm.policy, Admission: first.arm.admission, Nodes: o.nodes, Racks: o.racks, Room: o.nodes * o.containers}
 	f, err := os.Create(o.history)

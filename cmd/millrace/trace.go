@@ -13,7 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -60,11 +60,11 @@ func newTraceStat() *cobra.Command {
 
 func printTrace(w io.Writer, d trace.Description) {
 	share := func(n int) string {
-		return fmt.Sprintf("%s (%.2f %%)", console.Count(int64(n)), 100*float64(n)/float64(d.Jobs))
+		return fmt.Sprintf("%s (%.2f %%)", human.Count(int64(n)), 100*float64(n)/float64(d.Jobs))
 	}
-	fmt.Fprintf(w, "%s jobs, submitted from %v to %v\n", console.Count(int64(d.Jobs)), d.First, d.Last)
+	fmt.Fprintf(w, "%s jobs, submitted from %v to %v\n", human.Count(int64(d.Jobs)), d.First, d.Last)
 	fmt.Fprintf(w, "input %s, shuffle %s, output %s; %s map tasks of %s\n",
-		console.Bytes(d.Input), console.Bytes(d.Shuffle), console.Bytes(d.Output), console.Count(d.Maps), console.Bytes(d.BlockBytes))
+		human.Bytes(d.Input), human.Bytes(d.Shuffle), human.Bytes(d.Output), human.Count(d.Maps), human.Bytes(d.BlockBytes))
 	fmt.Fprintf(w, "input below 10 MiB: %s; one block: %.1f %%\n", share(d.SmallInput), 100*d.OneBlock)
 	fmt.Fprintf(w, "shuffle light (< 1 MiB): %s, medium: %s, heavy (> 100 MiB): %s; none: %.1f %%\n",
 		share(d.Light), share(d.Medium), share(d.Heavy), 100*d.NoShuffle)
@@ -74,7 +74,7 @@ func printTrace(w io.Writer, d trace.Description) {
 	t := newTable(w, "quantile", "input", "shuffle", "output", "gap")
 	rows := func(of func(trace.Quantiles) float64, name string) {
 		t.AppendRow(table.Row{
-			name, console.Bytes(int64(of(d.InputQ))), console.Bytes(int64(of(d.ShuffleQ))), console.Bytes(int64(of(d.OutputQ))),
+			name, human.Bytes(int64(of(d.InputQ))), human.Bytes(int64(of(d.ShuffleQ))), human.Bytes(int64(of(d.OutputQ))),
 			fmt.Sprintf("%.3g s", of(d.GapQ)),
 		})
 	}

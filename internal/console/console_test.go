@@ -16,20 +16,6 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-func TestNumbers(t *testing.T) {
-	for want, got := range map[string]string{
-		"0 B": Bytes(0), "1023 B": Bytes(1023), "1.00 KiB": Bytes(1024), "1.50 GiB": Bytes(3 << 29), "977 KiB": Bytes(1_000_000),
-		"0.98 GiB": Bytes(1001 << 20), "8.00 EiB": Bytes(1<<63 - 1),
-		"0": Count(0), "999": Count(999), "1,000": Count(1000), "1,234,567": Count(1_234_567), "-1,000": Count(-1000), "-100": Count(-100),
-		"12ms": Duration(12 * time.Millisecond), "3.21s": Duration(3210 * time.Millisecond), "4m10s": Duration(250 * time.Second),
-		"-": Rate(5, 0), "2.00 KiB/s": Rate(4096, 2*time.Second),
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // TestFailure: what the machine lacks comes with what to do about it.
 func TestFailure(t *testing.T) {
 	for want, err := range map[string]error{

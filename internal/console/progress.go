@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/local"
 )
 
@@ -188,9 +189,9 @@ func plainLine(w io.Writer, p local.Progress, left string) {
 
 func title(p local.Progress) string {
 	if p.Stages > 1 {
-		return fmt.Sprintf("%s [%d/%d]", Printable(p.Job), p.Stage, p.Stages)
+		return fmt.Sprintf("%s [%d/%d]", human.Printable(p.Job), p.Stage, p.Stages)
 	}
-	return Printable(p.Job)
+	return human.Printable(p.Job)
 }
 
 // amounts are the tasks and bytes of the phase.
@@ -199,7 +200,7 @@ func amounts(p local.Progress) (parts []string) {
 		parts = append(parts, fmt.Sprintf("%d of %d tasks", p.Done, p.Total))
 	}
 	if p.TotalBytes > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s", Bytes(p.Bytes), Bytes(p.TotalBytes)))
+		parts = append(parts, fmt.Sprintf("%s of %s", human.Bytes(p.Bytes), human.Bytes(p.TotalBytes)))
 	}
 	return parts
 }
@@ -224,7 +225,7 @@ func (e *estimator) left(p local.Progress) string {
 	left := time.Duration(float64(spent) * (1 - p.Fraction()) / gained)
 	rate := ""
 	if p.TotalBytes > 0 {
-		rate = Rate(int64(gained*float64(p.TotalBytes)), spent) + "  "
+		rate = human.Rate(int64(gained*float64(p.TotalBytes)), spent) + "  "
 	}
-	return rate + Duration(left.Round(100*time.Millisecond)) + " left"
+	return rate + human.Duration(left.Round(100*time.Millisecond)) + " left"
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
@@ -77,7 +78,7 @@ func ResultOf(s wire.JobStatus) (local.Result, error) {
 	slices.SortFunc(res.Skipped, local.BadRecord.Compare)
 	if s.State != "SUCCEEDED" {
 		if s.State == "CANCELLED" {
-			return res, fmt.Errorf("%s was cancelled: %s", s.Job, Printable(s.Error))
+			return res, fmt.Errorf("%s was cancelled: %s", s.Job, human.Printable(s.Error))
 		}
 		return res, errors.New(string(s.Job) + " failed: " + s.Error)
 	}

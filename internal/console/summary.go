@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -14,7 +15,7 @@ import (
 // Summary prints what a run did: a few lines that fit any terminal.
 func Summary(w io.Writer, res local.Result) {
 	for _, s := range res.Stages {
-		fmt.Fprintf(w, "%s: %s\n", Printable(s.Job), phases(s))
+		fmt.Fprintf(w, "%s: %s\n", human.Printable(s.Job), phases(s))
 		fmt.Fprintf(w, "  read     %s\n", amount(s.Counts, mapreduce.MapInputRecords, mapreduce.MapInputBytes))
 		if s.Reduces > 0 {
 			fmt.Fprintf(w, "  shuffled %s%s\n", amount(s.Counts, mapreduce.MapOutputRecords, mapreduce.MapOutputBytes), spills(s.Counts))
@@ -22,7 +23,7 @@ func Summary(w io.Writer, res local.Result) {
 		fmt.Fprintf(w, "  wrote    %s\n", amount(s.Counts, mapreduce.OutputRecords, mapreduce.OutputBytes))
 	}
 	for _, bad := range res.Skipped {
-		fmt.Fprintf(w, "  skipped  %s at offset %d: %s\n", Printable(bad.File), bad.Offset, Printable(bad.Reason))
+		fmt.Fprintf(w, "  skipped  %s at offset %d: %s\n", human.Printable(bad.File), bad.Offset, human.Printable(bad.Reason))
 	}
 	users(w, res.Counts)
 	retries := ""
@@ -31,32 +32,32 @@ func Summary(w io.Writer, res local.Result) {
 	}
 	where := ""
 	if res.Output != "" {
-		where = " Output: " + Printable(res.Output)
+		where = " Output: " + human.Printable(res.Output)
 	}
-	fmt.Fprintf(w, "done in %s%s.%s\n", Duration(res.Elapsed), retries, where)
+	fmt.Fprintf(w, "done in %s%s.%s\n", human.Duration(res.Elapsed), retries, where)
 }
 
 func phases(s local.StageResult) string {
 	if s.Map == 0 { // on a cluster the phases overlap
-		return Many(int64(s.Maps), "map") + ", " + Many(int64(s.Reduces), "reduce")
+		return human.Many(int64(s.Maps), "map") + ", " + human.Many(int64(s.Reduces), "reduce")
 	}
-	parts := []string{fmt.Sprintf("%s in %s", Many(int64(s.Maps), "map"), Duration(s.Map))}
+	parts := []string{fmt.Sprintf("%s in %s", human.Many(int64(s.Maps), "map"), human.Duration(s.Map))}
 	if s.Reduces > 0 {
-		parts = append(parts, fmt.Sprintf("%s in %s", Many(int64(s.Reduces), "reduce"), Duration(s.Reduce)))
+		parts = append(parts, fmt.Sprintf("%s in %s", human.Many(int64(s.Reduces), "reduce"), human.Duration(s.Reduce)))
 	}
 	if rest := s.Plan + s.Commit; rest > 100*time.Millisecond {
-		parts = append(parts, fmt.Sprintf("plan and commit in %s", Duration(rest)))
+		parts = append(parts, fmt.Sprintf("plan and commit in %s", human.Duration(rest)))
 	}
 	return strings.Join(parts, ", ")
 }
 
 func amount(c mapreduce.Counts, records, bytes string) string {
-	return fmt.Sprintf("%s, %s", Many(c.Get(mapreduce.TaskGroup, records), "record"), Bytes(c.Get(mapreduce.TaskGroup, bytes)))
+	return fmt.Sprintf("%s, %s", human.Many(c.Get(mapreduce.TaskGroup, records), "record"), human.Bytes(c.Get(mapreduce.TaskGroup, bytes)))
 }
 
 func spills(c mapreduce.Counts) string {
 	if n := c.Get(mapreduce.TaskGroup, mapreduce.Spills); n > 0 {
-		return fmt.Sprintf(", %s of %s", Many(n, "spill"), Bytes(c.Get(mapreduce.TaskGroup, mapreduce.SpilledBytes)))
+		return fmt.Sprintf(", %s of %s", human.Many(n, "spill"), human.Bytes(c.Get(mapreduce.TaskGroup, mapreduce.SpilledBytes)))
 	}
 	return ", in memory"
 }
@@ -65,7 +66,7 @@ func spills(c mapreduce.Counts) string {
 func users(w io.Writer, counts mapreduce.Counts) {
 	counts.Each(func(group, name string, n int64) {
 		if group != mapreduce.TaskGroup {
-			fmt.Fprintf(w, "  %s.%s = %s\n", Printable(group), Printable(name), Count(n))
+			fmt.Fprintf(w, "  %s.%s = %s\n", human.Printable(group), human.Printable(name), human.Count(n))
 		}
 	})
 }

@@ -60,8 +60,9 @@ var rooms = map[string][]string{
 	"client":               {"internal/wire", "internal/rpc", "internal/secure", "dfs", "mapreduce"},
 	"internal/testcluster": {"..."},
 
-	"internal/console": {"local", "mapreduce", "internal/wire"},
+	"internal/console": {"internal/human", "local", "mapreduce", "internal/wire"},
 	"internal/chart":   nil,
+	"internal/human":   nil,
 
 	"internal/disk":         nil,
 	"internal/disk/memdisk": {"internal/disk"},

@@ -1,4 +1,5 @@
-package console
+// Package human writes sizes, rates, times and counts for people, the same on the terminal and on pages.
+package human
 
 import (
 	"fmt"
