@@ -96,8 +96,9 @@ type Report struct {
 
 // A Table is further data of a report, as text.
 type Table struct {
-	Head []string   `json:"head"`
-	Rows [][]string `json:"rows"`
+	Title string     `json:"title,omitempty"`
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"`
 }
 
 // Options say how thoroughly to run.
@@ -105,6 +106,16 @@ type Options struct {
 	Seeds int    // repetitions; 0 lets the experiment choose
 	Quick bool   // fewer repetitions, for continuous checks
 	Seed  uint64 // of the first repetition
+}
+
+// accept says what the last check asks for, where the published text does not say it.
+func (r *Recorder) accept(rule string) { r.report.Checks[len(r.report.Checks)-1].Tolerance = rule }
+
+// mark gives the last check the number that was published, for its picture.
+func (r *Recorder) mark(published float64) {
+	if s := r.report.Checks[len(r.report.Checks)-1].scale; s != nil {
+		s.want = published
+	}
 }
 
 func (r *Recorder) add(c Check) { r.report.Checks = append(r.report.Checks, c) }

@@ -9,6 +9,8 @@ type Bars struct {
 	Bars []Bar
 	// Groups names the colours; empty means one colour.
 	Groups []string
+	// Reference is what the values called Published are; empty means "published".
+	Reference string
 }
 
 // A Bar is one value. Low and High are the ends of its interval, Published what was
@@ -61,7 +63,7 @@ func (b Bars) extent() (x, y span) {
 }
 
 func (b Bars) table() [][]string {
-	rows := [][]string{{"label", "value", "low", "high", "published"}}
+	rows := [][]string{{"label", "value", "low", "high", orElse(b.Reference, "published")}}
 	for _, bar := range b.Bars {
 		rows = append(rows, []string{bar.Label, exact(bar.Value), exact(bar.Low), exact(bar.High), exact(bar.Published)})
 	}
@@ -80,7 +82,7 @@ func (b Bars) draw(c *canvas, x, y axis) {
 		c.text("name", x.from-5, mid+4, "end", bar.Label)
 		if x.shows(bar.Value) {
 			at := x.at(bar.Value)
-			c.rect("bar "+fill(bar.Group), min(zero, at), top+height*0.2, math.Abs(at-zero), height*0.6, bar.title())
+			c.rect("bar "+fill(bar.Group), min(zero, at), top+height*0.2, math.Abs(at-zero), height*0.6, bar.title(orElse(b.Reference, "published")))
 		}
 		if x.shows(bar.Low) && x.shows(bar.High) {
 			low, high := x.at(bar.Low), x.at(bar.High)
@@ -90,18 +92,18 @@ func (b Bars) draw(c *canvas, x, y axis) {
 		}
 		if x.shows(bar.Published) {
 			at := x.at(bar.Published)
-			c.line("published", at, top+1, at, top+height-1, "published: "+Number(bar.Published))
+			c.line("published", at, top+1, at, top+height-1, orElse(b.Reference, "published")+": "+Number(bar.Published))
 		}
 	}
 }
 
-func (b Bar) title() string {
+func (b Bar) title(reference string) string {
 	s := b.Label + ": " + Number(b.Value)
 	if finite(b.Low) && finite(b.High) {
 		s += ", interval " + Number(b.Low) + " to " + Number(b.High)
 	}
 	if finite(b.Published) {
-		s += ", published " + Number(b.Published)
+		s += ", " + reference + " " + Number(b.Published)
 	}
 	return s
 }

@@ -123,7 +123,7 @@ func TestAnyDataCanBeDrawn(t *testing.T) {
 			Scatter{f, s, nil, marks},
 			Area{f, x, []Layer{{"a", y}, {"b", x}}, marks},
 			Gantt{f, rows, []string{"g", "h"}, spans, marks},
-			Bars{f, bars, nil},
+			Bars{f, bars, nil, ""},
 			Heat{f, rows, []string{"c", "d"}, [][]float64{x, y}, ""},
 		} {
 			a := Inline(c)

@@ -1,0 +1,5 @@
+package lab
+
+var capacityGroup = Group{
+	ID: "capacity", Name: "Capacity scheduler",
+}

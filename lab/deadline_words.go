@@ -1,0 +1,5 @@
+package lab
+
+var deadlineGroup = Group{
+	ID: "deadline", Name: "Completion-time goals",
+}

@@ -1,0 +1,5 @@
+package lab
+
+var jobpackerGroup = Group{
+	ID: "jobpacker", Name: "Optical circuits",
+}

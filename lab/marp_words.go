@@ -1,0 +1,5 @@
+package lab
+
+var marpGroup = Group{
+	ID: "marp", Name: "Admission of application masters",
+}

@@ -1,0 +1,5 @@
+package lab
+
+var nasGroup = Group{
+	ID: "nas", Name: "Network-aware scheduling",
+}

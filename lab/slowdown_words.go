@@ -1,0 +1,5 @@
+package lab
+
+var slowdownGroup = Group{
+	ID: "slowdown", Name: "Variability of slowdown",
+}
