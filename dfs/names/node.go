@@ -179,6 +179,9 @@ func (s *Service) noNode(i *inode, excluded int, now time.Duration) error {
 		}
 	}
 	if live > 0 && roomy == 0 {
+		if now-s.began < s.cfg.SafeExtension { // an empty store has no safe mode that waits for nodes
+			return wire.Errorf(wire.Unavailable, "%s: none of the %d nodes that have reported since the restart has %d bytes free; others may follow", i.path(), live, i.file.blockSize)
+		}
 		return wire.Errorf(wire.NoSpace, "%s: none of %d live nodes has %d bytes free", i.path(), live, i.file.blockSize)
 	}
 	return wire.Errorf(wire.Unavailable, "%s: no node can take a block: %d of %d are live, %d with room, %d excluded by the writer",

@@ -212,7 +212,7 @@ func (s *Service) countIn(dir, i *inode) {
 // start begins the life of a loaded service.
 func (s *Service) start() {
 	now := s.cfg.Now()
-	s.lastTick = now
+	s.began, s.lastTick = now, now
 	for _, l := range s.holders {
 		l.renewed = now
 	}

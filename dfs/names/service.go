@@ -61,6 +61,7 @@ type Service struct {
 	copies   map[wire.BlockID][]*copying
 	stale    map[wire.BlockID][]staleReplica
 	balance  balancer
+	began    time.Duration // this service, by its own clock
 	lastTick time.Duration
 }
 
