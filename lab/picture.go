@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strconv"
 )
 
 const (
 	pictureWidth  = 160
-	pictureHeight = 22
+	pictureHeight = 32
 )
 
-// picture draws the accepted band, the published mark and the measured dot on one axis.
+// picture draws the accepted band, the published mark and the measured dot on one axis, with the values of its ends.
 func picture(c Check) template.HTML {
 	if c.scale == nil {
 		return ""
@@ -26,12 +27,34 @@ func picture(c Check) template.HTML {
 	if !math.IsNaN(s.want) {
 		svg += fmt.Sprintf(`<line class="want" x1="%[1]f" x2="%[1]f" y1="3" y2="19"/>`, x(s.want))
 	}
-	svg += fmt.Sprintf(`<circle class="dot" cx="%.1f" cy="11" r="4"/></svg>`, x(s.value))
+	svg += fmt.Sprintf(`<circle class="dot" cx="%.1f" cy="11" r="4"/>`, x(s.value))
+	svg += fmt.Sprintf(`<text class="end" x="0" y="30">%s</text><text class="end" x="%d" y="30" text-anchor="end">%s</text></svg>`, end(left, right), pictureWidth, end(right, left))
 	return template.HTML(svg) //nolint:gosec // every text in it is escaped
 }
 
-// bounds chooses the ends of the axis: what is finite, with some room around.
+// end prints a value at one end of an axis, no finer than the axis is long.
+func end(v, other float64) string {
+	digits := int(max(0, min(3, 2-math.Floor(math.Log10(math.Abs(other-v)))-1)))
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
+
+// bounds chooses the ends of the axis: what is finite, with some room around. Where only one side is bounded the bound
+// is in the middle, and what is nearer to it than a quarter of it lies so much nearer.
 func bounds(s scale) (left, right float64) {
+	bound := s.low
+	if math.IsInf(s.low, -1) {
+		bound = s.high
+	}
+	if math.IsInf(s.low, -1) != math.IsInf(s.high, 1) {
+		reach := max(0.25*math.Abs(bound), 1.2*math.Abs(s.value-bound))
+		if !math.IsNaN(s.want) {
+			reach = max(reach, 1.2*math.Abs(s.want-bound))
+		}
+		if reach == 0 {
+			reach = 1
+		}
+		return bound - reach, bound + reach
+	}
 	left, right = s.value, s.value
 	for _, v := range []float64{s.low, s.high, s.want} {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {

@@ -56,6 +56,14 @@ func newAxis(a Axis, s span, from, to float64) axis {
 	return axis{s.low, s.high, a.Log, from, to}
 }
 
+// title is an axis' label, which says so where steps of the same length are not of the same size.
+func (a Axis) title() string {
+	if a.Log && a.Label != "" {
+		return a.Label + " (log scale)"
+	}
+	return a.Label
+}
+
 // shows says whether a value has a place.
 func (a axis) shows(v float64) bool { return finite(v) && (!a.log || v > 0) }
 
@@ -83,7 +91,12 @@ func (a axis) ticks(about int) []float64 {
 
 func (a axis) logTicks() []float64 {
 	factors := []float64{1}
-	if a.high-a.low < 2 {
+	switch wide := a.high - a.low; {
+	case wide < 0.5:
+		factors = []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9}
+	case wide < 1.2:
+		factors = []float64{1, 1.5, 2, 3, 5, 7}
+	case wide < 2:
 		factors = []float64{1, 2, 5}
 	}
 	every := int(math.Ceil((a.high - a.low) / 8))

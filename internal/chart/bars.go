@@ -81,8 +81,7 @@ func (b Bars) draw(c *canvas, x, y axis) {
 		mid := top + height/2
 		c.text("name", x.from-5, mid+4, "end", bar.Label)
 		if x.shows(bar.Value) {
-			at := x.at(bar.Value)
-			c.rect("bar "+fill(bar.Group), min(zero, at), top+height*0.2, math.Abs(at-zero), height*0.6, bar.title(orElse(b.Reference, "published")))
+			b.value(c, bar, x.at(bar.Value), zero, top, height, x.log)
 		}
 		if x.shows(bar.Low) && x.shows(bar.High) {
 			low, high := x.at(bar.Low), x.at(bar.High)
@@ -95,6 +94,17 @@ func (b Bars) draw(c *canvas, x, y axis) {
 			c.line("published", at, top+1, at, top+height-1, orElse(b.Reference, "published")+": "+Number(bar.Published))
 		}
 	}
+}
+
+// value draws a bar from nothing to a value, or where nothing has no place, on a logarithmic axis, a dot.
+func (b Bars) value(c *canvas, bar Bar, at, zero, top, height float64, log bool) {
+	title := bar.title(orElse(b.Reference, "published"))
+	if log {
+		c.line("grid", zero, top+height/2, at, top+height/2, "")
+		c.circle("bar "+fill(bar.Group), at, top+height/2, 5, title)
+		return
+	}
+	c.rect("bar "+fill(bar.Group), min(zero, at), top+height*0.2, math.Abs(at-zero), height*0.6, title)
 }
 
 func (b Bar) title(reference string) string {

@@ -102,10 +102,10 @@ func (c *canvas) axes(ch Chart, f Frame, g room, x, y axis) {
 	}
 	c.line("axis", g.left, g.bottom, g.right, g.bottom, "")
 	c.line("axis", g.left, g.top, g.left, g.bottom, "")
-	c.text("label", (g.left+g.right)/2, g.bottom+31, "middle", f.X.Label)
-	if f.Y.Label != "" {
+	c.text("label", (g.left+g.right)/2, g.bottom+31, "middle", f.X.title())
+	if label := f.Y.title(); label != "" {
 		mid := px((g.top + g.bottom) / 2)
-		c.add(`<text class="label" x="13" y="`, mid, `" text-anchor="middle" transform="rotate(-90 13 `, mid, `)">`, html.EscapeString(f.Y.Label), "</text>\n")
+		c.add(`<text class="label" x="13" y="`, mid, `" text-anchor="middle" transform="rotate(-90 13 `, mid, `)">`, html.EscapeString(label), "</text>\n")
 	}
 }
 
@@ -116,13 +116,13 @@ func (c *canvas) marks(list []Mark, x, y axis) {
 		case m.Vertical && x.shows(m.Value):
 			c.line("mark", x.at(m.Value), y.from, x.at(m.Value), y.to, m.Name+": "+Number(m.Value))
 			if at := x.at(m.Value); at+3+float64(textWidth(m.Name)) > x.to {
-				c.text("tick", at-3, y.to+10, "end", m.Name)
+				c.text("note", at-3, y.to+10, "end", m.Name)
 			} else {
-				c.text("tick", at+3, y.to+10, "start", m.Name)
+				c.text("note", at+3, y.to+10, "start", m.Name)
 			}
 		case !m.Vertical && y.shows(m.Value):
 			c.line("mark", x.from, y.at(m.Value), x.to, y.at(m.Value), m.Name+": "+Number(m.Value))
-			c.text("tick", x.to-3, y.at(m.Value)-3, "end", m.Name)
+			c.text("note", x.to-3, y.at(m.Value)-3, "end", m.Name)
 		}
 	}
 }

@@ -1,0 +1,150 @@
+package lab
+
+import (
+	"fmt"
+	"html/template"
+	"regexp"
+	"strings"
+)
+
+// A layout is a page as its template wants it.
+type layout struct {
+	Page
+	Checked, Index bool // there are verdicts; there are several reports to choose from
+	Total          verdicts
+	Groups         []groupLayout
+	ids            map[string]bool
+}
+
+// A groupLayout is the reports of one group, which is nil for reports that are no experiments.
+type groupLayout struct {
+	Group   *Group
+	Reports []reportLayout
+}
+
+// A reportLayout is a report with its place in the page.
+type reportLayout struct {
+	Report
+	GroupID        string
+	Previous, Next string
+	Tally          verdicts
+	Rows           []row
+}
+
+// A row is a check with its place in the page.
+type row struct {
+	Check
+	Anchor, Experiment string
+}
+
+// layOut puts the reports into their groups, which stand in the order in which they come.
+func layOut(p Page) *layout {
+	l := &layout{Page: p, Index: len(p.Reports) > 1, ids: map[string]bool{}}
+	at := map[*Group]int{}
+	for _, r := range p.Reports {
+		l.ids[r.ID] = true
+		v := reportLayout{Report: r, Tally: tally(r), Rows: rowsOf(r)}
+		g := groupOf(r.ID)
+		if g != nil {
+			v.GroupID = g.ID
+		}
+		i, known := at[g]
+		if !known {
+			i = len(l.Groups)
+			at[g], l.Groups = i, append(l.Groups, groupLayout{Group: g})
+		}
+		l.Groups[i].Reports = append(l.Groups[i].Reports, v)
+		l.Checked = l.Checked || len(r.Checks) > 0
+		l.Total = verdicts{l.Total.Reproduced + v.Tally.Reproduced, l.Total.Shape + v.Tally.Shape, l.Total.Not + v.Tally.Not}
+	}
+	l.chain()
+	return l
+}
+
+// chain tells each report which stand before and after it.
+func (l *layout) chain() {
+	var last *reportLayout
+	for g := range l.Groups {
+		for r := range l.Groups[g].Reports {
+			now := &l.Groups[g].Reports[r]
+			if last != nil {
+				last.Next, now.Previous = now.ID, last.ID
+			}
+			last = now
+		}
+	}
+}
+
+// idLike matches what may be the id of an experiment.
+var idLike = regexp.MustCompile(`[a-z]+(-[a-z0-9]+)+`)
+
+// Link makes links of the experiments of this page that a text names.
+func (l *layout) Link(text string) template.HTML {
+	text = template.HTMLEscapeString(text)
+	return template.HTML(idLike.ReplaceAllStringFunc(text, func(id string) string { //nolint:gosec // escaped above; ids are ours
+		if !l.ids[id] {
+			return id
+		}
+		return `<a href="#` + id + `">` + id + `</a>`
+	}))
+}
+
+func rowsOf(r Report) (rows []row) {
+	for i, c := range r.Checks {
+		rows = append(rows, row{c, fmt.Sprintf("%s-row-%d", r.ID, i+1), r.ID})
+	}
+	return rows
+}
+
+// Missed reports whether a statement was judged and did not come out.
+func (r row) Missed() bool { return r.Verdict == NotReproduced }
+
+// Nested reports whether the report stands in a group.
+func (r reportLayout) Nested() bool { return r.GroupID != "" }
+
+// FirstNot is where the first statement stands that was not reproduced.
+func (r reportLayout) FirstNot() string {
+	for _, c := range r.Rows {
+		if c.Missed() {
+			return c.Anchor
+		}
+	}
+	return r.ID
+}
+
+// Count says how the checks ended.
+func (r reportLayout) Count() string {
+	parts := []string{fmt.Sprintf("%d reproduced", r.Tally.Reproduced)}
+	if r.Tally.Shape > 0 {
+		parts = append(parts, fmt.Sprintf("%d shape only", r.Tally.Shape))
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%d not reproduced", r.Tally.Not)), ", ")
+}
+
+// Repetitions says how often it was run.
+func (r reportLayout) Repetitions() string {
+	switch r.Seeds {
+	case 0:
+		return "computed, without repetitions"
+	case 1:
+		return "1 repetition"
+	}
+	return fmt.Sprintf("%d repetitions", r.Seeds)
+}
+
+// verdicts counts checks.
+type verdicts struct{ Reproduced, Shape, Not int }
+
+func tally(r Report) (t verdicts) {
+	for _, c := range r.Checks {
+		switch c.Verdict {
+		case Reproduced:
+			t.Reproduced++
+		case ShapeOnly:
+			t.Shape++
+		default:
+			t.Not++
+		}
+	}
+	return t
+}
