@@ -48,7 +48,7 @@ var capacityExperiments = []*Experiment{
 		Source:   "capacity.md 6 (last paragraph), 7.1",
 		Question: "Without caps the source reports that a 30 % queue does as well as a 70 % queue, and that idle queues of 10 % starve. Can the documented order of queues do that?",
 		Setup:    "Experiments 9, 25 and 28 with the documented order (least occupied share first) and with an order by backlog, which is our inference from the numbers and in no text. Experiment 9 has queues of 70 and 30 %; experiments 25 and 28 have two queues of 40 % for the long jobs and two of 10 % for the small ones.",
-		Read:     "The documented rule does not give the published numbers; an order by backlog does. Look at the makespans: by the documented rule the small queues are done at about 300 s, in the source at about 1,200. The source's advice always to cap leans on this.",
+		Read:     "The documented rule cannot give the published numbers: without caps an idle queue is served by the next slots that are freed. An order by backlog does give them. Look at the makespans: by the documented rule the small queues are done at about 300 s, in the source at about 1,200. The source's advice always to cap leans on this.",
 		run:      capacityUncapped,
 	},
 	{
@@ -64,7 +64,7 @@ var capacityExperiments = []*Experiment{
 		Source:   "capacity.md 6, item 9",
 		Question: "The same workload, other block placements and noise: how much does each type's execution time vary?",
 		Setup:    "Experiments 2 (MULP 100), 4 and 6 (MULP 25; 6 with a cap) in ten repetitions that differ in block placement and noise; the coefficient of variation of each job's execution time, averaged by type.",
-		Read:     "Small jobs vary most: one map that is local or not, beside a busy disk or not, is their whole run. The rows that are checked ask for directions; under MULP 25 the small types vary far more here than published, most of all type 5, and the reason is not known.",
+		Read:     "Small jobs vary most: one map that is local or not, beside a busy disk or not, is their whole run. The rows that are checked ask for directions; under MULP 25 types 5 and 6 vary far more here than published and type 7 less, and the reason is not known.",
 		run:      capacityVariability,
 	},
 	{

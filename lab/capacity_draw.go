@@ -88,7 +88,7 @@ func (u *uncappedBars) draw(r *Recorder) {
 func drawLimits(r *Recorder, names []string, waits map[string]float64) {
 	l := chart.Lines{Frame: chart.Frame{Title: "Slots that one user may hold, of a queue of 60", X: chart.Axis{Label: "users with tasks to run"}, Y: chart.Axis{Label: "slots", Min: 0, Max: 65}}}
 	for _, percent := range []float64{100, 50, 25} {
-		s := chart.Series{Name: "MULP " + number(percent)}
+		s := chart.Series{Name: fmt.Sprint("MULP ", percent)}
 		for users := range int32(10) {
 			s.X, s.Y = append(s.X, float64(users+1)), append(s.Y, float64(capacity.UserLimit(60, 0, users+1, 1, percent, 1)))
 		}

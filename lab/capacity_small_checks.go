@@ -130,7 +130,7 @@ func capacityArithmetic(r *Recorder) error {
 		{"no slot", 0, 0, 1, 1, 100, 1, 1},
 	} {
 		got := capacity.UserLimit(c.slots, c.used, c.users, c.s, c.percent, c.factor)
-		r.holds("10: "+c.what, fmt.Sprintf("%d slots", c.want), fmt.Sprintf("%d slots", got), got == c.want, "")
+		r.holds("10: "+c.what, several(int(c.want), "slot"), several(int(got), "slot"), got == c.want, "")
 		r.accept("exactly")
 	}
 	return initLimits(r, n)
@@ -154,7 +154,7 @@ func initLimits(r *Recorder, n int) error {
 			return err
 		}
 		waits[c.what], names = m.meanWait, append(names, c.what)
-		r.holds("11: most jobs of a queue at once, "+c.what, fmt.Sprintf("%d jobs", c.want), fmt.Sprintf("%d jobs", m.atOnce), m.atOnce == c.want, "")
+		r.holds("11: most jobs of a queue at once, "+c.what, several(c.want, "job"), several(m.atOnce, "job"), m.atOnce == c.want, "")
 		r.accept("exactly")
 	}
 	two, four, none := waits["maximum-system-jobs 2"], waits["maximum-system-jobs 4"], waits["no limit"]

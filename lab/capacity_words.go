@@ -104,3 +104,11 @@ func foundOr(ok bool, yes, no string) string {
 	}
 	return no
 }
+
+// several counts things.
+func several(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprint(n, " ", of, "s")
+}
