@@ -24,7 +24,7 @@ var capacityExperiments = []*Experiment{
 		Source:   "capacity.md 6, items 2, 3, 7",
 		Question: "Long jobs come first, small ones later. Who waits, and what does the minimum user limit (MULP) change?",
 		Setup:    "Experiments 1 to 8: two queues of 50 %, in each ten long jobs first, then forty small ones, one a second; settings a to h: with and without a cap, user limit factor 1 or 2, MULP 100 or 25.",
-		Read:     "Response ratio is elapsed over execution time: 1 means that the job never waited. With MULP 100 the queue is first come, first served; with 25 four users share it, and late jobs gain most. The waits of the small types are longer here than published under both limits; of them only the quotient is checked.",
+		Read:     "Response ratio is elapsed over execution time: 1 means that the job never waited. With MULP 100 the queue is first come, first served; with 25 four users share it, and late jobs gain most. Of the small types only the quotient of both limits is checked: here they wait longer than published under MULP 100, and less under 25.",
 		run:      capacityPhased,
 	},
 	{
@@ -80,7 +80,7 @@ var capacityExperiments = []*Experiment{
 		Source:   "capacity.md 6, items 12 and 13",
 		Question: "The source measured one setting at a time on five real workers. Does the simulator show the same directions?",
 		Setup:    "5 workers with 2 map and 2 reduce slots; each queue has three users with a job of 75 maps and 1 reduce each, 1 s apart. The rows on MULP have one queue with four users whose jobs come together; the last two rows have one queue with three jobs of different priority. All jobs cost what the TeraSort of the source's simulator costs, whatever they are called.",
-		Read:     "Only orderings are compared, and each row accepts a wide range: the source's data and machines differ. In the chart 50-50 is two queues of 50 %, 90-10 queues of 90 and 10 %, 3x33 three queues of a third; cap: with caps; ulf 1, ulf 2: 90-10 with 2 reduces a job and that user limit factor; mulp 100, mulp 25: one queue, mulp 25 5 with 5 reduces a job; tasks 100, tasks 160: 50-50 with that limit on active tasks.",
+		Read:     "Only orderings are compared, and each row accepts a wide range: the source's data and machines differ. In the rows and in the chart 50-50 is two queues of 50 %, 90-10 two queues of 90 and 10 %.",
 		run:      capacitySmall,
 	},
 	{

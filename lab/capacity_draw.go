@@ -43,7 +43,7 @@ func drawSeparate(r *Recorder, shared, apart capMean) {
 			bars.Bars = append(bars.Bars, b)
 		}
 	}
-	r.figure("ratio", "Means over the repetitions, with caps and MULP 100; the thick line: published. Small jobs gain; the long ones lose little.", bars)
+	r.figure("ratio", "Means over the repetitions, with caps and MULP 100; the thick line: published. Small jobs gain much; long ones change little.", bars)
 }
 
 var queueOrders = []string{"ratio", "backlog"}
