@@ -15,7 +15,7 @@ var marpExperiments = []*Experiment{
 		ID: "marp-slots", Title: "How many drivers a MARP admits, and what drifts", Seconds: 1,
 		Source:   "marp.md 6, items 1 and 3",
 		Question: "MARP is the part of the cluster that drivers may hold. How many jobs is that, what happens to the count as controllers raise and lower it, and from where on can jobs lock each other up?",
-		Setup:    "Arithmetic on a cluster of 52,224 MB with drivers of 2,048 MB; then one and 24 jobs under a static MARP; a run in which nothing can ever happen again is recognised and ended.",
+		Setup:    "Arithmetic on a cluster of 52,224 MB with drivers of 2,048 MB; then one and 24 jobs under a static MARP; a run in which nothing can ever happen again is recognised and ended. The column \"published\" has what our specification derives from the settings of the source.",
 		Read:     "The third decrease of a batch always starts one job that nobody planned. From 17 jobs on, drivers and waiting reduces can leave no room for a map.",
 		run:      marpSlots,
 	},

@@ -35,7 +35,7 @@ func drawSlots(r *Recorder) {
 		}
 		l.Series = append(l.Series, s)
 	}
-	r.figure("drift", "With the published 0.03 there is one driver more than planned from the third decrease on. With 0.039 both lines are the same.", l)
+	r.figure("drift", "With the published 0.03 there is one driver more than planned from the third decrease on. With 0.039 the line is the planned one.", l)
 }
 
 // drawGolden shows the worked example that the controllers must follow.

@@ -43,7 +43,7 @@ func marpSlots(r *Recorder) error {
 		r.accept("exactly")
 	}
 	got := admission.SafeJobs(clusterMB, driverMB, taskMB, taskMB)
-	r.holds("3: running jobs that always leave room for a map", "16 jobs", fmt.Sprint(got, " jobs"), got == 16, "17 drivers with 17 reduces leave less than 1 GB of 51; derived in our specification, not published")
+	r.holds("3: running jobs that always leave room for a map", "16 jobs", fmt.Sprint(got, " jobs"), got == 16, "17 drivers of 2 GB and 17 reduces of 1 GB fill all 51 GB; derived in our specification, not published")
 	r.accept("exactly")
 	drawSlots(r)
 	slotDrift(r)
@@ -90,7 +90,7 @@ func marpDeadlock(r *Recorder) error {
 			item = "1: one job, "
 		}
 		r.holds(item+c.what, say[c.stall], say[run.stalled], run.stalled == c.stall, foundOr(run.stalled, "recognised by the simulator, not waited for", ""))
-		r.accept("as published")
+		r.accept("the same")
 	}
 	return nil
 }
