@@ -7,7 +7,7 @@ var capacityGroup = Group{
 	Source: `"Simulation and Performance Evaluation of Hadoop Capacity Scheduler", M.Sc. thesis of J. Chauhan, University of Saskatchewan, November 2013.`,
 	Intro: `The thesis puts the Capacity Scheduler of Hadoop into a simulator of MapReduce (MRPERF) and measures what its settings do: in 32 simulated experiments on 30 nodes,
 and, one setting at a time, on a small real cluster. Organisations share a cluster by queues; each queue is guaranteed a part of the slots, and each user of a queue is limited. ` +
-		`The number before the colon of a row is an item: a statement of the thesis, numbered in the list "What to reproduce" of our specification of it (named capacity.md on these pages). ` +
+		`The number before the colon of a row is an item: a statement of the thesis, numbered in the list "What to reproduce" of our specification of it (named capacity.md in the line below a page's title). ` +
 		`"Experiment 2" means a row of the table of experiments below, "setting b" a row of the table of settings, "type 5" a row of the table of job types.`,
 	Words:  capacityWords,
 	Tables: []Table{capTypeTable(), capSettingTable(), capExperimentTable()},

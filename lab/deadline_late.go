@@ -20,15 +20,7 @@ func deadlineLate(r *Recorder) error {
 	w := &Watcher{Keys: []string{"goal 10 s", "goal 60 s"}, Of: onlyMaps(2)}
 	err := r.each(n, func(i int) error {
 		seed := r.options.Seed + uint64(i)
-		rng := rand.New(rand.NewPCG(seed, 13))
-		var jobs []*sim.Job
-		for k, goal := range []float64{10, 60} {
-			j := &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(k), Maps: 600, Deadline: seconds(goal)}}
-			for range 600 {
-				j.Maps = append(j.Maps, seconds(8+4*rng.Float64()))
-			}
-			jobs = append(jobs, j)
-		}
+		jobs := lateJobs(rand.New(rand.NewPCG(seed, 13)))
 		cfg, err := slotted(60, 1, 1)
 		if err != nil {
 			return err
@@ -58,6 +50,18 @@ func deadlineLate(r *Recorder) error {
 	lines.Y.Label = "slots (running maps)"
 	r.figure("slots", "First repetition. Once both goals have passed, the job that would be later gets more slots.", lines)
 	return nil
+}
+
+// lateJobs makes two jobs that cannot meet their goals.
+func lateJobs(rng *rand.Rand) (jobs []*sim.Job) {
+	for k, goal := range []float64{10, 60} {
+		j := &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(k), Maps: 600, Deadline: seconds(goal)}}
+		for range 600 {
+			j.Maps = append(j.Maps, seconds(8+4*rng.Float64()))
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs
 }
 
 // deadlineShrink is experiment three with a smaller cluster from 2,500 s on.
@@ -90,24 +94,28 @@ func deadlineShrink(r *Recorder) error {
 	low, avg, high := over(runs["max"], done(1))
 	r.holds("17: J2 under max still meets its goal of 3,000 s", "2,943 s in the model of the specification", spanOf("s", low, avg, high), high <= 3000, "tasks of lost workers start again here; that model lets them finish")
 	r.accept("all runs at most 3,000 s")
-	most := 0.0
 	area := w.Area("max, 20 workers leave at 2,500 s", runs["max"][0].makespan, append(goalMarks(), chart.Mark{Name: "20 leave", Value: 2500, Vertical: true})...)
 	area.Y.Label = "slots (running maps)"
-	for i, at := range area.At {
-		sum := 0.0
-		for _, s := range area.Series {
-			sum += s.Values[i]
-		}
-		if at > 2500 {
-			most = max(most, sum)
-		}
-	}
-	r.between("17: most map slots in use afterwards", "40", most, 1, 40.5, "first repetition under max")
+	r.between("17: most map slots in use afterwards", "40", mostAfter(area, 2500), 1, 40.5, "first repetition under max")
 	r.mark(40)
 	shrinkModel(r, runs)
 	r.figure("slots", "First repetition. After 2,500 s the remaining 40 workers are shared by the same rule; J2 ends before its goal.", area)
 	drawOverGoals(r, runs, names)
 	return nil
+}
+
+// mostAfter is the largest sum of all layers after a time.
+func mostAfter(area chart.Area, from float64) (most float64) {
+	for i, at := range area.At {
+		sum := 0.0
+		for _, s := range area.Series {
+			sum += s.Values[i]
+		}
+		if at > from {
+			most = max(most, sum)
+		}
+	}
+	return most
 }
 
 // shrinkModel shows the specification's own model beside what is measured.

@@ -7,7 +7,7 @@ var deadlineGroup = Group{
 	Source: `"Performance-Driven Task Co-Scheduling for MapReduce Environments", a paper.`,
 	Intro: `The paper gives every job a goal, a time by which it should be done. While a job runs, the scheduler foresees its end from the mean length of the job's own finished tasks, ` +
 		`computes how many slots it needs from now on, and hands out slots by that need. The number before the colon of a row is an item: a statement of the paper, numbered in the list ` +
-		`"What to reproduce" of our specification of it (named deadline.md on these pages). Roman references such as V-C are sections of the paper, figure and equation numbers are the paper's. ` +
+		`"What to reproduce" of our specification of it (named deadline.md in the line below a page's title). Roman references such as V-C are sections of the paper, figure and equation numbers are the paper's. ` +
 		`It prints no table of completion times; submission times and task lengths were chosen in our specification so that each job alone takes as long as the paper says.`,
 	Words:  deadlineWords,
 	Tables: []Table{goalTable()},

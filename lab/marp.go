@@ -24,7 +24,7 @@ var marpExperiments = []*Experiment{
 		Source:   "marp.md 6, items 2 and 10",
 		Question: "Do the controllers make the published scripts' decisions?",
 		Setup:    "A worked example of 14 measurements: CBTwS and CBTwAT are shown the progress of the running jobs, with processors idle and jobs waiting. Then a first measurement with one job at any progress up to 50 points.",
-		Read:     "The smoothed delta follows the raw one slowly. CBTwS starts a job where it rises by at least one point, CBTwAT where it rises by its threshold. At the first measurement every progress is a rise.",
+		Read:     "The smoothed delta follows the raw one slowly. CBTwS starts a job where it rises by at least one point, CBTwAT where it rises by its threshold. At the first measurement the delta rises from 0, so that nearly any progress starts a job.",
 		run:      marpControllers,
 	},
 	{
@@ -40,7 +40,7 @@ var marpExperiments = []*Experiment{
 		Source:   "marp.md 6, item 5",
 		Question: "What does parallelism bring at all?",
 		Setup:    marpSetup + " Four TeraSorts of 3 GB, one at a time (MARP 0.05) or together (0.25).",
-		Read:     "Together they need about two thirds of the time: the maps of one job run while the single reduce of another does.",
+		Read:     "Together they need about two thirds of the time: the jobs' start-ups and their single reduces run at the same time, while the maps share the processors in either case.",
 		run:      marpFIFO,
 	},
 	{
@@ -64,7 +64,7 @@ var marpExperiments = []*Experiment{
 		Source:   "marp.md 6, items 11, 12 and 15",
 		Question: "Controllers sleep 30 s after an increase, lower MARP before a job ends (the drop), and wait 10 to 15 s for the scheduler to read its file (the reload delay). What if they did not?",
 		Setup:    marpSetup + " Six TeraSorts; the drop, the sleep and the reload delay are taken away one at a time, and last the reload delay and the start-up of jobs together.",
-		Read:     "Without the drop there are more double starts, but batches end earlier, so the source's argument for it is weak. Without the reload delay CBT and CBTwS are faster. Without start-up as well CBTwS and CBTwAT gain more, and CBT loses what it had gained; the specification's model shows the same, and the reason is not known.",
+		Read:     "Without the drop there are more double starts under CBTwS and CBTwAT, but batches end earlier, so the source's argument for it is weak. Without the reload delay CBT and CBTwS are faster. Without start-up as well CBTwS and CBTwAT gain more, and CBT loses what it had gained; the specification's model shows the same, and the reason is not known.",
 		run:      marpAblation,
 	},
 	{

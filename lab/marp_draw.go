@@ -57,7 +57,7 @@ func drawGolden(r *Recorder) {
 		before = row.p
 	}
 	r.report.Tables = append(r.report.Tables, t)
-	r.figure("deltas", "The worked example. A new job pulls the mean down (measurements 3, 8 and 12); CBTwS starts one where the smoothed delta rises.", chart.Lines{
+	r.figure("deltas", "The worked example. A new job pulls the mean down (measurements 3, 8 and 12); CBTwS starts one where the smoothed delta rises. A job below 1 point is not counted (measurement 13).", chart.Lines{
 		Frame:  chart.Frame{Title: "Change of mean progress", X: chart.Axis{Label: "measurement"}, Y: chart.Axis{Label: "points"}},
 		Series: []chart.Series{raw, smooth}, Marks: []chart.Mark{{Name: "no change", Value: 0}},
 	})

@@ -137,9 +137,13 @@ func marpProfile(r *Recorder) error {
 	r.between("8: processors busy while all maps run, %", "100", phase(maps+15, done-15), 95, 100, built)
 	r.mark(100)
 	r.between("8: processors busy during the reduce, %", "low", phase(done+5, end-3), 0, 35, built)
+	drawProfile(r, at, busy, maps, done)
+	return nil
+}
+
+func drawProfile(r *Recorder, at, busy []float64, maps, done float64) {
 	r.figure("busy", "The processors are left idle when the last map ends, at half of the job's progress.", chart.Lines{
 		Frame:  chart.Frame{Title: "Processors busy under one TeraSort", X: chart.Axis{Label: "time, s"}, Y: chart.Axis{Label: "% of processors busy", Min: 0, Max: 100}},
 		Series: []chart.Series{{Name: "busy", X: at, Y: busy}}, Marks: []chart.Mark{{Name: "first map", Value: maps, Vertical: true}, {Name: "last map ends", Value: done, Vertical: true}},
 	})
-	return nil
 }

@@ -5,7 +5,7 @@ var marpGroup = Group{
 	Source: `A thesis on how many jobs a Hadoop YARN cluster should run at once, with three controllers named CBT, CBTwS and CBTwAT. (Our specification of it names neither title nor author.)`,
 	Intro: `Every running job holds a container for its driver, and a setting called MARP caps the part of the cluster that drivers may hold. The thesis changes MARP while a batch of jobs runs, ` +
 		`so that a new job starts when the processors idle, and reports that batches end earlier than when all jobs run at once. ` +
-		`The number before the colon of a row is an item: a statement of the thesis, numbered in the list "What to reproduce" of our specification of it (named marp.md on these pages). ` +
+		`The number before the colon of a row is an item: a statement of the thesis, numbered in the list "What to reproduce" of our specification of it (named marp.md in the line below a page's title). ` +
 		`Numbers in parentheses such as (7.1.2) are sections of the thesis, Fig. 5.3 is a figure of it.`,
 	Words: marpWords,
 }
