@@ -11,6 +11,7 @@ import (
 // capacityInert compares settings that cannot differ, job by job.
 func capacityInert(r *Recorder) error {
 	n := r.seeds(3, 1)
+	var first map[string]capMean
 	for _, g := range capGroups {
 		runs := map[string]capMean{}
 		for _, s := range capSettings {
@@ -22,15 +23,9 @@ func capacityInert(r *Recorder) error {
 				return err
 			}
 		}
-		for _, pair := range [][2]string{{"e", "b"}, {"h", "f"}} {
-			item := fmt.Sprintf("8: experiments %d and %d have the same schedule", g.first+settingIndex(pair[0]), g.first+settingIndex(pair[1]))
-			apart := farthest(runs[pair[0]], runs[pair[1]])
-			r.holds(item, "equal within noise", fmt.Sprintf("%s s apart at most", number(apart)), apart == 0, "same seed, job by job")
-		}
-		if g.first == 1 || g.first == 17 {
-			item := fmt.Sprintf("8: experiments %d and %d have the same schedule", g.first+settingIndex("g"), g.first+settingIndex("d"))
-			apart := farthest(runs["g"], runs["d"])
-			r.holds(item, "about equal", fmt.Sprintf("%s s apart at most", number(apart)), apart < 60, "they differ only where a lone user meets an idle queue; accepted: 60 s")
+		inertChecks(r, g, runs)
+		if g.first == 1 {
+			first = runs
 		}
 	}
 	all, err := r.capacity(capGroups[0], capSettings[1], capBase(), n)
@@ -44,7 +39,24 @@ func capacityInert(r *Recorder) error {
 		return err
 	}
 	r.within("7: makespan without the small jobs / with them, experiment 2", long.makespan["q1"]/all.makespan["q1"], 1, 0.1, "long jobs decide it")
+	drawInert(r, first)
 	return nil
+}
+
+// inertChecks is item 8 for one group.
+func inertChecks(r *Recorder, g capGroup, runs map[string]capMean) {
+	for _, pair := range [][2]string{{"e", "b"}, {"h", "f"}} {
+		item := fmt.Sprintf("8: experiments %d and %d have the same schedule", g.first+settingIndex(pair[0]), g.first+settingIndex(pair[1]))
+		apart := farthest(runs[pair[0]], runs[pair[1]])
+		r.holds(item, "equal within noise", fmt.Sprintf("%s s apart at most", number(apart)), apart == 0, "same random numbers; ends of the same job compared")
+		r.accept("0 s apart")
+	}
+	if g.first == 1 || g.first == 17 {
+		item := fmt.Sprintf("8: experiments %d and %d have the same schedule", g.first+settingIndex("g"), g.first+settingIndex("d"))
+		apart := farthest(runs["g"], runs["d"])
+		r.holds(item, "about equal", fmt.Sprintf("%s s apart at most", number(apart)), apart < 60, "they can differ only where a lone user meets an idle queue")
+		r.accept("below 60 s apart")
+	}
 }
 
 func settingIndex(name string) int {
@@ -76,19 +88,35 @@ func capacityVariability(r *Recorder) error {
 	for _, t := range []int{0, 2} {
 		r.between(fmt.Sprintf("9: variation of type %d, experiment 2", t+1), "below 0.1", two[t], 0, 0.1, "")
 	}
-	r.between("9: variation of type 2, experiment 2", "below 0.1", two[1], 0, 0.3, "a single reduce; accepted: 0.3")
+	r.between("9: variation of type 2, experiment 2", "below 0.1", two[1], 0, 0.3, "a wider bound, because the type has a single reduce: our specification accepts 0.3")
 	for i, published := range []string{"0.18", "0.12"} {
 		t := longTypes + i
-		r.between(fmt.Sprintf("9: variation of type %d, experiment 2", t+1), published, two[t], max(0.05, 2*two[2]), 1.5, "at least twice that of type 3")
+		r.between(fmt.Sprintf("9: variation of type %d, experiment 2", t+1), published, two[t], max(0.05, 2*two[2]), 1.5, "at least 0.05 and twice that of type 3")
+		r.mark([]float64{0.18, 0.12}[i])
 	}
 	for _, t := range []int{5, 6} {
 		r.between(fmt.Sprintf("9: variation of type %d, MULP 25 / 100", t+1), "rises", cv["f"][t]/cv["b"][t], 1, inf, "experiments 6 and 2")
 	}
-	bars := chart.Bars{Frame: chart.Frame{Title: "Coefficient of variation of execution time", X: chart.Axis{Label: "over seeds, mean by type"}}, Groups: []string{"MULP 100", "MULP 25"}}
 	published := map[string][]float64{"b": {4: 0.18, 5: 0.12, 6: 0.13}, "f": {4: 0.18, 5: 0.31, 6: 0.49}}
+	for t := longTypes; t < len(capTypes); t++ {
+		why := "no agreement is asked for here; the reason of the difference is not known"
+		if t == longTypes {
+			why += ". The published table itself has 0.18 for experiment 4 and 0.49 for experiment 7, which differ in a setting without effect"
+		}
+		r.add(Check{
+			Item: fmt.Sprintf("9: variation of type %d, experiment 6", t+1), Published: number(published["f"][t]), Measured: number(cv["f"][t]), Tolerance: "reported", Verdict: ShapeOnly,
+			Why: why,
+		})
+	}
+	drawVariation(r, cv, published)
+	return nil
+}
+
+func drawVariation(r *Recorder, cv, published map[string][]float64) {
+	bars := chart.Bars{Frame: chart.Frame{Title: "Variation of execution time, by type of job", X: chart.Axis{Label: "coefficient of variation over repetitions, mean of the type's jobs"}}, Groups: []string{"MULP 100 (experiment 2)", "MULP 25 (experiment 6)"}}
 	for t := range capTypes {
 		for k, name := range []string{"b", "f"} {
-			b := chart.Plain(fmt.Sprintf("type %d, %s", t+1, name), cv[name][t])
+			b := chart.Plain(fmt.Sprintf("type %d", t+1), cv[name][t])
 			b.Group = k
 			if t >= longTypes {
 				b.Published = published[name][t]
@@ -96,8 +124,7 @@ func capacityVariability(r *Recorder) error {
 			bars.Bars = append(bars.Bars, b)
 		}
 	}
-	r.figure("cv", "Black: the published value of small types. Long types were published as below 0.1.", bars)
-	return nil
+	r.figure("cv", "The thick line: the published value of the small types; of the long types only \"below 0.1\" was published. Under MULP 25 types 5 and 6 vary far more than published, type 7 less.", bars)
 }
 
 // variations averages each job's coefficient of variation over seeds by type.
@@ -129,11 +156,12 @@ func capacityUncapped(r *Recorder) error {
 	}{
 		{1, 0, "q2", []int{0, 1, 2, 3}, []float64{1.14, 1.78, 1.2, 3.74}, ""},
 		{3, 0, "long1", []int{0, 1, 2, 3}, []float64{1.14, 1.76, 1.19, 2.46}, "1196"},
-		{3, 3, "long1", []int{0, 1, 2, 3}, []float64{1.01, 1.39, 1.12, 1.55}, "1232-1242"},
+		{3, 3, "long1", []int{0, 1, 2, 3}, []float64{1.01, 1.39, 1.12, 1.55}, "1232 to 1242"},
 	}
+	var drawn uncappedBars
 	for _, c := range cases {
 		g := capGroups[c.group]
-		for _, order := range []string{"ratio", "backlog"} {
+		for _, order := range queueOrders {
 			o := capBase()
 			o.params = map[string]string{"queue-order": order}
 			m, err := r.capacity(g, capSettings[c.setting], o, n)
@@ -141,10 +169,11 @@ func capacityUncapped(r *Recorder) error {
 				return err
 			}
 			uncappedChecks(r, g.first+c.setting, order, c.queue, c.types, c.published, m)
+			drawn.add(g.first+c.setting, order, c.queue, c.published, m)
 			if c.small != "" {
 				r.add(Check{
 					Item: fmt.Sprintf("experiment %d, order by %s: makespan of the small queues, s", g.first+c.setting, order), Published: c.small,
-					Measured: number(max(m.makespan["small1"], m.makespan["small2"])), Tolerance: "reported", Verdict: ShapeOnly,
+					Measured: number(max(m.makespan["small1"], m.makespan["small2"])), Tolerance: "reported", Verdict: ShapeOnly, Why: "the later of the two 10 % queues",
 				})
 			} else {
 				r.add(Check{
@@ -154,6 +183,7 @@ func capacityUncapped(r *Recorder) error {
 			}
 		}
 	}
+	drawn.draw(r)
 	return nil
 }
 
@@ -166,12 +196,12 @@ func uncappedChecks(r *Recorder, experiment int, order, queue string, types []in
 			if t == 3 {
 				wide = 0.25
 			}
-			r.within(item, got, published[i], wide*published[i], "an order inferred from the numbers, in no text (7.1)")
+			r.within(item, got, published[i], wide*published[i], "an order inferred from the published numbers; no text describes it")
 			continue
 		}
 		r.add(Check{
 			Item: item, Published: number(published[i]), Measured: number(got), Tolerance: "reported", Verdict: ShapeOnly,
-			Why: "the documented rule cannot give the published numbers (7.1)",
+			Why: "the documented rule cannot give the published numbers",
 		})
 	}
 }
@@ -189,12 +219,13 @@ func capacityDelay(r *Recorder) error {
 	if err != nil {
 		return err
 	}
-	r.between("16: type 5 maps that are only rack-local with patience, %", "about 4, against 90", 100*patient.rack[4], 0, 12, "accepted: at most 12")
+	r.between("16: type 5 maps that are only rack-local with patience, %", "about 4, against 90", 100*patient.rack[4], 0, 12, "expected by arithmetic, not published; our specification accepts at most 12")
+	r.mark(4)
 	r.add(Check{
 		Item: "16: response ratio of type 5, patient / not", Published: "some extra waiting", Measured: number(patient.ratio[4] / base.ratio[4]),
 		Tolerance: "reported", Verdict: ShapeOnly, Why: "an extension; nothing was published",
 	})
-	bars := chart.Bars{Frame: chart.Frame{Title: "Maps that are only rack-local, %", X: chart.Axis{Label: "%"}}, Groups: []string{"at once", "patient"}}
+	bars := chart.Bars{Frame: chart.Frame{Title: "Maps that are only rack-local, by type of job", X: chart.Axis{Label: "% of the type's maps"}}, Groups: []string{"takes what is offered", "patient"}}
 	for t := range capTypes {
 		for k, m := range []capMean{base, patient} {
 			b := chart.Plain(fmt.Sprintf("type %d", t+1), 100*m.rack[t])
@@ -202,6 +233,6 @@ func capacityDelay(r *Recorder) error {
 			bars.Bars = append(bars.Bars, b)
 		}
 	}
-	r.figure("locality", "Jobs that pass up to thirty offers find their data.", bars)
+	r.figure("locality", "Means over the repetitions. Jobs that pass up to thirty offers find their data.", bars)
 	return nil
 }

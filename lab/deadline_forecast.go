@@ -65,8 +65,8 @@ func deadlineEstimator(r *Recorder) error {
 	checkSimulator(r, at[n:2*n], errs[n:2*n])
 	checkJoin(r, at[2*n:], errs[2*n:])
 	lines := chart.Lines{
-		Frame: chart.Frame{Title: "Relative error of the forecast (Figs. 1-3)", X: chart.Axis{Label: "part of the run"}, Y: chart.Axis{Label: "error, %", Min: -60, Max: 160}},
-		Marks: []chart.Mark{{Name: "right", Value: 0}},
+		Frame: chart.Frame{Title: "Relative error of the forecast (Figs. 1-3)", X: chart.Axis{Label: "part of the run (1: its end)"}, Y: chart.Axis{Label: "relative error, %", Min: -60, Max: 160}},
+		Marks: []chart.Mark{{Name: "forecast right", Value: 0}},
 	}
 	for i, name := range []string{"WordCount", "Simulator", "Join"} {
 		s := chart.Series{Name: name, X: at[i*n]}
@@ -75,7 +75,7 @@ func deadlineEstimator(r *Recorder) error {
 		}
 		lines.Series = append(lines.Series, s)
 	}
-	r.figure("error", "One run of each application. Above 0: the job ends earlier than foreseen.", lines)
+	r.figure("error", "One run of each application. Above 0 the job ends earlier than foreseen, below 0 later. The first forecasts of the Join lie above the chart.", lines)
 	return nil
 }
 
@@ -102,8 +102,8 @@ func checkWordCount(r *Recorder, at, errs [][]float64) {
 		good += 100 * float64(n) / float64(len(errs[i])) / float64(len(at))
 		early += 100 * nearest(at[i], errs[i], 0.1) / float64(len(at))
 	}
-	r.between("8: WordCount, samples with an error below 5 %, %", "most of the run", good, 80, 100, "")
-	r.between("8: WordCount, error at 10 % of the run, %", "pessimistic at first", early, 0, inf, "the slow first wave is calibrated (deadline.md 4.3)")
+	r.between("8: WordCount, samples with an error below 5 %, %", "most of the run", good, 80, 100, "mean over runs")
+	r.between("8: WordCount, error at 10 % of the run, %", "pessimistic at first", early, 0, inf, "above 0 is pessimistic; that the first wave is slow is built into the workload")
 }
 
 func checkSimulator(r *Recorder, at, errs [][]float64) {
@@ -112,7 +112,7 @@ func checkSimulator(r *Recorder, at, errs [][]float64) {
 		for i := range at {
 			worst = max(worst, nearest(at[i], errs[i], part))
 		}
-		r.between(fmt.Sprintf("9: Simulator, error at %.0f %% of the run, %% (largest)", 100*part), "optimistic", 100*worst, -100, 0, "")
+		r.between(fmt.Sprintf("9: Simulator, error at %.0f %% of the run, %% (largest)", 100*part), "optimistic", 100*worst, -100, 0, "below 0 is optimistic; of all runs the error nearest to pessimistic")
 	}
 	earliest := 1.0
 	for i := range at {
@@ -122,7 +122,7 @@ func checkSimulator(r *Recorder, at, errs [][]float64) {
 		}
 		earliest = min(earliest, good)
 	}
-	r.between("9: Simulator, part of the run from which the error stays below 10 %", "towards the end", earliest, 0.7, 1, "")
+	r.between("9: Simulator, part of the run from which the error stays below 10 %", "towards the end", earliest, 0.7, 1, "earliest of all runs; 1 is the end")
 }
 
 func checkJoin(r *Recorder, at, errs [][]float64) {
@@ -141,5 +141,5 @@ func checkJoin(r *Recorder, at, errs [][]float64) {
 			ratio += mean(start) / mean(end) / float64(len(at))
 		}
 	}
-	r.between("10: Join, mean error of the first quarter over that of the second half", "far better in the second half", ratio, 3, inf, "")
+	r.between("10: Join, mean error of the first quarter over that of the second half", "far better in the second half", ratio, 3, inf, "absolute errors; mean over runs of the quotient")
 }

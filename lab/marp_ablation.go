@@ -27,26 +27,28 @@ func marpAblation(r *Recorder) error {
 		}
 		without, with := doubleStarts(runs), doubleStarts(base.runs[name])
 		item := "11: double starts a run, without the drop against with it, " + name
-		measured := fmt.Sprintf("%s against %s; %s against %s s", number(without), number(with), number(total), number(base.total[name].Mean))
+		measured := fmt.Sprintf("%s against %s; completion %s against %s s", number(without), number(with), number(total), number(base.total[name].Mean))
 		if name == "cbt" {
 			r.add(Check{Item: item, Published: "not claimed", Measured: measured, Tolerance: "reported", Verdict: ShapeOnly, Why: model[name] + " in the specification's model"})
 			continue
 		}
-		r.holds(item, "more (5.2)", measured, without > with, model[name]+" in the specification's model; the batch itself is faster without the drop, so the source's argument is weak")
+		r.holds(item, "more without it (5.2)", measured, without > with, model[name]+" in the specification's model"+foundOr(total < base.total[name].Mean, "; the batch itself is faster without the drop, so the source's argument is weak", ""))
+		r.accept("more without the drop")
 	}
 	noSleep, _, err := run("cbt", false, func(c *admission.Config, _ *admission.Limits) { c.AfterIncrease = 0 })
 	if err != nil {
 		return err
 	}
-	r.between("12: CBT without its sleep raises MARP three times within 15 s, % of runs", "several starts in a row", rushes(noSleep), 90, 100, "")
-	r.holds("12: mean number of running jobs, without the sleep against with it", "rises", fmt.Sprintf("%s against %s", number(concurrency(noSleep)), number(concurrency(base.runs["cbt"]))),
+	r.between("12: CBT without its sleep raises MARP three times within 15 s, % of runs", "several starts in a row", rushes(noSleep), 90, 100, "within 15 s of the first increase")
+	r.holds("12: mean number of running jobs, without the sleep against with it", "rises", fmt.Sprintf("%s against %s jobs", number(concurrency(noSleep)), number(concurrency(base.runs["cbt"]))),
 		concurrency(noSleep) > concurrency(base.runs["cbt"]), "4.65 against 3.02 in the specification's model")
+	r.accept("more without the sleep")
 	return delayFactor(r, base, run)
 }
 
 func delayFactor(r *Recorder, base gainRuns, run func(string, bool, func(*admission.Config, *admission.Limits)) ([]batchRun, float64, error)) error {
 	atOnce := func(_ *admission.Config, l *admission.Limits) { l.ReloadMin, l.ReloadMax = 0, 0 }
-	bars := chart.Bars{Frame: chart.Frame{Title: "Completion with and without delays, s", X: chart.Axis{Label: "s"}}, Groups: []string{"as published", "no reload delay", "no start-up either"}}
+	bars := chart.Bars{Frame: chart.Frame{Title: "Completion of the batch with and without delays", X: chart.Axis{Label: "s, mean"}}, Groups: []string{"with both delays", "no reload delay", "neither reload delay nor start-up"}}
 	for _, name := range controllers {
 		_, quick, err := run(name, false, atOnce)
 		if err != nil {
@@ -58,19 +60,20 @@ func delayFactor(r *Recorder, base gainRuns, run func(string, bool, func(*admiss
 		}
 		was := base.total[name].Mean
 		for k, v := range []float64{was, quick, quicker} {
-			b := chart.Plain(name, v)
+			b := chart.Plain(controllerNames[name], v)
 			b.Group = k
 			bars.Bars = append(bars.Bars, b)
 		}
-		measured := fmt.Sprintf("%s -> %s, without start-up %s", number(was), number(quick), number(quicker))
+		measured := fmt.Sprintf("%s -> %s s, without start-up as well %s s", number(was), number(quick), number(quicker))
 		if name == "cbtwat" {
 			r.add(Check{Item: "15: no reload delay, cbtwat, s", Published: "hardly changes", Measured: measured, Tolerance: "reported", Verdict: ShapeOnly, Why: "647 -> 653, 613 in the specification's model"})
 			continue
 		}
 		want := map[string]string{"cbt": "687 -> 646, 673", "cbtws": "657 -> 627, 605"}[name]
-		r.holds("15: no reload delay, "+name+", s", "faster (7.5)", measured, quick < was && was-quick < 150, want+" in the specification's model; the claimed 150 s are an upper bound")
+		r.holds("15: no reload delay, "+name+", s", "faster (7.5)", measured, quick < was && was-quick < 150, want+" in the specification's model; the source hopes for up to 150 s")
+		r.accept("faster, by less than 150 s")
 	}
-	r.figure("delays", "What the 10 to 15 s until the scheduler reads its file cost.", bars)
+	r.figure("delays", "What the 10 to 15 s until the scheduler reads its file cost, and the start-up of jobs on top. CBT does not gain from both; the specification's model shows the same, the reason is not known.", bars)
 	return nil
 }
 
