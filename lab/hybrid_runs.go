@@ -29,7 +29,7 @@ type hybridRun struct {
 	all, small, large []float64 // completion
 	makespan          float64
 	smallEnd          float64
-	stolen, onUp      int // jobs
+	stolen, onUp      int       // jobs
 	topShare          []float64 // completion of the largest 0.1 %, one at least
 	local             [2]float64
 }
