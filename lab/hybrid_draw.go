@@ -71,8 +71,8 @@ func drawOnline(r *Recorder, got map[string][]hybridRun) {
 // errorCaption says what wrong predictions change.
 func errorCaption(got map[string][]hybridRun) string {
 	none, low := got[number(0)], got[number(-100)]
-	return fmt.Sprintf("At -100 %% every job counts as one without shuffle, so fewer are called small and the crowded scale-up machines have less to do: they get %.0f of 500 jobs instead of %.0f. "+
-		"That is why the mean does not rise there. (The simulator also takes the speed of a job on scale-up machines from the predicted size.)", onUp(low), onUp(none))
+	return fmt.Sprintf("At -100 %% every job counts as one without shuffle, so some that are nearly large are no longer called small: the scale-up machines get %.0f of 500 jobs instead of %.0f. "+
+		"Few as these are, they hold those machines for long and the other small jobs queue behind them, so that without them the mean falls. (The simulator also takes the speed of a job on scale-up machines from the predicted size.)", onUp(low), onUp(none))
 }
 
 // onUp is how many jobs of a run stayed on scale-up machines, on average.
@@ -111,7 +111,7 @@ func (r *Recorder) drawRacks(replicas []float64, blocks float64) {
 
 // drawLocality draws where the maps of stolen and of other jobs ran.
 func (r *Recorder) drawLocality(runs []hybridRun) {
-	bars := chart.Bars{Frame: chart.Frame{Title: "Maps on scale-out machines that have their data in the rack", X: chart.Axis{Label: "% of the maps"}}}
+	bars := chart.Bars{Frame: chart.Frame{Title: "Maps on scale-out machines that have their data in their rack", X: chart.Axis{Label: "% of the maps"}}}
 	for k, label := range []string{"large jobs, not stolen", "stolen jobs"} {
 		var x []float64
 		for _, run := range runs {

@@ -25,27 +25,30 @@ func (r *Recorder) drawUse() error {
 	return nil
 }
 
-// drawSpread draws how uneven the sub-batches of each sample are.
-func (r *Recorder) drawSpread(plain, beside []float64) {
-	cdf := chart.CDF{
-		Frame: chart.Frame{Title: "How far the largest of five sub-batches exceeds their mean", X: chart.Axis{Label: "%, the worst of the demands", Min: 0}, Y: chart.Axis{Label: "share of samples"}},
-		Marks: []chart.Mark{{Name: "bound", Value: 20, Vertical: true}},
+// spreads draws how uneven the sub-batches of each sample are.
+type spreads struct{ chart.Bars }
+
+func newSpreads() *spreads {
+	return &spreads{chart.Bars{
+		Frame:  chart.Frame{Title: "How far the largest of five sub-batches exceeds their mean", X: chart.Axis{Label: "%, the worst of shuffle bytes, maps and reduces"}},
+		Groups: []string{"no job larger than a sub-batch", "with such a job"}, Reference: "bound",
+	}}
+}
+
+func (s *spreads) add(spread float64, giant bool) {
+	b := chart.Plain(fmt.Sprintf("sample %d", len(s.Bars.Bars)+1), 100*spread)
+	if giant {
+		b.Group = 1
+	} else {
+		b.Published = 20
 	}
-	for _, s := range []chart.Sample{
-		{Name: fmt.Sprintf("%d samples without a job larger than a sub-batch", len(plain)), Values: plain}, {Name: fmt.Sprintf("%d samples with one", len(beside)), Values: beside},
-	} {
-		if len(s.Values) > 0 {
-			cdf.Samples = append(cdf.Samples, s)
-		}
-	}
-	r.figure("spread", "The bound is for samples without a job larger than a sub-batch. In the others only the demands are counted in which no job is that large.", cdf)
+	s.Bars.Bars = append(s.Bars.Bars, b)
 }
 
 // drawShare draws the shares, what they are shares of, and each repetition of Corral.
 func (r *Recorder) drawShare(runs map[string][]packRun) {
 	shares := chart.Bars{Frame: chart.Frame{Title: "Shuffle between racks that goes over circuits", X: chart.Axis{Label: "% of the bytes"}}}
 	bytes := chart.Bars{Frame: chart.Frame{Title: "Shuffle between racks", X: chart.Axis{Label: "TB"}}}
-	each := chart.Bars{Frame: chart.Frame{Title: "Corral, each repetition", X: chart.Axis{Label: "TB of shuffle between racks"}}, Groups: []string{"over circuits", "over packets"}}
 	for _, s := range []struct {
 		name      string
 		published float64
@@ -57,14 +60,17 @@ func (r *Recorder) drawShare(runs map[string][]packRun) {
 		shares.Bars = append(shares.Bars, NewEstimate(x).bar(packTitles[s.name], s.published))
 		bytes.Bars = append(bytes.Bars, crossed(runs[s.name]).bar(packTitles[s.name], math.NaN()))
 	}
-	for i, run := range runs["corral"] {
-		over, rest := chart.Plain(fmt.Sprintf("%d, over circuits", i+1), run.cross*run.optical/1e12), chart.Plain(fmt.Sprintf("%d, over packets", i+1), run.cross*(1-run.optical)/1e12)
-		rest.Group = 1
-		each.Bars = append(each.Bars, over, rest)
-	}
 	r.figure("share", "The thick line: published.", shares)
 	r.figure("bytes", "What the shares are shares of. Corral keeps most of the shuffle inside racks.", bytes)
-	r.figure("corral", "What Corral sends between racks comes from few very large jobs, and not every sample has one.", each)
+	each := chart.Bars{Frame: chart.Frame{Title: "Corral, each repetition", X: chart.Axis{Label: "TB of shuffle between racks"}}}
+	for i, run := range runs["corral"] {
+		label := fmt.Sprintf("%d, %.0f %% over circuits", i+1, 100*run.optical)
+		if run.cross == 0 {
+			label = fmt.Sprintf("%d, nothing crosses", i+1)
+		}
+		each.Bars = append(each.Bars, chart.Plain(label, run.cross/1e12))
+	}
+	r.figure("corral", "What Corral sends between racks comes from few very large jobs, and not every sample has one. A repetition in which nothing crosses counts as 0 % over circuits; that is why the interval of its share is so wide.", each)
 }
 
 // drawBatch draws makespans at all rates, and by sub-batches.
@@ -86,7 +92,7 @@ func (r *Recorder) drawBatch(runs map[string][]packRun) {
 		s.X, s.Y = append(s.X, 30), append(s.Y, minutes(runs[name]))
 		lines.Series = append(lines.Series, s)
 	}
-	r.figure("rates", "Mean over repetitions. F-EPS has its own network of 100 Gb/s throughout. The slower the packets, the longer JobPacker and F-Hybrid take; Corral hardly uses them.", lines)
+	r.figure("rates", "Mean over repetitions. F-EPS has its own network of 100 Gb/s throughout. The slower the packets, the longer JobPacker and F-Hybrid take; Corral hardly uses them and hardly changes.", lines)
 	batches := chart.Bars{Frame: chart.Frame{Title: "JobPacker's makespan by number of sub-batches", X: chart.Axis{Label: "over that with 5"}}}
 	for _, b := range []string{"1", "5", "8", "10", "20"} {
 		name := "B" + b
@@ -133,5 +139,5 @@ func (r *Recorder) drawPackOnline(runs map[string][]packRun) {
 		}
 		cdf.Samples = append(cdf.Samples, s)
 	}
-	r.figure("cdf", "The farther left, the quicker. Up to the median the jobs are single short maps, so the lines lie on each other; only the long jobs differ.", cdf)
+	r.figure("cdf", "The farther left, the quicker. The lines lie close together: most jobs are a single short map, whatever the policy does.", cdf)
 }

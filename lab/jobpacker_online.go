@@ -5,6 +5,57 @@ import (
 	"time"
 )
 
+func packOnline(r *Recorder) error {
+	n := r.seeds(8, 1)
+	jobs := packJobs
+	if r.options.Quick {
+		jobs = 200
+	}
+	runs, _, err := r.comparePacks(onlineVariants(jobs), jobs, n)
+	if err != nil {
+		return err
+	}
+	r.onlineChecks(runs)
+	r.drawPackOnline(runs)
+	return nil
+}
+
+// otherIntervals are times between two choices of circuits beside the usual second.
+var otherIntervals = []time.Duration{100 * time.Millisecond, 3 * time.Second}
+
+func onlineVariants(jobs int) (variants []packVariant) {
+	online := simulated
+	online.span = 90 * time.Minute * time.Duration(jobs) / packJobs
+	mixed := online
+	mixed.adhoc = 0.5
+	add := func(name, policy string, net hybridNet, params map[string]string) {
+		variants = append(variants, packVariant{name: name, policy: policy, net: net, params: params})
+	}
+	for _, name := range packNames {
+		add(name, name, online, nil)
+	}
+	add("mixed f-hybrid", "f-hybrid", mixed, nil)
+	for _, ratio := range []string{"0", "1", "2"} {
+		add("mixed "+ratio, "jobpacker", mixed, map[string]string{"over-provision": ratio})
+	}
+	add("mixed aggregated", "jobpacker-adhoc-agg", mixed, map[string]string{"over-provision": "1"})
+	for _, d := range otherIntervals {
+		net := online
+		net.interval = d
+		add("interval "+d.String(), "jobpacker", net, nil)
+	}
+	for _, s := range []string{"0.2", "0.5", "0.8"} {
+		net := online
+		net.slowstart = s
+		add("slowstart "+s, "jobpacker", net, nil)
+	}
+	wrong := online
+	wrong.sizeError, wrong.lateJobs = 0.5, 0.5
+	add("wrong jobpacker", "jobpacker", wrong, nil)
+	add("wrong corral", "corral", wrong, nil)
+	return variants
+}
+
 // smallJobs is why medians hardly differ.
 const smallJobs = "two thirds of the jobs are one map of a block or less, whose time no policy changes at this load"
 
@@ -16,7 +67,7 @@ func medianWhy(ratio float64) string {
 	return smallJobs
 }
 
-func (r *Recorder) onlineChecks(runs map[string][]packRun, intervals []time.Duration) {
+func (r *Recorder) onlineChecks(runs map[string][]packRun) {
 	of := func(name, base string) float64 { return packRatio(runs, name, base, packMedian) }
 	aim := func(item string, ratio, want float64) {
 		r.within(item, ratio, want, 0.15, "")
@@ -29,7 +80,7 @@ func (r *Recorder) onlineChecks(runs map[string][]packRun, intervals []time.Dura
 	aim("9: mixed, recurring jobs, JobPacker over F-Hybrid", of("mixed 1", "mixed f-hybrid"), 0.60)
 	aim("9: mixed, ad-hoc jobs, JobPacker over F-Hybrid", packRatio(runs, "mixed 1", "mixed f-hybrid", adhocMedian), 0.62)
 	vary := 0.0
-	for _, d := range intervals {
+	for _, d := range otherIntervals {
 		vary = max(vary, math.Abs(of("interval "+d.String(), "jobpacker")-1))
 	}
 	r.between("11: median by reconfiguration interval, change from 1 s", "minimal", vary, 0, 0.1, "the larger of the changes with 0.1 and 3 s; 0.1 is 10 %")
