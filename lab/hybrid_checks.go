@@ -23,7 +23,7 @@ func strategies(online bool, jobs int) []hybridVariant {
 
 // Why published values are not reached.
 const (
-	fewerMachines = "large jobs hold most of the time, and a fifth of their machines is gone; what else made the published cluster faster the source does not describe"
+	fewerMachines = "large jobs lose a fifth of their machines, and small jobs queue for two in some samples, as said of item 7; what else made the published cluster faster the source does not describe"
 	nearlyLarge   = "the last small job to end is one that is nearly large: it runs on two machines that all small jobs share, while the traditional cluster gives it its share of fifty"
 	fullScaleUp   = "all small jobs share two machines. Where one or two of them are nearly large, these hold both for long and the others queue behind them, as nothing is stolen while large jobs wait: " +
 		"by the sample the mean of small jobs is 0.6 to 5.6 times FS's"

@@ -42,6 +42,9 @@ func (r *Recorder) comparePacks(variants []packVariant, jobs, n int) (map[string
 	if jobs != packJobs {
 		r.only(fmt.Sprintf("%d jobs of it", jobs))
 	}
+	if r.report.Workload != fromTrace {
+		r.report.Setup += " In this run the jobs come from " + r.report.Workload + "."
+	}
 	runs := make([]packRun, n*len(variants))
 	err := r.each(len(runs), func(i int) (err error) {
 		v := variants[i%len(variants)]

@@ -69,9 +69,11 @@ func packLatency(r *Recorder) error {
 	r.within("1: cells of Figure 4.6 that agree when rounded", float64(equal), 224, 0, "misses "+missed.String()+"(map racks, reduce racks), which contradicts its neighbours in print; the lengths of the job's stages are fitted to the table")
 	r.quoted("225 cells, of which 224 do not contradict others")
 	r.accept("224")
+	r.shown("%d", equal)
 	r.within("1: pairs in the green zone", float64(len(m.Feasible(&p))), 73, 0, fmt.Sprintf("%d by the rule: at least 6 map racks, and map racks times reduce racks at most 76", green))
 	r.quoted("73, and the cell that contradicts its neighbours")
 	r.accept("73")
+	r.shown("%d", len(m.Feasible(&p)))
 	r.between("1: slowest pair in the zone, s", "at most 211", math.Round(inside), 0, 211, "")
 	r.mark(211)
 	r.accept("at most 211")
@@ -85,7 +87,7 @@ func packLatency(r *Recorder) error {
 func (r *Recorder) drawLatency(times, zone [][]float64) {
 	var rows, columns []string
 	for i := range times {
-		rows, columns = append(rows, fmt.Sprintf("%d map racks", i+1)), append(columns, fmt.Sprint(i+1))
+		rows, columns = append(rows, "map racks: "+fmt.Sprint(i+1)), append(columns, fmt.Sprint(i+1))
 	}
 	frame := chart.Frame{Title: "Time of the job by map racks and reduce racks", X: chart.Axis{Label: "reduce racks"}}
 	r.figure("times", "The stronger the colour, the longer the job takes, from 201 to 630 s. Downwards the maps get quicker, most of all at 6 racks; at the lower right the shuffle is too scattered for circuits.",

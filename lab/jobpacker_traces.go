@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/millrace/millrace/internal/chart"
@@ -63,6 +64,8 @@ func (r *Recorder) traceFact(row traceRow, jobs []trace.Job) []chart.Bar {
 	in := "in " + row.file
 	r.within("5: jobs in "+row.file, float64(len(jobs)), row.jobs, 0, "")
 	r.within("5: heavy jobs", heavy, row.heavy, 0, in)
+	r.shown("%.0f", heavy)
+	r.quoted(fmt.Sprintf("%.0f", row.heavy))
 	r.within("5: recall of the 1 GB rule, %", 100*both/heavy, row.recall, 0.05, in)
 	r.within("5: precision of the rule, %", 100*both/large, row.precise, 0.05, in)
 	r.within("5: share of shuffle bytes, %", 100*heavyBytes/bytes, row.volume, 0.05, in+", that of the heavy jobs")

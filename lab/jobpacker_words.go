@@ -44,7 +44,7 @@ var jobpackerWords = []Word{
 	{"Wrong plans", "The planner is told shuffle sizes that are off by up to half, and arrivals of half of the jobs that are off by up to 200 s."},
 	{"Makespan", "From the first submission to the end of the last job."},
 	{"Completion time", "From the submission of a job to its end. The median is that of recurring jobs unless a row says otherwise."},
-	{"The public trace", "A day of a Facebook cluster in 2010, 24,442 jobs (FB-2010). Where a machine does not have it, jobs come from a model fitted to it, and the page says so."},
+	{"The public trace", "A day of a Facebook cluster in 2010, 24,442 jobs (FB-2010). Where a machine does not have it, jobs come from a model fitted to it, and the set-up says so."},
 }
 
 // packTitles are the names of the systems on a page.
