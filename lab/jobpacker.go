@@ -20,7 +20,7 @@ var jobpackerExperiments = []*Experiment{
 		Source:   "jobpacker.md 5, item 1",
 		Question: "Which numbers of racks keep a job parallel and its shuffle on circuits?",
 		Setup:    "An example job that the source prints in its Figure 4.6: 3,472 maps and 169 reduces on 15 racks of 600 containers. The figure is a table of the time that the job takes with 1 to 15 map racks and 1 to 15 reduce racks. The source does not say how long a task takes, nor how large the shuffle is; these are fitted to the table (83.65 s for a map, 115.6 s for a reduce, 12.1 s for the shuffle over one circuit, 1,211 s over the packet link of one rack).",
-		Read:     "From 6 map racks on all maps run in one wave: the first step down. Up to 76 pairs of a map rack and a reduce rack each carries an elephant; with more, the parts are too small for circuits and the time jumps up by a third or more. What lies between the two steps is the green zone.",
+		Read:     "From 6 map racks on all maps run in one wave: the last step down. Up to 76 pairs of a map rack and a reduce rack each pair carries an elephant; with more, the parts are too small for circuits and the time jumps up by a third or more. What lies between these two steps is the green zone.",
 		run:      packLatency,
 	},
 	{

@@ -90,7 +90,7 @@ func (r *Recorder) drawLatency(times, zone [][]float64) {
 		rows, columns = append(rows, "map racks: "+fmt.Sprint(i+1)), append(columns, fmt.Sprint(i+1))
 	}
 	frame := chart.Frame{Title: "Time of the job by map racks and reduce racks", X: chart.Axis{Label: "reduce racks"}}
-	r.figure("times", "The stronger the colour, the longer the job takes, from 201 to 630 s. Downwards the maps get quicker, most of all at 6 racks; at the lower right the shuffle is too scattered for circuits.",
+	r.figure("times", "The stronger the colour, the longer the job takes, from 201 to 630 s. Downwards the maps need fewer waves: the steps at 2, 3 and 6 map racks. At the lower right the shuffle is too scattered for circuits.",
 		chart.Heat{Frame: frame, Rows: rows, Columns: columns, Values: times, Unit: " s"})
 	frame.Title = "The green zone: pairs that JobPacker may choose"
 	r.figure("zone", "Only the cells of the green zone are painted, 201 to 211 s each. Unpainted above: more than one wave of maps. Unpainted at the right: no circuits.",
