@@ -102,7 +102,7 @@ func (r *Recorder) onlineChecks(runs map[string][]packRun) {
 	r.orBecause(noEffect)
 }
 
-const noEffect = "this changes next to nothing for the median job, so that chance decides on which side of the bound it falls: " + smallJobs
+const noEffect = "this changes next to nothing for the median job, so that it may fall on either side of the bound: " + smallJobs
 
 // slowstarts is item 12.
 func (r *Recorder) slowstarts(of func(name, base string) float64) {
