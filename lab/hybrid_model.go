@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -40,10 +41,18 @@ func hybridClassifier(r *Recorder) error {
 	if err != nil {
 		return err
 	}
+	r.judge(c, judge)
+	return nil
+}
+
+// judge compares what a classifier says with the labels.
+func (r *Recorder) judge(c *hybrid.Trained, judge []labelledJob) {
 	right, mixedRight, unsafe := 0, 0, 0
+	blind := make([]bool, len(judge))
 	for i, j := range judge {
 		known, _ := c.Classify(j.spec(true))
 		unknown, _ := c.Classify(j.spec(false))
+		blind[i] = unknown
 		if known == j.Small {
 			right++
 		}
@@ -55,10 +64,12 @@ func hybridClassifier(r *Recorder) error {
 		}
 	}
 	all, half := 100*float64(right)/float64(len(judge)), 100*float64(mixedRight)/float64(len(judge))
-	r.within("3: large jobs that the trained classifier calls small without their shuffle size", float64(unsafe), 0, 0, "with the margin of hybrid.md 3.1")
-	r.between("3: right on recurring jobs, %", "96.2", all, 95, 100, "")
-	r.between("3: right when half of the jobs are not recurring, %", "85.7", half, 80, all, "lower than with all recurring; labels by rule 2.6(a)")
-	return nil
+	r.within("3: large jobs that the trained classifier calls small without their shuffle size", float64(unsafe), 0, 0, "with the margin: a job of unknown shuffle size must be well beyond the boundary to be called small")
+	r.between("3: right on recurring jobs, %", "96.2", all, 95, 100, "ours is higher because the label rule is a formula, and the source's labels are measurements")
+	r.mark(96.2)
+	r.between("3: right when half of the jobs are not recurring, %", "85.7", half, 80, all, "accepted up to the share with all recurring: not knowing must cost something. The labels come from the label rule")
+	r.mark(85.7)
+	r.drawClasses(judge, blind, all, half)
 }
 
 // labelledJob is a job of the model with its label.
@@ -90,8 +101,8 @@ func labelled(n int, seed uint64) []labelledJob {
 func hybridCrosspoint(r *Recorder) error {
 	r.seeds(1, 1)
 	lines := chart.Lines{
-		Frame: chart.Frame{Title: "Time on five scale-out machines over time on one scale-up machine", X: chart.Axis{Label: "input, GB", Log: true}, Y: chart.Axis{Label: "ratio"}},
-		Marks: []chart.Mark{{Name: "equal", Value: 1}},
+		Frame: chart.Frame{Title: "Time on five scale-out machines over time on one scale-up machine", X: chart.Axis{Label: "input, GB", Log: true}, Y: chart.Axis{Label: "ratio of times"}},
+		Marks: []chart.Mark{{Name: "equal", Value: 1}, {Name: "32 GB", Value: 32, Vertical: true}, {Name: "64 GB", Value: 64, Vertical: true}},
 	}
 	for _, c := range []struct {
 		name         string
@@ -111,10 +122,10 @@ func hybridCrosspoint(r *Recorder) error {
 		}
 		lines.Series = append(lines.Series, s)
 		r.within("4: crosspoint of "+c.name+", GB", cross, c.cross, 0.25*c.cross, "the model is fitted to this")
-		r.within("4: ratio of a small "+c.name, s.Y[0], 1.7, 0.1, "")
-		r.within("4: ratio of a large "+c.name, s.Y[len(s.Y)-1], 0.65, 0.1, "")
+		r.within("4: ratio of a small "+c.name, s.Y[0], 1.7, 0.1, "time on five scale-out machines over time on one scale-up machine, 0.5 GB of input")
+		r.within("4: ratio of a large "+c.name, s.Y[len(s.Y)-1], 0.65, 0.1, fmt.Sprintf("the same, %.0f GB of input", s.X[len(s.X)-1]))
 	}
-	r.figure("ratio", "Waves of tasks make the steps.", lines)
+	r.figure("ratio", "Each line crosses 1 at its published crosspoint, marked at 32 and 64 GB. There are no steps, because the model makes up for the different numbers of waves that 24 and 40 containers need; the lines bend and join where the crosspoint of a job reaches its limit of 64 GB.", lines)
 	return nil
 }
 

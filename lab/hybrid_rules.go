@@ -26,6 +26,7 @@ func hybridPlacement(r *Recorder) error {
 	const blocks = 10_000
 	rng := rand.New(rand.NewPCG(r.options.Seed, 1))
 	right, up := 0, 0
+	replicas := make([]float64, mixed.racks+1)
 	for range blocks {
 		got, err := p.Place(rng, placement.Request{Writer: topology.NodeID(rng.IntN(topo.NumNodes())), Replicas: 3})
 		if err != nil {
@@ -34,6 +35,7 @@ func hybridPlacement(r *Recorder) error {
 		ups, racks, nodes := 0, map[topology.RackID]bool{}, map[topology.NodeID]bool{}
 		for _, node := range got.Nodes {
 			racks[topo.RackOf(node)], nodes[node] = true, true
+			replicas[topo.RackOf(node)]++
 			if mixed.isUp(node) {
 				ups++
 			}
@@ -43,8 +45,9 @@ func hybridPlacement(r *Recorder) error {
 			right++
 		}
 	}
-	r.within("1: blocks with 2 scale-out and 1 scale-up replicas on 3 nodes in 2 racks", float64(right), blocks, 0, "of 10,000")
+	r.within("1: blocks with 2 scale-out and 1 scale-up replicas on 3 nodes in 2 racks", float64(right), blocks, 0, "of 10,000 blocks")
 	r.within("1: share of replicas on scale-up, %", 100*float64(up)/(3*blocks), 100.0/3, 0.5, "")
+	r.drawRacks(replicas, blocks)
 	return stolenLocality(r, n)
 }
 
@@ -65,7 +68,9 @@ func stolenLocality(r *Recorder, n int) error {
 	if len(lost) == 0 {
 		lost = []float64{math.NaN()}
 	}
-	r.between("1: node- or rack-local maps, unstolen scale-out jobs less stolen ones, points", "2 at most", mean(lost), math.Inf(-1), 2, fmt.Sprintf("%d jobs were stolen, by the literal rule on a lightly loaded cluster", stolen))
+	r.between("1: node- or rack-local maps, unstolen scale-out jobs less stolen ones, points", "at most 2 percentage points", mean(lost), math.Inf(-1), 2, fmt.Sprintf("%d jobs were stolen, by the literal rule on a lightly loaded cluster", stolen))
+	r.accept("at most 2 points")
+	r.drawLocality(got["with"])
 	return nil
 }
 
@@ -142,7 +147,8 @@ func hybridStealing(r *Recorder) error {
 	for _, why := range []string{"a large job runs on scale-up", "a job runs on both classes", "a job is stolen while a scale-out job waits", "a nearer job was there to steal"} {
 		r.within("2: times that "+why, float64(broken[why]), 0, 0, fmt.Sprintf("%d schedules, %d steals", n, steals))
 	}
-	r.between("2: steals seen", "some", float64(steals), 50, inf, "so that the rules were put to the test")
+	r.between("2: steals seen", "some, to test the rules", float64(steals), 50, inf, "our bound: the rules must have been put to the test")
+	r.drawSteals(watches)
 	return nil
 }
 

@@ -29,7 +29,7 @@ type hybridRun struct {
 	all, small, large []float64 // completion
 	makespan          float64
 	smallEnd          float64
-	stolen            int
+	stolen, onUp      int       // jobs
 	topShare          []float64 // completion of the largest 0.1 %, one at least
 	local             [2]float64
 }
@@ -115,6 +115,8 @@ func (v hybridVariant) measure(res *sim.Result, onOut []bool, wrong float64) hyb
 			}
 			local[k] += float64(j.Local[scheduler.NodeLocal] + j.Local[scheduler.RackLocal])
 			maps[k] += float64(j.Job.Spec.Maps)
+		} else {
+			out.onUp++
 		}
 	}
 	out.topShare = []float64{res.Jobs[biggest].Completion().Seconds()}
