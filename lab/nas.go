@@ -22,7 +22,7 @@ var nasExperiments = []*Experiment{
 		ID: "nas-skips", Title: "How long the right task must be waited for", Seconds: 1,
 		Source:   "nas.md 5, item 2",
 		Question: "A user without a good map for a free node is skipped. How often is one found that is near (its input on the node) and qualified (its output small enough) within 10 or 40 skips? And how often does a search over 3 or 5 users find a light job?",
-		Setup:    "Independent draws, 200,000 of each. A user has three jobs; a node holds a job's data with chance 0.1, a map is qualified with chance 0.5, a job is light with chance 0.687.",
+		Setup:    "Independent draws, 200,000 of each. Looking for a map, a user has three jobs, looking for a light job each has one; a node holds a job's data with chance 0.1, a map is qualified with chance 0.5, a job is light with chance 0.687.",
 		Read:     "Published are the values of closed forms, such as 1 - (1 - p q)^(3 x skips); measured are shares of the draws, in per cent.",
 		run:      nasSkips,
 	},
@@ -160,7 +160,7 @@ func nasFormulas(r *Recorder) error {
 	}
 	r.within("3: traffic threshold against m times the mean map output, relative", threshold, 0, 1e-12, "equation 3.3; m is the number of containers on a node")
 	r.within("3: completion threshold at the ends", ends, 0, 1e-12, "equation 3.5: T_max for the smallest shuffle, T_min for the largest")
-	r.holds("3: completion threshold falls with the shuffle", "falls", fmt.Sprintf("in %d of 2,000 random pairs", falling), falling == 2_000, "")
+	r.holds("3: completion threshold falls with the shuffle", "falls", fmt.Sprintf("in %d of 2000 random pairs", falling), falling == 2_000, "")
 	r.accept("in every pair the larger shuffle has no higher threshold")
 	r.within("3: reduces over racks before rounding, against all", sums, 0, 1e-9, "equation 3.4: a rack gets reduces in proportion to the job's map output in it; over all racks that must be all reduces")
 	r.within("3: up and down load with q = p", links, 0, 1e-12, "p and q: shares of a job's map output and of its reduces in each rack; with q = p a rack's link carries p (1 - p) of the shuffle both up and down")

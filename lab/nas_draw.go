@@ -30,7 +30,7 @@ func (r *Recorder) drawNAS(scale float64, runs map[string][]nasRun) {
 		cdf.Samples = append(cdf.Samples, chart.Sample{Name: name, Values: runs[name][0].times})
 	}
 	r.figure(fmt.Sprintf("cdf-%g", scale), "One repetition of those in the table. A curve further left is better.", cdf)
-	r.figure(fmt.Sprintf("racks-%g", scale), "Bytes from rack to rack under NAS in one repetition; the darker the more. Rows send, columns receive. What stays in a rack is left out.",
+	r.figure(fmt.Sprintf("racks-%g", scale), "Bytes from rack to rack under NAS in one repetition; the fuller the colour the more. Rows send, columns receive. What stays in a rack is left out.",
 		rackHeat("Rack to rack under NAS"+at, runs["nas"][0].traffic.Matrix))
 }
 
@@ -49,7 +49,7 @@ func overFair(title string, runs map[string][]nasRun) chart.Bars {
 		{wideFair, nan, nan},
 	} {
 		b := ratioBar(runs, row.name, "fair", nasThroughput).bar(row.name, row.throughput)
-		d := ratioBar(runs, row.name, "fair", completion).bar("", row.completion)
+		d := ratioBar(runs, row.name, "fair", completion).bar(row.name+", completion", row.completion)
 		d.Group = 1
 		bars.Bars = append(bars.Bars, b, d)
 	}
@@ -71,7 +71,7 @@ func classBars(title string, runs map[string][]nasRun) chart.Bars {
 }
 
 func rackHeat(title string, matrix [][]float64) chart.Heat {
-	h := chart.Heat{Frame: chart.Frame{Title: title, X: chart.Axis{Label: "to rack"}, Y: chart.Axis{Label: "from rack"}}, Unit: " GB"}
+	h := chart.Heat{Frame: chart.Frame{Title: title, X: chart.Axis{Label: "to rack"}}, Unit: " GB"}
 	for from := range matrix {
 		h.Rows, h.Columns = append(h.Rows, fmt.Sprintf("rack %d", from+1)), append(h.Columns, fmt.Sprint(from+1))
 		row := make([]float64, len(matrix))

@@ -38,7 +38,7 @@ func (r *Recorder) drawMix(day []trace.Job, small float64, count [3]float64) {
 		}
 		lines.Series = append(lines.Series, sharesUpTo(s.name, sorted(all)))
 	}
-	r.figure("sizes", "Vertical lines: the limits of the classes, 1 and 100 MB of shuffle, 10 MB of input. A third of the jobs shuffle nothing, which is where the shuffle curve begins.", lines)
+	r.figure("sizes", "Vertical lines: the limits of the classes, 1 and 100 MB of shuffle, 10 MB of input. A third of the jobs shuffle nothing; they lie left of the chart, so the curves do not begin at 0.", lines)
 }
 
 // sharesUpTo is the distribution of sorted sizes in MB, at steps of a logarithmic axis.
@@ -102,7 +102,7 @@ func (r *Recorder) drawFormulas() {
 		q    []float64
 	}{{"in proportion", p}, {"all in A", []float64{1, 0, 0}}} {
 		for i, rack := range []string{"A", "B", "C"} {
-			up, down := chart.Plain("reduces "+where.name+": "+rack, 100*p[i]*(1-where.q[i])), chart.Plain("", 100*where.q[i]*(1-p[i]))
+			up, down := chart.Plain("reduces "+where.name+": out of "+rack, 100*p[i]*(1-where.q[i])), chart.Plain("into "+rack, 100*where.q[i]*(1-p[i]))
 			down.Group = 1
 			bars.Bars = append(bars.Bars, up, down)
 		}

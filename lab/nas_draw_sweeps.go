@@ -81,7 +81,7 @@ func (r *Recorder) drawDay(runs map[string][]nasRun) {
 	p := nasPublished.throughput600
 	for i, name := range []string{"delay", "sw-delay", "nas"} {
 		b := ratioBar(runs, name, "fair", nasThroughput).bar(name, p[0]/[]float64{p[1], p[2], 1}[i])
-		c := ratioBar(runs, name, "fair", completion).bar("", nan)
+		c := ratioBar(runs, name, "fair", completion).bar(name+", completion", nan)
 		c.Group = 1
 		bars.Bars = append(bars.Bars, b, c)
 	}
