@@ -151,7 +151,7 @@ func tagsLimits(r *Recorder, at atLoad) {
 	r.holds("15: TAGS at 20 to 50 % with fitting limits, V(95)", "hardly matters (R2)", fmt.Sprintf("V(95) %s to %s", number(least), number(most)), most/least <= 1.25, "limits 2,000, 4,000, 8,000 and 12,000 at 20, 30, 40 and 50 %; our specification's own model has 5.0 to 5.6")
 	r.accept("largest at most 1.25 times the smallest")
 	r.unmet("reason not known; few repetitions")
-	r.figure("tags", "TAGS with half of the nodes for young jobs: a higher limit trades the median for evenness.", limitLines("TAGS, 50 %", at, "tags", 50, tagsGrid))
+	r.figure("tags", "TAGS with half of the nodes for young jobs: from 8,000 on a higher limit trades the median for evenness.", limitLines("TAGS, 50 %", at, "tags", 50, tagsGrid))
 }
 
 // bestLimit is the rule of slowdown.md 3.6: lowest V(95) with a median of at most 1.6

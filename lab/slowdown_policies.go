@@ -85,7 +85,7 @@ func checkLevels(r *Recorder, at lookup) {
 	r.between("9: median COMP / FIFO", "below 1 (R13)", comp.q[50]/fifo.q[50], 0, 1, "")
 	r.between("9: V(80) COMP / FIFO", "below 1 (R13)", comp.v(80)/fifo.v(80), 0, 1, "")
 	r.between("9: V(90) COMP / FIFO", "below 1 (R13)", comp.v(90)/fifo.v(90), 0, 1, "")
-	r.between("9: V(95) COMP / FIFO", "about 1 (R13)", comp.v(95)/fifo.v(95), 0.8, 1.25, "")
+	r.marked(1, "9: V(95) COMP / FIFO", "about 1 (R13)", comp.v(95)/fifo.v(95), 0.8, 1.25, "")
 	r.between("9: V(99) COMP / FIFO", "above 1 (R13)", comp.v(99)/fifo.v(99), 1, inf, "")
 }
 
@@ -122,11 +122,11 @@ func checkHighLoad(r *Recorder, at lookup) {
 	r.marked(2, "6: median TAGS / FIFO, load 0.9", "twice: 2 (R11)", tags.q[50]/fifo.q[50], 1.4, inf, "")
 	r.marked(60, "6: p95 TAGS, load 0.9", "above 60 (R11)", tags.q[95], 60, inf, "")
 	r.marked(0.5, "7: median SITA / FIFO, load 0.9", "half: 0.5 (R12)", sita.q[50]/fifo.q[50], 0, 0.6, "")
-	r.between("7: mean slowdown above 31,600 s, SITA / FIFO", "above 1 (R12)", sita.bySze[7]/fifo.bySze[7], 1, inf, "")
+	r.between("7: mean slowdown above 31,600 s, SITA / FIFO", "above 1 (R12)", sita.bySze[7]/fifo.bySze[7], 1, inf, "jobs of 31,600 to 100,000 slot-seconds, load 0.9")
 	r.between("9: V(95) COMP / FIFO, load 0.9", "COMP's p95 above 60 (R11)", comp.v(95)/fifo.v(95), 2, inf, "COMP's level depends on how well sizes are predicted, so our specification asks for V(95) of at least twice FIFO's instead of the published p95")
 	four := at("fbq4", 0.9, 1)
 	r.marked(0.7, "11: median FBQ K=4 / K=2, slow start 1", "30 % lower: 0.7 (R16)", four.q[50]/at("fbq", 0.9, 1).q[50], 0, 0.8, "")
-	r.between("11: jobs below 4,000 s above p95, K=4, %", "none: 0 (R16)", 100*four.small, 0, 0.5, "")
+	r.marked(0, "11: jobs below 4,000 s above p95, K=4, %", "none: 0 (R16)", 100*four.small, 0, 0.5, "")
 	r.between("12: median COMP / FBQ, K=4", "below 1 (R17)", at("comp4", 0.9, 0.05).q[50]/at("fbq4", 0.9, 0.05).q[50], 0, 1, "")
 	r.between("12: V(95) COMP / FBQ, K=4, slow start 1", "above 1 (R17)", at("comp4", 0.9, 1).v(95)/four.v(95), 1, inf, "")
 	r.between("20: p95 FBQ, slow start 0.05 / 1", "hoarding hurts: above 1 (VI-C)", fbq.q[95]/at("fbq", 0.9, 1).q[95], 1.5, inf, "")
