@@ -22,7 +22,7 @@ func nasAblation(r *Recorder) error {
 	r.holds("5: throughput, MTS < MTS+CA-RTS < NAS", "each step adds", fmt.Sprintf("MTS 1, MTS+CA-RTS %.4f, NAS %s", ca, number(all)), ca > 1 && all > ca, "")
 	r.accept("MTS+CA-RTS above 1, NAS above that")
 	r.unmet(noCollapse)
-	why := "reason not known"
+	why := "reason not known; the numbers differ much from run to run (chart)"
 	if ratio(runs, "nas-no-mct", "nas", congestion) < 1 {
 		why += "; a constant completion threshold alone lowers the count here (row nas-no-mct) instead of raising it"
 	}

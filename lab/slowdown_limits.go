@@ -86,7 +86,6 @@ func fbqLimits(r *Recorder, at atLoad) {
 	r.between("13: the same at load 0.9, over that at 0.7", "depends more on it: above 1 (R8)", busy/calm, 1, inf, "")
 	r.holds("13: FBQ's lowest V(95) is at 12,000 to 16,000 s", "at 12,000 (R7)", fmt.Sprintf("at %d", best), best >= 12000 && best <= 16000, "limits are in slot-seconds")
 	r.accept("12,000 or 16,000 of the four tried")
-	r.unmet("reason not known")
 	l := chart.Lines{Frame: chart.Frame{Title: "FBQ: 95th percentile of slowdown by limit (Fig. 8)", X: chart.Axis{Label: "limit, slot-seconds"}, Y: chart.Axis{Label: "slowdown, 95th percentile", Log: true}}}
 	for _, load := range []float64{0.7, 0.9} {
 		s := chart.Series{Name: fmt.Sprintf("load %g", load)}
@@ -117,7 +116,6 @@ func sitaLimits(r *Recorder, at atLoad) {
 	}
 	r.holds("14: SITA's best share of partition 1", "20 or 30 % (R3)", "V(95) "+strings.Join(shares, ", "), best >= 20 && best <= 40, "each share with its best limit")
 	r.accept("lowest at 20 to 40 %")
-	r.unmet("reason not known")
 	published, other := at(limited("sita", 30, 18000), 0.7), at(limited("fbq", 100, 12000), 0.7)
 	r.add(Check{
 		Item: "SITA at its published optimum, 30 % and 18,000 s: median, V(95)", Published: "V very close to FBQ's (R10)",
@@ -178,6 +176,5 @@ func bestLimits(r *Recorder, at atLoad) {
 		s, t := bestLimit(at, "sita", share, sitaGrid), bestLimit(at, "tags", share, tagsGrid)
 		r.holds(fmt.Sprintf("16: best limit at %d %%, SITA above TAGS", share), "above (R4)", fmt.Sprintf("SITA %d, TAGS %d", s, t), s > t, "of the limits tried: SITA 6,000 to 24,000 in 7 steps, TAGS 2,000 to 14,000 in 6")
 		r.accept("SITA's above that of TAGS")
-		r.unmet("reason not known")
 	}
 }
