@@ -12,6 +12,7 @@ import (
 func drawPolicies(r *Recorder, at lookup) {
 	names := []string{"fifo", "fbq", "tags", "sita", "comp", "fair", "srpt"}
 	for _, load := range []float64{0.7, 0.9} {
+		r.figure(fmt.Sprintf("levels-%g", load), "Slow start 0.05. The thick lines: published, for FIFO at load 0.7 only. The shorter both bars the better; the further apart they are, the less even is the policy.", levelBars(at, names, load))
 		cdf := chart.CDF{Frame: chart.Frame{Title: fmt.Sprintf("Slowdown, load %g", load), X: chart.Axis{Label: "slowdown", Log: true}, Y: chart.Axis{Label: "share of jobs"}}}
 		for _, name := range names {
 			cdf.Samples = append(cdf.Samples, chart.Sample{Name: name, Values: at(name, load, 0.05).slow})
@@ -36,6 +37,24 @@ func drawPolicies(r *Recorder, at lookup) {
 		v.Series = append(v.Series, s)
 	}
 	r.figure("variability", "Means over repetitions, slow start 0.05. 1 at every percentile would be strictly fair. COMP starts below FIFO and ends above it.", v)
+}
+
+// levelBars draws the median and the 95th percentile of each policy.
+func levelBars(at lookup, names []string, load float64) chart.Bars {
+	bars := chart.Bars{
+		Frame:  chart.Frame{Title: fmt.Sprintf("Median and 95th percentile of slowdown, load %g", load), X: chart.Axis{Label: "slowdown", Log: true}},
+		Groups: []string{"median", "95th percentile"},
+	}
+	for _, name := range names {
+		s, median, tail := at(name, load, 0.05), nan, nan
+		if name == "fifo" && load == 0.7 {
+			median, tail = 2.8, 23.8
+		}
+		b, c := NewEstimate(s.medians).bar(name, median), NewEstimate(s.tails).bar(name+", p95", tail)
+		c.Group = 1
+		bars.Bars = append(bars.Bars, b, c)
+	}
+	return bars
 }
 
 func sizeLines(at lookup, names []string) chart.Lines {
