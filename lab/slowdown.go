@@ -79,6 +79,7 @@ func slotted(nodes int, maps, reduces int32) (sim.Config, error) {
 
 func tableII(r *Recorder) error {
 	r.seeds(1, 1)
+	var watch *Watcher // of the last and largest
 	for _, c := range tableIIJobs {
 		cfg, err := slotted(10, 6, 2)
 		if err != nil {
@@ -87,6 +88,8 @@ func tableII(r *Recorder) error {
 		if cfg.Policy, err = policies.Policy("fifo", nil); err != nil {
 			return err
 		}
+		watch = &Watcher{Keys: []string{"maps", "reduces (waiting until all maps are done)"}, Of: byKind}
+		watch.Attach(&cfg)
 		res, err := sim.Run(cfg, []*sim.Job{{
 			Spec: &scheduler.JobSpec{Maps: c.maps, Reduces: c.reduces},
 			Maps: []time.Duration{seconds(c.m)}, Reduces: []time.Duration{seconds(c.r)},
@@ -102,6 +105,10 @@ func tableII(r *Recorder) error {
 		r.within("4: "+c.name+" occupancy, s", res.Jobs[0].Occupied.Seconds(), c.size, 0.001*c.size, why)
 	}
 	drawTableII(r)
+	last := tableIIJobs[len(tableIIJobs)-1]
+	area := watch.Area("Slots held by "+last.name+" alone", seconds(last.run))
+	area.Y.Label = "slots"
+	r.figure("waves", "Ten waves of 60 maps. Twenty reduces take their slots after the first wave and wait there until the last map is done; then three waves of reduces follow.", area)
 	return nil
 }
 
