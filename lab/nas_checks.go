@@ -1,20 +1,52 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
-
-	"github.com/millrace/millrace/topology"
-	"github.com/millrace/millrace/trace"
 )
 
 // noCollapse is why the gains of NAS are not found here.
 const noCollapse = "in a network that shares its links fairly and loses nothing, spreading traffic over time moves no more bytes; " +
 	"what NAS can save is what congestion costs beyond sharing, which flows do not show"
+
+// holding is why NAS falls behind Delay, and SW-delay behind all.
+const holding = "while a rack is congested NAS holds back all jobs but the shuffle-light ones (CR-RTS), and SW-delay starts no reduce there at all, without a bound; " +
+	"here a full link does as much work as it can, so nothing is won by holding. Without CR-RTS completion is shorter (row \"mechanism by mechanism\")"
+
+// ceiling is why the published gain in throughput cannot be had on these jobs.
+const ceiling = "the largest of 200 jobs sets the end, and throughput with it: even where no link ever fills, Fair itself gains less than was published of NAS " +
+	"(row \"links a hundred times as wide\")"
+
+// newest is the check that was added last.
+func (r *Recorder) newest() *Check { return &r.report.Checks[len(r.report.Checks)-1] }
+
+// admitting runs an experiment and says of each check that failed without a reason that none is known.
+func admitting(run func(*Recorder) error) func(*Recorder) error {
+	return func(r *Recorder) error {
+		err := run(r)
+		for i := range r.report.Checks {
+			if c := &r.report.Checks[i]; c.Verdict == NotReproduced && c.Why == "" {
+				c.Why = "reason not known"
+			}
+		}
+		return err
+	}
+}
+
+// unmet gives the newest check a reason if it failed.
+func (r *Recorder) unmet(why string) {
+	c := r.newest()
+	switch {
+	case c.Verdict != NotReproduced || why == "":
+	case c.Why == "":
+		c.Why = why
+	default:
+		c.Why += "; " + why
+	}
+}
 
 // nasVariant is a policy with parameters, under a name of its own.
 type nasVariant struct {
@@ -94,6 +126,7 @@ func nas40Nodes(r *Recorder) error {
 		r.limits(label, runs)
 		r.bytes(label, runs)
 		r.behaviour(label, runs)
+		r.drawNAS(scale, runs)
 	}
 	return nil
 }
@@ -106,11 +139,17 @@ func (r *Recorder) orders(label string, runs map[string][]nasRun, from string) {
 	measured := func(x map[string]float64) string {
 		return fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", number(x["delay"]), number(x["sw-delay"]), number(x["nas"]))
 	}
-	r.holds(label+"4: throughput", "nas > sw-delay > delay > fair", measured(t), t["nas"] > t["sw-delay"] && t["sw-delay"] > t["delay"] && t["delay"] > 1, noCollapse)
+	r.holds(label+"4: throughput", "nas > sw-delay > delay > fair", measured(t), t["nas"] > t["sw-delay"] && t["sw-delay"] > t["delay"] && t["delay"] > 1, "")
+	r.accept("this order of the means")
+	r.unmet(noCollapse)
 	r.holds(label+"4: mean completion", "nas < sw-delay < delay < fair", measured(c), c["nas"] < c["sw-delay"] && c["sw-delay"] < c["delay"] && c["delay"] < 1, "jobs from "+from)
+	r.accept("this order of the means")
+	r.unmet(holding)
 	for i, base := range []string{"fair", "delay", "sw-delay"} {
-		r.within(label+"4: throughput of nas over "+base, ratio(runs, "nas", base, nasThroughput), []float64{1.58, 1.39, 1.27}[i], 0.25, "")
-		r.within(label+"4: mean completion of nas over "+base, ratio(runs, "nas", base, completion), []float64{0.62, 0.69, 0.71}[i], 0.15, "")
+		r.within(label+"4: throughput of nas over "+base, ratio(runs, "nas", base, nasThroughput), nasPublished.throughput40[i], 0.25, "")
+		r.unmet(ceiling)
+		r.within(label+"4: mean completion of nas over "+base, ratio(runs, "nas", base, completion), nasPublished.completion40[i], 0.15, "")
+		r.unmet("as for the order of mean completion above: NAS holds jobs while a rack is congested, and nothing is won by it here")
 	}
 }
 
@@ -124,34 +163,35 @@ func (r *Recorder) limits(label string, runs map[string][]nasRun) {
 	report := func(item, published, measured, why string) {
 		r.add(Check{Item: label + item, Published: published, Measured: measured, Tolerance: "reported", Verdict: ShapeOnly, Why: why})
 	}
-	report("4: Fair with links a hundred times as wide, over Fair", "throughput of nas 1.58, completion 0.62",
+	report("4: Fair with links a hundred times as wide, over Fair", "nothing on this; of NAS throughput 1.58, completion 0.62",
 		fmt.Sprintf("throughput %s, completion %s", number(ratio(runs, wideFair, "fair", nasThroughput)), number(ratio(runs, wideFair, "fair", completion))),
 		"what Fair gains where nothing is ever congested: no scheduler can be expected to gain much more by avoiding congestion")
-	var said strings.Builder
+	var said []string
 	for _, name := range []string{"delay", "nas-mts", "nas-mts-ca", "nas"} {
-		said.WriteString(fmt.Sprintf("%s: %s, completion %s, skew %s  ", name, number(ratio(runs, name, "fair", nasThroughput)), number(ratio(runs, name, "fair", completion)),
+		said = append(said, fmt.Sprintf("%s: throughput %s, completion %s, skew %s", name, number(ratio(runs, name, "fair", nasThroughput)), number(ratio(runs, name, "fair", completion)),
 			number(nasMean(runs[name], func(r *nasRun) float64 { return r.skew }))))
 	}
-	report("4: throughput and completion over Fair, mechanism by mechanism", "each step adds", said.String(),
-		"skew: bytes into the rack that gets most, over the mean. What NAS loses, it loses by CR-RTS: where that never takes over (MTS+CA-RTS, "+
+	report("4: throughput and completion over Fair, mechanism by mechanism", "each step adds throughput", strings.Join(said, "; "),
+		"skew: bytes into the rack that gets most, over the mean. With sizes as they are, what NAS loses, it loses by CR-RTS: where that never takes over (MTS+CA-RTS, "+
 			"or a congestion threshold that is never reached), throughput is that of Fair; how long users are made to wait does not matter (0.1 to 5 s tried)")
 }
 
 // bytes is item 7.
 func (r *Recorder) bytes(label string, runs map[string][]nasRun) {
 	mts := ratio(runs, "nas-mts", "delay", crossRack)
-	r.between(label+"7: bytes across racks, MTS over Delay", "about equal", mts, 0.95, 1.05, "")
+	r.marked(1, label+"7: bytes across racks, MTS over Delay", "about equal: 1", mts, 0.95, 1.05, "")
 	ca := ratio(runs, "nas-mts-ca", "nas-mts", crossRack)
-	r.between(label+"7: MTS+CA-RTS over MTS", "lower", ca, math.Inf(-1), 1, "by bytes the rule saves about 1.5 % (nas.md 6.12)")
-	r.between(label+"7: NAS over MTS+CA-RTS", "no change", ratio(runs, "nas", "nas-mts-ca", crossRack), 0.97, 1.03, "")
-	r.between(label+"7: NAS over Fair", "below", ratio(runs, "nas", "fair", crossRack), math.Inf(-1), 1, "")
-	r.between(label+"7: SW-delay over Fair", "below", ratio(runs, "sw-delay", "fair", crossRack), math.Inf(-1), 1, "its maps read remotely while racks are congested")
+	r.between(label+"7: MTS+CA-RTS over MTS", "lower: below 1", ca, math.Inf(-1), 1, "counted in bytes, putting reduces where the map output lies saves only about 1.5 % in this trace: the large jobs have output everywhere")
+	r.newest().Measured = fmt.Sprintf("%.4f", ca)
+	r.marked(1, label+"7: NAS over MTS+CA-RTS", "no change: 1", ratio(runs, "nas", "nas-mts-ca", crossRack), 0.97, 1.03, "")
+	r.between(label+"7: NAS over Fair", "below 1", ratio(runs, "nas", "fair", crossRack), math.Inf(-1), 1, "")
+	r.between(label+"7: SW-delay over Fair", "below 1", ratio(runs, "sw-delay", "fair", crossRack), math.Inf(-1), 1, "its maps read from other racks while racks are congested")
 	for _, name := range []string{"fair", "delay", "sw-delay", "nas"} {
 		in := nasMean(runs[name], func(r *nasRun) float64 { return r.traffic.Input / 1e9 })
 		shuffle := nasMean(runs[name], func(r *nasRun) float64 { return r.traffic.Shuffle / 1e9 })
 		jobs := nasMean(runs[name], func(r *nasRun) float64 { return 100 * r.traffic.JobShare })
 		r.add(Check{
-			Item: label + "7: bytes across racks, " + name, Published: "figure only", Measured: fmt.Sprintf("input %s GB, shuffle %s GB; of a job's shuffle %s %% on average", number(in), number(shuffle), number(jobs)),
+			Item: label + "7: bytes across racks, " + name, Published: "a figure without numbers", Measured: fmt.Sprintf("input %s GB, shuffle %s GB; of a job's shuffle %s %% crosses racks, averaged over jobs", number(in), number(shuffle), number(jobs)),
 			Tolerance: "reported", Verdict: ShapeOnly,
 		})
 	}
@@ -165,75 +205,25 @@ func (r *Recorder) behaviour(label string, runs map[string][]nasRun) {
 	f, d, s, n := overlap("fair"), overlap("delay"), overlap("sw-delay"), overlap("nas")
 	said := fmt.Sprintf("sw-delay %s, nas %s, delay %s, fair %s", number(s), number(n), number(d), number(f))
 	r.holds(label+"8: map progress at the first reduce, NAS over Delay and Fair", "nas > delay ~ fair", said, n > max(d, f) && math.Abs(d-f) <= 0.05 && f >= 0.2, "")
-	r.holds(label+"8: map progress at the first reduce, SW-delay over NAS", "sw-delay > nas", said, s > n, "only where congestion is frequent (nas.md 6.23)")
+	r.accept("NAS above both; Delay and Fair at most 0.05 apart; Fair at least 0.2")
+	r.holds(label+"8: map progress at the first reduce, SW-delay over NAS", "sw-delay > nas", said, s > n, "")
+	r.accept("SW-delay above NAS")
+	r.unmet("NAS's own threshold, near 0.5 for most jobs, is above the 0.2 of SW-delay, which starts reduces later only where congestion is frequent; our specification notes this doubt about the published order")
 	over := func(name string) float64 {
 		return nasMean(runs[name], func(r *nasRun) float64 { return r.overload })
 	}
-	said = fmt.Sprintf("nas %.4f, fair %.4f, delay %.4f, sw-delay %.4f", over("nas"), over("fair"), over("delay"), over("sw-delay"))
+	said = fmt.Sprintf("nas %.2f %%, fair %.2f %%, delay %.2f %%, sw-delay %.2f %% of the samples", 100*over("nas"), 100*over("fair"), 100*over("delay"), 100*over("sw-delay"))
 	r.holds(label+"9: nodes above the traffic threshold, NAS", "very small", said, over("nas") < 0.5*min(over("fair"), over("delay")), "")
+	r.accept("NAS below half of Fair and of Delay")
 	r.holds(label+"9: nodes above the traffic threshold, SW-delay", "highest", said, over("sw-delay") >= over("fair"), "")
+	r.accept("SW-delay at least as much as Fair")
+	r.unmet("reason not known; over the public trace it lies between Delay and Fair")
 	var gain [3]float64
 	for k := range gain {
 		gain[k] = 1 / ratio(runs, "nas", "fair", func(r *nasRun) float64 { return r.byClass[k] })
 	}
 	said = fmt.Sprintf("light %s, medium %s, heavy %s", number(gain[0]), number(gain[1]), number(gain[2]))
-	r.holds(label+"10: speed-up of NAS over Fair by class", "light > medium > heavy, all at least 1", said, gain[0] > gain[1] && gain[1] > gain[2] && gain[2] >= 1, noCollapse)
-}
-
-func nasAblation(r *Recorder) error {
-	n := r.seeds(8, 8)
-	runs, _, err := r.compareNAS(nas40, plain("nas-mts", "nas-mts-ca", "nas", "nas-no-tt", "nas-no-mct", "nas-no-both"), n)
-	if err != nil {
-		return err
-	}
-	ca, all := ratio(runs, "nas-mts-ca", "nas-mts", nasThroughput), ratio(runs, "nas", "nas-mts", nasThroughput)
-	r.holds("5: throughput, MTS < MTS+CA-RTS < NAS", "each step adds", fmt.Sprintf("1, %s, %s", number(ca), number(all)), ca > 1 && all > ca, noCollapse)
-	for i, name := range []string{"nas-no-both", "nas-no-tt", "nas-no-mct"} {
-		r.within("6: congestion occurrences, "+name+" over nas", ratio(runs, name, "nas", congestion), []float64{1.31, 1.22, 1.07}[i], 0.15, "")
-	}
-	return nil
-}
-
-func nas600Nodes(r *Recorder) error {
-	r.seeds(1, 1)
-	day, from := r.day()
-	if r.options.Quick {
-		day = firstHours(day, 2*time.Hour)
-		r.only("its first two hours")
-	}
-	c := nasCluster{racks: 30, nodes: 20, containers: 6, nic: topology.Mbps(250), uplink: topology.Gbps(1), users: 200, scale: 0.2}
-	names := []string{"fair", "delay", "sw-delay", "nas"}
-	out := make([]nasRun, len(names))
-	err := r.each(len(names), func(i int) (err error) {
-		out[i], err = c.run(names[i], nil, day, r.options.Seed)
-		return err
-	})
-	if err != nil {
-		return errors.Join(errors.New("600 nodes"), err)
-	}
-	runs := map[string][]nasRun{}
-	for i, name := range names {
-		runs[name] = out[i : i+1]
-	}
-	said := func(f func(*nasRun) float64) string {
-		return fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", number(ratio(runs, "delay", "fair", f)), number(ratio(runs, "sw-delay", "fair", f)), number(ratio(runs, "nas", "fair", f)))
-	}
-	why := fmt.Sprintf("%d jobs from %s; one run; at this load the last arrival, not the policy, sets the end", len(day), from)
-	for i, base := range names[:3] {
-		r.within("13: throughput of nas over "+base, ratio(runs, "nas", base, nasThroughput), []float64{1.569, 1.412, 1.280}[i], 0.3, why)
-	}
-	c1 := said(completion)
-	n, s, d := ratio(runs, "nas", "fair", completion), ratio(runs, "sw-delay", "fair", completion), ratio(runs, "delay", "fair", completion)
-	r.holds("13: mean completion", "nas < sw-delay < delay < fair", c1, n < s && s < d && d < 1, "")
-	return nil
-}
-
-func firstHours(jobs []trace.Job, until time.Duration) []trace.Job {
-	var out []trace.Job
-	for _, j := range jobs {
-		if j.Submit < until {
-			out = append(out, j)
-		}
-	}
-	return out
+	r.holds(label+"10: speed-up of NAS over Fair by class", "light > medium > heavy, all at least 1", said, gain[0] > gain[1] && gain[1] > gain[2] && gain[2] >= 1, "")
+	r.accept("this order, and heavy at least 1")
+	r.unmet("the heavy jobs pay for the light ones: they are held while a rack is congested, and " + noCollapse)
 }

@@ -82,11 +82,15 @@ var nas40 = nasCluster{
 	racks: 8, nodes: 5, containers: 16, nic: topology.Gbps(1), uplink: topology.Gbps(1), users: 200, scale: 1, byTime: true,
 }
 
+// nas600 is the cluster of its simulations (nas.md 4.2), with sizes at which congestion comes and goes.
+var nas600 = nasCluster{racks: 30, nodes: 20, containers: 6, nic: topology.Mbps(250), uplink: topology.Gbps(1), users: 200, scale: 0.2}
+
 // nasRun is what one run showed.
 type nasRun struct {
 	throughput float64 // jobs an hour
 	completion float64 // mean, seconds
 	byClass    [3]float64
+	times      []float64 // completion of each job, seconds
 	traffic    sim.Traffic
 	episodes   float64
 	congested  float64 // rack-seconds
@@ -185,6 +189,7 @@ func measureNAS(res *sim.Result, watch *loadWatch, scale float64) nasRun {
 		j := &res.Jobs[i]
 		took := j.Completion().Seconds()
 		out.completion += took / n
+		out.times = append(out.times, took)
 		class := classes.Of(float64(j.Job.Spec.Shuffle.Bytes) / scale)
 		out.byClass[class] += took
 		count[class]++

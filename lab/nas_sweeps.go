@@ -50,6 +50,7 @@ func nasSweeps(r *Recorder) error {
 	r.sweepLimits(runs)
 	r.sweepLinks(runs)
 	r.sweepRates(runs)
+	r.drawSweeps(runs)
 	return nil
 }
 
@@ -74,52 +75,66 @@ func sweptVariants() []nasVariant {
 	return out
 }
 
+// lateReduces is why the adaptive threshold gains nothing.
+const lateReduces = "reason not known for certain; a likely one: the rule is a line over shuffle sizes, so with one giant job in the cluster nearly all others get T_max and start their reduces later, " +
+	"and containers, which that saves, are not what is scarce here"
+
 // sweepUsers is item 11.
 func (r *Recorder) sweepUsers(runs map[string][]nasRun) {
-	said, falls, last := "", true, math.Inf(1)
+	var said []string
+	falls, last := true, math.Inf(1)
 	for _, u := range sweptUsers {
 		t := ratio(runs, fmt.Sprint("users ", u), "users 200", nasThroughput)
-		said += fmt.Sprintf("%d: %s  ", u, number(t))
+		said = append(said, fmt.Sprintf("%d users %s", u, number(t)))
 		falls = falls && t <= last*1.02
 		last = t
 	}
-	r.holds("11: throughput of NAS by number of users, 200 = 1", "falls with users", said, falls, "2 % noise allowed")
+	r.holds("11: throughput of NAS by number of users, 200 = 1", "falls with users", strings.Join(said, ", "), falls, "")
+	r.accept("no step up by more than 2 %")
+	r.unmet("reason not known; the values differ little from 1")
 }
 
 // sweepLimits is item 12.
 func (r *Recorder) sweepLimits(runs map[string][]nasRun) {
 	used, constant := limitPair{0.2, 0.5}.String(), limitPair{0.2, 0.2}.String()
-	best, at := 0.0, ""
+	best, at := 0.0, limitPair{}
 	for _, p := range sweptLimits {
 		if t := ratio(runs, p.String(), used, nasThroughput); t > best {
-			best, at = t, p.String()
+			best, at = t, p
 		}
 	}
-	r.between("12: best thresholds over (0.2, 0.5), throughput", "(0.2, 0.5) is best", best, 0, 1.02, "best: "+at)
+	r.between("12: best thresholds over (0.2, 0.5), throughput", "(0.2, 0.5) is best", best, 0, 1.02, fmt.Sprintf("the best of the %d pairs tried is T_min %g, T_max %g", len(sweptLimits), at.low, at.high))
+	r.mark(1)
+	r.unmet(lateReduces)
 	r.between("12: gain of (0.2, 0.5) over (0.2, 0.2), throughput", "up to 5 %", ratio(runs, used, constant, nasThroughput), 1, 1.08, "")
+	r.newest().Published = "up to 5 %: 1 to 1.05"
+	r.unmet(lateReduces)
 }
 
 // sweepLinks is item 14.
 func (r *Recorder) sweepLinks(runs map[string][]nasRun) {
-	said, rises, last := "", true, 0.0
+	var said []string
+	rises, last := true, 0.0
 	for _, k := range sweptRatios {
 		t := ratio(runs, fmt.Sprint("nas", k), fmt.Sprint("fair", k), nasThroughput)
-		said += fmt.Sprintf("%g:1 %s  ", 5*k, number(t))
+		said = append(said, fmt.Sprintf("%g:1 %s", 5*k, number(t)))
 		rises = rises && t >= last*0.97
 		last = t
 	}
-	r.holds("14: throughput of NAS over Fair by oversubscription", "does not fall", said, rises, "3 % allowed; "+noCollapse)
+	r.holds("14: throughput of NAS over Fair by oversubscription", "does not fall", strings.Join(said, ", "), rises, "")
+	r.accept("no step down by more than 3 %")
+	r.unmet(noCollapse)
 }
 
 // sweepRates is the sweep of nas.md 4.1: how fast tasks compute is not published.
 func (r *Recorder) sweepRates(runs map[string][]nasRun) {
-	var said strings.Builder
+	var said []string
 	for _, rate := range sweptRates {
 		nas, fair := fmt.Sprint("nas rate ", rate), fmt.Sprint("fair rate ", rate)
-		fmt.Fprintf(&said, "%g MB/s: %s, completion %s  ", rate/1e6, number(ratio(runs, nas, fair, nasThroughput)), number(ratio(runs, nas, fair, completion)))
+		said = append(said, fmt.Sprintf("%g MB/s: throughput %s, completion %s", rate/1e6, number(ratio(runs, nas, fair, nasThroughput)), number(ratio(runs, nas, fair, completion))))
 	}
 	r.add(Check{
-		Item: "4.1: throughput and completion of NAS over Fair by the rate of tasks", Published: "rate not published", Measured: said.String(),
-		Tolerance: "reported", Verdict: ShapeOnly, Why: "the slower tasks compute, the more containers count and the less the links do",
+		Item: "4.1: throughput and completion of NAS over Fair by the rate of tasks", Published: "rate not published", Measured: strings.Join(said, "; "),
+		Tolerance: "reported", Verdict: ShapeOnly, Why: "no numbered item: section 4.1 of our specification asks for this sweep. The slower tasks compute, the more containers count and the less the links do",
 	})
 }

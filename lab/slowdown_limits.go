@@ -82,9 +82,10 @@ func fbqLimits(r *Recorder, at atLoad) {
 	}
 	calm, best := spreadOver(0.7)
 	busy, _ := spreadOver(0.9)
-	r.between("13: FBQ, largest over smallest p95 over limits, load 0.7", "insensitive (R7)", calm, 1, 1.6, "")
-	r.between("13: the same at load 0.9, over that at 0.7", "more sensitive (R8)", busy/calm, 1, inf, "")
-	r.holds("13: FBQ's lowest V(95) is at 12,000 to 16,000 s", "12,000 (R7)", fmt.Sprint(best), best >= 12000 && best <= 16000, "")
+	r.between("13: FBQ, largest over smallest p95 over limits, load 0.7", "hardly depends on the limit (R7)", calm, 1, 1.6, "")
+	r.between("13: the same at load 0.9, over that at 0.7", "depends more on it: above 1 (R8)", busy/calm, 1, inf, "")
+	r.holds("13: FBQ's lowest V(95) is at 12,000 to 16,000 s", "at 12,000 (R7)", fmt.Sprintf("at %d", best), best >= 12000 && best <= 16000, "limits are in slot-seconds")
+	r.accept("12,000 or 16,000 of the four tried")
 	l := chart.Lines{Frame: chart.Frame{Title: "FBQ: 95th percentile of slowdown by limit (Fig. 8)", X: chart.Axis{Label: "limit, slot-seconds"}, Y: chart.Axis{Label: "slowdown, 95th percentile", Log: true}}}
 	for _, load := range []float64{0.7, 0.9} {
 		s := chart.Series{Name: fmt.Sprintf("load %g", load)}
@@ -93,7 +94,7 @@ func fbqLimits(r *Recorder, at atLoad) {
 		}
 		l.Series = append(l.Series, s)
 	}
-	r.figure("fbq", "At load 0.7 the limit hardly matters, at 0.9 it does.", l)
+	r.figure("fbq", "Means over repetitions. At load 0.7 the limit hardly matters, at 0.9 it does.", l)
 }
 
 func sitaLimits(r *Recorder, at atLoad) {
@@ -101,6 +102,8 @@ func sitaLimits(r *Recorder, at atLoad) {
 	r.between("14: SITA 30 %, median at 24,000 / at 14,000 s", "very poor above 20,000 (R6)", median(24000)/median(14000), 2.5, inf, "")
 	low, high := min(median(10000), median(12000), median(14000)), max(median(10000), median(12000), median(14000))
 	r.between("14: SITA 30 %, median moves within 10,000 to 14,000 s, %", "stable (R6)", 100*(high/low-1), 0, 25, "")
+	r.unmet("just above the bound: the median grows steadily with the limit (chart), as more jobs go to the 30 % of the nodes. The published stable range is 14,000 to 20,000; " +
+		"where it lies depends on how many jobs of each size there are, and only statistics of the paper's workload are known")
 	best, lowest := 0, inf
 	var shares []string
 	for _, share := range []int{10, 20, 30, 40, 50} {
@@ -111,18 +114,19 @@ func sitaLimits(r *Recorder, at atLoad) {
 			best, lowest = share, v
 		}
 	}
-	r.holds("14: SITA's best share of partition 1", "20 or 30 % (R3)", strings.Join(shares, ", "), best >= 20 && best <= 40, "V(95) at the best limit of each share; accepted: lowest at 20 to 40 %")
-	published := at(limited("sita", 30, 18000), 0.7)
+	r.holds("14: SITA's best share of partition 1", "20 or 30 % (R3)", "V(95) "+strings.Join(shares, ", "), best >= 20 && best <= 40, "each share with its best limit")
+	r.accept("lowest at 20 to 40 %")
+	published, other := at(limited("sita", 30, 18000), 0.7), at(limited("fbq", 100, 12000), 0.7)
 	r.add(Check{
-		Item: "SITA at its published optimum, 30 % and 18,000 s: median, V(95)", Published: "very close to FBQ (R10)",
-		Measured: number(published.q[50]) + ", " + number(published.v(95)), Tolerance: "reported", Verdict: ShapeOnly,
-		Why: "with this workload the optimum lies at 12,000 s (slowdown.md 5)",
+		Item: "SITA at its published optimum, 30 % and 18,000 s: median, V(95)", Published: "V very close to FBQ's (R10)",
+		Measured: fmt.Sprintf("median %s, V(95) %s; FBQ at 12,000: %s, %s", number(published.q[50]), number(published.v(95)), number(other.q[50]), number(other.v(95))), Tolerance: "reported", Verdict: ShapeOnly,
+		Why: "with our workload SITA's best limit at 30 % is lower, so other pages use 12,000",
 	})
-	r.figure("sita", "SITA with 30 % of the nodes for small jobs: past 18,000 s the small partition is overloaded.", limitLines("SITA, 30 %", at, "sita", 30, sitaGrid))
+	r.figure("sita", "SITA with 30 % of the nodes for small jobs: past 18,000 slot-seconds the median shoots up, because the partition for small jobs is overloaded.", limitLines("SITA, 30 %", at, "sita", 30, sitaGrid))
 }
 
 func limitLines(title string, at atLoad, policy string, share int, grid []int) chart.Lines {
-	l := chart.Lines{Frame: chart.Frame{Title: title + ": median and variability by limit (Fig. 7)", X: chart.Axis{Label: "limit, slot-seconds"}, Y: chart.Axis{Label: "slowdown", Log: true}}}
+	l := chart.Lines{Frame: chart.Frame{Title: title + ": median and variability by limit (Fig. 7)", X: chart.Axis{Label: "limit, slot-seconds"}, Y: chart.Axis{Label: "median slowdown, V(95)", Log: true}}}
 	m, v := chart.Series{Name: "median"}, chart.Series{Name: "V(95)"}
 	for _, limit := range grid {
 		s := at(limited(policy, share, limit), 0.7)
@@ -142,8 +146,10 @@ func tagsLimits(r *Recorder, at atLoad) {
 		v := at(limited("tags", share, limit), 0.7).v(95)
 		least, most = min(least, v), max(most, v)
 	}
-	r.holds("15: TAGS at 20 to 50 % with fitting limits, V(95)", "hardly matters (R2)", fmt.Sprintf("%s to %s", number(least), number(most)), most/least <= 1.25, "the specification's model has 5.0 to 5.6; accepted: apart by a quarter at most")
-	r.figure("tags", "TAGS with half of the nodes for young jobs: a higher limit trades the median for evenness.", limitLines("TAGS, 50 %", at, "tags", 50, tagsGrid))
+	r.holds("15: TAGS at 20 to 50 % with fitting limits, V(95)", "hardly matters (R2)", fmt.Sprintf("V(95) %s to %s", number(least), number(most)), most/least <= 1.25, "limits 2,000, 4,000, 8,000 and 12,000 at 20, 30, 40 and 50 %; our specification's own model has 5.0 to 5.6")
+	r.accept("largest at most 1.25 times the smallest")
+	r.unmet("reason not known; few repetitions")
+	r.figure("tags", "TAGS with half of the nodes for young jobs: from 8,000 on a higher limit trades the median for evenness.", limitLines("TAGS, 50 %", at, "tags", 50, tagsGrid))
 }
 
 // bestLimit is the rule of slowdown.md 3.6: lowest V(95) with a median of at most 1.6
@@ -168,6 +174,7 @@ func bestLimit(at atLoad, policy string, share int, grid []int) int {
 func bestLimits(r *Recorder, at atLoad) {
 	for _, share := range []int{20, 30, 40, 50} {
 		s, t := bestLimit(at, "sita", share, sitaGrid), bestLimit(at, "tags", share, tagsGrid)
-		r.holds(fmt.Sprintf("16: best limit at %d %%, SITA above TAGS", share), "above (R4)", fmt.Sprintf("%d and %d s", s, t), s > t, "coarse grid")
+		r.holds(fmt.Sprintf("16: best limit at %d %%, SITA above TAGS", share), "above (R4)", fmt.Sprintf("SITA %d, TAGS %d", s, t), s > t, "of the limits tried: SITA 6,000 to 24,000 in 7 steps, TAGS 2,000 to 14,000 in 6")
+		r.accept("SITA's above that of TAGS")
 	}
 }

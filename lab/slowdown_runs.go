@@ -130,6 +130,7 @@ func average(runs []spread) spread {
 	out := spread{q: map[int]float64{}, bySze: make([]float64, halfDecades), sizes: runs[0].sizes, slow: runs[0].slow}
 	for _, s := range runs {
 		n := float64(len(runs))
+		out.medians, out.tails = append(out.medians, s.q[50]), append(out.tails, s.q[95])
 		for q, v := range s.q {
 			out.q[q] += v / n
 		}
