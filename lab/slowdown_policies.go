@@ -122,6 +122,7 @@ func checkHighLoad(r *Recorder, at lookup) {
 	r.marked(60, "6: p95 TAGS, load 0.9", "above 60 (R11)", tags.q[95], 60, inf, "")
 	r.marked(0.5, "7: median SITA / FIFO, load 0.9", "half: 0.5 (R12)", sita.q[50]/fifo.q[50], 0, 0.6, "")
 	r.between("7: mean slowdown above 31,600 s, SITA / FIFO", "above 1 (R12)", sita.bySze[7]/fifo.bySze[7], 1, inf, "jobs of 31,600 to 100,000 slot-seconds, load 0.9")
+	r.between("7: mean slowdown above 100,000 s, SITA / FIFO", "above 1 (R12)", sita.bySze[8]/fifo.bySze[8], 1, inf, "jobs of 100,000 to 316,000 slot-seconds, load 0.9")
 	r.between("9: V(95) COMP / FIFO, load 0.9", "COMP's p95 above 60 (R11)", comp.v(95)/fifo.v(95), 2, inf, "COMP's level depends on how well sizes are predicted, so our specification asks for V(95) of at least twice FIFO's instead of the published p95")
 	four := at("fbq4", 0.9, 1)
 	r.marked(0.7, "11: median FBQ K=4 / K=2, slow start 1", "30 % lower: 0.7 (R16)", four.q[50]/at("fbq", 0.9, 1).q[50], 0, 0.8, "")

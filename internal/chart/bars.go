@@ -83,7 +83,7 @@ func (b Bars) draw(c *canvas, x, y axis) {
 		if x.shows(bar.Value) {
 			b.value(c, bar, x.at(bar.Value), zero, top, height, x.log)
 		}
-		if x.shows(bar.Low) && x.shows(bar.High) {
+		if finite(bar.Low) && x.shows(bar.High) { // on a logarithmic axis what begins at or below 0 begins at the edge
 			low, high := x.at(bar.Low), x.at(bar.High)
 			c.line("whisker", low, mid, high, mid, "")
 			c.line("whisker", low, mid-4, low, mid+4, "")
