@@ -185,6 +185,7 @@ func (m *Master) ticker() {
 			m.core.Tick(now)
 			m.knock(now)
 			m.showAll(now)
+			m.sample(now)
 		})
 		if err := m.names.Tick(); err != nil {
 			m.cfg.Log.Error("name service", "error", err)

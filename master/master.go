@@ -61,6 +61,7 @@ type Master struct {
 	told     uint32 // events for the history that are not in the journal
 	policy   wire.Choice
 	admit    wire.Choice
+	load     loadLog
 }
 
 // Start opens what is on disk and begins to serve.
@@ -100,6 +101,9 @@ func (m *Master) open() (net.Listener, error) {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	sc := rpc.ServerConfig{}
+	if m.cfg.Key == nil && !m.cfg.Insecure && m.cfg.Listener == nil {
+		sc.Authenticate = rpc.ThisMachine
+	}
 	if m.cfg.Key != nil {
 		var err error
 		if sc, err = m.cfg.Key.Server("master"); err != nil {

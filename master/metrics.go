@@ -81,10 +81,10 @@ func (m *Master) collect(ctx context.Context, put metrics.Put) error {
 }
 
 func putNode(put metrics.Put, n *wire.NodeStatus) {
-	node, room := string(n.Node), n.Capacity
+	node := string(n.Node)
 	put("millrace_node_state", 1, node, n.Rack, n.State)
 	put("millrace_node_attempts", float64(n.Running), node, n.Rack)
-	put("millrace_node_containers", float64(max(room.Containers, room.MapSlots+room.ReduceSlots, room.VCores)), node, n.Rack)
+	put("millrace_node_containers", float64(n.Capacity.Attempts()), node, n.Rack)
 	put("millrace_node_silence_seconds", float64(n.Silent)/1000, node, n.Rack)
 }
 

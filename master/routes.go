@@ -17,8 +17,13 @@ func (m *Master) routes() {
 	rpc.Handle(m.server, "worker.report", rpc.Nodes, m.report)
 	rpc.Handle(m.server, "job.submit", rpc.Users, m.submit)
 	rpc.Handle(m.server, "job.status", rpc.Users, m.status)
-	rpc.Handle(m.server, "job.list", rpc.Users, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.JobStatus, error) {
-		return ask(ctx, m, func(time.Duration) ([]wire.JobStatus, error) { return m.core.Jobs(), nil })
+	rpc.Handle(m.server, "job.list", rpc.Users, func(ctx context.Context, _ rpc.Caller, r wire.JobsRequest) ([]wire.JobStatus, error) {
+		return ask(ctx, m, func(time.Duration) ([]wire.JobStatus, error) {
+			if r.Active {
+				return m.core.Active(), nil
+			}
+			return m.core.Jobs(), nil
+		})
 	})
 	rpc.Handle(m.server, "job.kill", rpc.Users, m.kill)
 	rpc.Handle(m.server, "job.why", rpc.Users, func(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.Text, error) {
@@ -42,6 +47,7 @@ func (m *Master) routes() {
 		})
 	})
 	rpc.Handle(m.server, "queue.list", rpc.Users, m.queues)
+	rpc.Handle(m.server, "cluster.load", rpc.Users, m.clusterLoad)
 	rpc.Handle(m.server, "net.status", rpc.Users, m.netStatus)
 	rpc.Handle(m.server, "scheduler.set", rpc.Admins, m.setPolicy)
 	rpc.Handle(m.server, "cluster.gossip", rpc.Nodes, m.gossipInfo)

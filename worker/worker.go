@@ -100,6 +100,9 @@ func (w *Worker) open() (net.Listener, error) {
 	}
 	var cc rpc.ClientConfig
 	var sc rpc.ServerConfig
+	if w.cfg.Key == nil && !w.cfg.Insecure && w.cfg.Listener == nil {
+		sc.Authenticate = rpc.ThisMachine
+	}
 	if k := w.cfg.Key; k != nil {
 		var err1, err2 error
 		cc, err1 = k.Client(secure.Node, string(w.cfg.Node), "")

@@ -250,18 +250,9 @@ func newNode() *cobra.Command {
 	m.define(cmd)
 	ls := newLs(&m, "List the workers", "  millrace node ls --json", (*client.Client).Nodes,
 		[]any{"node", "rack", "state", "running", "room", "isolation", "address"}, func(n wire.NodeStatus) table.Row {
-			return table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + human.Printable(n.Sick)), n.Running, room(n.Capacity), cmp.Or(human.Printable(n.Isolation), "?"), n.Addr}
+			return table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + human.Printable(n.Sick)), n.Running, n.Capacity, cmp.Or(human.Printable(n.Isolation), "?"), n.Addr}
 		})
 	cmd.AddCommand(ls, newNodeDrain(&m, false), newNodeDrain(&m, true))
 	return cmd
 }
 
-func room(c wire.Capacity) string {
-	switch {
-	case c.Containers > 0:
-		return fmt.Sprintf("%d containers", c.Containers)
-	case c.MapSlots+c.ReduceSlots > 0:
-		return fmt.Sprintf("%d map and %d reduce slots", c.MapSlots, c.ReduceSlots)
-	}
-	return fmt.Sprintf("%d vcores, %d MB", c.VCores, c.MemoryMB)
-}

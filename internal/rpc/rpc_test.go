@@ -286,6 +286,41 @@ func TestEveryRouteHasARule(t *testing.T) {
 	}
 }
 
+// TestThisMachine: a page of the web that makes its own name mean this machine is not believed; addresses cannot be made to
+// mean something else.
+func TestThisMachine(t *testing.T) {
+	for host, ok := range map[string]bool{
+		"127.0.0.1:7070": true, "127.0.0.1": true, "[::1]:7070": true, "[::1]": true, "localhost:7070": true, "localhost": true,
+		"evil.example:7070": false, "evil.example": false, "127.0.0.1.evil.example:7070": false, "": false, "localhost.evil.example": false,
+	} {
+		r := &http.Request{Host: host, Header: http.Header{userHeader: {"ann"}}}
+		c, err := ThisMachine(r)
+		if (err == nil) != ok || ok && (c.User != "ann" || !c.Admin) || !ok && !errors.Is(err, wire.Denied) {
+			t.Errorf("a request for %q is from %+v, %v", host, c, err)
+		}
+	}
+}
+
+// TestLocal: a call without a connection goes through the same rules and forms.
+func TestLocal(t *testing.T) {
+	s := NewServer(ServerConfig{})
+	defer s.Close()
+	echo(s)
+	var got told
+	if err := s.Local(t.Context(), Caller{User: "ann"}, "echo", ask{Text: "x"}, &got); err != nil || got.Text != "x" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := s.Local(t.Context(), Caller{}, "echo", ask{}, &got); !errors.Is(err, wire.Denied) {
+		t.Errorf("a stranger: %v", err)
+	}
+	if err := s.Local(t.Context(), Caller{User: "ann"}, "eco", ask{}, &got); !errors.Is(err, wire.Invalid) {
+		t.Errorf("a method that is not there: %v", err)
+	}
+	if err := s.Local(t.Context(), Caller{User: "ann"}, "echo", func() {}, &got); !errors.Is(err, wire.Invalid) {
+		t.Errorf("what cannot be said: %v", err)
+	}
+}
+
 func TestRules(t *testing.T) {
 	callers := []Caller{{}, {User: "ann"}, {User: "ann", Admin: true}, {Node: "n1"}, {User: "ann", Job: "j1"}}
 	for rule, want := range map[Rule]string{

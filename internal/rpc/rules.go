@@ -2,7 +2,9 @@ package rpc
 
 import (
 	"crypto/subtle"
+	"net"
 	"net/http"
+	"strings"
 
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -94,6 +96,19 @@ func Trusting(r *http.Request) (Caller, error) {
 	c := Caller{User: r.Header.Get(userHeader), Node: r.Header.Get(nodeHeader), Addr: r.RemoteAddr}
 	c.Admin = c.User != ""
 	return c, nil
+}
+
+// ThisMachine is Trusting for servers that listen on the loopback interface only. It refuses requests that were sent to
+// another name: a page of the web can make its own name mean this machine, and would then be believed.
+func ThisMachine(r *http.Request) (Caller, error) {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if ip := net.ParseIP(strings.Trim(host, "[]")); ip == nil && host != "localhost" {
+		return Caller{}, wire.Errorf(wire.Denied, "a request for %q: without a key this cluster is called by its address, as 127.0.0.1, or localhost", host)
+	}
+	return Trusting(r)
 }
 
 // SameSecret compares two secrets in constant time.

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -264,6 +265,22 @@ func (s *Server) run(ctx context.Context, c Caller, name string, body []byte, f 
 		}
 	}()
 	return m.call(ctx, c, body, f)
+}
+
+// Local calls a method in the name of a caller without a connection, as a plain HTTP request would.
+func (s *Server) Local(ctx context.Context, c Caller, name string, req, resp any) error {
+	body, err := json.Marshal(req)
+	if err != nil {
+		return wire.Errorf(wire.Invalid, "%s: request cannot be encoded: %w", name, err)
+	}
+	out, _, err := s.run(ctx, c, name, body, 0)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(out, resp); err != nil {
+		return wire.Errorf(wire.Corrupt, "%s: answer is not understood: %w", name, err)
+	}
+	return nil
 }
 
 type countListener struct {

@@ -168,6 +168,27 @@ type Capacity struct {
 	MemoryMB    int64 `json:"memory_mb,omitempty"`
 }
 
+func (c Capacity) String() string {
+	switch {
+	case c.Containers > 0:
+		return fmt.Sprintf("%d containers", c.Containers)
+	case c.MapSlots+c.ReduceSlots > 0:
+		return fmt.Sprintf("%d map and %d reduce slots", c.MapSlots, c.ReduceSlots)
+	}
+	return fmt.Sprintf("%d vcores, %d MB", c.VCores, c.MemoryMB)
+}
+
+// Attempts is how many attempts of the smallest kind fit.
+func (c Capacity) Attempts() int {
+	switch {
+	case c.Containers > 0:
+		return int(c.Containers)
+	case c.MapSlots+c.ReduceSlots > 0:
+		return int(c.MapSlots + c.ReduceSlots)
+	}
+	return int(c.VCores)
+}
+
 // A BadFetch is map output that a reduce could not get.
 type BadFetch struct {
 	Map AttemptID `json:"map"`
@@ -347,6 +368,11 @@ type NodeStatus struct {
 	Silent   int64    `json:"silent_ms"`
 	// Isolation is how users' code is kept apart on the node: none or user.
 	Isolation string `json:"isolation,omitempty"`
+}
+
+// JobsRequest asks for the jobs that the master remembers.
+type JobsRequest struct {
+	Active bool `json:"active,omitempty"` // only those that have not ended
 }
 
 // JobRequest names a job.

@@ -59,3 +59,29 @@ type QueueStatus struct {
 	Submit    []string `json:"submit,omitempty"`
 	Admin     []string `json:"admin,omitempty"`
 }
+
+// Load is how busy the cluster was lately. Times are milliseconds since the cluster's birth.
+type Load struct {
+	Now     int64        `json:"now_ms"`
+	Every   int64        `json:"every_ms"` // between two samples
+	Samples []LoadSample `json:"samples"`  // the oldest first
+}
+
+// A LoadSample is one look at the cluster.
+type LoadSample struct {
+	At     int64       `json:"at_ms"`
+	Nodes  int         `json:"nodes"` // that are known
+	Up     int         `json:"up"`
+	Room   int         `json:"room"` // attempts that fit on those that are up
+	Used   int         `json:"used"`
+	Queues []LoadQueue `json:"queues,omitempty"` // those with jobs; without a name: all others together
+}
+
+// A LoadQueue is what one queue had to do.
+type LoadQueue struct {
+	Queue   string `json:"queue"`
+	Tasks   int    `json:"tasks"`   // attempts that ran
+	Pending int    `json:"pending"` // tasks that were not done
+	Jobs    int    `json:"jobs"`
+	Waiting int    `json:"waiting"` // jobs that were not admitted
+}

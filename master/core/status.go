@@ -65,9 +65,17 @@ func cloneCounts(c wire.Counts) wire.Counts {
 }
 
 // Jobs lists all jobs that are known, newest first.
-func (c *Core) Jobs() []wire.JobStatus {
-	out := make([]wire.JobStatus, 0, len(c.jobs))
-	for id := range c.jobs {
+func (c *Core) Jobs() []wire.JobStatus { return c.list(func(*job) bool { return true }) }
+
+// Active lists the jobs that have not ended, newest first.
+func (c *Core) Active() []wire.JobStatus { return c.list(func(j *job) bool { return !j.state.Ended() }) }
+
+func (c *Core) list(keep func(*job) bool) []wire.JobStatus {
+	out := []wire.JobStatus{}
+	for id, j := range c.jobs {
+		if !keep(j) {
+			continue
+		}
 		s, err := c.Status(id)
 		if err == nil {
 			s.Counts = nil

@@ -1,0 +1,44 @@
+package master
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// TestLoad: the last looks are remembered in order, whatever their number, and many queues become few without losing a task.
+func TestLoad(t *testing.T) {
+	var l loadLog
+	for i := range int64(loadKept + 7) {
+		l.add(wire.LoadSample{At: i})
+		list := l.list()
+		if want := max(0, i-loadKept+1); list[0].At != want || list[len(list)-1].At != i || len(list) != int(min(i+1, loadKept)) {
+			t.Fatalf("after %d: %d samples from %d to %d", i, len(list), list[0].At, list[len(list)-1].At)
+		}
+	}
+	nodes := []wire.NodeStatus{
+		{State: "up", Capacity: wire.Capacity{Containers: 4}, Running: 3},
+		{State: "draining", Capacity: wire.Capacity{MapSlots: 2, ReduceSlots: 1}, Running: 1},
+		{State: "down", Capacity: wire.Capacity{Containers: 9}, Running: 9},
+	}
+	var queues []wire.QueueStatus
+	for i := range 40 {
+		queues = append(queues, wire.QueueStatus{Queue: fmt.Sprintf("q%02d", i), Tasks: i, Pending: 2 * i, Running: 1, Succeeded: 5})
+	}
+	s := loadNow(3*time.Second, nodes, queues)
+	if s.At != 3000 || s.Nodes != 3 || s.Up != 2 || s.Room != 7 || s.Used != 4 {
+		t.Errorf("%+v", s)
+	}
+	tasks, jobs := 0, 0
+	for _, q := range s.Queues {
+		tasks, jobs = tasks+q.Tasks, jobs+q.Jobs
+	}
+	if len(s.Queues) != loadQueues || s.Queues[0].Queue != "q39" || s.Queues[loadQueues-1].Queue != "" || tasks != 39*40/2 || jobs != 40 {
+		t.Errorf("%d queues with %d tasks of %d jobs: %+v", len(s.Queues), tasks, jobs, s.Queues)
+	}
+	if s := loadNow(0, nil, []wire.QueueStatus{{Queue: "default", Succeeded: 3}}); len(s.Queues) != 0 {
+		t.Errorf("an idle queue is told: %+v", s.Queues)
+	}
+}
