@@ -23,6 +23,11 @@
 //	task          one attempt of a map or reduce task
 //	shuffle       collect, sort, combine, spill, merge
 //	storage       where files are: the local disk, and the seam for other stores
+//	client        talks to a master
+//	master        accepts jobs, asks the policy, hands out tasks, recovers
+//	worker        runs attempts, serves map output
+//	dfs           the replicated block store
+//	web           the dashboard
 //	scheduler     the words that scheduling policies are written in, and the policies
 //	topology      nodes, racks, links
 //	netmon        byte counts in, utilisation and congestion out

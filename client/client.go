@@ -9,6 +9,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -134,6 +135,18 @@ func call[Req, Resp any](ctx context.Context, c *Client, method string, req Req)
 		err = fmt.Errorf("%w (is the master at %s running?)", err, c.addr)
 	}
 	return resp, err
+}
+
+// Call makes any call of the API, for those who know its messages.
+func (c *Client) Call(ctx context.Context, method string, req, resp any) error {
+	body, err := rpc.Call[any, json.RawMessage](ctx, c.rpc, c.addr, method, req)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, resp); err != nil {
+		return wire.Errorf(wire.Corrupt, "%s: answer of %s is not understood: %w", method, c.addr, err)
+	}
+	return nil
 }
 
 type none = struct{}

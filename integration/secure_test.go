@@ -60,7 +60,7 @@ func TestSecureCluster(t *testing.T) {
 // it does any work.
 func TestRoutes(t *testing.T) {
 	k := newKey(t)
-	c := testcluster.Start(t, testcluster.Config{Workers: 1, Key: k})
+	c := testcluster.Start(t, testcluster.Config{Workers: 1, Key: k, Master: pages})
 	callers := map[string]rpc.Caller{
 		"user": {User: "bob"}, "admin": {User: "root", Admin: true}, "node": {Node: "w9"}, "task": {User: "bob", Job: "job-77"},
 	}

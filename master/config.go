@@ -1,8 +1,10 @@
 package master
 
 import (
+	"context"
 	"log/slog"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/millrace/millrace/dfs/names"
@@ -36,6 +38,9 @@ type Config struct {
 	// Program, if set, describes a built-in program, or says what is wrong with it, so that bad submissions are refused
 	// at once.
 	Program func(p *wire.Program) (Program, error)
+
+	// Dashboard, if set, makes the pages that the master shows to browsers out of calls of its API.
+	Dashboard func(call func(ctx context.Context, method string, req, resp any) error) http.Handler
 
 	// Queues says who may use which; empty means that all are open to all.
 	Queues map[string]Queue

@@ -54,6 +54,7 @@ func (m *Master) routes() {
 	m.routeTasks()
 	m.routePast()
 	m.routeMetrics()
+	m.routeDashboard()
 }
 
 // routeTasks adds what drivers and reduces call.

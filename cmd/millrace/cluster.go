@@ -119,7 +119,7 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return failed(errors.Join(err, stopCluster(c, 5*time.Second)))
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), `cluster of %d workers in %d racks is ready after %.1f s; master at %s
+	fmt.Fprintf(cmd.OutOrStdout(), `cluster of %d workers in %d racks is ready after %.1f s; master and dashboard at %s
 
   export MILLRACE_MASTER=%s
   millrace dfs put FILE dfs:/in

@@ -79,7 +79,7 @@ func newMaster() *cobra.Command {
 				n.BlockSize, n.Replication = int64(blockSize), store.Replication
 				n.DeadAfter, n.LeaseTimeout = store.DeadAfter, store.LeaseTimeout
 			}
-			cfg.History, cfg.Program = past.set, knownProgram
+			cfg.History, cfg.Program, cfg.Dashboard = past.set, knownProgram, dashboard
 			return runMaster(cmd, cfg, addrFile)
 		},
 	}

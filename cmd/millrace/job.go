@@ -255,4 +255,3 @@ func newNode() *cobra.Command {
 	cmd.AddCommand(ls, newNodeDrain(&m, false), newNodeDrain(&m, true))
 	return cmd
 }
-

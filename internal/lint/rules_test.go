@@ -58,6 +58,7 @@ var rooms = map[string][]string{
 	"worker/attempt":       {"internal/emulate", "internal/secure", "mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
 	"worker":               {"internal/emulate", "internal/secure", "worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
 	"client":               {"internal/wire", "internal/rpc", "internal/secure", "dfs", "mapreduce"},
+	"web":                  {"internal/wire", "internal/chart", "internal/human"},
 	"internal/testcluster": {"..."},
 
 	"internal/console": {"internal/human", "local", "mapreduce", "internal/wire"},

@@ -68,7 +68,9 @@ func cloneCounts(c wire.Counts) wire.Counts {
 func (c *Core) Jobs() []wire.JobStatus { return c.list(func(*job) bool { return true }) }
 
 // Active lists the jobs that have not ended, newest first.
-func (c *Core) Active() []wire.JobStatus { return c.list(func(j *job) bool { return !j.state.Ended() }) }
+func (c *Core) Active() []wire.JobStatus {
+	return c.list(func(j *job) bool { return !j.state.Ended() })
+}
 
 func (c *Core) list(keep func(*job) bool) []wire.JobStatus {
 	out := []wire.JobStatus{}

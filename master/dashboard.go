@@ -1,0 +1,33 @@
+package master
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/millrace/millrace/internal/rpc"
+)
+
+// lookerKey is where a request for a page carries who looks.
+type lookerKey struct{}
+
+// routeDashboard serves the dashboard, if there is one, on every path that nothing else is on. Its calls are made in the name
+// of whoever looks; without a key that is anybody on this machine, as for everything else.
+func (m *Master) routeDashboard() {
+	if m.cfg.Dashboard == nil {
+		return
+	}
+	h := m.cfg.Dashboard(func(ctx context.Context, method string, req, resp any) error {
+		c, _ := ctx.Value(lookerKey{}).(rpc.Caller)
+		return m.server.Local(ctx, c, method, req, resp)
+	})
+	rule := rpc.Anyone
+	if m.cfg.Key != nil {
+		rule = rpc.Users
+	}
+	m.server.HandleHTTP("GET /", rule, rpc.Control, func(w http.ResponseWriter, r *http.Request, c rpc.Caller) {
+		if m.cfg.Key == nil && c.User == "" {
+			c.User, c.Admin = "dashboard", true
+		}
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), lookerKey{}, c)))
+	})
+}

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A jobTable lists jobs that have not ended.
+type jobTable []jobRow
+
+type jobRow struct {
+	wire.JobStatus
+	Age string
+}
+
+func tableOf(list []wire.JobStatus, now int64) (t jobTable) {
+	for _, j := range list {
+		t = append(t, jobRow{j, age(now, j.Submitted)})
+	}
+	return t
+}
+
+// age is how long ago something was; it does not change with every look.
+func age(now, then int64) string {
+	d := time.Duration(max(now-then, 0)) * time.Millisecond
+	if d < time.Minute {
+		return d.Truncate(time.Second).String()
+	}
+	return d.Truncate(10 * time.Second).String()
+}
+
+// jobsData is the page of all jobs: what runs, and what has ended, page by page.
+type jobsData struct {
+	Active   jobTable
+	Past     []pastRow
+	Query    wire.PastQuery
+	Older    wire.JobID // where the next page begins
+	Problem  string
+	Searched bool
+}
+
+func (s *site) jobs(ctx context.Context, r *http.Request) (view, error) {
+	q := r.URL.Query()
+	d := &jobsData{Query: wire.PastQuery{User: q.Get("user"), State: q.Get("state"), Before: wire.JobID(q.Get("before")), Limit: 100}}
+	d.Searched = d.Query.User+d.Query.State+string(d.Query.Before) != ""
+	load, err := ask[wire.Load](ctx, s, "cluster.load", none{})
+	if err != nil {
+		return view{}, err
+	}
+	if !d.Searched {
+		active, err := ask[[]wire.JobStatus](ctx, s, "job.list", wire.JobsRequest{Active: true})
+		if err != nil {
+			return view{}, err
+		}
+		slices.SortFunc(active, func(a, b wire.JobStatus) int { return cmp.Compare(a.Submitted, b.Submitted) })
+		d.Active = tableOf(active, load.Now)
+	}
+	past, err := ask[wire.PastJobs](ctx, s, "history.list", d.Query)
+	if err != nil {
+		d.Problem = err.Error()
+	}
+	d.Problem = cmp.Or(d.Problem, past.Problem)
+	if past.More {
+		d.Older = past.Jobs[len(past.Jobs)-1].Job
+	}
+	for _, j := range past.Jobs {
+		if j.Over() {
+			d.Past = append(d.Past, pastRow{j, human.Duration(time.Duration(j.Ended - j.Submitted))})
+		}
+	}
+	return view{Page: "jobs", Title: "Jobs", Data: d, Still: d.Query.Before != ""}, nil
+}
+
+// A pastRow is a job that has ended.
+type pastRow struct {
+	wire.PastJob
+	Took string
+}
+
+// States are those that a job can end in.
+func (d *jobsData) States() []string { return []string{"SUCCEEDED", "FAILED", "CANCELLED"} }
+
+// OlderURL is the next page.
+func (d *jobsData) OlderURL() string {
+	return "/jobs?" + url.Values{"user": {d.Query.User}, "state": {d.Query.State}, "before": {string(d.Older)}}.Encode()
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// TestSortNet: racks in another order have sent the same to each other.
+func TestSortNet(t *testing.T) {
+	n := wire.NetStatus{Racks: []wire.NetRack{
+		{Rack: "c", To: []int64{33, 31, 32}}, {Rack: "a", To: []int64{13, 11, 12}}, {Rack: "b", To: []int64{23, 21, 22}},
+	}, Nodes: []wire.NetNode{{Node: "w2"}, {Node: "w1"}}}
+	sortNet(&n)
+	want := []wire.NetRack{{Rack: "a", To: []int64{11, 12, 13}}, {Rack: "b", To: []int64{21, 22, 23}}, {Rack: "c", To: []int64{31, 32, 33}}}
+	if d := cmp.Diff(want, n.Racks); d != "" || n.Nodes[0].Node != "w1" {
+		t.Error(d, n.Nodes)
+	}
+}
+
+// TestLanes: attempts of a node that overlap lie beside each other, others behind each other.
+func TestLanes(t *testing.T) {
+	at := func(node string, from, to int64) attempt {
+		return attempt{PastAttempt: wire.PastAttempt{Node: wire.NodeName(node), Begin: from, End: to}}
+	}
+	l := lanesOf([]attempt{at("b", 0, 5), at("a", 0, 10), at("a", 3, 8), at("a", 8, 9), at("a", 10, 0), at("b", 5, 6)}, 20)
+	if d := cmp.Diff([]string{"a", "a · 2", "b"}, l.order); d != "" || l.cut {
+		t.Error(d)
+	}
+	if len(l.by["a"]) != 2 || len(l.by["a · 2"]) != 2 || len(l.by["b"]) != 2 {
+		t.Errorf("%v", l.by)
+	}
+	var many []attempt
+	for i := range int64(maxLanes + 5) {
+		many = append(many, at("a", 0, 100+i))
+	}
+	if l := lanesOf(many, 0); len(l.order) != maxLanes || !l.cut {
+		t.Errorf("%d lanes, cut %v", len(l.order), l.cut)
+	}
+}
+
+// TestApply: an attempt is what its events say, in whatever order a restart of the master has left them.
+func TestApply(t *testing.T) {
+	by := map[uint64]*attempt{}
+	for _, e := range []wire.PastEvent{
+		{At: 1, Kind: wire.PastSubmitted}, // of the job
+		{At: 5e9, Kind: wire.PastLaunched, Task: wire.MapTask, Index: 3, Try: 7, Node: "a", Locality: "rack", Number: 1, Speculative: true},
+		{At: 9e9, Kind: wire.PastFailed, Task: wire.MapTask, Index: 3, Try: 7, Text: "bad day"},
+		{At: 8e9, Kind: wire.PastDone, Task: wire.ReduceTask, Try: 8, Node: "b", Millis: 2000}, // its start was not written
+	} {
+		apply(by, &e)
+	}
+	if a := by[7]; len(by) != 2 || a.Begin != 5e9 || a.End != 9e9 || colour(a.PastAttempt) != lostBar ||
+		a.title(0, 4) != "map 3 on a, 0.00 s to 4.00 s (4.00 s), try 2, a second attempt beside a slow one, failed bad day" {
+		t.Errorf("%+v %s", by[7], by[7].title(0, 4))
+	}
+	if a := by[8]; a.Begin != 6e9 || a.End != 8e9 || a.Node != "b" || colour(a.PastAttempt) != reduceBar {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestSteps and addresses of files with names that mean something to a browser.
+func TestSteps(t *testing.T) {
+	if d := cmp.Diff([]step{{"/", "/"}, {"a", "/a"}, {"b", "/a/b"}}, stepsOf("/a/b")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]step{{"/", "/"}}, stepsOf("/")); d != "" {
+		t.Error(d)
+	}
+	for path, want := range map[string]string{"/": "/files/", "dfs:/out": "/files/out", "/a?b#c%d": "/files/a%3Fb%23c%25d", "//evil.example/x": "/files/evil.example/x"} {
+		if got := string(filesURL(path)); got != want {
+			t.Errorf("%s is at %s, want %s", path, got, want)
+		}
+	}
+}
