@@ -80,3 +80,46 @@ func TestStrips(t *testing.T) {
 		t.Errorf("an end is %q", got)
 	}
 }
+
+// TestGroups: a reader meets no experiment without the words of its group.
+func TestGroups(t *testing.T) {
+	for _, g := range Groups {
+		if g.Name == "" || g.Source == "" || len(g.Intro) < 200 || len(g.Words) < 10 || !strings.Contains(g.Intro, "What to reproduce") {
+			t.Errorf("%s: incomplete: %d words, source %q, %q", g.ID, len(g.Words), g.Source, g.Intro)
+		}
+		seen := map[string]bool{}
+		for _, w := range g.Words {
+			if w.Name == "" || len(w.Meaning) < 10 || seen[w.Name] {
+				t.Errorf("%s: %q means %q", g.ID, w.Name, w.Meaning)
+			}
+			seen[w.Name] = true
+		}
+	}
+	for _, e := range List() {
+		if groupOf(e.ID) == nil || e.Question == "" || e.Setup == "" {
+			t.Errorf("%s has no group, question or set-up", e.ID)
+		}
+	}
+}
+
+// TestCommittedReportExplainsItself: what was not reproduced has a reason, what was accepted is said, every experiment has a
+// chart, and what is asked is what the experiments ask today.
+func TestCommittedReportExplainsItself(t *testing.T) {
+	reports, err := ReadReports(committed...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		if e := All[r.ID]; e == nil || e.Title != r.Title || e.Question != r.Question || e.Read != r.Read {
+			t.Errorf("%s has another title, question or way to read it now: renew docs/lab/results", r.ID)
+		}
+		if len(r.Figures) == 0 {
+			t.Errorf("%s has no chart", r.ID)
+		}
+		for _, c := range r.Checks {
+			if c.Verdict == NotReproduced && c.Why == "" || c.Tolerance == "" || c.Tolerance == "as stated" || c.Published == "" {
+				t.Errorf("%s: %q: %+v", r.ID, c.Item, c)
+			}
+		}
+	}
+}
