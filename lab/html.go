@@ -13,6 +13,7 @@ import (
 type Page struct {
 	Title   string // "millrace laboratory" if empty
 	Date    string // when it was made; empty leaves it out, so that bytes repeat
+	Quick   bool   // it is of a quick run
 	Reports []Report
 }
 

@@ -34,8 +34,11 @@ func picture(c Check) template.HTML {
 
 // end prints a value at one end of an axis, no finer than the axis is long.
 func end(v, other float64) string {
-	digits := int(max(0, min(3, 2-math.Floor(math.Log10(math.Abs(other-v)))-1)))
-	return strconv.FormatFloat(v, 'f', digits, 64)
+	wide := math.Abs(other - v)
+	if wide < 1e-4 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(v, 'f', int(max(0, 1-math.Floor(math.Log10(wide)))), 64)
 }
 
 // bounds chooses the ends of the axis: what is finite, with some room around. Where only one side is bounded the bound

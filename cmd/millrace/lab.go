@@ -161,7 +161,7 @@ func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bo
 	if out == "" || len(reports) == 0 {
 		return err
 	}
-	if werr := lab.WriteFiles(out, lab.Page{Date: date, Reports: reports}); werr != nil {
+	if werr := lab.WriteFiles(out, lab.Page{Date: date, Quick: o.Quick, Reports: reports}); werr != nil {
 		return errors.Join(err, werr)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "report of %d experiments: %s\n", len(reports), filepath.Join(out, "report.html"))

@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // span is the smallest and largest of some finite values.
@@ -58,7 +59,7 @@ func newAxis(a Axis, s span, from, to float64) axis {
 
 // title is an axis' label, which says so where steps of the same length are not of the same size.
 func (a Axis) title() string {
-	if a.Log && a.Label != "" {
+	if a.Log && a.Label != "" && !strings.Contains(a.Label, "(log") {
 		return a.Label + " (log scale)"
 	}
 	return a.Label
@@ -66,6 +67,15 @@ func (a Axis) title() string {
 
 // shows says whether a value has a place.
 func (a axis) shows(v float64) bool { return finite(v) && (!a.log || v > 0) }
+
+// inside says whether a value is on the axis and not beyond its ends.
+func (a axis) inside(v float64) bool {
+	if a.log {
+		v = math.Log10(v) // NaN and -Inf are not
+	}
+	room := 1e-9 * (a.high - a.low)
+	return v >= a.low-room && v <= a.high+room
+}
 
 // at returns the pixel of a value, no further out than the ends.
 func (a axis) at(v float64) float64 {

@@ -47,19 +47,32 @@ func (b Bars) labels() []string {
 func (b Bars) extent() (x, y span) {
 	x = nothing()
 	for _, bar := range b.Bars {
-		for _, v := range []float64{bar.Value, bar.Low, bar.High, bar.Published} {
-			x.addFor(b.X, v)
-		}
+		x.addFor(b.X, bar.Value)
+		x.addFor(b.X, bar.Published)
 	}
 	if x.empty() {
 		return x, nothing()
 	}
+	b.stretch(&x)
 	if !b.X.Log {
 		x.low, x.high = min(x.low, 0), max(x.high, 0)
 	} else {
 		x.low /= 1.2
 	}
 	return x, span{0, float64(len(b.Bars))}
+}
+
+// stretch makes room for intervals, but not for those of a few runs that say nothing: not below 0 where no value is, and not
+// beyond three times the largest.
+func (b Bars) stretch(x *span) {
+	low, high := math.Inf(-1), 3*math.Abs(x.high)
+	if x.low >= 0 {
+		low = 0
+	}
+	for _, bar := range b.Bars {
+		x.addFor(b.X, max(bar.Low, low))
+		x.addFor(b.X, min(bar.High, max(high, x.high)))
+	}
 }
 
 func (b Bars) table() [][]string {
@@ -84,14 +97,21 @@ func (b Bars) draw(c *canvas, x, y axis) {
 			b.value(c, bar, x.at(bar.Value), zero, top, height, x.log)
 		}
 		if finite(bar.Low) && x.shows(bar.High) { // on a logarithmic axis what begins at or below 0 begins at the edge
-			low, high := x.at(bar.Low), x.at(bar.High)
-			c.line("whisker", low, mid, high, mid, "")
-			c.line("whisker", low, mid-4, low, mid+4, "")
-			c.line("whisker", high, mid-4, high, mid+4, "")
+			c.whisker(bar.Low, bar.High, mid, x)
 		}
 		if x.shows(bar.Published) {
 			at := x.at(bar.Published)
 			c.line("published", at, top+1, at, top+height-1, orElse(b.Reference, "published")+": "+Number(bar.Published))
+		}
+	}
+}
+
+// whisker draws an interval. An end that is outside the chart has no mark.
+func (c *canvas) whisker(low, high, mid float64, x axis) {
+	c.line("whisker", x.at(low), mid, x.at(high), mid, "")
+	for _, v := range []float64{low, high} {
+		if x.inside(v) {
+			c.line("whisker", x.at(v), mid-4, x.at(v), mid+4, "")
 		}
 	}
 }

@@ -74,7 +74,13 @@ func render(c Chart, alone bool) string {
 		v.add("</svg>")
 		return v.String()
 	}
-	ax, ay := newAxis(f.X, x, g.left, g.right), newAxis(f.Y, y, g.bottom, g.top)
+	ay := newAxis(f.Y, y, g.bottom, g.top)
+	if _, ok := c.(labelled); !ok {
+		for _, t := range ay.ticks(5) {
+			g.left = max(g.left, 26+float64(textWidth(Number(t)))) // beside the axis' label
+		}
+	}
+	ax := newAxis(f.X, x, g.left, g.right)
 	v.axes(c, f, g, ax, ay)
 	c.draw(v, ax, ay)
 	v.add("</svg>")

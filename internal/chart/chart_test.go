@@ -178,3 +178,23 @@ func ExampleInline() {
 	fmt.Println(strings.HasPrefix(svg, `<svg class="chart"`), strings.Contains(svg, "<title>fifo: 12</title>"))
 	// Output: true true
 }
+
+// TestWideIntervals: intervals of two runs do not squeeze the bars, and one that leaves the chart has no end mark there.
+func TestWideIntervals(t *testing.T) {
+	b := Bars{Bars: []Bar{{Label: "a", Value: 3, Low: -66, High: 136, Published: 2}, {Label: "b", Value: 2, Low: 1, High: 4, Published: 1}}}
+	if x, _ := b.extent(); x != (span{0, 9}) {
+		t.Errorf("from %v to %v", x.low, x.high)
+	}
+	marks := func(b Bars) int { return strings.Count(Inline(b), `class="whisker"`) }
+	if n := marks(b); n != 1+3 {
+		t.Errorf("%d lines for an interval without ends and one with two", n)
+	}
+	b.X.Log = true
+	if n := marks(b); n != 1+3 {
+		t.Errorf("%d lines on a logarithmic axis", n)
+	}
+	b = Bars{Bars: []Bar{{Label: "a", Value: -3, Low: -4, High: -2, Published: 2}}}
+	if x, _ := b.extent(); x != (span{-4, 2}) || marks(b) != 3 {
+		t.Errorf("from %v to %v, %d lines", x.low, x.high, marks(b))
+	}
+}
