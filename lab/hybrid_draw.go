@@ -161,5 +161,5 @@ func (r *Recorder) drawClasses(judge []labelledJob, unknown []bool, all, half fl
 		k := map[[2]bool]int{{true, true}: 0, {false, false}: 1, {true, false}: 2, {false, true}: 3}[[2]bool{j.Small, unknown[i]}]
 		s.Groups[k].X, s.Groups[k].Y = append(s.Groups[k].X, j.input/hybridGB), append(s.Groups[k].Y, j.Shuffle/hybridGB)
 	}
-	r.figure("classes", "6,000 of the judged jobs; those without shuffle or input have no place on the axes. The border between small and large bends to the right as the shuffle grows; the classifier, told of no shuffle, draws it nearly straight up at its left end. It also sees the number of reduces, so small jobs further left are called large too if they have many of them.", s)
+	r.figure("classes", "6,000 of the judged jobs; those without shuffle or input have no place on the axes. The border between small and large bends to the right as the shuffle grows; the classifier, told of no shuffle, draws it nearly straight up at its left end. It also sees the number of reduces, so small jobs further left are called large too if they have several of them.", s)
 }

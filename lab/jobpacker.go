@@ -66,7 +66,7 @@ var jobpackerExperiments = []*Experiment{
 		Source:   "jobpacker.md 5, items 8, 9, 11-15",
 		Question: "How long does a job take when jobs arrive over time, with jobs that nobody announced, and when the plan is wrong?",
 		Setup:    packSetup + " " + packArrival,
-		Read:     "A row compares medians of the completion time, repetition by repetition, and gives the mean of the ratios. Two thirds of the jobs are a single short map, so the median is that of such a job, and no policy makes it much shorter; where it is longer under JobPacker, the reason is not known.",
+		Read:     "A row compares medians of the completion time, repetition by repetition, and gives the mean of the ratios. About two thirds of the jobs are a single short map, so the median is that of such a job, and no policy makes it much shorter; where it is longer under JobPacker, the reason is not known.",
 		run:      packOnline,
 	},
 }

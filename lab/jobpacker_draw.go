@@ -92,7 +92,7 @@ func (r *Recorder) drawBatch(runs map[string][]packRun) {
 		s.X, s.Y = append(s.X, 30), append(s.Y, minutes(runs[name]))
 		lines.Series = append(lines.Series, s)
 	}
-	r.figure("rates", "Mean over repetitions. F-EPS has its own network of 100 Gb/s throughout. The slower the packets, the longer JobPacker and F-Hybrid take; Corral hardly uses them and hardly changes. "+meetBoth(runs), lines)
+	r.figure("rates", "Mean over repetitions. F-EPS has its own network of 100 Gb/s throughout. "+slowdowns(runs)+" "+meetBoth(runs), lines)
 	batches := chart.Bars{Frame: chart.Frame{Title: "JobPacker's makespan by number of sub-batches", X: chart.Axis{Label: "over that with 5"}}}
 	for _, b := range []string{"1", "5", "8", "10", "20"} {
 		name := "B" + b

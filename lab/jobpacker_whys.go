@@ -70,7 +70,7 @@ func crossed(runs []packRun) Estimate {
 // enoughWhy is why circuits bring less than published, with the ratios of JobPacker and
 // of F-EPS to F-Hybrid.
 func enoughWhy(jp, eps float64) string {
-	said := enoughPackets + fmt.Sprintf(": F-EPS, with 100 Gb/s for everybody, takes %s of F-Hybrid's time", number(eps))
+	said := enoughPackets + fmt.Sprintf(". F-EPS, with 100 Gb/s for everybody, takes %s of F-Hybrid's time", number(eps))
 	if jp < eps {
 		said += fmt.Sprintf("; JobPacker's %s is lower still, so a part of its gain comes from its plans and not from the network", number(jp))
 	}
@@ -88,6 +88,16 @@ func unknownBatch(runs map[string][]packRun, a, b string, jobs int) string {
 		return fmt.Sprintf("reason not known; this run has a single sample of %d jobs", jobs)
 	}
 	return fmt.Sprintf("reason not known; by the repetition the ratio is %s to %s", number(low), number(high))
+}
+
+// slowdowns says what the slowest packet network costs each system that uses it.
+func slowdowns(runs map[string][]packRun) string {
+	slowest := slowRates[len(slowRates)-1]
+	times := func(name string) string {
+		return number(minutes(runs[fmt.Sprint(name, " ", slowest)]) / minutes(runs[name]))
+	}
+	return fmt.Sprintf("With %g instead of 30 Gb/s the makespan is %s times as long under F-Hybrid, %s times under JobPacker and %s times under Corral, which sends little between racks.",
+		slowest, times("f-hybrid"), times("jobpacker"), times("corral"))
 }
 
 // meetBoth names the rates of the packet network at which JobPacker and Corral are both
