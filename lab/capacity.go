@@ -40,7 +40,7 @@ var capacityExperiments = []*Experiment{
 		Source:   "capacity.md 6, item 6",
 		Question: "The same jobs in a queue of 70 % and in one of 30 %: how much worse off is the second?",
 		Setup:    "Experiment 10: long jobs first as in capacity-phased, capacities of 70 and 30 %, caps at the capacity, MULP 100.",
-		Read:     "The bars of the 30 % queue are longer for every type. The makespans differ by a factor of about 1.6, less than the capacities.",
+		Read:     "The dot of the 30 % queue lies further right for every type. The makespans differ by a factor of about 1.6, less than the capacities.",
 		run:      capacityUnequal,
 	},
 	{
@@ -48,7 +48,7 @@ var capacityExperiments = []*Experiment{
 		Source:   "capacity.md 6 (last paragraph), 7.1",
 		Question: "Without caps the source reports that a 30 % queue does as well as a 70 % queue, and that idle queues of 10 % starve. Can the documented order of queues do that?",
 		Setup:    "Experiments 9, 25 and 28 with the documented order (least occupied share first) and with an order by backlog, which is our inference from the numbers and in no text. Experiment 9 has queues of 70 and 30 %; experiments 25 and 28 have two queues of 40 % for the long jobs and two of 10 % for the small ones.",
-		Read:     "The documented rule cannot give the published numbers: without caps an idle queue is served by the next slots that are freed. An order by backlog does give them. Look at the makespans: by the documented rule the small queues are done at about 300 s, in the source at about 1,200. The source's advice always to cap leans on this.",
+		Read:     "The documented rule comes near some of the published response ratios, but cannot give the published makespans: without caps an idle queue is served by the next slots that are freed. An order by backlog comes close to both. By the documented rule the small queues are done at about 300 s, in the source at about 1,200. The source's advice always to cap leans on this.",
 		run:      capacityUncapped,
 	},
 	{
@@ -63,8 +63,8 @@ var capacityExperiments = []*Experiment{
 		ID: "capacity-variability", Title: "How much a job's execution time varies", Seconds: 12,
 		Source:   "capacity.md 6, item 9",
 		Question: "The same workload, other block placements and noise: how much does each type's execution time vary?",
-		Setup:    "Experiments 2 (MULP 100), 4 and 6 (MULP 25; 6 with a cap) in ten repetitions that differ in block placement and noise; the coefficient of variation of each job's execution time, averaged by type.",
-		Read:     "Small jobs vary most: one map that is local or not, beside a busy disk or not, is their whole run. The rows that are checked ask for directions; under MULP 25 types 5 and 6 vary far more here than published and type 7 less, and the reason is not known.",
+		Setup:    "Experiments 2 (MULP 100) and 6 (MULP 25), both with a cap, in ten repetitions that differ in block placement and noise; the coefficient of variation of each job's execution time, averaged by type.",
+		Read:     "Under MULP 25 small jobs vary most: one map or a few, local or not, beside a busy disk or not, are their whole run. Under MULP 100 a long type can vary as much as they do. The rows that are checked ask for directions; under MULP 25 types 5 and 6 vary far more here than published and type 7 less, and the reason is not known.",
 		run:      capacityVariability,
 	},
 	{
@@ -88,7 +88,7 @@ var capacityExperiments = []*Experiment{
 		Source:   "capacity.md 6, item 14",
 		Question: "Reduces that share a node's disk slow each other down. By how much?",
 		Setup:    "Two reduces of 100 s that share one device, the second started later. Then, on 4 workers, the workload with which the source validated its simulator: four TeraSorts of 32 maps, each followed by a Sort of 16, with 1 and with 2 reduce slots on a node.",
-		Read:     "Times are those of TeraSort reduces from the end of their job's last map on. A reduce that had company on its node needs longer; with one reduce slot on a node there is no company.",
+		Read:     "Times are those of TeraSort reduces from the end of their job's last map on. A reduce that had company on its node needs longer on average; with one reduce slot on a node there is no company.",
 		run:      capacityPairs,
 	},
 	{
@@ -96,7 +96,7 @@ var capacityExperiments = []*Experiment{
 		Source:   "capacity.md 6, item 16 (not published)",
 		Question: "Nearly every job of one map runs away from its data (capacity-locality). What if a job passed up such slots for a while?",
 		Setup:    "Experiment 2, in which a job passes up to as many slots as there are nodes (30) before it takes a map that is only rack-local. Nothing of this was published; the expectation is arithmetic: 30 random nodes all miss the data with probability 0.9 to the power 30, about 4 %.",
-		Read:     "Patience brings the small types to their data and costs little: the response ratio of type 5 rises by about 2 %.",
+		Read:     "Patience brings the small types to their data and costs little: the last row and the caption of the chart say by how much the response ratio of type 5 rises.",
 		run:      capacityDelay,
 	},
 }

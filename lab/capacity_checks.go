@@ -56,7 +56,7 @@ func capacityLocality(r *Recorder) error {
 	r.fallsWithMaps(avg)
 	bars := chart.Bars{Frame: chart.Frame{Title: "Maps that are only rack-local, by type of job", X: chart.Axis{Label: "% of the type's maps"}}, Reference: "the law"}
 	for t, c := range capTypes {
-		bars.Bars = append(bars.Bars, chart.Bar{Label: fmt.Sprintf("type %d (%d maps)", t+1, c.maps), Value: avg[t], Low: low[t], High: high[t], Published: lawOf(c.maps, capCopies)})
+		bars.Bars = append(bars.Bars, chart.Bar{Label: fmt.Sprintf("type %d (%s)", t+1, several(int(c.maps), "map")), Value: avg[t], Low: low[t], High: high[t], Published: lawOf(c.maps, capCopies)})
 	}
 	r.figure("locality", "Means over all 32 experiments; the whiskers are the smallest and the largest of them. The thick line is the law, not a published value; what was published stands in the table.", bars)
 	one, err := r.capacity(capGroups[0], capSettings[1], capOptions{lag: capLag, copies: 1}, n)
@@ -100,8 +100,9 @@ func capacityPhased(r *Recorder) error {
 		runs[s.name] = m
 	}
 	for k, name := range []string{"b", "f"} {
-		r.figure("types-"+name, "Running maps of each type of job, both sides together, first repetition. Experiment "+[]string{"2: under MULP 100 one job after the other.", "6: under MULP 25 up to four jobs of a side at once."}[k],
-			watched[name].Area("Running maps by type, MULP "+[]string{"100", "25"}[k], runs[name].runs[0].end))
+		area := watched[name].Area("Running maps by type, MULP "+[]string{"100", "25"}[k], runs[name].runs[0].end)
+		area.Y.Label = "running maps"
+		r.figure("types-"+name, "Running maps of each type of job, both sides together, first repetition. Experiment "+[]string{"2: under MULP 100 one job of a side after the other.", "6: under MULP 25 up to four jobs of a side at once."}[k], area)
 	}
 	phasedRatios(r, runs)
 	delayed := runs["a"].ratio[3]
@@ -136,8 +137,8 @@ func phasedRatios(r *Recorder, runs map[string]capMean) {
 		}
 		mulp100 := (runs["b"].ratio[t] + runs["c"].ratio[t] + runs["e"].ratio[t]) / 3
 		mulp25 := (runs["d"].ratio[t] + runs["f"].ratio[t] + runs["g"].ratio[t] + runs["h"].ratio[t]) / 4
-		r.within(fmt.Sprintf("2: response ratio of type %d, user limit 100", t+1), mulp100, fifo[t], wide*fifo[t], "")
-		r.within(fmt.Sprintf("2: response ratio of type %d, user limit 25", t+1), mulp25, shared[t], wide*shared[t], "")
+		r.within(fmt.Sprintf("2: response ratio of type %d, user limit 100", t+1), mulp100, fifo[t], wide*fifo[t], "mean over experiments 2, 3 and 5; the chart has experiment 2 only")
+		r.within(fmt.Sprintf("2: response ratio of type %d, user limit 25", t+1), mulp25, shared[t], wide*shared[t], "mean over experiments 4, 6, 7 and 8; the chart has experiment 6 only")
 	}
 	for t := longTypes; t < len(capTypes); t++ {
 		r.between(fmt.Sprintf("2: response ratio of type %d, limit 100 / 25", t+1), "4 to 6", runs["b"].ratio[t]/runs["f"].ratio[t], 3, inf, "experiments 2 and 6")
@@ -161,7 +162,7 @@ func watchTypes() *Watcher {
 }
 
 func drawPhased(r *Recorder, runs map[string]capMean) {
-	bars := chart.Bars{Frame: chart.Frame{Title: "Response ratio by type of job, phased, queues of 50 %", X: chart.Axis{Label: "elapsed over execution time (log)", Log: true}}, Groups: []string{"MULP 100 (experiment 2)", "MULP 25 (experiment 6)"}}
+	bars := chart.Bars{Frame: chart.Frame{Title: "Response ratio by type of job, phased, queues of 50 %", X: chart.Axis{Label: "elapsed over execution time", Log: true}}, Groups: []string{"MULP 100 (experiment 2)", "MULP 25 (experiment 6)"}}
 	published := map[string][]float64{"b": {1.21, 1.96, 1.51, 6.70, 15, 12.9, 10.4}, "f": {1.01, 1.53, 1.15, 1.54, 3.6, 3, 1.83}}
 	for t := range capTypes {
 		for k, name := range []string{"b", "f"} {

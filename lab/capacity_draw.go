@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/scheduler/capacity"
@@ -32,18 +33,22 @@ func small(ratio []float64) (out string) {
 // drawSeparate draws what queues of their own do for each type.
 func drawSeparate(r *Recorder, shared, apart capMean) {
 	bars := chart.Bars{
-		Frame:  chart.Frame{Title: "Response ratio by type of job, small jobs shared and apart", X: chart.Axis{Label: "elapsed over execution time (log)", Log: true}},
+		Frame:  chart.Frame{Title: "Response ratio by type of job, small jobs shared and apart", X: chart.Axis{Label: "elapsed over execution time", Log: true}},
 		Groups: []string{"one queue a side (experiment 18)", "queues of their own (experiment 26)"},
 	}
 	published := [][]float64{{1.18, 1.94, 1.51, 8.70, 2.02, 4.16, 6.91}, {1.23, 2.21, 1.59, 9.36, 1.2, 1.65, 1.53}}
+	most := 0.0
 	for t := range capTypes {
+		if t < longTypes {
+			most = max(most, 100*math.Abs(apart.ratio[t]/shared.ratio[t]-1))
+		}
 		for k, m := range []capMean{shared, apart} {
 			b := chart.Plain(fmt.Sprintf("type %d", t+1), m.ratio[t])
 			b.Group, b.Published = k, published[k][t]
 			bars.Bars = append(bars.Bars, b)
 		}
 	}
-	r.figure("ratio", "Means over the repetitions, with caps and MULP 100; the thick line: published. Small jobs gain much; long ones change little.", bars)
+	r.figure("ratio", fmt.Sprintf("Means over the repetitions, with caps and MULP 100; the thick line: published. Small jobs gain much; long types change by at most %.0f %%, up or down.", most), bars)
 }
 
 var queueOrders = []string{"ratio", "backlog"}
@@ -81,7 +86,7 @@ func (u *uncappedBars) draw(r *Recorder) {
 	u.ratio.Frame = chart.Frame{Title: "Response ratio of the long types, no caps", X: chart.Axis{Label: "elapsed over execution time"}}
 	u.makespan.Frame = chart.Frame{Title: "Makespan of a queue, no caps", X: chart.Axis{Label: "s"}}
 	r.figure("ratio", "Means over the repetitions; the thick line: published.", u.ratio)
-	r.figure("makespan", "Means over the repetitions; the thick line: published. The published queues all end together, as by backlog.", u.makespan)
+	r.figure("makespan", "Means over the repetitions; the thick line: published. The published queues of an experiment end at nearly the same time, as by backlog.", u.makespan)
 }
 
 // drawLimits draws the user limit by the number of users, and the waits under maximum-system-jobs.

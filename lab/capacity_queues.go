@@ -35,9 +35,16 @@ func capacitySeparate(r *Recorder) error {
 		r.within(fmt.Sprintf("4: experiments 30 and 32, response ratio of type %d", t+1), (apart["f"].ratio[t]+apart["h"].ratio[t])/2, want, 0.15*want, "")
 	}
 	drawSeparate(r, shared["b"], apart["b"])
-	r.figure("queues", "Experiment 26, first repetition. Each small queue may hold 12 of the 120 map slots; its jobs come and go at once.",
-		queues.Area("Running maps of each queue, separate queues with caps", apart["b"].runs[0].end, chart.Mark{Name: "all map slots", Value: 4 * capNodes}))
+	drawQueues(r, queues, apart["b"].runs[0])
 	return nil
+}
+
+// drawQueues draws what the separate queues held in one run.
+func drawQueues(r *Recorder, queues *Watcher, run capRun) {
+	area := queues.Area("Running maps of each queue, separate queues with caps", run.end, chart.Mark{Name: "all map slots", Value: 4 * capNodes})
+	area.Y.Label = "running maps"
+	r.figure("queues", fmt.Sprintf("Experiment 26, first repetition. Each small queue may hold 12 of the 120 map slots. The last small job ends at %.0f s, the last long one at %.0f s.",
+		max(run.makespan["small1"], run.makespan["small2"]), max(run.makespan["long1"], run.makespan["long2"])), area)
 }
 
 // interleavedChecks is item 5, and item 3 for the interleaved pattern.
@@ -115,7 +122,7 @@ func capacityUnequal(r *Recorder) error {
 		r.between(fmt.Sprintf("6: response ratio of type %d, 30 %% / 70 %%", t+1), "2", m.byQueue["q2"][t]/m.byQueue["q1"][t], 1.5, inf, "")
 		r.mark(2)
 	}
-	bars := chart.Bars{Frame: chart.Frame{Title: "Response ratio by type of job, queues of 70 and 30 %, capped", X: chart.Axis{Label: "elapsed over execution time (log)", Log: true}}, Groups: []string{"70 % queue", "30 % queue"}}
+	bars := chart.Bars{Frame: chart.Frame{Title: "Response ratio by type of job, queues of 70 and 30 %, capped", X: chart.Axis{Label: "elapsed over execution time", Log: true}}, Groups: []string{"70 % queue", "30 % queue"}}
 	published := map[string][]float64{"q1": {1.15, 1.6, 1.42, 5.38, 12.5, 10.28, 5.2}, "q2": {1.32, 2.3, 1.87, 10.78, 26, 22.8, 14.6}}
 	for t := range capTypes {
 		for k, q := range []string{"q1", "q2"} {

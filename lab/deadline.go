@@ -30,7 +30,7 @@ var deadlineExperiments = []*Experiment{
 		Source:   "deadline.md 5, item 13",
 		Question: "Two jobs cannot meet their goals any more. Does one of them starve?",
 		Setup:    "Both come at 0, with 600 maps of 8 to 12 s each and goals of 10 and 60 s; 60 slots, max. All their work takes more than 200 s.",
-		Read:     "What is made equal is not the number of slots but the lateness. From 10 to 60 s only one job is late and takes all slots. From 60 s on both are: the job with the goal of 60 s has more work left and would be later, so it gets more slots (about 38 of 60). It ends later on the clock, but both end about equally late after their own goals: about 150 s, and the first row has the difference.",
+		Read:     "What is made equal is not the number of slots but the lateness. From 10 to 60 s only one job is late; once the first maps of the other have ended (at about 20 s), the late one holds all slots. From 60 s on both are: the job with the goal of 60 s has more work left and would be later, so it gets more slots (about 38 of 60). It ends later on the clock, but both end about equally late after their own goals: the first row has the difference, the caption of the chart both times (first repetition).",
 		run:      deadlineLate,
 	},
 	{

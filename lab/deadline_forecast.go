@@ -75,7 +75,7 @@ func deadlineEstimator(r *Recorder) error {
 		}
 		lines.Series = append(lines.Series, s)
 	}
-	r.figure("error", "One run of each application. Above 0 the job ends earlier than foreseen, below 0 later. The first forecasts of the Join lie above the chart.", lines)
+	r.figure("error", "One run of each application. Above 0 the job ends earlier than foreseen, below 0 later. The line of the Join begins above the chart.", lines)
 	return nil
 }
 

@@ -131,7 +131,7 @@ func deadlineGoals(r *Recorder) error {
 func drawGoals(r *Recorder, runs map[string][]goalRun, watched map[string]*Watcher) {
 	for _, f := range []struct{ name, title, caption string }{
 		{"min", "min: as many slots as needed (Fig. 4)", "Unpainted below 60 is idle slots: min leaves them although J1 will be late."},
-		{"max", "max: all slots, most needy first (Fig. 5)", "No slot is idle while there is work; J1 ends before its goal."},
+		{"max", "max: all slots, most needy first (Fig. 5)", "No slot is idle while a map waits; J1 ends before its goal."},
 		{"fair", "fair without weights (Fig. 6)", "Each job gets a third of the slots while three run; the Joins miss their goals."},
 		{"weighted", "fair with weights 1, 1.4 and 122 (Fig. 7)", "Weights that were computed from goals and from the run times of each job alone imitate max."},
 	} {

@@ -17,9 +17,10 @@ import (
 func deadlineRules(r *Recorder) error {
 	r.seeds(1, 1)
 	slack := []float64{6000 - 3549, 3000 - 1264, 20}
-	why := []string{"J1; the paper prints 1", "J2; the paper prints 1.4", "the Joins; the paper prints 122. This slack fits a goal of 120 s; with the goal of 150 s, which the paper also names, the weight would be 50"}
+	why := []string{"J1", "J2", "the Joins. This slack fits a goal of 120 s; with the goal of 150 s, which the paper also names, the weight would be 50"}
 	for i, want := range []float64{1, 1.41, 122.5} {
 		r.within(fmt.Sprintf("12: weight from a slack of %s s", number(slack[i])), slack[0]/slack[i], want, 0.005*want, why[i])
+		r.quoted([]string{"1", "1.4 printed; 1.41 by the formula", "122 printed; 122.5 by the formula"}[i])
 	}
 	right, all := 0, 0
 	first := &Watcher{Keys: []string{"job with data", "late job", "new job"}, Of: onlyMaps(3), KeepSpans: true}
@@ -43,7 +44,7 @@ func deadlineRules(r *Recorder) error {
 
 // drawRules draws the weights, and who got the slot in the first run.
 func drawRules(r *Recorder, slack []float64, w *Watcher) error {
-	bars := chart.Bars{Frame: chart.Frame{Title: "Weight of a job, from its slack", X: chart.Axis{Label: "weight (log)", Log: true}}}
+	bars := chart.Bars{Frame: chart.Frame{Title: "Weight of a job, from its slack", X: chart.Axis{Label: "weight", Log: true}}}
 	for i, printed := range []float64{1, 1.4, 122} {
 		b := chart.Plain([]string{"J1", "J2", "Joins"}[i]+", slack "+number(slack[i])+" s", slack[0]/slack[i])
 		b.Published = printed

@@ -55,7 +55,7 @@ func drawOnline(r *Recorder, got map[string][]hybridRun) {
 			each.Bars = append(each.Bars, b)
 		}
 	}
-	r.figure("repetitions", "Small jobs gain where the scale-up machines have room, below 1, and lose where they queue there. In the mean a crowded repetition outweighs the others.", each)
+	r.figure("repetitions", "Small jobs gain where the scale-up machines have room, below 1, and lose where they queue there. A crowded repetition can outweigh several others in the mean.", each)
 	cdf := chart.CDF{Frame: chart.Frame{Title: "Completion time of all jobs of all repetitions", X: chart.Axis{Label: "completion time, s", Log: true}, Y: chart.Axis{Label: "share of jobs"}}}
 	for _, name := range []string{"FS", "H-FS-w/o", "H-FS-with"} {
 		s := chart.Sample{Name: name}
@@ -68,11 +68,14 @@ func drawOnline(r *Recorder, got map[string][]hybridRun) {
 	r.figure("cdf", fmt.Sprintf("The farther left, the quicker. Where H-FS-with is right of FS, small jobs waited for the two scale-up machines. H-w/o-JS is left out: its mean is %.3f of H-FS-with's, and its line would hide that one.", js.Mean), cdf)
 }
 
-// errorCaption says what wrong predictions change.
-func errorCaption(got map[string][]hybridRun) string {
-	none, low := got[number(0)], got[number(-100)]
-	return fmt.Sprintf("At -100 %% every job counts as one without shuffle, so some that are nearly large are no longer called small: the scale-up machines get %.0f of 500 jobs instead of %.0f. "+
-		"Few as these are, they hold those machines for long and the other small jobs queue behind them, so that without them the mean falls. (The simulator also takes the speed of a job on scale-up machines from the predicted size.)", onUp(low), onUp(none))
+// errorCaption says what wrong predictions change; ratio is that of the mean at -100 %.
+func errorCaption(got map[string][]hybridRun, ratio float64) string {
+	none, low := onUp(got[number(0)]), onUp(got[number(-100)])
+	said := fmt.Sprintf("At -100 %% every job counts as one without shuffle, so jobs that are nearly large are no longer called small: the scale-up machines get %.4g of 500 jobs instead of %.4g. ", low, none)
+	if low < none && ratio < 1 {
+		said += "Even one such job holds those machines for long and the other small jobs queue behind it, so that without it the mean falls. "
+	}
+	return said + "(The simulator also takes the speed of a job on scale-up machines from the predicted size.)"
 }
 
 // onUp is how many jobs of a run stayed on scale-up machines, on average.
@@ -158,5 +161,5 @@ func (r *Recorder) drawClasses(judge []labelledJob, unknown []bool, all, half fl
 		k := map[[2]bool]int{{true, true}: 0, {false, false}: 1, {true, false}: 2, {false, true}: 3}[[2]bool{j.Small, unknown[i]}]
 		s.Groups[k].X, s.Groups[k].Y = append(s.Groups[k].X, j.input/hybridGB), append(s.Groups[k].Y, j.Shuffle/hybridGB)
 	}
-	r.figure("classes", "6,000 of the judged jobs; those without shuffle or input have no place on the axes. The border between small and large bends to the right as the shuffle grows; the classifier, told of no shuffle, draws it straight up at its left end.", s)
+	r.figure("classes", "6,000 of the judged jobs; those without shuffle or input have no place on the axes. The border between small and large bends to the right as the shuffle grows; the classifier, told of no shuffle, draws it nearly straight up at its left end. It also sees the number of reduces, so small jobs further left are called large too if they have several of them.", s)
 }

@@ -21,6 +21,7 @@ func hybridClassifier(r *Recorder) error {
 		cfg.GridPoints, cfg.FitPoints = 400, 3000
 		cfg.Grid.C, cfg.Grid.Gamma, cfg.Grid.Folds = []float64{10, 1000}, []float64{0.1, 1}, 3
 	}
+	r.report.Setup += fmt.Sprintf(" The classifier is fitted to %d of the first, drawn at random; its margin is chosen with all of them.", cfg.FitPoints)
 	train, judge := labelled(25_428, r.options.Seed), labelled(24_442, r.options.Seed+1)
 	unsafeRule := 0
 	for _, j := range judge {

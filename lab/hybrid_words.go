@@ -63,6 +63,6 @@ func (v hybridVariant) row() []string {
 	}
 	out := v.cluster.racks * v.cluster.perRack
 	return []string{
-		v.name, fmt.Sprint(out), fmt.Sprint(v.cluster.up), fmt.Sprint(out*outSlots + v.cluster.up*upSlots), order, yes[v.on], yes[v.steal], replicas,
+		v.name, fmt.Sprint(out), fmt.Sprint(v.cluster.up), fmt.Sprint(v.cluster.slots()), order, yes[v.on], yes[v.steal], replicas,
 	}
 }

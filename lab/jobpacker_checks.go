@@ -9,10 +9,6 @@ import (
 
 // Why published values are not reached, and what to know of others.
 const (
-	// oneRack is why Corral uses few circuits.
-	oneRack = "its planner finds one rack best for nearly every job, so that nothing crosses; only a job of many terabytes gets several, " +
-		"and as it has no more reduces than a fifth of the containers, each fetches enough for a circuit: the share is that of the runs with such a job"
-
 	// concentrated is why JobPacker loses on a very slow packet network.
 	concentrated = "JobPacker's maps stand in few racks, so the rest that is too small for a circuit leaves through few links; " +
 		"where those are slow, jobs wait, and after five minutes are taken off their plans"
@@ -23,7 +19,6 @@ const (
 	crowdedRack  = "Corral gives nearly every job a single rack, so a large job has a twentieth of the containers; that this makes it slower than F-Hybrid was not tested separately"
 	littleCross  = "Corral gives nearly every job a single rack, so that little crosses racks and a slow packet network hardly slows it, but F-Hybrid very much"
 	fastElectric = "F-EPS keeps its 100 Gb/s while JobPacker's packet network is slowed; the source compares the two at 30 Gb/s only"
-	unknownBatch = "reason not known; the totals of samples of 1,000 jobs differ sixfold, and single repetitions by more than this"
 )
 
 // packVariant is a policy with parameters in a set-up.
@@ -42,9 +37,7 @@ func (r *Recorder) comparePacks(variants []packVariant, jobs, n int) (map[string
 	if jobs != packJobs {
 		r.only(fmt.Sprintf("%d jobs of it", jobs))
 	}
-	if r.report.Workload != fromTrace {
-		r.report.Setup += " In this run the jobs come from " + r.report.Workload + "."
-	}
+	r.saySample(jobs, from)
 	runs := make([]packRun, n*len(variants))
 	err := r.each(len(runs), func(i int) (err error) {
 		v := variants[i%len(variants)]
@@ -117,12 +110,12 @@ func packBatch(r *Recorder) error {
 	five := packRatio(runs, "jobpacker", "B1", packMakespan)
 	r.between("10: makespan with 5 sub-batches over 1", "lower (below 1)", five, 0, 1, "")
 	r.accept("at most 1")
-	r.orBecause(unknownBatch)
+	r.orBecause(unknownBatch(runs, "jobpacker", "B1", jobs))
 	for _, b := range []string{"8", "10", "20"} {
 		r.between("10: makespan with "+b+" sub-batches over 5", "flat", packRatio(runs, "B"+b, "jobpacker", packMakespan), 0.95, 1.05, "")
 		r.mark(1)
 		r.shown("%.3f", packRatio(runs, "B"+b, "jobpacker", packMakespan))
-		r.orBecause(unknownBatch)
+		r.orBecause(unknownBatch(runs, "B"+b, "jobpacker", jobs))
 	}
 	r.drawBatch(runs)
 	return nil
@@ -164,11 +157,11 @@ func packShare(r *Recorder) error {
 	jp, corral, fair := opticalShare(runs["jobpacker"]), opticalShare(runs["corral"]), opticalShare(runs["f-hybrid"])
 	r.within("6: shuffle over circuits, JobPacker, %", jp, 98.3, 5, fmt.Sprintf("%d jobs from %s", jobs, from))
 	r.within("6: shuffle over circuits, F-Hybrid, %", fair, 1.3, 4, "its reduces are everywhere, so that hardly any transfer between two racks is an elephant")
-	r.between("6: shuffle over circuits, Corral, %", "23.9", corral, 5, 50, oneRack+fmt.Sprintf(" (in %d of %d repetitions nothing crosses at all)", idle(runs["corral"]), len(runs["corral"])))
+	r.between("6: shuffle over circuits, Corral, %", "23.9", corral, 5, 50, oneRack(runs["corral"]))
 	r.mark(23.9)
 	r.holds("6: JobPacker above Corral above F-Hybrid", "98.3, 23.9, 1.3 %", fmt.Sprintf("%s, %s, %s %%", number(jp), number(corral), number(fair)), jp > corral && corral > fair, "")
 	r.accept("in this order")
-	r.orBecause(oneRack)
+	r.orBecause(oneRack(runs["corral"]))
 	var said []string
 	for _, v := range variants {
 		said = append(said, fmt.Sprintf("%s TB under %s", number(crossed(runs[v.name]).Mean), packTitles[v.name]))
@@ -178,31 +171,12 @@ func packShare(r *Recorder) error {
 	return nil
 }
 
-// idle counts runs in which nothing crossed racks.
-func idle(runs []packRun) (n int) {
-	for i := range runs {
-		if runs[i].cross == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// crossed is what crossed racks, in TB.
-func crossed(runs []packRun) Estimate {
-	var x []float64
-	for i := range runs {
-		x = append(x, runs[i].cross/1e12)
-	}
-	return NewEstimate(x)
-}
-
 // makespans is item 7 at one rate of the packet network.
 func (r *Recorder) makespans(label string, runs map[string][]packRun, suffix string) {
 	base := "f-hybrid" + suffix
 	jp, corral := packRatio(runs, "jobpacker"+suffix, base, packMakespan), packRatio(runs, "corral"+suffix, base, packMakespan)
 	at := map[bool]string{false: " at 30 Gb/s"}[label == ""]
-	enough := enoughPackets + fmt.Sprintf("; even F-EPS, with 100 Gb/s for everybody, takes %s of F-Hybrid's time", number(packRatio(runs, "f-eps"+suffix, base, packMakespan)))
+	enough := enoughWhy(jp, packRatio(runs, "f-eps"+suffix, base, packMakespan))
 	slowed := func(fast, slow string) string {
 		if label == "" {
 			return fast

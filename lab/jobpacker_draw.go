@@ -70,7 +70,7 @@ func (r *Recorder) drawShare(runs map[string][]packRun) {
 		}
 		each.Bars = append(each.Bars, chart.Plain(label, run.cross/1e12))
 	}
-	r.figure("corral", "What Corral sends between racks comes from few very large jobs, and not every sample has one. A repetition in which nothing crosses counts as 0 % over circuits; that is why the interval of its share is so wide.", each)
+	r.figure("corral", "What Corral sends between racks comes from few very large jobs, and not every sample has one. A repetition in which nothing crosses counts as 0 % over circuits.", each)
 }
 
 // drawBatch draws makespans at all rates, and by sub-batches.
@@ -92,7 +92,7 @@ func (r *Recorder) drawBatch(runs map[string][]packRun) {
 		s.X, s.Y = append(s.X, 30), append(s.Y, minutes(runs[name]))
 		lines.Series = append(lines.Series, s)
 	}
-	r.figure("rates", "Mean over repetitions. F-EPS has its own network of 100 Gb/s throughout. The slower the packets, the longer JobPacker and F-Hybrid take; Corral hardly uses them and hardly changes.", lines)
+	r.figure("rates", "Mean over repetitions. F-EPS has its own network of 100 Gb/s throughout. "+slowdowns(runs)+" "+meetBoth(runs), lines)
 	batches := chart.Bars{Frame: chart.Frame{Title: "JobPacker's makespan by number of sub-batches", X: chart.Axis{Label: "over that with 5"}}}
 	for _, b := range []string{"1", "5", "8", "10", "20"} {
 		name := "B" + b
@@ -101,7 +101,7 @@ func (r *Recorder) drawBatch(runs map[string][]packRun) {
 		}
 		batches.Bars = append(batches.Bars, packEstimate(runs, name, "jobpacker", packMakespan).bar(b, math.NaN()))
 	}
-	r.figure("sub-batches", "The source finds the makespan higher with 1 than with 5, and flat from there on.", batches)
+	r.figure("sub-batches", fmt.Sprintf("The source finds the makespan higher with 1 than with 5, and flat from there on. Here that with 5 is %s of that with 1.", number(packRatio(runs, "jobpacker", "B1", packMakespan))), batches)
 }
 
 func minutes(runs []packRun) float64 {
@@ -139,5 +139,17 @@ func (r *Recorder) drawPackOnline(runs map[string][]packRun) {
 		}
 		cdf.Samples = append(cdf.Samples, s)
 	}
-	r.figure("cdf", "The farther left, the quicker. The lines lie close together: most jobs are a single short map, whatever the policy does.", cdf)
+	r.figure("cdf", "The farther left, the quicker. The lines lie close together"+shortJobs(cdf.Samples)+": most jobs are a single short map, whatever the policy does.", cdf)
+}
+
+// shortJobs says whether short jobs take longer under JobPacker, the last of the samples,
+// than under F-Hybrid, the first.
+func shortJobs(samples []chart.Sample) string {
+	fair, packer := sorted(samples[0].Values), sorted(samples[len(samples)-1].Values)
+	for _, q := range []float64{0.25, 0.5} {
+		if quantile(packer, q) < 1.01*quantile(fair, q) {
+			return ""
+		}
+	}
+	return ", JobPacker's somewhat to the right among the short jobs"
 }

@@ -45,6 +45,7 @@ var jobpackerWords = []Word{
 	{"Makespan", "From the first submission to the end of the last job."},
 	{"Completion time", "From the submission of a job to its end. The median is that of recurring jobs unless a row says otherwise."},
 	{"The public trace", "A day of a Facebook cluster in 2010, 24,442 jobs (FB-2010). Where a machine does not have it, jobs come from a model fitted to it, and the set-up says so."},
+	{"FB-2009, FB-2010", "Public samples of jobs of Facebook clusters of 2009 and 2010, a day each; \"0\", \"1\" and \"withInputPaths_0\" are the ends of their file names."},
 }
 
 // packTitles are the names of the systems on a page.
@@ -76,9 +77,9 @@ func packSettings() Table {
 		{"packet network, to a rack", linkRate(h.packet)},
 		{"circuit", linkRate(h.circuit)},
 		{"threshold of an elephant", fmt.Sprintf("%.3f GB", float64(h.threshold)/1e9)},
-		{"circuits chosen anew, dark time", fmt.Sprintf("every %s, %s", h.interval, h.dark)},
+		{"circuits chosen anew, dark time", fmt.Sprintf("every %g s, %d ms", h.interval.Seconds(), h.dark.Milliseconds())},
 		{"slow start", h.slowstart},
-		{"jobs", fmt.Sprint(packJobs)},
+		{"jobs", "1,000; in a quick run fewer, as its set-up says"},
 	}}
 }
 

@@ -32,7 +32,7 @@ var marpExperiments = []*Experiment{
 		Source:   "marp.md 6, items 4, 9, 13, 14, 18, 19",
 		Question: "Six jobs are submitted together. Is it faster to run them all at once (PRJ), or to let a controller start the next one when the processors idle?",
 		Setup:    marpSetup + " Six TeraSorts of 3 GB: 24 maps and one reduce each.",
-		Read:     "Under PRJ six jobs share the disk and all end late. CBT starts a job whenever the processors idle; CBTwS and CBTwAT also ask whether progress gets faster. In the chart of tasks by node look for the staircase: the next job's maps begin when the last one's are done.",
+		Read:     "Under PRJ six jobs share the disk and all end late. CBT starts a job whenever the processors idle; CBTwS and CBTwAT also ask whether progress gets faster. In the chart of tasks by node look for the staircase: the second job's maps begin when the first one's are done. Later steps may overlap, and two jobs may start together (a double start).",
 		run:      marpTeraSort,
 	},
 	{
@@ -56,7 +56,7 @@ var marpExperiments = []*Experiment{
 		Source:   "marp.md 6, item 8",
 		Question: "When does a single job leave the processors idle?",
 		Setup:    marpSetup + " One TeraSort alone.",
-		Read:     "Busy during the maps, idle before and after: this is the room that a second job can use.",
+		Read:     "Busy during the maps, mostly idle before and after: this is the room that a second job can use.",
 		run:      marpProfile,
 	},
 	{
@@ -64,7 +64,7 @@ var marpExperiments = []*Experiment{
 		Source:   "marp.md 6, items 11, 12 and 15",
 		Question: "Controllers sleep 30 s after an increase, lower MARP before a job ends (the drop), and wait 10 to 15 s for the scheduler to read its file (the reload delay). What if they did not?",
 		Setup:    marpSetup + " Six TeraSorts; the drop, the sleep and the reload delay are taken away one at a time, and last the reload delay and the start-up of jobs together.",
-		Read:     "Without the drop there are more double starts under CBTwS and CBTwAT, but batches end earlier, so the source's argument for it is weak. Without the reload delay CBT and CBTwS are faster. Without start-up as well CBTwS and CBTwAT gain more, and CBT loses what it had gained; the specification's model shows the same, and the reason is not known.",
+		Read:     "Without the drop there are more double starts under CBTwS and CBTwAT, but batches end earlier, so the source's argument for it is weak. Without the reload delay CBT and CBTwS are faster. Without start-up as well CBTwS and CBTwAT gain more, and CBT loses nearly all that it had gained; in the specification's model it loses most of it. The reason is not known.",
 		run:      marpAblation,
 	},
 	{
@@ -80,7 +80,7 @@ var marpExperiments = []*Experiment{
 		Source:   "marp.md 6, items 17 and 21",
 		Question: "From how many jobs on, and from which size of job on, does control pay?",
 		Setup:    marpSetup + " 3 to 12 TeraSorts; and six whose work is cut to a quarter and a tenth. PRJ always has room for the whole batch.",
-		Read:     "Control pays from five jobs on. Small jobs end within the delays of a controller, so that all lose at a tenth of the work and only CBT gains at a quarter.",
+		Read:     "Control by CBTwS pays from five jobs on. Small jobs end within the delays of a controller, so that all lose at a tenth of the work and only CBT gains at a quarter.",
 		run:      marpSize,
 	},
 	{
@@ -88,7 +88,7 @@ var marpExperiments = []*Experiment{
 		Source:   "marp.md 6, item 20",
 		Question: "Jobs keep their map output until they end. Does control keep the disks emptier?",
 		Setup:    marpSetup + " Six and eight TeraSorts. Each finished map adds its 128 MB until its job ends.",
-		Read:     "A controller lets jobs end before others begin, so that less map output lies on disk at a time.",
+		Read:     "A controller lets some jobs end before others begin, so that less map output lies on disk at a time.",
 		run:      marpDisk,
 	},
 }

@@ -73,7 +73,7 @@ func delayFactor(r *Recorder, base gainRuns, run func(string, bool, func(*admiss
 		r.holds("15: no reload delay, "+name+", s", "faster (7.5)", measured, quick < was && was-quick < 150, want+" in the specification's model; the source hopes for up to 150 s")
 		r.accept("faster, by less than 150 s")
 	}
-	r.figure("delays", "What the 10 to 15 s until the scheduler reads its file cost, and the start-up of jobs on top. CBT does not gain from both; the specification's model shows the same, the reason is not known.", bars)
+	r.figure("delays", "What the 10 to 15 s until the scheduler reads its file cost, and the start-up of jobs on top. CBT hardly gains from both, in the specification's model little; the reason is not known.", bars)
 	return nil
 }
 

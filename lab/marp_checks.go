@@ -57,14 +57,14 @@ func drawBatches(r *Recorder, g gainRuns, published []float64) {
 	r.figure("marp", "0.05 admits one job, each increase of 0.04 one more. A decrease, when a job is about to end, takes 0.03 off, so that other levels such as 0.06 or 0.18 occur.", marp)
 	topo, err := topology.Uniform(1, 3, 0, 0)
 	if err == nil {
-		r.figure("gantt-cbt", "The staircase, one run: the next job's maps begin when the last one's are done. Each node has as many rows as tasks ran at once.", fromOne(g.watch["cbt"].Gantt("Tasks by node, CBT", topo, 0, seconds(g.runs["cbt"][0].total))))
+		r.figure("gantt-cbt", "The staircase, one run: the second job's maps begin when the first one's are done. Later steps may overlap, and two jobs may start together (a double start). Each node has as many rows as tasks ran at once.", fromOne(g.watch["cbt"].Gantt("Tasks by node, CBT", topo, 0, seconds(g.runs["cbt"][0].total))))
 	}
 	for _, name := range []string{"prj", "cbt"} {
 		run := g.runs[name][0]
 		r.figure("jobs-"+name, "Running maps and reduces of each job, one run.", g.watch[name].Area("Tasks by job, "+controllerNames[name], seconds(run.total)))
 		idle := chart.Lines{Frame: chart.Frame{Title: "Processors idle, " + controllerNames[name], X: chart.Axis{Label: "time, s"}, Y: chart.Axis{Label: "% of processors idle", Min: 0, Max: 100}}, Marks: []chart.Mark{{Name: "above: start one more", Value: 15}}}
 		idle.Series = []chart.Series{{Name: "idle", X: run.idle.at, Y: run.idle.value}}
-		r.figure("idle-"+name, "What the controllers watch, one run. Above 15 % CBT starts one more job; PRJ takes no notice.", idle)
+		r.figure("idle-"+name, "What the controllers watch, one run. Above 15 % CBT starts one more job if one waits, then sleeps for 30 s; PRJ takes no notice.", idle)
 	}
 }
 

@@ -142,7 +142,7 @@ func marpProfile(r *Recorder) error {
 }
 
 func drawProfile(r *Recorder, at, busy []float64, maps, done float64) {
-	r.figure("busy", "The processors are left idle when the last map ends, at half of the job's progress.", chart.Lines{
+	r.figure("busy", "The processors are mostly idle once the last map has ended, at half of the job's progress.", chart.Lines{
 		Frame:  chart.Frame{Title: "Processors busy under one TeraSort", X: chart.Axis{Label: "time, s"}, Y: chart.Axis{Label: "% of processors busy", Min: 0, Max: 100}},
 		Series: []chart.Series{{Name: "busy", X: at, Y: busy}}, Marks: []chart.Mark{{Name: "first map", Value: maps, Vertical: true}, {Name: "last map ends", Value: done, Vertical: true}},
 	})
