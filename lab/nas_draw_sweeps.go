@@ -104,7 +104,7 @@ func (r *Recorder) drawAblation(runs map[string][]nasRun) {
 	for _, name := range []string{"nas-mts", "nas-mts-ca"} {
 		count.Bars = append(count.Bars, ratioBar(runs, name, "nas", congestion).bar(name, nan))
 	}
-	r.figure("congestion", "NAS is 1. The thick line: published (Figure 3.13). Nothing was published of the last two, which lack whole mechanisms: without CR-RTS racks become congested about a third as often.", count)
+	r.figure("congestion", "NAS is 1. The thick line: published (Figure 3.13). Nothing was published of the last two, which lack whole mechanisms: without CR-RTS racks become congested "+number(ratio(runs, "nas-mts-ca", "nas", congestion))+" times as often.", count)
 }
 
 // drawDay draws nas-600: levels, and the distribution of completion times.

@@ -28,7 +28,7 @@ func (m mechanisms) below() string {
 	case m.without-m.all > 0.01:
 		return fmt.Sprintf("; that NAS is below 1 comes from CR-RTS, which holds jobs back while a rack is congested (%s: %s without it, %s with it)", row, number(m.without), number(m.all))
 	case m.mts < 1:
-		return fmt.Sprintf("; NAS is no more below 1 than without CR-RTS, and MTS alone is below it already (%s: %s, %s and %s)", row, number(m.all), number(m.without), number(m.mts))
+		return fmt.Sprintf("; that NAS is below 1 does not come from CR-RTS: MTS alone has %s, MTS+CA-RTS %s, NAS %s (%s)", number(m.mts), number(m.without), number(m.all), row)
 	}
 	return "; why NAS is below 1 is not known"
 }
@@ -76,15 +76,20 @@ func ceiling(runs map[string][]nasRun, base string, published float64) string {
 	if base != "fair" {
 		row += fmt.Sprintf(", %s over Fair", number(own))
 	}
-	why := "reason not known"
+	why := ""
 	switch {
 	case most < published:
-		why = fmt.Sprintf("the largest of 200 jobs sets the end, and throughput with it: even where no link ever fills, Fair has only %s times the throughput of %s, less than was published of NAS (%s)", number(most), spoken[base], row)
+		why = fmt.Sprintf("the largest of 200 jobs sets the end, and throughput with it: even where no link ever fills, Fair has only %s times the throughput that %s has with the links as they are, less than was published of NAS (%s)", number(most), spoken[base], row)
 	case most < 1.1*published:
-		why = fmt.Sprintf("the largest of 200 jobs sets the end, and throughput with it: even where no link ever fills, Fair would only just reach this, with %s times the throughput of %s (%s)", number(most), spoken[base], row)
+		why = fmt.Sprintf("the largest of 200 jobs sets the end, and throughput with it: even where no link ever fills, Fair would only just reach this, with %s times the throughput that %s has with the links as they are (%s)", number(most), spoken[base], row)
 	}
-	if ratio(runs, "nas", base, nasThroughput) < 1 {
-		why += "; that it is below 1: as for the order of throughput above"
+	switch below := ratio(runs, "nas", base, nasThroughput) < 1; {
+	case below && why == "":
+		return "as for the order of throughput above"
+	case below:
+		return why + "; that it is below 1: as for the order of throughput above"
+	case why == "":
+		return "reason not known"
 	}
 	return why
 }
@@ -128,7 +133,7 @@ func whyRemote(runs map[string][]nasRun) string {
 	if ratio(runs, "sw-delay", "fair", crossRack) <= ratio(runs, "nas", "fair", crossRack) || input("sw-delay") <= input("nas") {
 		return ""
 	}
-	return fmt.Sprintf("it saves less than NAS, because its maps read from other racks while racks are congested: %s GB, under NAS %s GB", number(input("sw-delay")), number(input("nas")))
+	return fmt.Sprintf("on average of the runs it saves less than NAS, because its maps read from other racks while racks are congested: %s GB, under NAS %s GB", number(input("sw-delay")), number(input("nas")))
 }
 
 // whyDay is why the order of mean completion over the day is not the published one.
