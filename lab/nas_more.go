@@ -54,8 +54,8 @@ func nas600Nodes(r *Recorder) error {
 		all := jobs
 		day = firstHours(day, 2*time.Hour)
 		r.only("its first two hours")
-		jobs = commas(len(day)) + " jobs, the first two hours of the trace"
-		r.report.Setup = strings.Replace(r.report.Setup, allDay, fmt.Sprintf("%s (all %s in a full run), as they arrived", jobs, all), 1)
+		jobs = commas(len(day)) + " jobs, the first two hours"
+		r.report.Setup = strings.Replace(r.report.Setup, allDay, fmt.Sprintf("%s of the trace (all %s in a full run), as they arrived", jobs, all), 1)
 	}
 	c := nas600
 	names := []string{"fair", "delay", "sw-delay", "nas"}
