@@ -8,18 +8,6 @@ import (
 	"time"
 )
 
-// noCollapse is why the gains of NAS are not found here.
-const noCollapse = "in a network that shares its links fairly and loses nothing, spreading traffic over time moves no more bytes; " +
-	"what NAS can save is what congestion costs beyond sharing, which flows do not show"
-
-// holding is why NAS falls behind Delay, and SW-delay behind all.
-const holding = "while a rack is congested NAS holds back all jobs but the shuffle-light ones (CR-RTS), and SW-delay starts no reduce there at all, without a bound; " +
-	"here a full link does as much work as it can, so nothing is won by holding. Without CR-RTS completion is shorter (row \"mechanism by mechanism\")"
-
-// ceiling is why the published gain in throughput cannot be had on these jobs.
-const ceiling = "the largest of 200 jobs sets the end, and throughput with it: even where no link ever fills, Fair itself gains less than was published of NAS " +
-	"(row \"links a hundred times as wide\")"
-
 // newest is the check that was added last.
 func (r *Recorder) newest() *Check { return &r.report.Checks[len(r.report.Checks)-1] }
 
@@ -123,7 +111,7 @@ func nas40Nodes(r *Recorder) error {
 		}
 		label := fmt.Sprintf("sizes x%g: ", scale)
 		r.orders(label, runs, from)
-		r.limits(label, runs)
+		r.limits(label, scale, runs)
 		r.bytes(label, runs)
 		r.behaviour(label, runs)
 		r.drawNAS(scale, runs)
@@ -141,15 +129,15 @@ func (r *Recorder) orders(label string, runs map[string][]nasRun, from string) {
 	}
 	r.holds(label+"4: throughput", "nas > sw-delay > delay > fair", measured(t), t["nas"] > t["sw-delay"] && t["sw-delay"] > t["delay"] && t["delay"] > 1, "")
 	r.accept("this order of the means")
-	r.unmet(noCollapse)
+	r.unmet(whyThroughput(runs))
 	r.holds(label+"4: mean completion", "nas < sw-delay < delay < fair", measured(c), c["nas"] < c["sw-delay"] && c["sw-delay"] < c["delay"] && c["delay"] < 1, "jobs from "+from)
 	r.accept("this order of the means")
-	r.unmet(holding)
+	r.unmet(whyCompletion(runs))
 	for i, base := range []string{"fair", "delay", "sw-delay"} {
 		r.within(label+"4: throughput of nas over "+base, ratio(runs, "nas", base, nasThroughput), nasPublished.throughput40[i], 0.25, "")
-		r.unmet(ceiling)
+		r.unmet(ceiling(runs, base, nasPublished.throughput40[i]))
 		r.within(label+"4: mean completion of nas over "+base, ratio(runs, "nas", base, completion), nasPublished.completion40[i], 0.15, "")
-		r.unmet("as for the order of mean completion above: NAS holds jobs while a rack is congested, and nothing is won by it here")
+		r.unmet(whyCompletionOver(runs, base))
 	}
 }
 
@@ -159,7 +147,7 @@ const wideFair = "fair, links x100"
 func widen(c *nasCluster) { c.nic, c.uplink = 100*c.nic, 100*c.uplink }
 
 // limits says how much there is to gain, and which part of NAS gains and loses it.
-func (r *Recorder) limits(label string, runs map[string][]nasRun) {
+func (r *Recorder) limits(label string, scale float64, runs map[string][]nasRun) {
 	report := func(item, published, measured, why string) {
 		r.add(Check{Item: label + item, Published: published, Measured: measured, Tolerance: "reported", Verdict: ShapeOnly, Why: why})
 	}
@@ -171,9 +159,7 @@ func (r *Recorder) limits(label string, runs map[string][]nasRun) {
 		said = append(said, fmt.Sprintf("%s: throughput %s, completion %s, skew %s", name, number(ratio(runs, name, "fair", nasThroughput)), number(ratio(runs, name, "fair", completion)),
 			number(nasMean(runs[name], func(r *nasRun) float64 { return r.skew }))))
 	}
-	report("4: throughput and completion over Fair, mechanism by mechanism", "each step adds throughput", strings.Join(said, "; "),
-		"skew: bytes into the rack that gets most, over the mean. With sizes as they are, what NAS loses, it loses by CR-RTS: where that never takes over (MTS+CA-RTS, "+
-			"or a congestion threshold that is never reached), throughput is that of Fair; how long users are made to wait does not matter (0.1 to 5 s tried)")
+	report("4: throughput and completion over Fair, mechanism by mechanism", "each step adds throughput", strings.Join(said, "; "), whichMechanism(runs, scale))
 }
 
 // bytes is item 7.
@@ -181,11 +167,11 @@ func (r *Recorder) bytes(label string, runs map[string][]nasRun) {
 	mts := ratio(runs, "nas-mts", "delay", crossRack)
 	r.marked(1, label+"7: bytes across racks, MTS over Delay", "about equal: 1", mts, 0.95, 1.05, "")
 	ca := ratio(runs, "nas-mts-ca", "nas-mts", crossRack)
-	r.between(label+"7: MTS+CA-RTS over MTS", "lower: below 1", ca, math.Inf(-1), 1, "counted in bytes, putting reduces where the map output lies saves only about 1.5 % in this trace: the large jobs have output everywhere")
+	r.between(label+"7: MTS+CA-RTS over MTS", "lower: below 1", ca, math.Inf(-1), 1, whySaved(ca))
 	r.newest().Measured = fmt.Sprintf("%.4f", ca)
 	r.marked(1, label+"7: NAS over MTS+CA-RTS", "no change: 1", ratio(runs, "nas", "nas-mts-ca", crossRack), 0.97, 1.03, "")
 	r.between(label+"7: NAS over Fair", "below 1", ratio(runs, "nas", "fair", crossRack), math.Inf(-1), 1, "")
-	r.between(label+"7: SW-delay over Fair", "below 1", ratio(runs, "sw-delay", "fair", crossRack), math.Inf(-1), 1, "its maps read from other racks while racks are congested")
+	r.between(label+"7: SW-delay over Fair", "below 1", ratio(runs, "sw-delay", "fair", crossRack), math.Inf(-1), 1, whyRemote(runs))
 	for _, name := range []string{"fair", "delay", "sw-delay", "nas"} {
 		in := nasMean(runs[name], func(r *nasRun) float64 { return r.traffic.Input / 1e9 })
 		shuffle := nasMean(runs[name], func(r *nasRun) float64 { return r.traffic.Shuffle / 1e9 })

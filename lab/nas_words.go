@@ -20,8 +20,8 @@ var nasGroup = Group{
 }
 
 var nasPolicyWords = []Word{
-	{"fair, Fair", "Each job should hold about the same number of containers: a free one goes to the job that holds fewest. It does not wait for anything and does not look at the network."},
-	{"delay, Delay", "As Fair between users, but a user without data on the free node is passed over for a while (135 offers, or 5 s on the 40 nodes), so that maps run where their input is."},
+	{"fair, Fair", "Each job should hold about the same number of containers, whoever its user is: a free one goes to the job that holds fewest. It does not wait for anything and does not look at the network."},
+	{"delay, Delay", "Shares between users, not between jobs as Fair does: a free container goes to the user who holds fewest, and there to the job that holds fewest. But a user without input on the free node is passed over for a while (5 s in nas-40, nas-ablation and nas-sweeps, 135 offers in nas-600), so that maps run where their input is."},
 	{"sw-delay, SW-delay", "ShuffleWatcher on top of Delay: squeezes a job's maps into few racks so that little has to be shuffled between racks, and starts no reduce at all in a rack whose link is congested."},
 	{"nas, NAS", "The proposal: MTS for maps; for reduces CA-RTS where the rack's link has room and CR-RTS where it is congested."},
 	{"MTS", "Map task scheduling: starts a map on a node only if the output in the making there stays under the traffic threshold; users are passed over as under Delay."},
@@ -67,7 +67,7 @@ func nasClusterTable() Table {
 		Head:  []string{"experiments", "nodes", "containers on a node", "to each node", "to each rack", "users", "jobs"},
 		Rows: [][]string{
 			row("nas-40, nas-ablation, nas-sweeps", nas40, "200 drawn from the trace, 14 s apart on average"),
-			row("nas-600", nas600, "the whole trace as it arrived, sizes x0.2"),
+			row("nas-600", nas600, "the whole trace as it arrived (a quick run: its first two hours), sizes x0.2"),
 		},
 	}
 }

@@ -31,7 +31,7 @@ var slowdownExperiments = []*Experiment{
 		Source:   "slowdown.md 5, items 13-16",
 		Question: "FBQ, TAGS and SITA need a limit between small and large jobs, and TAGS and SITA a share of the nodes for the small ones (partition 1). How carefully must they be chosen?",
 		Setup:    "The cluster and the jobs of slowdown-policies at load 0.7 (FBQ also at 0.9), slow start 0.05; the limit between the two queues, in slot-seconds, and the share of partition 1 are varied (\"SITA 30 %\"). The best limit is the one with the lowest V(95) whose median is at most 1.6 times FIFO's.",
-		Read:     "A flat line means that the limit hardly matters. SITA's median grows with the limit from about 10,000 on. For TAGS from 8,000 on a higher limit raises the median and lowers the variability; below 8,000 both get worse, probably because too much work goes to the other half of the nodes.",
+		Read:     "A flat line means that the limit hardly matters. SITA's median grows with the limit, steeply from about 12,000 slot-seconds on, because ever more work goes to the partition for small jobs. For TAGS from 8,000 on a higher limit raises the median and lowers the variability; below 8,000 both get worse, probably because too much work goes to the other half of the nodes.",
 		run:      admitting(slowdownLimits),
 	},
 	{
@@ -39,7 +39,7 @@ var slowdownExperiments = []*Experiment{
 		Source:   "slowdown.md 5, item 5 (the simulator's side)",
 		Question: "What do the policies do on the small cluster on which the paper checked its simulator against reality?",
 		Setup:    "50 jobs of the eight kinds of slowdown-table2, Poisson arrivals at load 0.7, 10 nodes with 6 + 2 slots; limits of 160 slot-seconds for FBQ, 120 for TAGS and 160 for SITA, both with 30 % of the nodes for small jobs; many arrival sequences.",
-		Read:     "No numbers were published, so nothing is judged; the figures of our specification's own model stand beside ours. The 95th percentile of COMP differs most. A median of 1 means that half of the jobs do not wait at all.",
+		Read:     "No numbers were published, so nothing is judged; the figures of our specification's own model stand beside ours. Under the chart stands which differs most. A median of 1 means that half of the jobs do not wait at all.",
 		run:      admitting(slowdownValidation),
 	},
 	{
@@ -99,10 +99,10 @@ func tableII(r *Recorder) error {
 		}
 		why := "task lengths calibrated by our specification"
 		if c.name == "GREP 50/5" {
-			why += "; the paper prints an occupancy of 155.32 s, a decimal slip: 55 tasks of this run time cannot come from so little work"
+			why += "; the paper prints an occupancy of 155.32 slot-seconds, a decimal slip: 55 tasks of this run time cannot come from so little work"
 		}
 		r.within("4: "+c.name+" run time, s", res.Jobs[0].Execution().Seconds(), c.run, 0.001*c.run, why)
-		r.within("4: "+c.name+" occupancy, s", res.Jobs[0].Occupied.Seconds(), c.size, 0.001*c.size, why)
+		r.within("4: "+c.name+" occupancy, s", res.Jobs[0].Occupied.Seconds(), c.size, 0.001*c.size, "in slot-seconds; "+why)
 	}
 	drawTableII(r)
 	last := tableIIJobs[len(tableIIJobs)-1]

@@ -12,7 +12,7 @@ import (
 func drawPolicies(r *Recorder, at lookup) {
 	names := []string{"fifo", "fbq", "tags", "sita", "comp", "fair", "srpt"}
 	for _, load := range []float64{0.7, 0.9} {
-		r.figure(fmt.Sprintf("levels-%g", load), "Slow start 0.05. The thick lines: published, for FIFO at load 0.7 only. The shorter both bars the better; the further apart they are, the less even is the policy.", levelBars(at, names, load))
+		r.figure(fmt.Sprintf("levels-%g", load), "Slow start 0.05. The thick lines: published, for FIFO at load 0.7 only. The further left both dots the better; the further apart they are, the less even is the policy.", levelBars(at, names, load))
 		cdf := chart.CDF{Frame: chart.Frame{Title: fmt.Sprintf("Slowdown, load %g", load), X: chart.Axis{Label: "slowdown", Log: true}, Y: chart.Axis{Label: "share of jobs"}}}
 		for _, name := range names {
 			cdf.Samples = append(cdf.Samples, chart.Sample{Name: name, Values: at(name, load, 0.05).slow})

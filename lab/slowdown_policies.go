@@ -99,9 +99,9 @@ func (r *Recorder) marked(want float64, item, published string, measured, low, h
 
 // whyMissed is why V(q) of FBQ is not half of FIFO's, by q.
 var whyMissed = map[int]string{
-	99: "the 99th percentile is the eleventh worst of 1,121 jobs and moves most from seed to seed. Over 100 seeds the ratio is 1.22 with slow start 0.05 and 1.88 with 1: below the bounds of 1.4 and 1.9, the second by a hair. " +
-		"Our specification's own model had 1.61 and 2.3 over three seeds; of all triples of the 100 seeds 3 % and 7 % reach that, 17 % and 44 % the bounds. Job sizes, run times alone and their variation agree with the specification's; " +
-		"counting waiting reduces or not, and checking limits at events or at ends of tasks, changes V(99) by 2 % at most",
+	99: "the 99th percentile is the eleventh worst of 1,121 jobs and moves most from one random workload to the next. Over 100 workloads the ratio is 1.22 with slow start 0.05 and 1.88 with 1, below the bounds of 1.4 and 1.9. " +
+		"Our specification's own model had 1.61 and 2.3, but over three workloads only: of all choices of three of our 100, 3 % and 7 % reach those values, and 17 % and 44 % the bounds. " +
+		"Other readings of the policy (whether waiting reduces count, when limits are checked) change V(99) by 2 % at most",
 }
 
 // joined prints numbers in a row.

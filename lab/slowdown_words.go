@@ -29,6 +29,7 @@ var slowdownOtherWords = []Word{
 	{"slowdown", "The time from a job's arrival to its end, over the time it takes alone in the empty cluster; 1 is no delay at all."},
 	{"median, p95, p99", "Percentiles of slowdown over the jobs of a run: half, 95 % and 99 % of the jobs have at most this."},
 	{"V(q), variability", "Slowdown at the q-th percentile over the median; V(95) is the paper's measure of unevenness, and 1 would be strictly fair."},
+	{"GREP, SORT, WCOUNT", "Test programs: searching for a pattern, sorting, counting words. \"GREP 400/40\" has 400 maps and 40 reduces."},
 	{"slot", "Room for one task on a node, for a map or for a reduce: \"6 + 2\" is six map and two reduce slots on each node."},
 	{"slot-second", "A slot that is used for one second; the unit of work, of job sizes and of limits."},
 	{"job size", "The run times of all tasks of a job added up, in slot-seconds."},
@@ -45,7 +46,7 @@ var slowdownOtherWords = []Word{
 
 // slowdownResults are the published results that rows refer to (slowdown.md 4.4).
 var slowdownResults = Table{
-	Title: "The published results, by number",
+	Title: "The published results, by number (limits and job sizes in slot-seconds)",
 	Head:  []string{"number", "load", "result", "where in the paper"},
 	Rows: [][]string{
 		{"R1", "0.7", "FIFO has a median slowdown of 2.8, a 95th percentile of 23.8 and V(95) of 8.5", "VI-A, Fig. 6"},
