@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
@@ -73,6 +74,19 @@ func TestDashboard(t *testing.T) {
 	}
 	running := c.Submit(wire.JobSpec{Name: "running", Queue: "day"}, "sleep", "--maps", "50", "--reduces", "1", "--map-time", "1h", "--output", "dfs:/later")
 	c.Wait("a job runs", func() bool { return c.Status(running).Maps.Running > 0 })
+
+	for want, ask := range map[string]wire.JobsRequest{
+		string(running): {Active: true}, string(running) + " " + string(broken.Job): {Limit: 2}, string(running) + " " + string(broken.Job) + " " + string(done.Job): {Limit: 9},
+	} {
+		list, err := rpc.Call[wire.JobsRequest, []wire.JobStatus](t.Context(), c.Client, c.Addr, "job.list", ask)
+		var got []string
+		for _, j := range list {
+			got = append(got, string(j.Job))
+		}
+		if strings.Join(got, " ") != want || err != nil {
+			t.Errorf("%+v: %v, %v, want %s", ask, got, err, want)
+		}
+	}
 
 	all := crawl(t, "http://"+c.Addr)
 	for path, wants := range map[string][]string{

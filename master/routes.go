@@ -18,12 +18,7 @@ func (m *Master) routes() {
 	rpc.Handle(m.server, "job.submit", rpc.Users, m.submit)
 	rpc.Handle(m.server, "job.status", rpc.Users, m.status)
 	rpc.Handle(m.server, "job.list", rpc.Users, func(ctx context.Context, _ rpc.Caller, r wire.JobsRequest) ([]wire.JobStatus, error) {
-		return ask(ctx, m, func(time.Duration) ([]wire.JobStatus, error) {
-			if r.Active {
-				return m.core.Active(), nil
-			}
-			return m.core.Jobs(), nil
-		})
+		return ask(ctx, m, func(time.Duration) ([]wire.JobStatus, error) { return m.core.List(r), nil })
 	})
 	rpc.Handle(m.server, "job.kill", rpc.Users, m.kill)
 	rpc.Handle(m.server, "job.why", rpc.Users, func(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.Text, error) {

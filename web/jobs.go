@@ -36,9 +36,13 @@ func age(now, then int64) string {
 	return d.Truncate(10 * time.Second).String()
 }
 
+// maxActive is how many jobs that have not ended a page lists.
+const maxActive = 500
+
 // jobsData is the page of all jobs: what runs, and what has ended, page by page.
 type jobsData struct {
 	Active   jobTable
+	More     bool // there are older ones that have not ended
 	Past     []pastRow
 	Query    wire.PastQuery
 	Older    wire.JobID // where the next page begins
@@ -55,9 +59,12 @@ func (s *site) jobs(ctx context.Context, r *http.Request) (view, error) {
 		return view{}, err
 	}
 	if !d.Searched {
-		active, err := ask[[]wire.JobStatus](ctx, s, "job.list", wire.JobsRequest{Active: true})
+		active, err := ask[[]wire.JobStatus](ctx, s, "job.list", wire.JobsRequest{Active: true, Limit: maxActive + 1})
 		if err != nil {
 			return view{}, err
+		}
+		if d.More = len(active) > maxActive; d.More {
+			active = active[:maxActive]
 		}
 		slices.SortFunc(active, func(a, b wire.JobStatus) int { return cmp.Compare(a.Submitted, b.Submitted) })
 		d.Active = tableOf(active, load.Now)

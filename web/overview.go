@@ -23,7 +23,6 @@ type overviewData struct {
 	Jobs     jobTable
 	Running  int
 	Waiting  int
-	Tasks    int
 	Pending  int
 	Usage    wire.Usage
 	Load     chart.Chart
@@ -58,7 +57,11 @@ func (s *site) overview(ctx context.Context, _ *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	active, err := ask[[]wire.JobStatus](ctx, s, "job.list", wire.JobsRequest{Active: true})
+	active, err := ask[[]wire.JobStatus](ctx, s, "job.list", wire.JobsRequest{Active: true, Limit: shownJobs})
+	if err != nil {
+		return view{}, err
+	}
+	queues, err := ask[[]wire.QueueStatus](ctx, s, "queue.list", none{})
 	if err != nil {
 		return view{}, err
 	}
@@ -66,8 +69,10 @@ func (s *site) overview(ctx context.Context, _ *http.Request) (view, error) {
 		return view{}, err
 	}
 	d.countNodes()
-	d.countJobs(active)
-	d.Jobs = tableOf(active[:min(len(active), shownJobs)], load.Now)
+	for _, q := range queues {
+		d.Running, d.Waiting, d.Pending = d.Running+q.Running, d.Waiting+q.Waiting, d.Pending+q.Pending
+	}
+	d.Jobs = tableOf(active, load.Now)
 	d.Load = withRoom(loadChart(load, "Containers in use, by queue", func(q wire.LoadQueue) int { return q.Tasks }), load)
 	s.health(ctx, &d)
 	return view{Page: "overview", Title: "Cluster", Data: &d}, nil
@@ -122,17 +127,8 @@ func racksOf(nodes []wire.NodeStatus) []rackData {
 	return out
 }
 
-func (d *overviewData) countJobs(active []wire.JobStatus) {
-	for _, j := range active {
-		if j.State == "RUNNING" {
-			d.Running++
-		} else {
-			d.Waiting++
-		}
-		d.Tasks += j.Maps.Running + j.Reduces.Running
-		d.Pending += j.Maps.Total - j.Maps.Done + j.Reduces.Total - j.Reduces.Done
-	}
-}
+// More is how many jobs there are that the page does not list.
+func (d *overviewData) More() int { return d.Running + d.Waiting - len(d.Jobs) }
 
 // health looks at the store and the network. What cannot be asked is a problem, not the end of the page.
 func (s *site) health(ctx context.Context, d *overviewData) {

@@ -343,6 +343,7 @@ type NodeStatus struct {
 // JobsRequest asks for the jobs that the master remembers.
 type JobsRequest struct {
 	Active bool `json:"active,omitempty"` // only those that have not ended
+	Limit  int  `json:"limit,omitempty"`  // the newest; 0 means all
 }
 
 // JobRequest names a job.

@@ -65,28 +65,27 @@ func cloneCounts(c wire.Counts) wire.Counts {
 }
 
 // Jobs lists all jobs that are known, newest first.
-func (c *Core) Jobs() []wire.JobStatus { return c.list(func(*job) bool { return true }) }
+func (c *Core) Jobs() []wire.JobStatus { return c.List(wire.JobsRequest{}) }
 
-// Active lists the jobs that have not ended, newest first.
-func (c *Core) Active() []wire.JobStatus {
-	return c.list(func(j *job) bool { return !j.state.Ended() })
-}
-
-func (c *Core) list(keep func(*job) bool) []wire.JobStatus {
-	out := []wire.JobStatus{}
-	for id, j := range c.jobs {
-		if !keep(j) {
-			continue
+// List lists the jobs that are asked for, newest first.
+func (c *Core) List(r wire.JobsRequest) []wire.JobStatus {
+	var list []*job
+	for _, j := range c.jobs {
+		if !r.Active || !j.state.Ended() {
+			list = append(list, j)
 		}
-		s, err := c.Status(id)
-		if err == nil {
+	}
+	slices.SortFunc(list, func(a, b *job) int { return cmp.Compare(b.num, a.num) })
+	if r.Limit > 0 {
+		list = list[:min(len(list), r.Limit)]
+	}
+	out := make([]wire.JobStatus, 0, len(list))
+	for _, j := range list {
+		if s, err := c.Status(j.id); err == nil {
 			s.Counts = nil
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b wire.JobStatus) int {
-		return cmp.Compare(c.jobs[b.Job].num, c.jobs[a.Job].num)
-	})
 	return out
 }
 
