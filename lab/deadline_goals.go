@@ -181,10 +181,6 @@ func peak(job int) func(goalRun) float64 {
 	return func(g goalRun) float64 { return float64(g.peak[job]) }
 }
 
-func span(low, avg, high float64) string {
-	return fmt.Sprintf("%s (%s to %s)", number(avg), number(low), number(high))
-}
-
 func checkGoals(r *Recorder, runs map[string][]goalRun) {
 	low, avg, high := over(runs["min"], done(0))
 	r.holds("1: J1 under min misses its goal of 6,000 s in every run", "misses (V-C)", spanOf("s", low, avg, high), low > 6050 && high < 7000, "that its tasks get longer is built into the workload; that min reacts too late is not")

@@ -128,16 +128,16 @@ var slowRates = []float64{10, 3, 1}
 func (r *Recorder) packetRates(runs map[string][]packRun) {
 	r.makespans("", runs, "")
 	last, widens := packRatio(runs, "jobpacker", "f-hybrid", packMakespan), true
-	said := number(last)
+	said := []string{number(last)}
 	for _, gbps := range slowRates {
 		suffix := fmt.Sprint(" ", gbps)
 		r.makespans(fmt.Sprintf("%g Gb/s: ", gbps), runs, suffix)
 		next := packRatio(runs, "jobpacker"+suffix, "f-hybrid"+suffix, packMakespan)
-		said += ", " + number(next)
+		said = append(said, number(next))
 		widens = widens && next <= last
 		last = next
 	}
-	r.holds("7: JobPacker over F-Hybrid as the packet network slows, 30 Gb/s first", "nothing; our specification expects the gap to widen", said+" at 30, 10, 3, 1 Gb/s", widens, "")
+	r.holds("7: JobPacker over F-Hybrid as the packet network slows, 30 Gb/s first", "nothing; our specification expects the gap to widen", strings.Join(said, ", ")+" at 30, 10, 3, 1 Gb/s", widens, "")
 	r.accept("does not rise at any step")
 	r.orBecause(concentrated)
 }
