@@ -44,11 +44,11 @@ func New(cfg Config) http.Handler {
 	s := &site{cfg: cfg}
 	s.pages = template.Must(template.New("").Funcs(funcs).ParseFS(files, "pages/*.html"))
 	mux := http.NewServeMux()
-	for pattern, make := range map[string]func(context.Context, *http.Request) (view, error){
+	for pattern, look := range map[string]func(context.Context, *http.Request) (view, error){
 		"/{$}": s.overview, "/jobs": s.jobs, "/jobs/{job}": s.job, "/jobs/{job}/log": s.log, "/nodes": s.nodes, "/queues": s.queues,
 		"/network": s.network, "/files/{path...}": s.files, "/reports": s.reports,
 	} {
-		mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, make) })
+		mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, look) })
 	}
 	mux.HandleFunc("GET /assets/{name}", asset)
 	if cfg.Reports != nil {
@@ -72,11 +72,12 @@ type view struct {
 // policy keeps a page from loading, sending to or being framed by anything else.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-func (s *site) serve(w http.ResponseWriter, r *http.Request, make func(context.Context, *http.Request) (view, error)) {
+// serve looks at what a page shows and draws it.
+func (s *site) serve(w http.ResponseWriter, r *http.Request, look func(context.Context, *http.Request) (view, error)) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
 	defer cancel()
 	status := http.StatusOK
-	v, err := make(ctx, r)
+	v, err := look(ctx, r)
 	if err != nil {
 		status = statusOf(err)
 		v = view{Page: "error", Title: "Not to be had", Data: err.Error()}

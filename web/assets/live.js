@@ -41,6 +41,10 @@ async function look() {
     if (r.ok) {
       tag = r.headers.get("ETag");
       replace(new DOMParser().parseFromString(await r.text(), "text/html").querySelector("main"));
+    } else if (r.status === 404) {
+      sign.textContent = "this is no longer there: what you see is old";
+      sign.className = "old";
+      return;
     } else if (r.status !== 304) {
       throw new Error("HTTP " + r.status);
     }
