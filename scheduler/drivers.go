@@ -21,7 +21,7 @@ func (g *Engine) explainDriver(j *Job) Reason {
 	s := g.state
 	r := Reason{Code: ForDriver, Say: "{job} waits for its driver: {a} run, and one more would take the last room that tasks can have", Job: j.id, A: int64(s.use.Tasks[Driver])}
 	if r.A == 0 {
-		r.Say = "{job} waits for its driver: no nodes that are up have room for a driver and a task"
+		r.Say = "{job} waits for its driver: the nodes that are up have no room for a driver and a task beside it: a job needs both (more containers, or another worker)"
 	}
 	for n := range s.nodes {
 		at := topology.NodeID(n)

@@ -101,6 +101,9 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	if o.workers < 1 || o.workers > 1000 || o.racks < 1 {
 		return fmt.Errorf("%d workers in %d racks: there must be 1 to 1000 workers and at least one rack", o.workers, o.racks)
 	}
+	if o.config == "" && o.workers*o.containers < 2 {
+		return fmt.Errorf("%d workers with %d containers each: a job needs two, one for its driver and one for a task", o.workers, o.containers)
+	}
 	dir, err := filepath.Abs(o.dir)
 	if err != nil {
 		return failed(err)
