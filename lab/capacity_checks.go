@@ -45,7 +45,7 @@ func capacityLocality(r *Recorder) error {
 	}
 	for t, c := range capTypes {
 		law := lawOf(c.maps, capCopies)
-		item := fmt.Sprintf("1: type %d (%d maps), maps that are only rack-local, %%", t+1, c.maps)
+		item := fmt.Sprintf("1: type %d (%s), maps that are only rack-local, %%", t+1, several(int(c.maps), "map"))
 		if t < longTypes {
 			r.between(item, capPublishedRack[t], avg[t], 0.85*law, 2.3*law, fmt.Sprintf("the law gives %s", number(law)+" %"))
 		} else {

@@ -32,7 +32,7 @@ var capacityWords = []Word{
 	{"phased, interleaved, separate", "Orders of submission. Phased: ten long jobs, then forty small ones. Interleaved: four small jobs, one long one, and so on. Separate: as interleaved, with long and small jobs in queues of their own."},
 	{"long, small", "Jobs of types 1 to 4 are long, those of types 5 to 7 small."},
 	{"delayed map execution", "A later job gets a slot or two while an earlier one of its queue still has maps to run, then starves. The thesis saw it in its simulator."},
-	{"books, lag", "The scheduler's count of what each queue and user holds. With a lag of 0.3 s (one heartbeat) a finished map stays in the count that long; exact books have no lag."},
+	{"books, lag", "The scheduler's count of what each queue and user holds. With a lag of 0.3 s (one heartbeat, the interval at which a node reports) a finished map stays in the count that long; exact books have no lag."},
 	{"order by ratio", "The documented rule: a free slot goes to the queue that holds the smallest part of its capacity."},
 	{"order by backlog", "A free slot goes to the queue with the most maps still to run, whatever the capacities. Our inference from the published numbers; no text describes it."},
 	{"coefficient of variation", "Standard deviation over mean: here of a job's execution time over repetitions."},

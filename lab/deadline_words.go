@@ -14,6 +14,7 @@ var deadlineGroup = Group{
 }
 
 var deadlineWords = []Word{
+	{"wave", "As many tasks as a job has slots, run at the same time."},
 	{"slot", "Room for one task on a worker. Every worker here has one map slot and one reduce slot; \"slots of a job\" are its running maps."},
 	{"goal", "The time by which a job should be done. It counts from the job's submission: J2 comes at 1,000 s with a goal of 3,000 s, so it should be done when the clock shows 4,000 s."},
 	{"completion", "The time from the submission of a job to its end. \"Over its goal\" divides it by the goal: 1 is just in time, more is late."},

@@ -56,7 +56,7 @@ var hybridExperiments = []*Experiment{
 		Source:   "hybrid.md 5, items 5, 8, 9",
 		Question: "What does each strategy bring when all jobs are there from the start?",
 		Setup:    hybridSetup + " All jobs are submitted at time 0. (The source has 1,000 jobs on its cluster.)",
-		Read:     "Large jobs hold nearly all of the work and a fifth of their machines is gone, so by the count of containers the batch takes longer than on the traditional cluster (the rows of item 9 say how this is counted); the published gain cannot come from containers. The last small job gains little or nothing: it is one that is nearly large.",
+		Read:     "Large jobs hold nearly all of the work and a fifth of their machines is gone, so by the count of containers the batch takes longer than on the traditional cluster (the rows of item 9 say how this is counted); the published gain cannot come from containers. The last small job does not end earlier: it is one that is nearly large.",
 		run:      hybridBatch,
 	},
 	{
@@ -64,7 +64,7 @@ var hybridExperiments = []*Experiment{
 		Source:   "hybrid.md 5, items 6, 7, 9-13",
 		Question: "Who gains from scale-up machines when jobs arrive over time?",
 		Setup:    hybridSetup + " Arrivals are uniform over 30 minutes. (The source has 1,000 jobs in an hour, the same rate.)",
-		Read:     "Small jobs gain where the scale-up machines have room for them, and lose where they queue there: the work of the small jobs among 500 differs much from one repetition to the next, and a crowded repetition can outweigh several others in the mean. Large jobs take longer, because a fifth of the scale-out machines is gone.",
+		Read:     "Small jobs gain where the scale-up machines have room for them, and lose where they queue there: the work of the small jobs among 500 differs much from one repetition to the next. Large jobs take longer, because a fifth of the scale-out machines is gone.",
 		run:      hybridOnline,
 	},
 }

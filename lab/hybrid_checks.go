@@ -23,10 +23,10 @@ func strategies(online bool, jobs int) []hybridVariant {
 
 // Why published values are not reached.
 const (
-	fewerMachines = "large jobs lose a fifth of their machines, and small jobs queue for two in some samples, as said of item 7; what else made the published cluster faster the source does not describe"
+	fewerMachines = "large jobs lose a fifth of their machines, and small jobs queue for two in crowded samples, as said of item 7; what else made the published cluster faster the source does not describe"
 	nearlyLarge   = "the last small job to end is one that is nearly large: it runs on two machines that all small jobs share, while the traditional cluster gives it its share of fifty"
 	fullScaleUp   = "all small jobs share two machines. Where one or two of them are nearly large, these hold both for long and the others queue behind them, as nothing is stolen while large jobs wait: "
-	queued        = "small jobs queue for the two scale-up machines in some samples, as said of item 7"
+	queued        = "small jobs queue for the two scale-up machines in crowded samples, as said of item 7"
 	noNetwork     = "this run has no network: local and remote reads cost the same, so that where data are makes no difference"
 )
 
@@ -143,7 +143,7 @@ func benefits(r *Recorder, got map[string][]hybridRun) {
 	r.orBecause("a fifth of the scale-out machines, on which large jobs run, is gone")
 	r.holds("7: small jobs gain more than large ones", "small jobs' ratio to FS is the lower one", fmt.Sprintf("%s for small jobs, %s for large ones", number(small.Mean), number(large.Mean)), small.Mean < large.Mean, "ratios of the mean completion time to FS's")
 	r.accept("small below large")
-	r.orBecause("small jobs queue for the two scale-up machines in some samples, as said above")
+	r.orBecause("small jobs queue for the two scale-up machines in crowded samples, as said above")
 	for _, c := range [][2]string{{"H-FS-with", "FS"}, {"H-DS-with", "DS"}} {
 		for _, q := range []struct {
 			name, published, why string

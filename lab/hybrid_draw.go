@@ -48,14 +48,18 @@ func drawOnline(r *Recorder, got map[string][]hybridRun) {
 		Frame:  chart.Frame{Title: "H-FS-with over FS, each repetition", X: chart.Axis{Label: "ratio of mean completion times, 1 is FS"}},
 		Groups: []string{"small jobs", "large jobs"},
 	}
+	crowded := 0
 	for i := range got["FS"] {
+		if meanSmall(got["H-FS-with"][i]) > meanSmall(got["FS"][i]) {
+			crowded++
+		}
 		for k, of := range []func(hybridRun) float64{meanSmall, meanLarge} {
 			b := chart.Plain(fmt.Sprintf("repetition %d, %s", i+1, each.Groups[k]), of(got["H-FS-with"][i])/of(got["FS"][i]))
 			b.Group = k
 			each.Bars = append(each.Bars, b)
 		}
 	}
-	r.figure("repetitions", "Small jobs gain where the scale-up machines have room, below 1, and lose where they queue there. A crowded repetition can outweigh several others in the mean.", each)
+	r.figure("repetitions", fmt.Sprintf("Small jobs gain where the scale-up machines have room, below 1, and lose where these are crowded: here in %d of %d repetitions.", crowded, len(got["FS"])), each)
 	cdf := chart.CDF{Frame: chart.Frame{Title: "Completion time of all jobs of all repetitions", X: chart.Axis{Label: "completion time, s", Log: true}, Y: chart.Axis{Label: "share of jobs"}}}
 	for _, name := range []string{"FS", "H-FS-w/o", "H-FS-with"} {
 		s := chart.Sample{Name: name}

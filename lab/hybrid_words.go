@@ -18,6 +18,7 @@ var hybridWords = []Word{
 	{"Scale-up machine", "A strong machine that costs as much as five scale-out machines. Here it runs 24 tasks at once, each of them faster."},
 	{"Traditional and hybrid cluster", "50 scale-out machines; and, at the same cost, 40 scale-out and 2 scale-up machines."},
 	{"Container", "Room for one task on a machine."},
+	{"Wave", "As many tasks as there are containers, run at the same time."},
 	{"Crosspoint", "The input size at which a job alone takes as long on five scale-out machines as on one scale-up machine. The more a job shuffles, the higher it is."},
 	{"Small and large job", "A job below or above its crosspoint: faster on scale-up, or faster on scale-out machines."},
 	{"Shuffle", "The output of a job's maps that its reduces fetch."},

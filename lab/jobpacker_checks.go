@@ -17,7 +17,7 @@ const (
 	enoughPackets = "the published gain looks too large for 30 Gb/s, as our specification notes: moving all bytes takes minutes either way and computing dominates"
 
 	crowdedRack  = "Corral gives nearly every job a single rack, so a large job has a twentieth of the containers; that this makes it slower than F-Hybrid was not tested separately"
-	littleCross  = "Corral gives nearly every job a single rack, so that little crosses racks and a slow packet network hardly slows it, but F-Hybrid very much"
+	littleCross  = "Corral gives nearly every job a single rack, so that little crosses racks and a slow packet network slows it far less than F-Hybrid"
 	fastElectric = "F-EPS keeps its 100 Gb/s while JobPacker's packet network is slowed; the source compares the two at 30 Gb/s only"
 )
 

@@ -27,6 +27,7 @@ var jobpackerWords = []Word{
 	{"Heavy job", "A job that shuffles at least the threshold."},
 	{"1 GB rule", "A job whose shuffle size is not known counts as heavy if its input is above 1 GB. Recall is the share of the heavy jobs that the rule finds, precision the share of heavy jobs among those that it names."},
 	{"Map racks, reduce racks", "How many racks run the maps of a job, and how many its reduces."},
+	{"Block", "The piece of a job's input that one map reads, unless the input is smaller."},
 	{"Wave", "As many tasks as there are containers. A stage of two waves takes twice as long as one of one wave."},
 	{"Green zone", "The pairs of map and reduce racks with which a job runs in one wave of maps and one wave of reduces and its shuffle goes over circuits. JobPacker chooses among them. In the figure of the source they are green."},
 	{"Container", "Room for one task on a machine."},
@@ -79,7 +80,7 @@ func packSettings() Table {
 		{"threshold of an elephant", fmt.Sprintf("%.3f GB", float64(h.threshold)/1e9)},
 		{"circuits chosen anew, dark time", fmt.Sprintf("every %g s, %d ms", h.interval.Seconds(), h.dark.Milliseconds())},
 		{"slow start", h.slowstart},
-		{"jobs", "1,000; in a quick run fewer, as its set-up says"},
+		{"jobs", "1,000"},
 	}}
 }
 

@@ -108,7 +108,7 @@ func miniBatches(r *Recorder, six sweepResult, g gainRuns) {
 			Published: "no significant gain (7.3.1)", Measured: number(100 * (six.mean[5] - m) / six.mean[5]), Tolerance: "reported", Verdict: ShapeOnly,
 		}
 		if m < best {
-			c.Why = fmt.Sprintf("%s s, better than every controller (best %s s): contradicts the source in this profile", number(m), number(best))
+			c.Why = fmt.Sprintf("%s s, better than every controller (best %s s in the runs of this page): contradicts the source in this profile", number(m), number(best))
 		}
 		r.add(c)
 	}

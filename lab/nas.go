@@ -63,7 +63,7 @@ var nasExperiments = []*Experiment{
 		Source:   "nas.md 5, item 13",
 		Question: "What do the four schedulers make of the whole trace?",
 		Setup:    "600 nodes of 6 containers, 250 Mb/s to each node, 1 Gb/s to each rack of 20; 200 users; " + allDay + ", at a fifth of their sizes (as they are, they would keep the links full for longer than the day); network computed every second; one run.",
-		Read:     "Values are relative to Fair. The jobs arrive over the whole day, whatever the policy, so throughput can hardly differ; mean completion can. A run with --quick has the first two hours only.",
+		Read:     "Values are relative to Fair. The jobs arrive over the whole day, whatever the policy, so throughput can hardly differ; mean completion can.",
 		run:      admitting(nas600Nodes),
 	},
 }

@@ -24,7 +24,7 @@ func (r *Recorder) drawNAS(scale float64, runs map[string][]nasRun) {
 	r.figure(fmt.Sprintf("over-fair-%g", scale), "Over Fair, run by run; Fair is 1. More throughput and less completion is better. The thick line: published for NAS; for Delay and SW-delay by division of the published ratios. "+
 		"The last pair is no policy: Fair where no link ever fills.", overFair("Throughput and mean completion over Fair"+at, runs))
 	r.figure(fmt.Sprintf("classes-%g", scale), "Mean completion of a class of jobs over that under Fair: below 1 is faster than Fair. The speed-up in the table is 1 over this. "+
-		"NAS helps the light jobs most and the heavy ones least.", classBars("Mean completion over Fair by class"+at, runs))
+		"NAS helps the light jobs most; above 1 a class takes longer than under Fair.", classBars("Mean completion over Fair by class"+at, runs))
 	cdf := chart.CDF{Frame: chart.Frame{Title: "Completion times of 200 jobs" + at, X: chart.Axis{Label: "completion, s", Log: true}, Y: chart.Axis{Label: "share of jobs"}}}
 	for _, name := range []string{"fair", "delay", "sw-delay", "nas", "nas-mts-ca"} {
 		cdf.Samples = append(cdf.Samples, chart.Sample{Name: name, Values: runs[name][0].times})

@@ -38,7 +38,7 @@ func (r *Recorder) drawMix(day []trace.Job, small float64, count [3]float64) {
 		}
 		lines.Series = append(lines.Series, sharesUpTo(s.name, sorted(all)))
 	}
-	r.figure("sizes", "Vertical lines: the limits of the classes, 1 and 100 MB of shuffle, 10 MB of input. A third of the jobs shuffle nothing; they lie left of the chart, so the curves do not begin at 0.", lines)
+	r.figure("sizes", "Vertical lines: the limits of the classes, 1 and 100 MB of shuffle, 10 MB of input. Smaller jobs lie left of the chart, so the curves do not begin at 0; a third of the jobs shuffle nothing.", lines)
 }
 
 // sharesUpTo is the distribution of sorted sizes in MB, at steps of a logarithmic axis.

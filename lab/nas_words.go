@@ -67,7 +67,7 @@ func nasClusterTable() Table {
 		Head:  []string{"experiments", "nodes", "containers on a node", "to each node", "to each rack", "users", "jobs"},
 		Rows: [][]string{
 			row("nas-40, nas-ablation, nas-sweeps", nas40, "200 drawn from the trace, 14 s apart on average"),
-			row("nas-600", nas600, "the whole trace as it arrived (a quick run: its first two hours), sizes x0.2"),
+			row("nas-600", nas600, "the whole trace as it arrived, sizes x0.2"),
 		},
 	}
 }

@@ -99,10 +99,10 @@ func fbqLimits(r *Recorder, at atLoad) {
 
 func sitaLimits(r *Recorder, at atLoad) {
 	median := func(l int) float64 { return at(limited("sita", 30, l), 0.7).q[50] }
-	r.between("14: SITA 30 %, median at 24,000 / at 14,000 s", "very poor above 20,000 (R6)", median(24000)/median(14000), 2.5, inf, "")
+	r.between("14: SITA 30 %, median at 24,000 / at 14,000 slot-seconds", "very poor above 20,000 (R6)", median(24000)/median(14000), 2.5, inf, "")
 	low, high := min(median(10000), median(12000), median(14000)), max(median(10000), median(12000), median(14000))
-	r.between("14: SITA 30 %, median moves within 10,000 to 14,000 s, %", "stable (R6)", 100*(high/low-1), 0, 25, "")
-	why := "the median grows steadily with the limit (chart), as more jobs go to the 30 % of the nodes. The published stable range is 14,000 to 20,000; " +
+	r.between("14: SITA 30 %, median moves within 10,000 to 14,000 slot-seconds, %", "stable (R6)", 100*(high/low-1), 0, 25, "")
+	why := "the median grows with the limit, faster and faster (chart), as more jobs go to the 30 % of the nodes. The published stable range is 14,000 to 20,000; " +
 		"where it lies depends on how many jobs of each size there are, and only statistics of the paper's workload are known"
 	if 100*(high/low-1) < 27.5 {
 		why = "just above the bound: " + why
@@ -152,8 +152,8 @@ func limitLines(title string, at atLoad, policy string, share int, grid []int) c
 
 func tagsLimits(r *Recorder, at atLoad) {
 	low, high := at(limited("tags", 50, 8000), 0.7), at(limited("tags", 50, 14000), 0.7)
-	r.between("15: TAGS 50 %, V(95) at 14,000 / at 8,000 s", "falls (R5)", high.v(95)/low.v(95), 0, 1, "")
-	r.between("15: TAGS 50 %, median at 14,000 / at 8,000 s", "rises (R5)", high.q[50]/low.q[50], 1, inf, "")
+	r.between("15: TAGS 50 %, V(95) at 14,000 / at 8,000 slot-seconds", "falls (R5)", high.v(95)/low.v(95), 0, 1, "")
+	r.between("15: TAGS 50 %, median at 14,000 / at 8,000 slot-seconds", "rises (R5)", high.q[50]/low.q[50], 1, inf, "")
 	least, most := inf, 0.0
 	for share, limit := range map[int]int{20: 2000, 30: 4000, 40: 8000, 50: 12000} {
 		v := at(limited("tags", share, limit), 0.7).v(95)

@@ -26,6 +26,7 @@ var slowdownPolicyWords = []Word{
 }
 
 var slowdownOtherWords = []Word{
+	{"wave", "As many tasks of a job as it has slots, run at the same time."},
 	{"slowdown", "The time from a job's arrival to its end, over the time it takes alone in the empty cluster; 1 is no delay at all."},
 	{"median, p95, p99", "Percentiles of slowdown over the jobs of a run: half, 95 % and 99 % of the jobs have at most this."},
 	{"V(q), variability", "Slowdown at the q-th percentile over the median; V(95) is the paper's measure of unevenness, and 1 would be strictly fair."},
