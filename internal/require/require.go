@@ -1,12 +1,15 @@
 package require
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Env names the variable that lists what must not be missing.
@@ -81,6 +84,19 @@ func Required(name, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(s string) bool {
 		return strings.TrimSpace(s) == name
 	})
+}
+
+// Chromium wants a browser that starts, and returns its path.
+func Chromium(t testing.TB) string {
+	t.Helper()
+	path := Tool(t, "chromium")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--dump-dom", "about:blank")
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "<html>") {
+		missing(t, "chromium", fmt.Sprintf("chromium does not start: %v", err))
+	}
+	return path
 }
 
 // Docker wants an engine that answers, and docker-compose. Such tests make images and containers, so
