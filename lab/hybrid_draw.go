@@ -7,23 +7,6 @@ import (
 	"github.com/millrace/millrace/internal/chart"
 )
 
-// orBecause gives the last check its reason if it failed.
-func (r *Recorder) orBecause(why string) {
-	if c := &r.report.Checks[len(r.report.Checks)-1]; c.Verdict == NotReproduced {
-		c.Why = why
-	}
-}
-
-// shown replaces how the last check prints what was measured.
-func (r *Recorder) shown(format string, args ...any) {
-	r.report.Checks[len(r.report.Checks)-1].Measured = fmt.Sprintf(format, args...)
-}
-
-// quoted replaces how the last check prints what was published.
-func (r *Recorder) quoted(published string) {
-	r.report.Checks[len(r.report.Checks)-1].Published = published
-}
-
 func hybridBars(got map[string][]hybridRun, title string, of func(hybridRun) float64, published map[string]float64) chart.Bars {
 	bars := chart.Bars{Frame: chart.Frame{Title: title, X: chart.Axis{Label: "ratio, 1 is the traditional cluster"}}}
 	for _, name := range []string{"H-FS-w/o", "H-FS-with", "H-w/o-JS", "H-DS-w/o", "H-DS-with"} {

@@ -108,16 +108,6 @@ type Options struct {
 	Seed  uint64 // of the first repetition
 }
 
-// accept says what the last check asks for, where the published text does not say it.
-func (r *Recorder) accept(rule string) { r.report.Checks[len(r.report.Checks)-1].Tolerance = rule }
-
-// mark gives the last check the number that was published, for its picture.
-func (r *Recorder) mark(published float64) {
-	if s := r.report.Checks[len(r.report.Checks)-1].scale; s != nil {
-		s.want = published
-	}
-}
-
 func (r *Recorder) add(c Check) { r.report.Checks = append(r.report.Checks, c) }
 
 // within checks a number against its published value.

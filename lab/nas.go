@@ -16,7 +16,7 @@ var nasExperiments = []*Experiment{
 		Question: "Which jobs are light, medium and heavy, and how many read little?",
 		Setup:    "The public trace FB-2010, a day of 24,442 jobs. A job is shuffle-light if it shuffles less than 1 MB, shuffle-heavy if more than 100 MB, shuffle-medium between, and small-input if it reads less than 10 MB; a megabyte is 2^20 bytes.",
 		Read:     "The counts must agree exactly; this checks the reading of the trace and the classes.",
-		run:      admitting(nasMix),
+		run:      nasMix,
 	},
 	{
 		ID: "nas-skips", Title: "How long the right task must be waited for", Seconds: 1,
@@ -24,7 +24,7 @@ var nasExperiments = []*Experiment{
 		Question: "A user without a good map for a free node is skipped. How often is one found that is near (its input on the node) and qualified (its output small enough) within 10 or 40 skips? And how often does a search over 3 or 5 users find a light job?",
 		Setup:    "Independent draws, 200,000 of each. Looking for a map, a user has three jobs, looking for a light job each has one; a node holds a job's data with chance 0.1, a map is qualified with chance 0.5, a job is light with chance 0.687.",
 		Read:     "Published are the values of closed forms, such as 1 - (1 - p q)^(3 x skips); measured are shares of the draws, in per cent.",
-		run:      admitting(nasSkips),
+		run:      nasSkips,
 	},
 	{
 		ID: "nas-formulas", Title: "The formulas of NAS", Seconds: 1,
@@ -32,7 +32,7 @@ var nasExperiments = []*Experiment{
 		Question: "Do the policy's formulas have the properties that the source states?",
 		Setup:    "2,000 random workloads and placements of maps over racks: the traffic threshold (equation 3.3), how many reduces a rack gets (3.4), the completion threshold (3.5), and the load of the racks' links when reduces are placed in proportion to map output.",
 		Read:     "Measured are the largest deviations from what the formula should give; nothing but rounding is accepted. Published 0 means that the document states an equality.",
-		run:      admitting(nasFormulas),
+		run:      nasFormulas,
 	},
 	{
 		ID: "nas-40", Title: "Four schedulers on 40 nodes in 8 racks", Seconds: 60,
@@ -40,7 +40,7 @@ var nasExperiments = []*Experiment{
 		Question: "Does network-aware scheduling finish more jobs and finish them sooner than Fair, Delay and ShuffleWatcher?",
 		Setup:    "40 nodes of 16 containers, 1 Gb/s to each node and to each rack; 200 jobs drawn from the trace, 14 s apart on average, 200 users; the network is computed as flows that share each link fairly. Rows \"sizes x1\" have the bytes of the trace, rows \"sizes x0.2\" a fifth of them. ShuffleWatcher is told how much a job will shuffle when it is submitted, as its plan needs it; NAS predicts.",
 		Read:     "Values are relative to Fair, run by run, then averaged; throughput above 1 and completion below 1 is better than Fair. The published gain of NAS is not found: Delay is the best of the four here. NAS is far quicker than Fair for light jobs and slower for heavy ones.",
-		run:      admitting(nas40Nodes),
+		run:      nas40Nodes,
 	},
 	{
 		ID: "nas-ablation", Title: "What each mechanism of NAS adds", Seconds: 60,
@@ -48,7 +48,7 @@ var nasExperiments = []*Experiment{
 		Question: "How much do the three mechanisms of NAS (MTS for maps, CA-RTS and CR-RTS for reduces) and its two thresholds each contribute?",
 		Setup:    "The 40 nodes and 200 jobs of nas-40 with sizes as they are; all variants on the same jobs.",
 		Read:     "Throughput should rise from MTS alone to all of NAS, but falls with CR-RTS. Congestion is counted as times that a rack's link becomes congested, over those of NAS: it should be above 1 when a threshold is taken away.",
-		run:      admitting(nasAblation),
+		run:      nasAblation,
 	},
 	{
 		ID: "nas-sweeps", Title: "Users, thresholds, oversubscription and the rate of tasks", Seconds: 40,
@@ -56,7 +56,7 @@ var nasExperiments = []*Experiment{
 		Question: "How does NAS depend on the number of users, on the completion thresholds T_min and T_max, on how narrow the racks' links are, and on how fast tasks compute?",
 		Setup:    "The 40 nodes and 200 jobs of nas-40 with a fifth of the sizes; one thing is varied at a time. The usual values are 200 users, T_min 0.2, T_max 0.5, 5:1 and 20 MB/s for each task.",
 		Read:     "A flat line means that it hardly matters. Which 200 jobs are drawn moves the values by some per cent; what is accepted allows for 2 to 3 %, and with few repetitions chance alone may exceed that.",
-		run:      admitting(nasSweeps),
+		run:      nasSweeps,
 	},
 	{
 		ID: "nas-600", Title: "A day of Facebook on 600 nodes in 30 racks", Seconds: 900,
@@ -64,7 +64,7 @@ var nasExperiments = []*Experiment{
 		Question: "What do the four schedulers make of the whole trace?",
 		Setup:    "600 nodes of 6 containers, 250 Mb/s to each node, 1 Gb/s to each rack of 20; 200 users; " + allDay + ", at a fifth of their sizes (as they are, they would keep the links full for longer than the day); network computed every second; one run.",
 		Read:     "Values are relative to Fair. The jobs arrive over the whole day, whatever the policy, so throughput can hardly differ; mean completion can.",
-		run:      admitting(nas600Nodes),
+		run:      nas600Nodes,
 	},
 }
 

@@ -8,34 +8,6 @@ import (
 	"time"
 )
 
-// newest is the check that was added last.
-func (r *Recorder) newest() *Check { return &r.report.Checks[len(r.report.Checks)-1] }
-
-// admitting runs an experiment and says of each check that failed without a reason that none is known.
-func admitting(run func(*Recorder) error) func(*Recorder) error {
-	return func(r *Recorder) error {
-		err := run(r)
-		for i := range r.report.Checks {
-			if c := &r.report.Checks[i]; c.Verdict == NotReproduced && c.Why == "" {
-				c.Why = "reason not known"
-			}
-		}
-		return err
-	}
-}
-
-// unmet gives the newest check a reason if it failed.
-func (r *Recorder) unmet(why string) {
-	c := r.newest()
-	switch {
-	case c.Verdict != NotReproduced || why == "":
-	case c.Why == "":
-		c.Why = why
-	default:
-		c.Why += "; " + why
-	}
-}
-
 // nasVariant is a policy with parameters, under a name of its own.
 type nasVariant struct {
 	name, policy string

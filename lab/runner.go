@@ -17,6 +17,7 @@ func Run(ctx context.Context, e *Experiment, o Options) (Report, error) {
 	if err := e.run(r); err != nil {
 		return r.report, fmt.Errorf("%s: %w", e.ID, err)
 	}
+	r.admit()
 	return r.report, nil
 }
 

@@ -91,12 +91,6 @@ func checkLevels(r *Recorder, at lookup) {
 	r.between("9: V(99) COMP / FIFO", "above 1 (R13)", comp.v(99)/fifo.v(99), 1, inf, "")
 }
 
-// marked is between with the number that was published.
-func (r *Recorder) marked(want float64, item, published string, measured, low, high float64, why string) {
-	r.between(item, published, measured, low, high, why)
-	r.mark(want)
-}
-
 // whyMissed is why V(q) of FBQ is not half of FIFO's, by q.
 var whyMissed = map[int]string{
 	99: "the 99th percentile is the eleventh worst of 1,121 jobs and moves most from one random workload to the next. Over 100 workloads the ratio is 1.22 with slow start 0.05 and 1.88 with 1, below the bounds of 1.4 and 1.9. " +
