@@ -34,7 +34,7 @@
 //	sim           a simulator that drives the policies
 //	lab           published experiments over the simulator
 //	trace         job traces: read, describe, generate
-//	bench         bare loops that the engine is measured against
+//	bench         measures the engine, the block store and a cluster against other programs and bare loops
 //	cmd/millrace  the command
 //	examples      programs on this package, a screen each
 //

@@ -6,10 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
+	"path/filepath"
+	"strings"
+	"time"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/launch"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
@@ -19,8 +22,9 @@ import (
 // Main runs a job, or a chain of jobs in which each reads what the one before wrote,
 // as the whole of a program: it defines its flags beside those the program has
 // defined, parses the command line, runs, reports, and exits with 0 (done), 1 (the
-// job failed) or 2 (wrong usage). Input and output given in the job are defaults of
-// the flags.
+// job failed), 2 (wrong usage), 3 (the job goes on by itself) or, after a signal, 128
+// and its number. Input and output
+// given in the job are defaults of the flags.
 //
 // The program's own flags have their values when tasks start, not before Main:
 // read them in set-up code such as [mapreduce.LinesWith].
@@ -28,75 +32,77 @@ func Main(stages ...mapreduce.Job) {
 	os.Exit(mainCode(stages))
 }
 
-// stopSignals end a run, cleanly. The end of the terminal is one of them, unless nohup has said that it
-// is not.
-func stopSignals() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		list = append(list, syscall.SIGHUP)
-	}
-	return list
-}
-
 type options struct {
-	input, output       string
-	reducers            int
-	memory              string
-	overwrite, jsonOnly bool
-	detach              bool
-	progress            string
-	master              string
-	flags               *flag.FlagSet
+	input, output    string
+	reducers         int
+	memory, progress string
+	overwrite, json  bool
+	detach, local    bool
+	master           string
+	patience         time.Duration
+	timeout          time.Duration
+	flags            *flag.FlagSet
 }
 
-func (o *options) define(f *flag.FlagSet) {
+// define adds the flags; those for the scheduler of a cluster stand in the first job.
+func (o *options) define(f *flag.FlagSet, first *mapreduce.Job) {
 	o.flags = f
 	f.StringVar(&o.input, "input", "", "input file, directory or pattern; several separated by commas")
 	f.StringVar(&o.output, "output", "", "directory to make")
 	f.IntVar(&o.reducers, "reducers", 0, "number of reduces and of output parts (default: chosen from cores and input)")
-	f.StringVar(&o.memory, "memory", "1GiB", "memory for sorting and merging")
+	f.StringVar(&o.memory, "memory", "1GiB", "memory for sorting and merging, in this process")
+	f.DurationVar(&o.timeout, "task-timeout", local.DefaultTaskTimeout, "how long a task's own code may neither read, emit nor count anything before the task fails")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
-	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, nothing else")
+	f.BoolVar(&o.json, "json", false, "print one JSON object at the end, nothing else")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
-	f.StringVar(&o.master, "master", "", "run on the cluster of this master: the program ships itself")
+	f.StringVar(&o.master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master: the program ships itself")
+	f.BoolVar(&o.local, "local", false, "run here, though MILLRACE_MASTER names a master")
 	f.BoolVar(&o.detach, "detach", false, "with -master: print the job's id and do not wait for its end (millrace job watch does)")
+	f.DurationVar(&o.patience, "patience", launch.DefaultPatience, "with -master: how long to wait for a master that does not answer any more")
+	for _, s := range jobs.SchedulingFlags(first) {
+		if f.Lookup(s.Name) == nil { // the program may have one of that name itself
+			f.Var(s.Value, s.Name, s.Usage)
+		}
+	}
 }
+
+var errNoJob = errors.New("the program gives no job to Main")
 
 func mainCode(stages []mapreduce.Job) int {
 	var o options
-	o.define(flag.CommandLine)
+	if len(stages) == 0 {
+		fmt.Fprintln(os.Stderr, errNoJob)
+		return 2
+	}
+	o.define(flag.CommandLine, &stages[0])
 	flag.Parse()
-	cfg, mode, err := o.apply(stages)
+	err := o.apply(stages)
 	if err == nil && flag.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q: give input as -input", flag.Arg(0))
 	}
 	if err == nil && os.Getenv(attempt.ChildEnv) != "" {
 		return attempt.Child(stages)
 	}
-	if err == nil && o.master != "" {
-		return o.submit(stages, mode)
-	}
-	var r *local.Runner
+	var run *launch.Run
 	if err == nil {
-		r, err = local.New(cfg)
-		err = jobs.NameFlags("-", err)
+		run, err = o.run(stages)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%v (-help lists the flags)\n", err)
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	ctx, stop := launch.WithSignals(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	res, err := watch(ctx, r, cfg.Memory, mode, stages)
-	return o.report(res, err, stages)
+	err = run.Do(ctx)
+	code, tell := launch.Code(err)
+	if tell {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return launch.ExitCode(ctx, code)
 }
 
-// apply puts the flags into the jobs and the engine's configuration.
-func (o *options) apply(stages []mapreduce.Job) (local.Config, console.Mode, error) {
-	if len(stages) == 0 {
-		return local.Config{}, "", errors.New("the program gives no job to Main")
-	}
+// apply puts the flags into the jobs.
+func (o *options) apply(stages []mapreduce.Job) error {
 	first, last := &stages[0], &stages[len(stages)-1]
 	if o.input != "" {
 		first.Input = splitList(o.input)
@@ -104,79 +110,92 @@ func (o *options) apply(stages []mapreduce.Job) (local.Config, console.Mode, err
 	if o.output != "" {
 		last.Output = o.output
 	}
-	if o.master != "" && last.Output != "" {
-		last.Output = mapped([]string{last.Output})[0]
-	}
-	if given(o.flags, "reducers") {
+	if o.given("reducers") {
 		if err := jobs.CheckReducers("-", o.reducers); err != nil {
-			return local.Config{}, "", err
+			return err
 		}
 		last.Reducers = o.reducers
 	}
+	switch {
+	case len(first.Inputs) == 0 && len(first.Input) == 0:
+		return errors.New("no input: give -input FILE, DIRECTORY or PATTERN")
+	case last.Output == "":
+		return errors.New("no output: give -output DIRECTORY")
+	}
+	return nil
+}
+
+// run checks how the flags want the jobs to be run.
+func (o *options) run(stages []mapreduce.Job) (*launch.Run, error) {
 	memory, err := jobs.ParseBytes(o.memory)
 	if err != nil {
-		return local.Config{}, "", fmt.Errorf("-memory: %w", err)
+		return nil, fmt.Errorf("-memory: %w", err)
 	}
-	if memory < local.MinMemory { // also 0, which would mean the default
-		return local.Config{}, "", fmt.Errorf("-memory is %d bytes, must be at least %d (1MiB)", memory, local.MinMemory)
+	cfg := client.Config{User: stages[0].User}
+	if !o.local {
+		cfg.Master = o.master
 	}
-	mode, err := console.ParseMode(o.progress)
-	if err != nil {
-		return local.Config{}, "", err
+	if cfg.Master != "" {
+		if err := cfg.FromEnv(); err != nil {
+			return nil, err
+		}
 	}
-	if o.jsonOnly {
-		mode = console.None
-	}
-	switch {
-	case o.detach && o.master == "":
-		err = errors.New("-detach needs -master: here nobody would go on")
-	case len(first.Inputs) == 0 && len(first.Input) == 0:
-		err = errors.New("no input: give -input FILE, DIRECTORY or PATTERN")
-	case last.Output == "":
-		err = errors.New("no output: give -output DIRECTORY")
-	}
-	return local.Config{Memory: memory, Overwrite: o.overwrite}, mode, err
+	return launch.New(launch.Config{
+		Stages: stages, Local: local.Config{Memory: memory, TaskTimeout: o.timeout, Overwrite: o.overwrite}, Client: cfg, Program: ship, Patience: o.patience,
+		JSON: o.json, Detach: o.detach, Progress: o.progress, Out: os.Stdout, Err: os.Stderr, Dash: "-", Given: o.given,
+	})
 }
 
 // given reports whether a flag is on the command line.
-func given(flags *flag.FlagSet, name string) (is bool) {
-	flags.Visit(func(f *flag.Flag) { is = is || f.Name == name })
+func (o *options) given(name string) (is bool) {
+	o.flags.Visit(func(f *flag.Flag) { is = is || f.Name == name })
 	return is
 }
 
-func splitList(s string) (out []string) {
-	start := 0
-	for i := range len(s) + 1 {
-		if i == len(s) || s[i] == ',' {
-			if i > start {
-				out = append(out, s[start:i])
-			}
-			start = i + 1
-		}
-	}
-	return out
+func splitList(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' })
 }
 
-func watch(ctx context.Context, r *local.Runner, memory int64, mode console.Mode, stages []mapreduce.Job) (local.Result, error) {
-	console.LimitMemory(memory)
-	stop := console.Watch(os.Stderr, mode, r.Progress)
-	defer stop()
-	return r.Run(ctx, stages...)
-}
-
-func (o *options) report(res local.Result, err error, stages []mapreduce.Job) int {
-	if o.jsonOnly {
-		if werr := console.ReportOf(stages, res, err).WriteJSON(os.Stdout); werr != nil {
-			return 1
-		}
-	} else if err == nil {
-		console.Summary(os.Stderr, res)
-	}
-	if err != nil && !o.jsonOnly {
-		fmt.Fprintln(os.Stderr, console.Failure(err))
-	}
+// ship puts this program into the block store, from where workers run it as their child.
+func ship(ctx context.Context, cl *client.Client) (prog wire.Program, err error) {
+	exe, err := os.Executable()
 	if err != nil {
-		return 1
+		return prog, fmt.Errorf("this program does not know where it is: %w", err)
 	}
-	return 0
+	prog.Args = childArgs()
+	prog.Exe, prog.Hash, err = cl.Ship(ctx, exe)
+	return prog, err
+}
+
+// here are flags for this process only.
+var here = map[string]bool{"master": true, "local": true, "progress": true, "json": true, "overwrite": true, "memory": true, "detach": true, "patience": true, "task-timeout": true}
+
+// childArgs are this program's flags for its children: those that were set, without those that are
+// for this process only, and with local paths that hold elsewhere on the machine.
+func childArgs() (args []string) {
+	flag.Visit(func(f *flag.Flag) {
+		v := f.Value.String()
+		switch {
+		case here[f.Name]:
+			return
+		case f.Name == "input":
+			list := splitList(v)
+			for i := range list {
+				list[i] = absolute(list[i])
+			}
+			v = strings.Join(list, ",")
+		case f.Name == "output":
+			v = absolute(v)
+		}
+		args = append(args, "-"+f.Name+"="+v)
+	})
+	return args
+}
+
+// absolute is launch.Absolute for a path that stays as it is where this process has no directory.
+func absolute(p string) string {
+	if abs, err := launch.Absolute(p); err == nil {
+		return abs
+	}
+	return filepath.Clean(p)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // A Case is one row of the speed table.
@@ -45,6 +46,9 @@ func (s Setup) Cases() []Case {
 		s.wordcount("wordcount-bare", "bare", 2.5, 1.5),
 		s.grepCase(),
 		s.tinyCase(),
+	}
+	for _, p := range regexps {
+		cases = append(cases, s.regexpCase(p.id, p.expr))
 	}
 	if s.Large {
 		large := s.sortCase("terasort-4x", "terasort of four times the input, 256 MiB of memory", rows, "terasort", 4*s.Size, 0.60, 0.40)
@@ -112,6 +116,29 @@ func (s Setup) grepCase() Case {
 		ID: "grep", What: "grep --fixed --lines, rare pattern, " + gigabytes(s.Size), input: in, Must: 1.0, Aim: 0.6,
 		Ours:  s.run("grep", "--fixed", "--lines", "--pattern", rarePattern, "--input", in),
 		Rival: Command{Name: "grep -F", Args: []string{"grep", "-F", rarePattern, in}, Env: []string{"LC_ALL=C"}, Okay: []int{1}},
+	}
+}
+
+// regexps are kinds of expressions that engines find hard in different ways.
+var regexps = []struct{ id, expr string }{
+	{"regexp-case", "(?i)thepa"},
+	{"regexp-literal", "[a-z]*shr[a-z]*"},
+	{"regexp-word", `\bqu[a-z]+ing\b`},
+	{"regexp-either", "(abc|xyz|qrs)[a-z]+"},
+	{"regexp-suffix", "[a-z]+ing"},
+	{"regexp-class", "q[aeiou]{2}z"},
+}
+
+func (s Setup) regexpCase(id, expr string) Case {
+	in := s.file(text, s.Size)
+	rival := []string{"grep", "-E", expr, in}
+	if plain, ok := strings.CutPrefix(expr, "(?i)"); ok {
+		rival = []string{"grep", "-i", "-E", plain, in}
+	}
+	return Case{
+		ID: id, What: "grep --lines " + expr + ", " + gigabytes(s.Size), input: in, Must: 3, Aim: 1.5, CPU: true,
+		Ours:  s.run("grep", "--lines", "--pattern", expr, "--input", in),
+		Rival: Command{Name: "grep -E", Args: rival, Env: []string{"LC_ALL=C"}, Okay: []int{1}},
 	}
 }
 

@@ -8,6 +8,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,9 @@ func New(cfg Config) (*Client, error) {
 	addr, err := Address(cfg.Master)
 	if err != nil {
 		return nil, err
+	}
+	if len(cfg.Cert) > 0 && cfg.Key == nil { // it says who asks, whatever anybody says
+		cfg.User = cmp.Or(secure.UserOf(cfg.Cert), cfg.User)
 	}
 	if cfg.User == "" {
 		cfg.User = CurrentUser()
@@ -126,12 +130,12 @@ func (c *Client) Addr() string { return c.addr }
 func (c *Client) Close() error { return errors.Join(c.dfs.Close(), c.rpc.Close()) }
 
 // call asks the master, again while it is out of reach.
-func call[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (resp Resp, err error) {
+func call[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req) (resp Resp, err error) {
 	err = rpc.Retry{For: c.cfg.Patience}.Do(ctx, func() (err error) {
-		resp, err = rpc.Call[Req, Resp](ctx, c.rpc, c.addr, method, req)
+		resp, err = method.Call(ctx, c.rpc, c.addr, req)
 		return err
 	})
-	if err != nil && wire.KindOf(err) == wire.Unavailable && ctx.Err() == nil {
+	if err != nil && wire.KindOf(err) == wire.Unavailable && !errors.Is(err, rpc.ErrStranger) && ctx.Err() == nil {
 		err = fmt.Errorf("%w (is the master at %s running?)", err, c.addr)
 	}
 	return resp, err

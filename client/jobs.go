@@ -3,7 +3,11 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -15,13 +19,13 @@ func (c *Client) Submit(ctx context.Context, spec wire.JobSpec) (wire.JobID, err
 	if spec.User == "" {
 		spec.User = c.cfg.User
 	}
-	got, err := call[wire.JobSpec, wire.Submitted](ctx, c, "job.submit", spec)
+	got, err := call(ctx, c, api.JobSubmit, spec)
 	return got.Job, err
 }
 
 // Status describes a job.
 func (c *Client) Status(ctx context.Context, id wire.JobID) (wire.JobStatus, error) {
-	return call[wire.JobRequest, wire.JobStatus](ctx, c, "job.status", wire.JobRequest{Job: id})
+	return call(ctx, c, api.JobStatus, wire.JobRequest{Job: id})
 }
 
 // watchMillis is how long a question for news may wait at the master.
@@ -29,8 +33,21 @@ const watchMillis = 1000
 
 // Wait waits for a job's end and tells each on the way how it stands.
 func (c *Client) Wait(ctx context.Context, id wire.JobID, each func(s wire.JobStatus)) (wire.JobStatus, error) {
+	return c.WaitFor(ctx, id, c.cfg.Patience, each, nil)
+}
+
+// WaitFor is Wait with another patience for a master that is away, of which away hears now and then, if it is set.
+func (c *Client) WaitFor(ctx context.Context, id wire.JobID, patience time.Duration, each func(s wire.JobStatus), away func(since time.Duration)) (wire.JobStatus, error) {
 	for {
-		s, err := call[wire.JobRequest, wire.JobStatus](ctx, c, "job.status", wire.JobRequest{Job: id, Wait: watchMillis})
+		begin, s, tried := time.Now(), wire.JobStatus{}, false
+		err := rpc.Retry{For: patience}.Do(ctx, func() (err error) {
+			if tried && away != nil {
+				away(time.Since(begin))
+			}
+			tried = true
+			s, err = api.JobStatus.Call(ctx, c.rpc, c.addr, wire.JobRequest{Job: id, Wait: watchMillis})
+			return err
+		})
 		if err != nil {
 			return s, err
 		}
@@ -45,30 +62,40 @@ func (c *Client) Wait(ctx context.Context, id wire.JobID, each func(s wire.JobSt
 
 // Jobs lists the jobs that the master remembers, newest first.
 func (c *Client) Jobs(ctx context.Context) ([]wire.JobStatus, error) {
-	return call[none, []wire.JobStatus](ctx, c, "job.list", none{})
+	return call(ctx, c, api.JobList, wire.JobsRequest{})
+}
+
+// Load is how busy the cluster was lately, by a clock that began with the cluster, as times of jobs are.
+func (c *Client) Load(ctx context.Context) (wire.Load, error) {
+	return call(ctx, c, api.ClusterLoad, none{})
+}
+
+// Active lists the jobs that have not ended.
+func (c *Client) Active(ctx context.Context) ([]wire.JobStatus, error) {
+	return call(ctx, c, api.JobList, wire.JobsRequest{Active: true})
 }
 
 // Kill ends a job.
 func (c *Client) Kill(ctx context.Context, id wire.JobID, why string) error {
-	_, err := call[wire.JobRequest, none](ctx, c, "job.kill", wire.JobRequest{Job: id, Why: why})
+	_, err := call(ctx, c, api.JobKill, wire.JobRequest{Job: id, Why: why})
 	return err
 }
 
 // Why says why a job is not getting more.
 func (c *Client) Why(ctx context.Context, id wire.JobID) (string, error) {
-	t, err := call[wire.JobRequest, wire.Text](ctx, c, "job.why", wire.JobRequest{Job: id})
+	t, err := call(ctx, c, api.JobWhy, wire.JobRequest{Job: id})
 	return t.Text, err
 }
 
 // Health asks whether the process at the address answers. It may be a master or a worker.
 func (c *Client) Health(ctx context.Context) (string, error) {
-	t, err := call[none, wire.Text](ctx, c, "health", none{})
+	t, err := call(ctx, c, api.Health, none{})
 	return t.Text, err
 }
 
 // Nodes lists the workers.
 func (c *Client) Nodes(ctx context.Context) ([]wire.NodeStatus, error) {
-	return call[none, []wire.NodeStatus](ctx, c, "node.list", none{})
+	return call(ctx, c, api.NodeList, none{})
 }
 
 // Drain takes a worker out of service, or with undo back: its attempts end, nothing new begins, and
@@ -77,27 +104,47 @@ func (c *Client) Drain(ctx context.Context, node wire.NodeName, undo bool) error
 	if err := c.dfs.Drain(ctx, string(node), undo); err != nil {
 		return err
 	}
-	_, err := call[wire.DrainRequest, none](ctx, c, "node.drain", wire.DrainRequest{Node: node, Undo: undo})
+	_, err := call(ctx, c, api.NodeDrain, wire.DrainRequest{Node: node, Undo: undo})
 	return err
 }
 
 // Net describes the network.
 func (c *Client) Net(ctx context.Context) (wire.NetStatus, error) {
-	return call[none, wire.NetStatus](ctx, c, "net.status", none{})
+	return call(ctx, c, api.NetStatus, none{})
 }
 
 // Queues lists the queues.
 func (c *Client) Queues(ctx context.Context) ([]wire.QueueStatus, error) {
-	return call[none, []wire.QueueStatus](ctx, c, "queue.list", none{})
+	return call(ctx, c, api.QueueList, none{})
+}
+
+// SchedulerStatus is what the policies have done since the master started.
+func (c *Client) SchedulerStatus(ctx context.Context) (wire.SchedulerStatus, error) {
+	return call(ctx, c, api.SchedulerStatus, none{})
+}
+
+// Forecast is what is known of jobs that recur.
+func (c *Client) Forecast(ctx context.Context, r wire.ForecastRequest) (wire.Forecast, error) {
+	return call(ctx, c, api.SchedulerForecast, r)
+}
+
+// Decisions tells what the policies decided, in words.
+func (c *Client) Decisions(ctx context.Context, r wire.DecisionsRequest) (wire.Decisions, error) {
+	return call(ctx, c, api.SchedulerLog, r)
+}
+
+// DecisionLines is a page of the log that a simulator replays.
+func (c *Client) DecisionLines(ctx context.Context, from uint64) (wire.DecisionLines, error) {
+	return call(ctx, c, api.SchedulerLines, wire.DecisionsRequest{From: from})
 }
 
 // Policies are those in use.
 func (c *Client) Policies(ctx context.Context) (wire.Policies, error) {
-	return call[none, wire.Policies](ctx, c, "scheduler.get", none{})
+	return call(ctx, c, api.SchedulerGet, none{})
 }
 
 // SetPolicy changes the assignment or the admission policy, whichever the name is one of.
 func (c *Client) SetPolicy(ctx context.Context, p wire.Choice) error {
-	_, err := call[wire.Choice, none](ctx, c, "scheduler.set", p)
+	_, err := call(ctx, c, api.SchedulerSet, p)
 	return err
 }

@@ -2,15 +2,9 @@ package client
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
-	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -19,10 +13,11 @@ import (
 func SpecOf(stages []mapreduce.Job, prog wire.Program, overwrite bool) wire.JobSpec {
 	first, last := &stages[0], &stages[len(stages)-1]
 	s := wire.JobSpec{
-		Name: first.Name, User: first.User, Queue: first.Queue, Pool: first.Pool, Priority: int(first.Priority),
+		Name: first.Name, User: first.User, Queue: first.Queue, Pool: first.Pool, Priority: first.Priority,
 		Deadline: first.Deadline.Milliseconds(), Program: prog, Stages: len(stages), Output: last.Output, Overwrite: overwrite,
-		Attempts: first.MaxAttempts, Bad: first.SkipBadRecords,
+		Attempts: first.MaxAttempts, Bad: first.SkipBadRecords, Shape: wire.Shape(first.Shape()),
 	}
+	schedule(&s, &first.Scheduling)
 	if s.Name == "" {
 		s.Name = "job"
 	}
@@ -34,47 +29,20 @@ func SpecOf(stages []mapreduce.Job, prog wire.Program, overwrite bool) wire.JobS
 	return s
 }
 
+// schedule puts into a submission what the job tells the scheduler.
+func schedule(s *wire.JobSpec, from *mapreduce.Scheduling) {
+	room := func(r mapreduce.Room) wire.Room {
+		return wire.Room{VCores: int32(r.VCores), MemoryMB: (r.MemoryBytes + 1<<20 - 1) >> 20}
+	}
+	usual := room(from.MapRoom)
+	s.VCores, s.MemoryMB, s.Reduce, s.Driver = usual.VCores, usual.MemoryMB, room(from.ReduceRoom), room(from.DriverRoom)
+	s.Weight, s.Slowstart, s.ReduceCost, s.Recurring = from.Weight, from.Slowstart, from.ReduceCost, from.Recurring
+	e := &from.Expect
+	s.Expect = wire.Expected{Input: e.InputBytes, Shuffle: e.ShuffleBytes, MapMillis: e.MapTime.Milliseconds(), ReduceMillis: e.ReduceTime.Milliseconds()}
+}
+
 // maxInputs is how many inputs a submission names; what is not named the driver looks at.
 const maxInputs = 100
-
-// shipDir is where executables and side files lie in the block store, by their hash.
-const shipDir = "/tmp/.millrace/shipped"
-
-// Ship puts a local file into the block store under its hash, unless it is there.
-func (c *Client) Ship(ctx context.Context, name string) (path, hash string, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", "", fmt.Errorf("ship %s: %w", name, err)
-	}
-	hash = hex.EncodeToString(h.Sum(nil))
-	path = shipDir + "/" + hash
-	if _, err := c.dfs.Stat(ctx, path); err == nil {
-		return path, hash, nil
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return "", "", err
-	}
-	w, err := c.dfs.Create(ctx, path, dfs.CreateOptions{})
-	if errors.Is(err, wire.Exists) {
-		return path, hash, nil // somebody else was faster
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("ship %s: %w", name, err)
-	}
-	if _, err := io.Copy(w, f); err != nil {
-		w.Abort()
-		return "", "", fmt.Errorf("ship %s: %w", name, err)
-	}
-	if err := w.Close(); err != nil {
-		return "", "", fmt.Errorf("ship %s: %w", name, err)
-	}
-	return path, hash, nil
-}
 
 // ShipSide ships the side files of a chain.
 func (c *Client) ShipSide(ctx context.Context, stages []mapreduce.Job) (out []wire.Side, err error) {

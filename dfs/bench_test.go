@@ -1,11 +1,14 @@
 package dfs_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/dfstest"
@@ -108,4 +111,63 @@ func BenchmarkCreate8(b *testing.B) {
 	eight(b, c, func(cl *dfs.Client, n int64) error {
 		return dfstest.Put(cl, fmt.Sprintf("/d%d/f%d", n%100, n), nil, dfs.CreateOptions{})
 	})
+}
+
+// BenchmarkRename800 gives 800 parts their names beside four goroutines that burn the process's processors, as tasks of
+// built-in jobs do: one by one, sixteen at a time, and by one call.
+func BenchmarkRename800(b *testing.B) {
+	c := dfstest.Start(b, dfstest.Config{Nodes: 1})
+	cl := c.Client("")
+	moves, back := make([]wire.Move, 800), make([]wire.Move, 800)
+	for i := range moves {
+		moves[i] = wire.Move{From: fmt.Sprint("/a/", i), To: fmt.Sprint("/b/", i)}
+		back[i] = wire.Move{From: moves[i].To, To: moves[i].From}
+		if err := cl.Mkdir(b.Context(), moves[i].From, true); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := cl.Mkdir(b.Context(), "/b", true); err != nil {
+		b.Fatal(err)
+	}
+	var stop atomic.Bool
+	var burning sync.WaitGroup
+	for range 4 {
+		burning.Go(func() {
+			for !stop.Load() {
+			}
+		})
+	}
+	defer burning.Wait()
+	defer stop.Store(true)
+	for name, rename := range map[string]func() error{
+		"each": func() error { return renameEach(b.Context(), cl, moves) },
+		"all":  func() error { return cl.RenameAll(b.Context(), moves) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := rename(); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := cl.RenameAll(b.Context(), back); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+func renameEach(ctx context.Context, cl *dfs.Client, moves []wire.Move) error {
+	var g errgroup.Group
+	g.SetLimit(16)
+	for _, m := range moves {
+		g.Go(func() error {
+			if _, err := cl.Stat(ctx, m.From); err != nil {
+				return err
+			}
+			return cl.Rename(ctx, m.From, m.To, false)
+		})
+	}
+	return g.Wait()
 }

@@ -3,9 +3,12 @@ package dfs
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/dfs/pipe"
 	"github.com/millrace/millrace/internal/rpc"
@@ -79,18 +82,18 @@ func (c *Client) As(user string) *Client {
 }
 
 // call asks the name service, again while it is out of reach.
-func call[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (Resp, error) {
-	resp, _, err := callTwice[Req, Resp](ctx, c, method, req)
+func call[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req) (Resp, error) {
+	resp, _, err := callTwice(ctx, c, method, req)
 	return resp, err
 }
 
 // callTwice also says whether the request may have been carried out before the answer that
 // it returns: an earlier answer was lost.
-func callTwice[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (resp Resp, again bool, err error) {
+func callTwice[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req) (resp Resp, again bool, err error) {
 	tries := 0
 	err = rpc.Retry{For: c.cfg.Patience}.Do(ctx, func() (err error) {
 		tries++
-		resp, err = rpc.Call[Req, Resp](ctx, c.cfg.Client, c.cfg.Master, method, req)
+		resp, err = method.Call(ctx, c.cfg.Client, c.cfg.Master, req)
 		return err
 	})
 	return resp, tries > 1, err
@@ -110,26 +113,26 @@ func checkPaths(paths ...string) error {
 }
 
 // callOn is call for requests about paths.
-func callOn[Req, Resp any](ctx context.Context, c *Client, method string, req Req, paths ...string) (Resp, error) {
-	resp, _, err := callTwiceOn[Req, Resp](ctx, c, method, req, paths...)
+func callOn[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req, paths ...string) (Resp, error) {
+	resp, _, err := callTwiceOn(ctx, c, method, req, paths...)
 	return resp, err
 }
 
-func callTwiceOn[Req, Resp any](ctx context.Context, c *Client, method string, req Req, paths ...string) (resp Resp, again bool, err error) {
+func callTwiceOn[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req, paths ...string) (resp Resp, again bool, err error) {
 	if err := checkPaths(paths...); err != nil {
 		return resp, false, err
 	}
-	return callTwice[Req, Resp](ctx, c, method, req)
+	return callTwice(ctx, c, method, req)
 }
 
 // Stat describes a file or directory.
 func (c *Client) Stat(ctx context.Context, path string) (wire.FileInfo, error) {
-	return callOn[wire.PathRequest, wire.FileInfo](ctx, c, "dfs.stat", wire.PathRequest{Path: path, User: c.cfg.User}, path)
+	return callOn(ctx, c, api.DFSStat, wire.PathRequest{Path: path, User: c.cfg.User}, path)
 }
 
 // List returns one page of a directory.
 func (c *Client) List(ctx context.Context, path, after string, limit int) (wire.ListResponse, error) {
-	return callOn[wire.ListRequest, wire.ListResponse](ctx, c, "dfs.list", wire.ListRequest{Path: path, User: c.cfg.User, After: after, Limit: limit}, path, after)
+	return callOn(ctx, c, api.DFSList, wire.ListRequest{Path: path, User: c.cfg.User, After: after, Limit: limit}, path, after)
 }
 
 // ListAll returns a whole directory, by name.
@@ -150,7 +153,7 @@ func (c *Client) ListAll(ctx context.Context, path string) ([]wire.FileInfo, err
 
 // Mkdir makes a directory; with parents also those above, and it may exist.
 func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
-	_, again, err := callTwiceOn[wire.MkdirRequest, nothing](ctx, c, "dfs.mkdir", wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents}, path)
+	_, again, err := callTwiceOn(ctx, c, api.DFSMkdir, wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents}, path)
 	if again && wire.KindOf(err) == wire.Exists {
 		return nil
 	}
@@ -159,7 +162,7 @@ func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
 
 // Rename moves a file or directory in one step; with replace an existing file gives way.
 func (c *Client) Rename(ctx context.Context, from, to string, replace bool) error {
-	_, again, err := callTwiceOn[wire.RenameRequest, nothing](ctx, c, "dfs.rename", wire.RenameRequest{From: from, To: to, User: c.cfg.User, Replace: replace}, from, to)
+	_, again, err := callTwiceOn(ctx, c, api.DFSRename, wire.RenameRequest{From: from, To: to, User: c.cfg.User, Replace: replace}, from, to)
 	if again && wire.KindOf(err) == wire.NotFound {
 		if _, e := c.Stat(ctx, to); e == nil {
 			return nil // the first try was carried out, its answer lost
@@ -168,9 +171,61 @@ func (c *Client) Rename(ctx context.Context, from, to string, replace bool) erro
 	return err
 }
 
+// movesInCall is how many files one call moves.
+const movesInCall = 500
+
+// RenameAll moves files, in few calls; each takes the place of what is at its new name. Those that were moved before
+// are none to move. It may be repeated.
+func (c *Client) RenameAll(ctx context.Context, moves []wire.Move) error {
+	for some := range slices.Chunk(moves, movesInCall) {
+		var paths []string
+		for _, m := range some {
+			paths = append(paths, m.From, m.To)
+		}
+		if _, err := callOn(ctx, c, api.DFSRenameAll, wire.RenameAllRequest{Moves: some, User: c.cfg.User}, paths...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Remove removes a file, or with recursive a directory and all below it.
 func (c *Client) Remove(ctx context.Context, path string, recursive bool) error {
-	_, again, err := callTwiceOn[wire.DeleteRequest, nothing](ctx, c, "dfs.delete", wire.DeleteRequest{Path: path, User: c.cfg.User, Recursive: recursive}, path)
+	_, again, err := callTwiceOn(ctx, c, api.DFSDelete, wire.DeleteRequest{Path: path, User: c.cfg.User, Recursive: recursive}, path)
+	if again && wire.KindOf(err) == wire.NotFound {
+		return nil
+	}
+	return err
+}
+
+// Discard moves a file, or with recursive a directory and all below it, into the user's trash.
+func (c *Client) Discard(ctx context.Context, path string, recursive bool) error {
+	_, again, err := callTwiceOn(ctx, c, api.DFSDelete, wire.DeleteRequest{Path: path, User: c.cfg.User, Recursive: recursive, Trash: true}, path)
+	if again && wire.KindOf(err) == wire.NotFound {
+		return nil
+	}
+	return err
+}
+
+// SetRights changes owner, group and mode: what is empty, or negative, stays.
+func (c *Client) SetRights(ctx context.Context, r wire.SetRightsRequest) error {
+	r.User = c.cfg.User
+	_, err := callOn(ctx, c, api.DFSSetRights, r, r.Path, r.Owner, r.Group)
+	return err
+}
+
+// Snapshot keeps what is in a directory: it can be read as path/.snapshot/name.
+func (c *Client) Snapshot(ctx context.Context, path, name string) error {
+	_, again, err := callTwiceOn(ctx, c, api.DFSSnapshot, wire.SnapshotRequest{Path: path, Name: name, User: c.cfg.User}, path, name)
+	if again && wire.KindOf(err) == wire.Exists {
+		return nil
+	}
+	return err
+}
+
+// RemoveSnapshot removes a snapshot of a directory.
+func (c *Client) RemoveSnapshot(ctx context.Context, path, name string) error {
+	_, again, err := callTwiceOn(ctx, c, api.DFSSnapshot, wire.SnapshotRequest{Path: path, Name: name, User: c.cfg.User, Remove: true}, path, name)
 	if again && wire.KindOf(err) == wire.NotFound {
 		return nil
 	}
@@ -179,32 +234,32 @@ func (c *Client) Remove(ctx context.Context, path string, recursive bool) error 
 
 // SetReplication changes how many copies of a file there should be.
 func (c *Client) SetReplication(ctx context.Context, path string, n int) error {
-	_, err := callOn[wire.SetReplicationRequest, nothing](ctx, c, "dfs.set-replication", wire.SetReplicationRequest{Path: path, User: c.cfg.User, Replication: n}, path)
+	_, err := callOn(ctx, c, api.DFSSetReplication, wire.SetReplicationRequest{Path: path, User: c.cfg.User, Replication: n}, path)
 	return err
 }
 
 // Usage says what a directory holds.
 func (c *Client) Usage(ctx context.Context, path string) (wire.Usage, error) {
-	return callOn[wire.QuotaRequest, wire.Usage](ctx, c, "dfs.usage", wire.QuotaRequest{Path: path, User: c.cfg.User}, path)
+	return callOn(ctx, c, api.DFSUsage, wire.QuotaRequest{Path: path, User: c.cfg.User}, path)
 }
 
 // SetQuota limits a directory or a user.
 func (c *Client) SetQuota(ctx context.Context, q wire.QuotaRequest) error {
 	q.User = c.cfg.User
-	_, err := callOn[wire.QuotaRequest, nothing](ctx, c, "dfs.set-quota", q, q.Path, q.Of)
+	_, err := callOn(ctx, c, api.DFSSetQuota, q, q.Path, q.Of)
 	return err
 }
 
 // Locate says where the bytes [off, off+length) of a file are.
 func (c *Client) Locate(ctx context.Context, path string, off, length int64) (wire.LocateResponse, error) {
-	return callOn[wire.LocateRequest, wire.LocateResponse](ctx, c, "dfs.locate", wire.LocateRequest{
+	return callOn(ctx, c, api.DFSLocate, wire.LocateRequest{
 		Path: path, User: c.cfg.User, Off: off, Len: length, Reader: c.cfg.Node,
 	}, path)
 }
 
 // Nodes lists the block services.
 func (c *Client) Nodes(ctx context.Context) ([]wire.StoreNode, error) {
-	return call[nothing, []wire.StoreNode](ctx, c, "dfs.nodes", nothing{})
+	return call(ctx, c, api.DFSNodes, nothing{})
 }
 
 // Drain takes a node out of service, or with undo back.
@@ -215,25 +270,25 @@ func (c *Client) Drain(ctx context.Context, node string, undo bool) error {
 // DrainNode is Drain with all that can be asked for.
 func (c *Client) DrainNode(ctx context.Context, r wire.DrainRequest) error {
 	r.User = c.cfg.User
-	_, err := call[wire.DrainRequest, nothing](ctx, c, "dfs.drain", r)
+	_, err := call(ctx, c, api.DFSDrain, r)
 	return err
 }
 
 // Balance starts or stops moving replicas to emptier nodes, or says how it goes.
 func (c *Client) Balance(ctx context.Context, r wire.BalanceRequest) (wire.BalanceStatus, error) {
 	r.User = c.cfg.User
-	return call[wire.BalanceRequest, wire.BalanceStatus](ctx, c, "dfs.balance", r)
+	return call(ctx, c, api.DFSBalance, r)
 }
 
 // Fsck returns one page of the health report.
 func (c *Client) Fsck(ctx context.Context, r wire.FsckRequest) (wire.FsckResponse, error) {
 	r.User = c.cfg.User
-	return callOn[wire.FsckRequest, wire.FsckResponse](ctx, c, "dfs.fsck", r, r.Path, r.After)
+	return callOn(ctx, c, api.DFSFsck, r, r.Path, r.After)
 }
 
 // SafeMode asks about safe mode, or with "enter" or "leave" changes it.
 func (c *Client) SafeMode(ctx context.Context, set string) (wire.SafeMode, error) {
-	return call[wire.SafeModeRequest, wire.SafeMode](ctx, c, "dfs.safemode", wire.SafeModeRequest{Set: set, User: c.cfg.User})
+	return call(ctx, c, api.DFSSafemode, wire.SafeModeRequest{Set: set, User: c.cfg.User})
 }
 
 // holdLease begins to renew leases, or goes on to, while a file is open for writing.
@@ -259,7 +314,7 @@ func (c *Client) renew(ctx context.Context) {
 		}
 		rctx, cancel := context.WithTimeout(ctx, 5*c.cfg.LeaseEvery)
 		// If it fails the next one may not; if none does, writing the file fails.
-		_, _ = rpc.Call[wire.LeaseRequest, nothing](rctx, c.cfg.Client, c.cfg.Master, "dfs.renew", wire.LeaseRequest{Holder: c.holder})
+		_, _ = api.DFSRenew.Call(rctx, c.cfg.Client, c.cfg.Master, wire.LeaseRequest{Holder: c.holder})
 		cancel()
 	}
 }

@@ -10,13 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/dfs/blocks"
 	"github.com/millrace/millrace/dfs/pipe"
-	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
-
-type blockRequest = blocks.BlockRequest
 
 // A cursor is a stream from one replica, mostly to the end of its block.
 type cursor struct {
@@ -117,7 +116,7 @@ func (f *File) openCursor(b wire.LocatedBlock, off, end int64) (*cursor, error) 
 		p := places[started]
 		started, running = started+1, running+1
 		f.wg.Go(func() {
-			c, err := f.fetch(b.Block, p, off, end)
+			c, err := f.fetch(b, p, off, end)
 			results <- opened{c, p, err}
 		})
 	}
@@ -138,7 +137,7 @@ func (f *File) openCursor(b wire.LocatedBlock, off, end int64) (*cursor, error) 
 				f.wg.Go(func() { closeRest(results, late) })
 				return r.c, nil
 			}
-			f.blame(r.place, b.Block, r.err)
+			f.blame(r.place, b, r.err)
 			errs = append(errs, fmt.Errorf("%s: %w", r.place.Node, r.err))
 			if started < len(places) {
 				begin()
@@ -174,10 +173,10 @@ func closeRest(results <-chan opened, n int) {
 	}
 }
 
-func (f *File) fetch(b wire.Block, p wire.Place, off, end int64) (*cursor, error) {
+func (f *File) fetch(b wire.LocatedBlock, p wire.Place, off, end int64) (*cursor, error) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	stall := time.AfterFunc(f.c.cfg.Stall, cancel)
-	in, err := pipe.Fetch(ctx, f.c.cfg.Client, p, b, off, end-off)
+	in, err := pipe.Fetch(ctx, f.c.cfg.Client, p, pipe.Range{Block: b.Block, Off: off, Len: end - off, Token: b.Token})
 	if !stall.Stop() && err == nil {
 		_ = in.Close() // too late
 		err = wire.Errorf(wire.Unavailable, "%s did not answer in %s", p.Node, f.c.cfg.Stall)
@@ -186,7 +185,7 @@ func (f *File) fetch(b wire.Block, p wire.Place, off, end int64) (*cursor, error
 		cancel()
 		return nil, err
 	}
-	return newCursor(b, p, off, end, in, cancel, f.c.cfg.Stall), nil
+	return newCursor(b.Block, p, off, end, in, cancel, f.c.cfg.Stall), nil
 }
 
 // A localBlock is a block file on this machine, or the knowledge that it cannot be read here.
@@ -216,7 +215,7 @@ func (f *File) readLocal(p []byte, b wire.LocatedBlock, off int64) int {
 	}
 	n, err := l.ReadAt(p, off)
 	if err != nil && err != io.EOF {
-		f.blame(b.Places[i], b.Block, err)
+		f.blame(b.Places[i], b, err)
 		f.mu.Lock()
 		if f.locals != nil {
 			f.locals[b.ID] = &localBlock{gen: b.Gen}
@@ -237,10 +236,10 @@ func (f *File) local(b wire.LocatedBlock, p wire.Place) *localBlock {
 		return l
 	}
 	l = &localBlock{gen: b.Gen}
-	where, err := rpc.Call[blockRequest, blocks.LocalResponse](f.ctx, f.c.cfg.Client, p.Addr, "block.local", blockRequest{Block: b.Block})
+	where, err := api.BlockLocal.Call(f.ctx, f.c.cfg.Client, p.Addr, wire.BlockRequest{Block: b.Block, Token: b.Token})
 	if err == nil {
 		if l.Local, err = blocks.OpenLocal(where.Path, b.Block); err != nil && wire.KindOf(err) == wire.Corrupt {
-			f.blame(p, b.Block, err)
+			f.blame(p, b, err)
 		}
 	}
 	f.mu.Lock()

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -25,6 +27,7 @@ type File struct {
 	bad    map[wire.NodeName]time.Time // replicas that failed us, and when
 	idle   []*cursor                   // streams that may be read on, newest last
 	locals map[wire.BlockID]*localBlock
+	near   near
 	pos    int64 // of Read and Seek
 	closed bool
 }
@@ -87,8 +90,11 @@ func (f *File) blockAt(off int64) (wire.LocatedBlock, bool) {
 	return f.blocks[i], true
 }
 
-// ReadAt reads from any place. Bytes are right or there is an error.
-func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.readFull(p, off, f.info.Len) }
+// ReadAt reads from any place. Bytes are right or there is an error. Who reads a range in order says so first, with
+// WillRead.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	return f.readFull(p, off, f.ahead(off, len(p)))
+}
 
 // readFull fills p. Nobody will read on past until: no more than that is asked for.
 func (f *File) readFull(p []byte, off, until int64) (int, error) {
@@ -131,12 +137,22 @@ func (f *File) readSome(p []byte, off, until int64) (n int, err error) {
 	return n, err
 }
 
-// tryReplicas reads from an open stream, the local disk, or a replica, in this order.
+// tryReplicas reads from the local disk, what is kept, an open stream, or a replica, in this order.
 func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off, end int64) (int, error) {
 	if n := f.readLocal(p, b, off); n > 0 {
 		return n, nil
 	}
+	n, end := f.readNear(p, b.Block, off, end)
+	if n > 0 {
+		return n, nil
+	}
+	p = p[:min(int64(len(p)), end-off)]
 	cur := f.takeCursor(b.Block, off)
+	if cur == nil && small(p, off, end) {
+		if n, err := f.fetchNear(p, b, off); n > 0 {
+			return n, err
+		} // the stream below tries the others, and says what is wrong
+	}
 	if cur == nil || cur.end < end {
 		if cur != nil {
 			cur.close()
@@ -148,7 +164,7 @@ func (f *File) tryReplicas(p []byte, b wire.LocatedBlock, off, end int64) (int, 
 	}
 	n, err := cur.read(p, f.c.cfg.Stall)
 	if err != nil {
-		f.blame(cur.place, b.Block, err)
+		f.blame(cur.place, b, err)
 		cur.close()
 		if n == 0 {
 			return f.tryOthers(p, b, off, end, err)
@@ -171,7 +187,7 @@ func (f *File) tryOthers(p []byte, b wire.LocatedBlock, off, end int64, first er
 			f.keepCursor(cur)
 			return n, nil
 		}
-		f.blame(cur.place, b.Block, err)
+		f.blame(cur.place, b, err)
 		cur.close()
 		first = err
 	}
@@ -179,7 +195,7 @@ func (f *File) tryOthers(p []byte, b wire.LocatedBlock, off, end int64, first er
 }
 
 // blame remembers a replica that failed and, if it is damaged, tells its node to look.
-func (f *File) blame(at wire.Place, b wire.Block, err error) {
+func (f *File) blame(at wire.Place, b wire.LocatedBlock, err error) {
 	f.mu.Lock()
 	f.bad[at.Node] = time.Now()
 	f.mu.Unlock()
@@ -189,7 +205,7 @@ func (f *File) blame(at wire.Place, b wire.Block, err error) {
 	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
 	defer cancel()
 	// If it is not told, its scrubber finds out.
-	_, _ = rpc.Call[blockRequest, nothing](ctx, f.c.cfg.Client, at.Addr, "block.suspect", blockRequest{Block: b})
+	_, _ = api.BlockSuspect.Call(ctx, f.c.cfg.Client, at.Addr, wire.BlockRequest{Block: b.Block, Token: b.Token})
 }
 
 // Read reads on from where the last Read or Seek ended.
@@ -200,7 +216,7 @@ func (f *File) Read(p []byte) (int, error) {
 	if pos >= f.info.Len {
 		return 0, io.EOF
 	}
-	n, err := f.ReadAt(p[:min(int64(len(p)), f.info.Len-pos)], pos)
+	n, err := f.readFull(p[:min(int64(len(p)), f.info.Len-pos)], pos, f.info.Len)
 	f.mu.Lock()
 	f.pos = pos + int64(n)
 	f.mu.Unlock()

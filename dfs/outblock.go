@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/dfs/pipe"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
@@ -20,6 +22,7 @@ type outBlock struct {
 	last   bool         // the last packet is among what was given
 	broken *pipe.Broken // why the pipeline has to be mended
 	acked  int64
+	token  string
 }
 
 // A sender is a pipeline as who writes into it sees it.
@@ -36,7 +39,7 @@ type inFlight struct {
 }
 
 func newOutBlock(pl wire.Pipeline, size int64) *outBlock {
-	b := &outBlock{block: pl.Block}
+	b := &outBlock{block: pl.Block, token: pl.Token}
 	b.block.Len = size
 	for _, p := range pl.Places {
 		b.hops = append(b.hops, pipe.Hop{Place: p})
@@ -65,14 +68,15 @@ func (b *outBlock) open(w *Writer, resume bool) error {
 // connect reaches the first replica, in this process if it is here.
 func (b *outBlock) connect(w *Writer, resume bool) error {
 	cfg := &w.c.cfg
+	args := pipe.WriteArgs{Block: b.block, Start: b.acked, Resume: resume, From: b.hops[0].From, Next: b.hops[1:], Token: b.token}
 	if cfg.Own != nil && cfg.Node != "" && b.hops[0].Node == cfg.Node {
-		h, err := cfg.Own(w.ctx, pipe.WriteArgs{Block: b.block, Start: b.acked, Resume: resume, From: b.hops[0].From, Next: b.hops[1:]})
+		h, err := cfg.Own(w.ctx, args)
 		if err == nil {
 			b.sender = h
 		}
 		return err
 	}
-	s, err := pipe.Open(w.ctx, cfg.Client, b.block, b.hops, b.acked, resume, cfg.Timing, nil)
+	s, err := pipe.Open(w.ctx, cfg.Client, b.hops[0].Place, args, cfg.Timing, nil)
 	if err == nil {
 		b.sender = s
 	}
@@ -200,13 +204,13 @@ func (b *outBlock) bump(w *Writer, alive []pipe.Hop) error {
 	for i, h := range alive {
 		names[i] = h.Node
 	}
-	pl, err := call[wire.BumpRequest, wire.Pipeline](w.ctx, w.c, "dfs.bump", wire.BumpRequest{
+	pl, err := call(w.ctx, w.c, api.DFSBump, wire.BumpRequest{
 		File: w.file.ID, Holder: w.c.holder, Block: b.block, Alive: names, Exclude: w.bad,
 	})
 	if err != nil {
 		return err
 	}
-	b.block.Gen = pl.Block.Gen
+	b.block.Gen, b.token = pl.Block.Gen, pl.Token
 	b.hops = b.hops[:0:0]
 	for _, h := range alive {
 		b.hops = append(b.hops, pipe.Hop{Place: h.Place})
@@ -224,6 +228,6 @@ func (b *outBlock) bump(w *Writer, alive []pipe.Hop) error {
 	return nil
 }
 
-func rpcCall[Req, Resp any](ctx context.Context, c *Client, method string, req Req) (Resp, error) {
-	return rpc.Call[Req, Resp](ctx, c.cfg.Client, c.cfg.Master, method, req)
+func rpcCall[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req) (Resp, error) {
+	return method.Call(ctx, c.cfg.Client, c.cfg.Master, req)
 }

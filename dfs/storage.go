@@ -29,10 +29,14 @@ func (s stat) IsDir() bool        { return s.Dir }
 func (s stat) Sys() any           { return s.FileInfo }
 func (s stat) ModTime() time.Time { return time.UnixMilli(s.FileInfo.ModTime) }
 func (s stat) Mode() fs.FileMode {
+	m := fs.FileMode(s.FileInfo.Mode & 0o777)
 	if s.Dir {
-		return fs.ModeDir | 0o755
+		m |= fs.ModeDir
 	}
-	return 0o644
+	if s.FileInfo.Mode&0o1000 != 0 {
+		m |= fs.ModeSticky
+	}
+	return m
 }
 
 // Storage is the block store as jobs use it. ctx bounds everything done through it.
@@ -83,6 +87,17 @@ func (s *store) Rename(from, to string) error {
 		return err
 	}
 	return s.c.Rename(s.ctx, from, to, !info.Dir)
+}
+
+var _ storage.Mover = (*store)(nil)
+
+// RenameAll moves files in few calls.
+func (s *store) RenameAll(moves []storage.Move) error {
+	all := make([]wire.Move, len(moves))
+	for i, m := range moves {
+		all[i] = wire.Move(m)
+	}
+	return s.c.RenameAll(s.ctx, all)
 }
 
 func (s *store) RemoveAll(p string) error {

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/dfs/pipe"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -41,7 +43,7 @@ type Writer struct {
 
 // Create opens a new file for writing. ctx bounds the writing too.
 func (c *Client) Create(ctx context.Context, path string, o CreateOptions) (*Writer, error) {
-	resp, err := callOn[wire.CreateRequest, wire.CreateResponse](ctx, c, "dfs.create", wire.CreateRequest{
+	resp, err := callOn(ctx, c, api.DFSCreate, wire.CreateRequest{
 		Path: path, User: c.cfg.User, Holder: c.holder, Replication: o.Replication, BlockSize: o.BlockSize,
 		Overwrite: o.Overwrite, Parents: !o.NoParents, Request: rand.Text(),
 	}, path)
@@ -123,7 +125,7 @@ func (w *Writer) needBuffer() {
 func (w *Writer) nextBlock() error {
 	var last error
 	for range maxTries {
-		pl, err := call[wire.AddBlockRequest, wire.Pipeline](w.ctx, w.c, "dfs.add-block", wire.AddBlockRequest{
+		pl, err := call(w.ctx, w.c, api.DFSAddBlock, wire.AddBlockRequest{
 			File: w.file.ID, Holder: w.c.holder, Writer: w.c.cfg.Node, Previous: w.prev, Stored: w.stored, Exclude: w.bad, Hints: w.racks,
 		})
 		if wire.KindOf(err) == wire.Unavailable && len(w.bad) > 0 && err != nil {
@@ -164,7 +166,7 @@ func (w *Writer) Close() error {
 		w.err = w.flush(true)
 	}
 	if w.err == nil {
-		_, err := call[wire.CompleteRequest, wire.FileInfo](w.ctx, w.c, "dfs.complete", wire.CompleteRequest{
+		_, err := call(w.ctx, w.c, api.DFSComplete, wire.CompleteRequest{
 			File: w.file.ID, Holder: w.c.holder, Last: w.prev, Stored: w.stored, CRC: w.crc,
 		})
 		w.err = err
@@ -216,7 +218,7 @@ func (w *Writer) abandon() {
 	// The lease ends the file if this does not arrive.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), w.c.cfg.LeaseEvery*2)
 	defer cancel()
-	_, _ = rpcCall[wire.LeaseRequest, nothing](ctx, w.c, "dfs.abandon", wire.LeaseRequest{Holder: w.c.holder, File: w.file.ID})
+	_, _ = rpcCall(ctx, w.c, api.DFSAbandon, wire.LeaseRequest{Holder: w.c.holder, File: w.file.ID})
 }
 
 // Sync does nothing: a file is durable as a whole, at Close.

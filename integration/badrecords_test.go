@@ -16,6 +16,7 @@ import (
 // TestBadRecords is FAULTS row 8: a mapper panics on three records of many. They are skipped, counted and listed with
 // their places, once each, also after a restart of the master; a fourth is too many.
 func TestBadRecords(t *testing.T) {
+	t.Parallel()
 	records := 100_000
 	if require.Stressed() {
 		records = 1_000_000

@@ -84,6 +84,7 @@ func browser(t *testing.T) (context.Context, *complaints) {
 // TestBrowser: a page in a real browser follows the cluster without being loaded again, keeps open what its reader has opened,
 // says when the master is gone and comes back with it; and the browser finds nothing wrong with any page.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	ctx, heard := browser(t)
 	c := testcluster.Start(t, testcluster.Config{Workers: 2, Racks: 2, Master: pages})
 	base := "http://" + c.Addr

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/dfs"
-	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
@@ -127,6 +128,7 @@ func readParts(t *testing.T, dir string) (out []byte) {
 }
 
 func TestWordCountOnACluster(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 3, Racks: 2})
 	data := text(t, 3<<20)
 	dfsPut(t, c, "/in/text", data)
@@ -148,6 +150,7 @@ func TestWordCountOnACluster(t *testing.T) {
 // TestWorkersAndMasterDie is the promise of the cluster: whatever dies on the way, the same bytes
 // come out.
 func TestWorkersAndMasterDie(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 2})
 	data := text(t, 4<<20)
 	dfsPut(t, c, "/in", data)
@@ -172,6 +175,7 @@ func TestWorkersAndMasterDie(t *testing.T) {
 
 // TestFailuresSayWhy: what the master was not told, so that it cannot refuse it, the driver finds out, and the job says it.
 func TestFailuresSayWhy(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) { m.Program = nil }})
 	dfsPut(t, c, "/in", []byte("a b c\n"))
 	dfsPut(t, c, "/there/x", []byte("x"))
@@ -180,7 +184,7 @@ func TestFailuresSayWhy(t *testing.T) {
 		"output exists": {"wordcount", "--input", "dfs:/in", "--output", "dfs:/there"},
 	} {
 		spec := wire.JobSpec{Name: "bad", Stages: 1, Program: wire.Program{Builtin: words[0], Args: words[1:]}}
-		got, err := rpc.Call[wire.JobSpec, wire.Submitted](t.Context(), c.Client, c.Addr, "job.submit", spec)
+		got, err := api.JobSubmit.Call(t.Context(), c.Client, c.Addr, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,6 +204,7 @@ func TestFailuresSayWhy(t *testing.T) {
 
 // TestChainsAndMapOnlyJobs run through the same machinery.
 func TestChainsAndMapOnlyJobs(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 3})
 	data := text(t, 1<<20)
 	dfsPut(t, c, "/in", data)

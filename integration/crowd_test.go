@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master"
@@ -15,6 +16,7 @@ import (
 // TestMoreJobsThanRoom: three times as many jobs as there are containers are submitted at once. Each has a driver, which holds a
 // container until its job ends; all end all the same, also after half of the cluster has gone for good.
 func TestMoreJobsThanRoom(t *testing.T) {
+	t.Parallel()
 	for _, admission := range []string{"", "unlimited"} {
 		t.Run("admission "+admission, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +33,7 @@ func TestMoreJobsThanRoom(t *testing.T) {
 			for i := range 12 {
 				ids = append(ids, c.Submit(wire.JobSpec{}, "sleep", "--maps", "4", "--reduces", "1", "--map-time", "30ms", "--reduce-time", "5ms", "--output", fmt.Sprint("dfs:/out", i)))
 			}
-			why, err := rpc.Call[wire.JobRequest, wire.Text](t.Context(), c.Client, c.Addr, "job.why", wire.JobRequest{Job: ids[11]})
+			why, err := api.JobWhy.Call(t.Context(), c.Client, c.Addr, wire.JobRequest{Job: ids[11]})
 			if err != nil || !strings.HasPrefix(why.Text, string(ids[11])+" waits for ") {
 				t.Errorf("why: %q, %v", why.Text, err)
 			}

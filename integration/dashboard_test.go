@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
@@ -61,6 +62,7 @@ func crawl(t *testing.T, base string) map[string]string {
 // TestDashboard: every page that the first one leads to is there, shows what the cluster has, and holds no markup that came
 // from outside.
 func TestDashboard(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 3, Racks: 2, Master: pages})
 	bad := `<script>alert("x")</script>`
 	dfsPut(t, c, "/in/odd ?#%<b>name", bytes.Repeat([]byte("to all workers\n"), 50_000))
@@ -78,7 +80,7 @@ func TestDashboard(t *testing.T) {
 	for want, ask := range map[string]wire.JobsRequest{
 		string(running): {Active: true}, string(running) + " " + string(broken.Job): {Limit: 2}, string(running) + " " + string(broken.Job) + " " + string(done.Job): {Limit: 9},
 	} {
-		list, err := rpc.Call[wire.JobsRequest, []wire.JobStatus](t.Context(), c.Client, c.Addr, "job.list", ask)
+		list, err := api.JobList.Call(t.Context(), c.Client, c.Addr, ask)
 		var got []string
 		for _, j := range list {
 			got = append(got, string(j.Job))
@@ -130,6 +132,7 @@ func TestDashboard(t *testing.T) {
 // TestDashboardAnswers: pages that are not there, jobs and files that are not there, other names for this machine, and what has
 // not changed.
 func TestDashboardAnswers(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 1, Master: pages})
 	base := "http://" + c.Addr
 	for path, want := range map[string]int{
@@ -166,6 +169,7 @@ func TestDashboardAnswers(t *testing.T) {
 
 // TestDashboardWithKey: a cluster with a key shows its pages to its users and to nobody else.
 func TestDashboardWithKey(t *testing.T) {
+	t.Parallel()
 	k := newKey(t)
 	c := testcluster.Start(t, testcluster.Config{Workers: 1, Key: k, Master: pages})
 	if code, body := get(t, http.DefaultClient, "http://"+c.Addr+"/"); code == 200 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,6 +45,10 @@ func buildAndRun(m *testing.M) int {
 			fmt.Fprintf(os.Stderr, "build the examples: %v\n%s", err, out)
 			return 1
 		}
+	}
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("6") // clusters mostly wait, so more of them than processors run at once
 	}
 	return m.Run()
 }
@@ -112,6 +117,7 @@ func (e *example) output(args ...string) string {
 const poem = "the fox and the dog\nthe end\n\nfoxes, fox\n"
 
 func TestWordCountExample(t *testing.T) {
+	t.Parallel()
 	e := newExample(t, "wordcount")
 	e.write("in", []byte(poem))
 	counts := map[string]int{}
@@ -133,6 +139,7 @@ func TestWordCountExample(t *testing.T) {
 }
 
 func TestGrepExample(t *testing.T) {
+	t.Parallel()
 	e := newExample(t, "grep")
 	e.write("in", []byte(poem))
 	counts := map[string]int{}
@@ -153,6 +160,7 @@ func TestGrepExample(t *testing.T) {
 }
 
 func TestTeraSortExample(t *testing.T) {
+	t.Parallel()
 	e := newExample(t, "terasort")
 	data := make([]byte, 20_000*gensort.RecordSize)
 	gensort.NewGenerator(gensort.Uint128{}, gensort.Binary).Fill(data)
@@ -161,7 +169,7 @@ func TestTeraSortExample(t *testing.T) {
 	if err := before.Add(data); err != nil {
 		t.Fatal(err)
 	}
-	if err := after.Add([]byte(e.output("-input", "rows", "-reducers", "3", "-memory", "1MiB"))); err != nil {
+	if err := after.Add([]byte(e.output("-input", "rows", "-reducers", "3", "-memory", "32MiB"))); err != nil {
 		t.Fatal(err)
 	}
 	if !after.Sorted() || after.Records != before.Records || after.Checksum != before.Checksum {

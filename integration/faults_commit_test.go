@@ -14,7 +14,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/master"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/storage"
 	"github.com/millrace/millrace/task"
 )
@@ -202,7 +203,7 @@ func TestTwoAttemptsCommit(t *testing.T) {
 		runs = 200
 	}
 	r := newRig(t, rigConfig{workers: 3, splits: 3, reducers: 3, master: func(c *master.Config) {
-		c.Core.Speculation = core.Speculation{After: 20 * time.Millisecond, Slower: 1, Share: 1}
+		c.Jobs.Speculation = tracker.Speculation{LATE: drive.LATE{After: 20 * time.Millisecond, Slower: 1, Share: 1}}
 	}})
 	raced := 0
 	for range runs {

@@ -48,7 +48,7 @@ func TestWorkerDies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if back {
 				// However slow the machine is, the worker is back in time.
-				cfg.master = func(c *master.Config) { c.Core.Silence, c.Core.Return = time.Minute, time.Minute }
+				cfg.master = func(c *master.Config) { c.Jobs.Silence, c.Jobs.Return = time.Minute, time.Minute }
 			} else {
 				cfg.master = nil
 			}

@@ -27,7 +27,7 @@ func TestStraggler(t *testing.T) {
 	took := map[bool]time.Duration{}
 	for _, on := range []bool{false, true} {
 		r := newRig(t, rigConfig{workers: 4, splits: 12, reducers: 2, master: func(c *master.Config) {
-			c.Core.Speculation.Off, c.Core.Speculation.After = !on, 300*time.Millisecond
+			c.Jobs.Speculation.Off, c.Jobs.Speculation.After = !on, 300*time.Millisecond
 		}})
 		r.hooks.Store(&hooks{onMap: func(node wire.NodeName, task *mapreduce.Task) error {
 			d := 30 * time.Millisecond
@@ -59,7 +59,7 @@ func TestReducersDiskFull(t *testing.T) {
 	t.Parallel()
 	small := require.Tmpfs(t, "size=3m")
 	r := newRig(t, rigConfig{workers: 3, splits: 12, reducers: 2, lineBytes: 600, worker: func(c *worker.Config) {
-		c.Memory = 16 << 20
+		c.Sort = 16 << 20
 		if c.Node == "w1" {
 			c.Data, c.Dir = []string{c.Dir}, small
 		}

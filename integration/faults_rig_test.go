@@ -16,8 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/client"
-	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
@@ -46,14 +47,15 @@ type rigConfig struct {
 // A rig is a cluster on which faults are tried: it knows what a job without faults leaves.
 type rig struct {
 	*testcluster.Cluster
-	t     *testing.T
-	cfg   rigConfig
-	cl    *client.Client
-	hooks atomic.Pointer[hooks]
-	want  map[string][]byte // by part
-	clean wire.JobStatus
-	took  time.Duration // of the clean run
-	runs  int
+	t      *testing.T
+	cfg    rigConfig
+	cl     *client.Client
+	hooks  atomic.Pointer[hooks]
+	want   map[string][]byte // by part
+	clean  wire.JobStatus
+	took   time.Duration // of the clean run
+	runs   int
+	random atomic.Bool // jobs from now on are randomMaps
 }
 
 func newRig(t *testing.T, cfg rigConfig) *rig {
@@ -64,7 +66,7 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 	r.Cluster = testcluster.Start(t, testcluster.Config{
 		Workers: cfg.workers, Racks: 2,
 		Master: func(c *master.Config) {
-			c.Core.Speculation.Off, c.Hold = true, 200*time.Millisecond // a busy machine makes stragglers
+			c.Jobs.Speculation.Off, c.Hold = true, 200*time.Millisecond // a busy machine makes stragglers
 			if cfg.master != nil {
 				cfg.master(c)
 			}
@@ -114,6 +116,9 @@ func (r *rig) build(node wire.NodeName, p *wire.Program) ([]mapreduce.Job, error
 	list[0].SplitBytes, list[0].Reducers = 20_000, r.cfg.reducers
 	if r.cfg.lineBytes > 0 {
 		list[0].Map = fatWords(list[0].Map, r.cfg.lineBytes)
+	}
+	if r.random.Load() {
+		return randomMaps(list), nil
 	}
 	return list, nil
 }
@@ -305,7 +310,7 @@ func (r *rig) mapsOn(id wire.JobID, node wire.NodeName) map[int32]bool {
 	out := map[int32]bool{}
 	as := r.NewClient(secure.Node, string(node))
 	defer as.Close()
-	resp, err := rpc.Call[wire.OutputsRequest, wire.OutputsResponse](r.t.Context(), as, r.Addr, "stage.outputs", wire.OutputsRequest{StageRef: wire.StageRef{Job: id}})
+	resp, err := api.StageOutputs.Call(r.t.Context(), as, r.Addr, wire.OutputsRequest{StageRef: wire.StageRef{Job: id}})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestFlippedMapOutput(t *testing.T) {
 	}
 	for name, cfg := range map[string]rigConfig{
 		"memory": {workers: 3, splits: 12, reducers: 3},
-		"disk":   {workers: 3, splits: 12, reducers: 1, lineBytes: 600, worker: func(c *worker.Config) { c.Memory = 16 << 20 }},
+		"disk":   {workers: 3, splits: 12, reducers: 1, lineBytes: 600, worker: func(c *worker.Config) { c.Sort = 16 << 20 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,7 +206,7 @@ func TestResurrectedSource(t *testing.T) {
 	data, talk := map[wire.NodeName]*proxy{}, map[wire.NodeName]*proxy{}
 	r := newRig(t, rigConfig{
 		workers: 4, splits: 12, reducers: 4, lineBytes: 100,
-		master: func(c *master.Config) { c.Core.Silence = 2 * time.Second },
+		master: func(c *master.Config) { c.Jobs.Silence = 2 * time.Second },
 		worker: func(c *worker.Config) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/require"
-	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -57,7 +58,7 @@ func TestBadSubmissions(t *testing.T) {
 		}
 		tt.spec.Stages = max(tt.spec.Stages, 1)
 		begin := time.Now()
-		got, err := rpc.Call[wire.JobSpec, wire.Submitted](context.Background(), c.Client, c.Addr, "job.submit", tt.spec)
+		got, err := api.JobSubmit.Call(context.Background(), c.Client, c.Addr, tt.spec)
 		took := time.Since(begin)
 		t.Logf("%s: %s: %.160v", tt.name, took, err)
 		// It should take 100 ms at most, and does (the log says); a machine that is busy with other tests gets more.
@@ -65,7 +66,7 @@ func TestBadSubmissions(t *testing.T) {
 			t.Errorf("%s: %s after %s: %.300v, want %q", tt.name, got.Job, took, err, tt.want)
 		}
 	}
-	list, err := rpc.Call[struct{}, []wire.JobStatus](context.Background(), c.Client, c.Addr, "job.list", struct{}{})
+	list, err := api.JobList.Call(context.Background(), c.Client, c.Addr, wire.JobsRequest{})
 	if err != nil || len(list) != 0 {
 		t.Errorf("there are jobs: %+v, %v", list, err)
 	}
@@ -73,7 +74,7 @@ func TestBadSubmissions(t *testing.T) {
 	spec := wire.JobSpec{Name: "good", Stages: 1, Program: count("--output", "dfs:/once"), Output: "dfs:/once", Request: "r1"}
 	var ids [2]wire.JobID
 	for i := range ids {
-		got, err := rpc.Call[wire.JobSpec, wire.Submitted](context.Background(), c.Client, c.Addr, "job.submit", spec)
+		got, err := api.JobSubmit.Call(context.Background(), c.Client, c.Addr, spec)
 		if err != nil {
 			t.Fatal(err)
 		}

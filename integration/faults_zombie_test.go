@@ -24,7 +24,7 @@ func TestZombieWorker(t *testing.T) {
 	links := map[wire.NodeName]*proxy{}
 	r := newRig(t, rigConfig{
 		workers: 3, splits: 6, reducers: 6,
-		master: func(c *master.Config) { c.Core.Silence = 2 * time.Second },
+		master: func(c *master.Config) { c.Jobs.Silence = 2 * time.Second },
 		worker: func(c *worker.Config) {
 			p := newProxy(t, c.Master)
 			c.Master = p.addr()

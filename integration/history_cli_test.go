@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/trace"
 )
 
 // cli runs the command against the cluster, as ann, and wants that exit code.
@@ -41,18 +43,76 @@ func (p *processes) wants(text, what string) {
 	}
 }
 
+// decided wants to be told what was decided about the first job, and that the simulator decides the same; of a log in which
+// one decision is another it wants the line.
+func (p *processes) decided() {
+	p.t.Helper()
+	out, _ := p.cli(0, "scheduler", "log", "--job", "job-1")
+	p.wants(out, "start   job-1: job-1 is admitted")
+	p.wants(out, "launch  job-1 map 4 on ")
+	if strings.Contains(out, "job-2 ") {
+		p.t.Errorf("decisions about another job:\n%s", out)
+	}
+	out, _ = p.cli(0, "scheduler", "log")
+	p.wants(out, "fbq limits=30 is in place")
+	file := filepath.Join(p.t.TempDir(), "decisions.jsonl")
+	p.cli(0, "scheduler", "log", "--export", file)
+	out, _ = p.cli(0, "scheduler", "verify", file)
+	p.wants(out, "the simulator decides the same")
+	p.cli(0, "play", file, "--out", file+".html")
+	if page, err := os.ReadFile(file + ".html"); err != nil || !bytes.Contains(page, []byte(`id="data"`)) {
+		p.t.Errorf("the player's page has %d bytes, %v", len(page), err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	wrong := bytes.Replace(b, []byte(`"Steps":[{"Do":0`), []byte(`"Steps":[{"Do":1`), 1)
+	if err := os.WriteFile(file, wrong, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	_, text := p.cli(1, "scheduler", "verify", file)
+	p.wants(text, "decisions.jsonl:")
+	p.wants(text, "the log says stop")
+}
+
+// exported wants a history to say which policies ran when, on which machines, and how urgent the first job was.
+func (p *processes) exported(file string) {
+	p.t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer f.Close()
+	h, err := trace.ReadHistory(f, file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	at := h.Origin
+	if n := len(at.Periods); n != 2 || at.Periods[0].Policy != "fair" || at.Periods[0].Admission != "marp" || at.Periods[0].AdmissionParams["marp"] != "0.5" ||
+		at.Periods[1].Policy != "fbq" || at.Periods[1].Params["limits"] != "30" || at.Periods[1].From <= 0 {
+		p.t.Errorf("periods %+v", at.Periods)
+	}
+	if len(at.Machines) != 2 || at.Machines[0].Name == "" || at.Machines[0].Room < 1 || h.Jobs[0].Priority != 1 {
+		p.t.Errorf("machines %+v, job %+v", at.Machines, h.Jobs[0])
+	}
+}
+
 // TestJobCommands: what people see of the past: lists, the story of a job, an export that the simulator replays, and logs of
 // attempts inside the worker and in processes of their own; after the master was killed it is all there.
 func TestJobCommands(t *testing.T) {
+	t.Parallel()
 	p := startProcesses(t, 2)
 	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
-	p.cli(0, "run", "sleep", "--maps", "5", "--reduces", "1", "--map-time", "3ms", "--reduce-time", "1ms", "--output", "dfs:/out", "--master", p.addr, "--progress", "none")
+	p.cli(0, "run", "sleep", "--maps", "5", "--reduces", "1", "--map-time", "3ms", "--reduce-time", "1ms", "--output", "dfs:/out", "--priority", "high", "--master", p.addr, "--progress", "none")
+	p.cli(0, "scheduler", "set", "fbq", "--param", "limits=30")
 	p.program(testprog, "-mode", "panic", "-input", "dfs:/in", "-output", "dfs:/out2")
 	// What is not in the journal is written a moment after the job has ended.
 	p.wait("the history has the last try", func() bool {
 		list, err := p.cl.Attempts(t.Context(), wire.AttemptsRequest{Job: "job-2"})
 		return err == nil && len(list) == 5 && !slices.ContainsFunc(list, func(a wire.PastAttempt) bool { return a.How == "" })
 	})
+	p.decided()
 	p.kill("master")
 	p.startMaster()
 	// The second command waits for the master.
@@ -78,6 +138,7 @@ func TestJobCommands(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "past.jsonl")
 	p.cli(0, "job", "history", "--export", file)
+	p.exported(file)
 	out, _ = p.cli(0, "sim", "run", "--trace", file, "--policy", "fifo,fair", "--nodes", "2", "--racks", "1", "--json")
 	var replay struct {
 		Policies map[string]struct{ Jobs int }
@@ -93,7 +154,7 @@ func TestJobCommands(t *testing.T) {
 		LeftOut  int `json:"left_out"`
 		Policies map[string]struct{ Metrics struct{ Jobs int } }
 	}
-	if err := json.Unmarshal([]byte(out), &past); err != nil || past.Ran != "fair" || past.Jobs != 1 || past.LeftOut != 1 || past.Policies["delay"].Metrics.Jobs != 1 {
+	if err := json.Unmarshal([]byte(out), &past); err != nil || past.Ran != "fair, then fbq" || past.Jobs != 1 || past.LeftOut != 1 || past.Policies["delay"].Metrics.Jobs != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
 

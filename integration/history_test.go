@@ -2,12 +2,17 @@ package integration
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/rpc"
@@ -48,7 +53,8 @@ func storyOf(t *testing.T, c *testcluster.Cluster, cl *client.Client, id wire.Jo
 // TestHistoryOfJobs: what happened to a job is there after it has ended, after the master has forgotten it, and after the
 // master was killed; each attempt is there once.
 func TestHistoryOfJobs(t *testing.T) {
-	c := testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) { m.Core.KeepEnded, m.CompactFrom = 2, 2000 }})
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) { m.Jobs.KeepEnded, m.CompactFrom = 2, 2000 }})
 	cl := newClient(t, c, "ann")
 	var ids []wire.JobID
 	for i := range 5 {
@@ -103,6 +109,7 @@ func TestHistoryOfJobs(t *testing.T) {
 
 // TestHistoryCatchesUp: a history that was thrown away, as after a power cut, is made again from the journal.
 func TestHistoryCatchesUp(t *testing.T) {
+	t.Parallel()
 	dir := ""
 	c := testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) { dir = m.Dir }})
 	cl := newClient(t, c, "ann")
@@ -129,6 +136,7 @@ func TestHistoryCatchesUp(t *testing.T) {
 
 // TestNoHistory: a master whose history cannot be opened works, and says so.
 func TestNoHistory(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 1, Master: func(m *master.Config) {
 		m.History = func(h *history.Config) { h.Dir = "/dev/null/history" }
 	}})
@@ -141,9 +149,33 @@ func TestNoHistory(t *testing.T) {
 	}
 }
 
+// mentions counts the answers about a failed job, of five, that hold a text.
+func mentions(t *testing.T, addr string, cl *rpc.Client, id wire.JobID, text string) (n int) {
+	t.Helper()
+	status, err1 := api.JobStatus.Call(t.Context(), cl, addr, wire.JobRequest{Job: id})
+	list, err2 := api.JobList.Call(t.Context(), cl, addr, wire.JobsRequest{})
+	past, err3 := api.HistoryList.Call(t.Context(), cl, addr, wire.PastQuery{})
+	summary, err4 := api.HistoryJob.Call(t.Context(), cl, addr, wire.JobRequest{Job: id})
+	events, err5 := api.HistoryEvents.Call(t.Context(), cl, addr, wire.PastEventsRequest{Job: id})
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		t.Fatal(err)
+	}
+	for _, answer := range []any{status, list, past, summary, events} {
+		b, err := json.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(b, []byte(text)) {
+			n++
+		}
+	}
+	return n
+}
+
 // TestLogsFromAnywhere: the owner of a job reads what its attempts said, also those inside the worker, until the node is
 // gone; others do not.
 func TestLogsFromAnywhere(t *testing.T) {
+	t.Parallel()
 	k := newKey(t)
 	c := testcluster.Start(t, testcluster.Config{Workers: 2, Key: k})
 	dfsPut(t, c, "/in", []byte("a b\n"))
@@ -152,11 +184,11 @@ func TestLogsFromAnywhere(t *testing.T) {
 	c.Finish(good)
 	c.Finish(bad)
 	logOf := func(cl *rpc.Client, id wire.AttemptID) (string, error) {
-		got, err := rpc.Call[wire.LogRequest, wire.Log](t.Context(), cl, c.Addr, "job.log", wire.LogRequest{ID: id})
+		got, err := api.JobLog.Call(t.Context(), cl, c.Addr, wire.LogRequest{ID: id})
 		return string(got.Text), err
 	}
 	attempts := func(cl *rpc.Client, r wire.AttemptsRequest) ([]wire.PastAttempt, error) {
-		return rpc.Call[wire.AttemptsRequest, []wire.PastAttempt](t.Context(), cl, c.Addr, "job.attempts", r)
+		return api.JobAttempts.Call(t.Context(), cl, c.Addr, r)
 	}
 	var list []wire.PastAttempt
 	c.Wait("the history has the attempt", func() bool {
@@ -179,11 +211,28 @@ func TestLogsFromAnywhere(t *testing.T) {
 
 	bob := c.NewClient(secure.User, "bob")
 	defer bob.Close()
+	for who, cl := range map[string]*rpc.Client{"ann": c.Client, "bob": bob} {
+		if n := mentions(t, c.Addr, cl, bad, "exit status 1"); (n == 5) != (who == "ann") || who == "bob" && n != 0 {
+			t.Errorf("%d of 5 answers tell %s what ann's program said", n, who)
+		}
+	}
 	if _, err := logOf(bob, id); wire.KindOf(err) != wire.Denied {
 		t.Errorf("bob reads ann's log: %v", err)
 	}
 	if _, err := attempts(bob, wire.AttemptsRequest{Job: good}); wire.KindOf(err) != wire.Denied {
 		t.Errorf("bob lists ann's attempts: %v", err)
+	}
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(c.Workers[0].Dir), "master", "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"user":"bob",[^\n]*"from":"127[^\n]*"call":"job.log","what":"` + string(id.Job) + `[^\n]*"allowed":false,"error":"`,
+		`"user":"ann",[^\n]*"from":"127[^\n]*"call":"job.submit",[^\n]*"allowed":true}`,
+	} {
+		if !regexp.MustCompile(want).Match(b) {
+			t.Errorf("the audit log has no %s:\n%s", want, b)
+		}
 	}
 	root := c.NewClient(secure.Admin, "root")
 	defer root.Close()
@@ -233,6 +282,7 @@ func TestLongPlan(t *testing.T) {
 
 // TestOversizedSpec: a description that no record could hold is refused, and the master lives.
 func TestOversizedSpec(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 1})
 	cl := newClient(t, c, "ann")
 	_, err := cl.Submit(t.Context(), wire.JobSpec{Name: "big", Stages: 1, Program: wire.Program{Builtin: "sleep", Args: []string{strings.Repeat("x", 9<<20)}}})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
@@ -124,6 +125,9 @@ func TestHostilePrograms(t *testing.T) {
 		{"fork", lonely(), ""},
 		{"disk", "", "disk limit"},
 		{"admin", string(victim), ""},
+		{"counters", "x", "counters: "},
+		{"counters", "\x01", "more than 2 MiB on one line"},
+		{"forge", string(victim), ""},
 	} {
 		r := p.program(exe, "-attack", tt.attack, "-target", tt.target, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.attack)
 		switch {
@@ -140,11 +144,11 @@ func TestHostilePrograms(t *testing.T) {
 			denied++
 		}
 	}
-	t.Logf("%d of 7 denied", denied)
+	t.Logf("%d of 10 denied", denied)
 	if r := p.program(programs["wordcount"], "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
 		t.Errorf("a good job beside it: %+v", r)
 	}
-	if s, err := p.cl.Status(t.Context(), victim); err != nil || s.Reduces.Running != 1 {
+	if s, err := p.cl.Status(t.Context(), victim); err != nil || s.Reduces.Running != 1 || s.Maps.Done != s.Maps.Total || s.LastError != "" {
 		t.Errorf("the victim: %+v, %v", s, err)
 	}
 	if p.run["w1"].ProcessState != nil || p.run["w1"].Process.Pid != pid {
@@ -214,6 +218,25 @@ func TestTokensOfOtherJobs(t *testing.T) {
 	c := testcluster.Start(t, testcluster.Config{Workers: 1, Key: k})
 	task := rpc.Caller{User: "bob", Job: "job-77"}
 	addr := c.Workers[0].Worker.Addr()
+	id := c.Submit(wire.JobSpec{}, "sleep", "--maps", "1", "--map-time", "1m", "--output", "dfs:/out")
+	ask := func(job wire.JobID, user string) error {
+		cfg, err := k.Client(secure.Task, string(job), user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cl := rpc.NewClient(cfg)
+		defer cl.Close()
+		_, err = api.DFSStat.Call(t.Context(), cl, c.Addr, wire.PathRequest{Path: "/"})
+		return err
+	}
+	if err := ask(id, c.Status(id).User); err != nil {
+		t.Errorf("a task of a job that runs: %v", err)
+	}
+	for job, user := range map[wire.JobID]string{"job-77": "bob", id: "bob"} {
+		if err := ask(job, user); wire.KindOf(err) != wire.Denied {
+			t.Errorf("a task of %s of %s, which is not here: %v", job, user, err)
+		}
+	}
 	if got := knock(t, k, task, addr, "GET /shuffle/job-1/0?p=0"); got != http.StatusForbidden {
 		t.Errorf("output of another job: status %d, want 403", got)
 	}

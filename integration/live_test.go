@@ -12,6 +12,7 @@ import (
 // TestChangesWhileJobsRun: the policy is replaced and a node drained in the middle of jobs, which all
 // end well; the drained node gets nothing more.
 func TestChangesWhileJobsRun(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 4})
 	cl, err := client.New(client.Config{Master: c.Addr, User: "ann"})
 	if err != nil {

@@ -34,6 +34,7 @@ func get(t *testing.T, cl *http.Client, url string) (int, string) {
 // TestMetrics scrapes a master and a worker after a job: the numbers are those of the cluster, and the table of
 // docs/operations.md has every one of them and no other.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 2, Racks: 2})
 	if s := c.Finish(c.Submit(wire.JobSpec{Queue: "default"}, "sleep", "--maps", "4", "--reduces", "1", "--map-time", "1ms", "--reduce-time", "1ms", "--output", "dfs:/out")); s.State != "SUCCEEDED" {
 		t.Fatalf("%+v", s)
@@ -87,6 +88,7 @@ func TestMetrics(t *testing.T) {
 
 // TestMetricsWithKey: a certificate of a user opens them; without one there is not even a connection.
 func TestMetricsWithKey(t *testing.T) {
+	t.Parallel()
 	k := newKey(t)
 	c := testcluster.Start(t, testcluster.Config{Workers: 1, Key: k})
 	cfg, err := k.Client(secure.User, "prometheus", "")

@@ -37,6 +37,7 @@ func (p *processes) program(path string, args ...string) report {
 // memory, floods its log, exits or leaves children behind hurts only its own job, which says why.
 func TestMisbehavingPrograms(t *testing.T) {
 	require.Faults(t)
+	t.Parallel()
 	p := startProcesses(t, 2, "--task-timeout", "2s", "--memory", "64MiB")
 	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
 	pids := map[string]int{}

@@ -58,7 +58,7 @@ func nothing(*mapreduce.Task) error { return nil }
 // hooked starts a cluster on which "words IN OUT" runs with these hooks.
 func hooked(t *testing.T, workers int, onMap, onReduce func(t *mapreduce.Task) error) *testcluster.Cluster {
 	t.Helper()
-	steady := func(c *master.Config) { c.Core.Speculation.Off = true } // a busy machine makes stragglers
+	steady := func(c *master.Config) { c.Jobs.Speculation.Off = true } // a busy machine makes stragglers
 	return testcluster.Start(t, testcluster.Config{Workers: workers, Racks: 2, Master: steady, Build: func(p *wire.Program) ([]mapreduce.Job, error) {
 		if p.Builtin != "words" {
 			return jobs.Parse(p.Builtin, p.Args)
@@ -77,6 +77,7 @@ func succeed(t *testing.T, c *testcluster.Cluster, words ...string) wire.JobStat
 }
 
 func TestMITWordCountAndIndexer(t *testing.T) {
+	t.Parallel()
 	c := hooked(t, 3, nothing, nothing)
 	data := text(t, 300_000)
 	dfsPut(t, c, "/in", data)
@@ -106,6 +107,7 @@ func (p *together) enter(*mapreduce.Task) error {
 }
 
 func TestMITParallelism(t *testing.T) {
+	t.Parallel()
 	var maps, reduces together
 	c := hooked(t, 2, maps.enter, reduces.enter)
 	dfsPut(t, c, "/in", text(t, 200_000))
@@ -117,6 +119,7 @@ func TestMITParallelism(t *testing.T) {
 
 // TestMITJobCount: nothing runs twice when nothing fails.
 func TestMITJobCount(t *testing.T) {
+	t.Parallel()
 	var maps, reduces atomic.Int32
 	c := hooked(t, 3, func(*mapreduce.Task) error { maps.Add(1); return nil }, func(*mapreduce.Task) error { reduces.Add(1); return nil })
 	dfsPut(t, c, "/in", text(t, 500_000))
@@ -129,6 +132,7 @@ func TestMITJobCount(t *testing.T) {
 // TestMITEarlyExit: when the job is said to be done, all of its output is there, also that of the
 // slowest reduce.
 func TestMITEarlyExit(t *testing.T) {
+	t.Parallel()
 	var late atomic.Bool
 	c := hooked(t, 3, nothing, func(t *mapreduce.Task) error {
 		if t.Index == 3 {
@@ -150,6 +154,7 @@ func TestMITEarlyExit(t *testing.T) {
 
 // TestMITCrash is FAULTS row 10: attempts panic, fail and dawdle at random, and the output is right.
 func TestMITCrash(t *testing.T) {
+	t.Parallel()
 	runs := 3
 	if require.Stressed() {
 		runs = 50

@@ -51,7 +51,7 @@ func startLAN(t *testing.T, workers int, masterFlags ...string) *lan {
 	t.Cleanup(func() { l.heal(); p.stop() })
 	p.addr = net.JoinHostPort(l.ips["master"], "7070")
 	l.begin("master", append([]string{
-		"master", "--dir", filepath.Join(p.dir, "master"), "--listen", p.addr, "--gossip", net.JoinHostPort(l.ips["master"], "7071"),
+		"master", "--groups", p.groups(), "--dir", filepath.Join(p.dir, "master"), "--listen", p.addr, "--gossip", net.JoinHostPort(l.ips["master"], "7071"),
 	}, masterFlags...)...)
 	for i := range workers {
 		name := fmt.Sprint("w", i+1)

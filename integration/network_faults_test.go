@@ -46,7 +46,7 @@ func TestBusyMachine(t *testing.T) {
 		Workers: 5,
 		Master: func(c *master.Config) {
 			d := master.DefaultConfig()
-			c.Gossip, c.Core.Silence, c.Core.Grace = "127.0.0.1:0", d.Core.Silence, d.Core.Grace
+			c.Gossip, c.Jobs.Silence, c.Jobs.Grace = "127.0.0.1:0", d.Jobs.Silence, d.Jobs.Grace
 			c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		},
 		Worker: func(c *worker.Config) { c.Gossip = "127.0.0.1:0" },

@@ -3,7 +3,6 @@ package integration
 import (
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/millrace/millrace/client"
@@ -12,7 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master"
-	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/worker"
 )
@@ -24,17 +23,12 @@ func TestCongestionReachesThePolicy(t *testing.T) {
 	require.Faults(t)
 	rates := topology.Links{NIC: topology.Gbps(8), Uplink: topology.Mbps(12)}
 	links := &emulate.Setting{File: filepath.Join(t.TempDir(), "links"), Rates: rates}
-	var mu sync.Mutex
-	var log []scheduler.LogLine
+	var log decisions
 	c := testcluster.Start(t, testcluster.Config{
 		Workers: 4, Racks: 2,
 		Master: func(m *master.Config) {
-			m.Policy, m.Core.Links = "nas", rates
-			m.Core.Decisions = func(l scheduler.LogLine) {
-				mu.Lock()
-				defer mu.Unlock()
-				log = append(log, l)
-			}
+			m.Policy, m.Jobs.Links, m.Jobs.Decisions = "nas", rates, log.add
+			m.Jobs.Speculation.LATE = lively
 		},
 		Worker: func(w *worker.Config) { w.Emulate = links },
 	})
@@ -45,16 +39,8 @@ func TestCongestionReachesThePolicy(t *testing.T) {
 	defer cl.Close()
 	id := c.Submit(wire.JobSpec{}, "synthetic", "--maps", "8", "--reduces", "64", "--map-time", "10ms", "--reduce-time", "10ms",
 		"--shuffle-bytes", "40MiB", "--output", "dfs:/out")
-	said := func() (found bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, l := range log {
-			found = found || strings.HasPrefix(l.Reason.Say, "CR-RTS")
-			for _, d := range l.Launched {
-				found = found || strings.HasPrefix(d.Reason.Say, "CR-RTS")
-			}
-		}
-		return found
+	said := func() bool {
+		return log.count(func(s drive.Step) bool { return strings.HasPrefix(s.Reason.Say, "CR-RTS") }) > 0
 	}
 	c.Wait("the policy acts on congestion", said)
 	s, err := cl.Net(t.Context())
@@ -67,5 +53,5 @@ func TestCongestionReachesThePolicy(t *testing.T) {
 	if err := c.Master.Close(); err != nil {
 		t.Fatal(err)
 	}
-	replay(t, "nas", "unlimited", log)
+	replay(t, "nas", nil, "unlimited", log.lines())
 }

@@ -2,14 +2,17 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/scheduler/policies"
 )
 
@@ -17,6 +20,7 @@ import (
 // decision log, replayed through the same engine that the simulator drives, says the same line by
 // line.
 func TestEveryPolicyDrivesACluster(t *testing.T) {
+	t.Parallel()
 	for _, name := range policies.Names(scheduler.Assignment) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -31,20 +35,19 @@ func TestEveryPolicyDrivesACluster(t *testing.T) {
 	}
 }
 
+// lively makes second attempts of tasks that take a blink longer than others.
+var lively = drive.LATE{After: 20 * time.Millisecond, Slower: 1.5, Share: 0.5}
+
 func tryPolicy(t *testing.T, policy, admission string) {
-	var mu sync.Mutex
-	var log []scheduler.LogLine
+	var log decisions
 	c := testcluster.Start(t, testcluster.Config{Workers: 3, Racks: 2, Master: func(m *master.Config) {
 		m.Policy, m.Admission, m.AdmissionParams = policy, admission, admissionParams(admission)
-		m.Core.Decisions = func(l scheduler.LogLine) {
-			mu.Lock()
-			defer mu.Unlock()
-			log = append(log, l)
-		}
+		m.Jobs.Speculation.LATE = lively
+		m.Jobs.Decisions = log.add
 	}})
 	var ids []wire.JobID
 	for i := range 5 {
-		spec := wire.JobSpec{Queue: "default", Pool: fmt.Sprint("p", i%2), Priority: i%5 + 1, Deadline: int64(60_000 * (i % 2))}
+		spec := wire.JobSpec{Queue: "default", Pool: fmt.Sprint("p", i%2), Priority: scheduler.VeryLow + scheduler.Priority(i%5), Deadline: int64(60_000 * (i % 2))}
 		ids = append(ids, c.Submit(spec, "sleep", "--maps", fmt.Sprint(2+3*i), "--reduces", fmt.Sprint(1+i%2),
 			"--map-time", "5ms", "--reduce-time", "5ms", "--output", fmt.Sprint("dfs:/out", i)))
 	}
@@ -56,7 +59,37 @@ func tryPolicy(t *testing.T, policy, admission string) {
 	if err := c.Master.Close(); err != nil {
 		t.Fatal(err)
 	}
-	replay(t, policy, admission, log)
+	replay(t, policy, nil, admission, log.lines())
+}
+
+// decisions is the log of a master's driver.
+type decisions struct {
+	mu  sync.Mutex
+	all []drive.Line // guarded by mu
+}
+
+func (d *decisions) add(l drive.Line) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, l)
+}
+
+func (d *decisions) lines() []drive.Line {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.all)
+}
+
+// count is how many steps are as wanted.
+func (d *decisions) count(wanted func(s drive.Step) bool) (n int) {
+	for _, l := range d.lines() {
+		for _, s := range l.Steps {
+			if wanted(s) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // admissionParams let one job start whatever the limit: a tenth of nine containers is none.
@@ -67,9 +100,11 @@ func admissionParams(name string) map[string]string {
 	return map[string]string{"always-admit-one": "true"}
 }
 
-func replay(t *testing.T, policy, admission string, log []scheduler.LogLine) {
+// replay drives the same policies as the simulator does, with what the master was told, and expects what the master
+// decided.
+func replay(t *testing.T, policy string, params map[string]string, admission string, log []drive.Line) {
 	t.Helper()
-	p, err := policies.Policy(policy, policies.LiveParams(policy, nil))
+	p, err := policies.Policy(policy, policies.LiveParams(policy, params))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +114,17 @@ func replay(t *testing.T, policy, admission string, log []scheduler.LogLine) {
 	}
 	launched := 0
 	for _, l := range log {
-		launched += len(l.Launched)
+		for _, s := range l.Steps {
+			if s.Do == drive.Launch {
+				launched++
+			}
+		}
 	}
 	if launched < 40 {
 		t.Errorf("only %d launches in %d lines", launched, len(log))
 	}
-	if err := scheduler.ReplayLog(core.DefaultConfig().Scheduler, p, a, log); err != nil {
+	rules := drive.Config{Seconds: lively, Refill: true}
+	if err := drive.Replay(tracker.DefaultConfig().Scheduler, rules, p, a, log); err != nil {
 		t.Errorf("%d lines: %v", len(log), err)
 	}
 }

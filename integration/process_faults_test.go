@@ -232,6 +232,7 @@ func (p *processes) parts(dir string) map[string][]byte {
 // TestZombieProcess is FAULTS row 17 with signals: a worker and the attempts on it are stopped in the middle of its reduces;
 // the job ends elsewhere; then all go on where they were. Nothing of what they write then is seen.
 func TestZombieProcess(t *testing.T) {
+	t.Parallel()
 	require.Faults(t)
 	p := startProcesses(t, 3, "master:--silence", "master:6s", "master:--no-speculation")
 	want := p.slowInput(6)
@@ -318,6 +319,7 @@ func TestFlappingWorker(t *testing.T) {
 // TestMasterKilledAgainAndAgain is FAULTS row 18 with processes: the master is killed with kill -9 at several moments of a
 // job, and started again after 200 ms. No task that was done is started again, and none that runs is stopped.
 func TestMasterKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	require.Faults(t)
 	moments := []int{1, 5, 9, 14}
 	if require.Stressed() {

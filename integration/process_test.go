@@ -89,7 +89,17 @@ func (p *processes) start(name string, args ...string) {
 }
 
 func (p *processes) startMaster() {
-	p.start("master", append([]string{"master", "--dir", filepath.Join(p.dir, "master"), "--listen", p.addr}, p.rules...)...)
+	p.start("master", append([]string{"master", "--dir", filepath.Join(p.dir, "master"), "--listen", p.addr, "--groups", p.groups()}, p.rules...)...)
+}
+
+// groups is a file that makes ann, whose client these tests use, a superuser beside who runs them.
+func (p *processes) groups() string {
+	p.t.Helper()
+	name := filepath.Join(p.dir, "groups")
+	if err := os.WriteFile(name, []byte("supergroup:x:0:ann\n"), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	return name
 }
 
 func (p *processes) startWorker(name, rack string) {
@@ -183,6 +193,7 @@ func (p *processes) mapsDone() int {
 
 // TestDetached: a program submits itself and ends at once; its job goes on and can be waited for from elsewhere.
 func TestDetached(t *testing.T) {
+	t.Parallel()
 	p := startProcesses(t, 1)
 	data := text(t, 1<<20)
 	p.put("/in", data)
@@ -205,6 +216,7 @@ func TestDetached(t *testing.T) {
 // TestKillNine: a program submits itself; a worker and then the master are killed with kill -9 in
 // the middle and started again; the output is that of a run on one machine, byte for byte.
 func TestKillNine(t *testing.T) {
+	t.Parallel()
 	p := startProcesses(t, 4)
 	data := text(t, 24<<20)
 	p.put("/in", data)
@@ -245,6 +257,7 @@ func TestKillNine(t *testing.T) {
 
 // TestStoppedWorker: a worker that hangs without a word is given up, and back when it goes on.
 func TestStoppedWorker(t *testing.T) {
+	t.Parallel()
 	p := startProcesses(t, 3)
 	state := func(node string) string {
 		list, err := p.cl.Nodes(t.Context())

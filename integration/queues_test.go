@@ -13,6 +13,7 @@ import (
 // TestQueuesHaveLists: who is not on a queue's list cannot submit there, and only the owner, the
 // queue's administrators and the cluster's can kill a job.
 func TestQueuesHaveLists(t *testing.T) {
+	t.Parallel()
 	key, err := secure.Parse(secure.Generate())
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +39,8 @@ func TestQueuesHaveLists(t *testing.T) {
 	}
 	submit := func(user, queue string) (wire.JobID, error) {
 		return as(user).Submit(t.Context(), wire.JobSpec{
-			Name: "nap", Queue: queue, Stages: 1, Output: "dfs:/" + user + queue,
-			Program: wire.Program{Builtin: "sleep", Args: []string{"--maps", "1", "--reduces", "1", "--map-time", "30s", "--output", "dfs:/" + user + queue}},
+			Name: "nap", Queue: queue, Stages: 1, Output: "dfs:/tmp/" + user + queue,
+			Program: wire.Program{Builtin: "sleep", Args: []string{"--maps", "1", "--reduces", "1", "--map-time", "30s", "--output", "dfs:/tmp/" + user + queue}},
 		})
 	}
 	for _, x := range []struct {

@@ -96,6 +96,7 @@ func startWithKeys(t *testing.T, text string, workers ...string) *keyed {
 // attempt is lost; at the end the old key opens nothing.
 func TestKeyRotation(t *testing.T) {
 	require.Faults(t)
+	t.Parallel()
 	old, next := secure.Generate(), secure.Generate()
 	k := startWithKeys(t, old, "w1", "w2", "w3")
 	id := k.synthetic(60, 3, 500*time.Millisecond, 100*time.Millisecond, "dfs:/out")

@@ -1,10 +1,17 @@
 package integration
 
 import (
+	"context"
+	"crypto/tls"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
@@ -34,6 +41,7 @@ func stranger(t *testing.T) *rpc.Client {
 // TestSecureCluster: with a key everything works as without, and nobody without a certificate gets
 // anywhere.
 func TestSecureCluster(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 2, Key: newKey(t)})
 	data := text(t, 1<<20)
 	dfsPut(t, c, "/in", data)
@@ -48,7 +56,7 @@ func TestSecureCluster(t *testing.T) {
 		"in the clear":       rpc.NewClient(rpc.ClientConfig{User: "root", Node: "w1"}),
 		"of another cluster": stranger(t),
 	} {
-		_, err := rpc.Call[struct{}, []wire.JobStatus](t.Context(), cl, c.Addr, "job.list", struct{}{})
+		_, err := api.JobList.Call(t.Context(), cl, c.Addr, wire.JobsRequest{})
 		if err == nil {
 			t.Errorf("a caller %s was answered", name)
 		}
@@ -56,21 +64,64 @@ func TestSecureCluster(t *testing.T) {
 	}
 }
 
+// TestWrongKeySaysSo: a key that is missing, wrong or too many fails at once, however patient the caller is, and the error
+// says what to do.
+func TestWrongKeySaysSo(t *testing.T) {
+	t.Parallel()
+	keyed := testcluster.Start(t, testcluster.Config{Workers: 1, Key: newKey(t)})
+	open := testcluster.Start(t, testcluster.Config{Workers: 1})
+	for want, cfg := range map[string]client.Config{
+		"give --key FILE": {Master: keyed.Addr},
+		"is --key, or MILLRACE_KEY, the key of its cluster?": {Master: keyed.Addr, Key: newKey(t)},
+		"leave out --key": {Master: open.Addr, Key: newKey(t)},
+	} {
+		cfg.User, cfg.Patience = "ann", time.Hour
+		cl, err := client.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		if _, err := cl.Jobs(ctx); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "running?") {
+			t.Errorf("jobs: %v, want %q", err, want)
+		}
+		if _, err := cl.DFS().Stat(ctx, "/"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("files: %v, want %q", err, want)
+		}
+		if ctx.Err() != nil {
+			t.Errorf("%q: it took minutes", want)
+		}
+		cancel()
+		if err := cl.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestRoutes walks the routers' own lists: each route refuses whoever its rule does not name, before
-// it does any work.
+// it does any work, and everybody without a certificate of the cluster that is good now.
 func TestRoutes(t *testing.T) {
+	t.Parallel()
 	k := newKey(t)
 	c := testcluster.Start(t, testcluster.Config{Workers: 1, Key: k, Master: pages})
 	callers := map[string]rpc.Caller{
 		"user": {User: "bob"}, "admin": {User: "root", Admin: true}, "node": {Node: "w9"}, "task": {User: "bob", Job: "job-77"},
 	}
 	routes := map[string][]rpc.Route{c.Addr: c.Master.Routes(), c.Workers[0].Worker.Addr(): c.Workers[0].Worker.Routes()}
-	tried := 0
+	tried, strangers := 0, badCredentials(t, k)
 	for addr, list := range routes {
 		if len(list) < 5 {
 			t.Fatalf("%s has only %d routes", addr, len(list))
 		}
 		for _, r := range list {
+			if r.Rule.Check(rpc.Caller{}) == nil && !slices.Contains(forAnyone, r.Path) {
+				t.Errorf("%s is for anyone, and not in the list of what may be", r.Path)
+			}
+			for who, cfg := range strangers {
+				tried++
+				if status, err := try(t, cfg, addr, r.Path); err == nil && status != http.StatusForbidden {
+					t.Errorf("%s with a certificate %s: status %d", r.Path, who, status)
+				}
+			}
 			for who, caller := range callers {
 				if r.Rule.Check(caller) == nil {
 					continue // allowed
@@ -103,6 +154,36 @@ func knock(t *testing.T, k *secure.Key, caller rpc.Caller, addr, path string) in
 	if err != nil {
 		t.Fatal(err)
 	}
+	status, err := try(t, cfg.TLS, addr, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+// forAnyone are the routes that need no identity, only a certificate of the cluster.
+var forAnyone = []string{rpc.Prefix + "health", "GET /healthz"}
+
+// badCredentials are certificates that open nothing.
+func badCredentials(t *testing.T, k *secure.Key) map[string]*tls.Config {
+	t.Helper()
+	out := map[string]*tls.Config{"that is not there": {InsecureSkipVerify: true}}
+	add := func(who string, cert tls.Certificate, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[who] = &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{cert}}
+	}
+	cert, err := newKey(t).Issue(secure.Node, "w1", "")
+	add("of another cluster", cert, err)
+	synctest.Test(t, func(*testing.T) { cert, err = k.Issue(secure.Node, "w1", "") }) // in the year 2000
+	add("that has ended", cert, err)
+	return out
+}
+
+// try asks for a route by plain HTTP.
+func try(t *testing.T, cfg *tls.Config, addr, path string) (int, error) {
+	t.Helper()
 	method := http.MethodPost
 	if m, p, ok := strings.Cut(path, " "); ok {
 		method, path = m, p
@@ -110,16 +191,20 @@ func knock(t *testing.T, k *secure.Key, caller rpc.Caller, addr, path string) in
 		method = http.MethodGet
 	}
 	path = strings.NewReplacer("{id}", "1", "{job}", "job-1", "{stage}", "0").Replace(path)
-	req, err := http.NewRequestWithContext(t.Context(), method, "https://"+addr+path, strings.NewReader("{}"))
+	body := "{}"
+	if method == http.MethodGet {
+		body = "" // whoever sends one is refused for that
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, "https://"+addr+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &http.Transport{TLSClientConfig: cfg.TLS}
+	tr := &http.Transport{TLSClientConfig: cfg}
 	defer tr.CloseIdleConnections()
 	resp, err := (&http.Client{Transport: tr}).Do(req)
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	resp.Body.Close()
-	return resp.StatusCode
+	return resp.StatusCode, nil
 }

@@ -205,7 +205,7 @@ func TestTwoMasters(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(millrace, "master", "--dir", dir, "--listen", second).CombinedOutput()
+	out, err := exec.Command(millrace, "master", "--dir", dir, "--listen", second, "--groups", p.groups()).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "another service has it open") {
 		t.Fatalf("a second master: %v, %s", err, out)
 	}
@@ -218,7 +218,7 @@ func TestTwoMasters(t *testing.T) {
 	if err := errors.Join(err, os.WriteFile(db+".copy", b, 0o600), os.Rename(db+".copy", db)); err != nil {
 		t.Fatal(err)
 	}
-	p.start("second", "master", "--dir", dir, "--listen", second)
+	p.start("second", "master", "--dir", dir, "--listen", second, "--groups", p.groups())
 	cl, err := client.New(client.Config{Master: second, User: "ann", Patience: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -255,6 +255,7 @@ func TestTwoMasters(t *testing.T) {
 // TestMasterDiskFull is FAULTS row 24: names and jobs are refused with the reason, files are read, and
 // all goes on when there is room.
 func TestMasterDiskFull(t *testing.T) {
+	t.Parallel()
 	require.Faults(t)
 	small := require.Tmpfs(t, "size=96m")
 	p := startProcesses(t, 0)

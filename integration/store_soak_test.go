@@ -26,6 +26,7 @@ import (
 // workers and the master are killed and started again, bytes are flipped on disks, and one disk is
 // full. In the end fsck finds all files healthy and every byte is right.
 func TestStoreSoak(t *testing.T) {
+	t.Parallel()
 	length, seed := 5*time.Second, uint64(1)
 	if require.Stressed() {
 		length, seed = 5*time.Minute, uint64(time.Now().UnixNano())

@@ -39,7 +39,9 @@ func (g *grepOptions) jobs(base mapreduce.Job) ([]mapreduce.Job, error) {
 	if g.lines {
 		base.Map = mapreduce.Map{
 			Key: mapreduce.Bytes, Value: mapreduce.CodecFor[mapreduce.None](),
-			New: func(*mapreduce.Task) (mapreduce.Mapper, error) { return &lineGrep{matcher: m}, nil },
+			New: func(*mapreduce.Task) (mapreduce.Mapper, error) {
+				return &lineGrep{plain: m.plain, searcher: searcher{lineSearch: m.search}}, nil
+			},
 		}
 		base.MapOnly = true
 		return []mapreduce.Job{base}, nil
@@ -47,27 +49,25 @@ func (g *grepOptions) jobs(base mapreduce.Job) ([]mapreduce.Job, error) {
 	base.Map = mapreduce.Map{
 		Key: mapreduce.Bytes, Value: mapreduce.Int64,
 		New: func(*mapreduce.Task) (mapreduce.Mapper, error) {
-			return mapreduce.MapperFunc(func(r mapreduce.Record, out mapreduce.Emitter) error {
-				m.each(r.Value, func(match []byte) { out.EmitInt(match, 1) })
-				return nil
-			}), nil
+			return &countGrep{m.plain, searcher{lineSearch: m.search}}, nil
 		},
 	}
 	base.Fold = mapreduce.Sum
 	return []mapreduce.Job{base, byCount(base, 0)}, nil
 }
 
-// matcher finds the pattern in lines.
+// matcher finds the pattern in lines: a plain string, or an expression.
 type matcher struct {
-	re *regexp.Regexp
-	// plain is the string itself when the pattern is no more than that; re is
-	// then nil.
-	plain []byte
+	plain  []byte
+	search *lineSearch // nil for a plain string
 }
 
 func (g *grepOptions) matcher() (matcher, error) {
 	if g.pattern == "" {
 		return matcher{}, errors.New("no pattern: give --pattern")
+	}
+	if g.fixed && !g.ignoreCase && !bytes.Contains([]byte(g.pattern), newline) {
+		return matcher{plain: []byte(g.pattern)}, nil // also bytes that are no UTF-8
 	}
 	expr := g.pattern
 	if g.fixed {
@@ -76,82 +76,91 @@ func (g *grepOptions) matcher() (matcher, error) {
 	if g.ignoreCase {
 		expr = "(?i)" + expr
 	}
-	re, err := regexp.Compile(expr)
+	search, err := newLineSearch(expr)
 	if err != nil {
 		return matcher{}, fmt.Errorf("--pattern: %w", err)
 	}
-	if s, whole := re.LiteralPrefix(); whole && s != "" && !bytes.Contains([]byte(s), []byte{'\n'}) {
+	if s, whole := search.std.LiteralPrefix(); whole && s != "" && !bytes.Contains([]byte(s), newline) {
 		return matcher{plain: []byte(s)}, nil
 	}
-	return matcher{re: re}, nil
+	return matcher{search: search}, nil
 }
 
-func (m matcher) matches(line []byte) bool {
-	if m.re == nil {
-		return bytes.Contains(line, m.plain)
+// countGrep counts the matches that are not empty, from left to right, none inside another.
+type countGrep struct {
+	plain []byte
+	searcher
+}
+
+var _ mapreduce.ChunkMapper = (*countGrep)(nil)
+
+func (g *countGrep) Map(r mapreduce.Record, out mapreduce.Emitter) error {
+	return g.MapChunk(r.Value, r.Offset, out)
+}
+
+func (g *countGrep) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
+	if g.plain != nil {
+		for i := bytes.Index(chunk, g.plain); i >= 0; i = bytes.Index(chunk, g.plain) {
+			out.EmitInt(g.plain, 1)
+			chunk = chunk[i+len(g.plain):]
+		}
+		return nil
 	}
-	return m.re.Match(line)
-}
-
-// each calls fn for the matches in a line that are not empty, from left to right,
-// none inside another. The line stays whole, so that ^ and \b see what stands before.
-func (m matcher) each(line []byte, fn func(match []byte)) {
-	if m.re != nil {
-		for _, at := range m.re.FindAllIndex(line, -1) {
+	g.each(chunk, func(text []byte, all [][]int) {
+		for _, at := range all {
 			if at[0] < at[1] {
-				fn(line[at[0]:at[1]])
+				out.EmitInt(text[at[0]:at[1]], 1)
 			}
 		}
-		return
-	}
-	for i := bytes.Index(line, m.plain); i >= 0; i = bytes.Index(line, m.plain) {
-		fn(line[i : i+len(m.plain)])
-		line = line[i+len(m.plain):]
-	}
+	})
+	return nil
 }
 
 // lineGrep emits matching lines.
 type lineGrep struct {
-	matcher
+	plain  []byte
 	finder *find.Finder // for a plain string, once text has been seen
+	searcher
 }
 
 var _ mapreduce.ChunkMapper = (*lineGrep)(nil)
 
 func (g *lineGrep) Map(r mapreduce.Record, out mapreduce.Emitter) error {
-	if g.matches(r.Value) {
+	if g.plain != nil && bytes.Contains(r.Value, g.plain) || g.plain == nil && g.std.Match(r.Value) {
 		out.Emit(r.Value, nil)
 	}
 	return nil
 }
 
-// MapChunk searches the whole chunk at once for a plain string, and only looks for
-// the ends of those lines that have it.
+// MapChunk searches the whole chunk at once, and only looks for the ends of those lines
+// that have a match.
 func (g *lineGrep) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
-	if g.plain == nil {
-		for line := range bytes.Lines(chunk) {
-			if line = bytes.TrimSuffix(line, newline); g.matches(line) {
-				out.Emit(line, nil)
-			}
-		}
+	if g.plain != nil {
+		g.plainLines(chunk, out)
 		return nil
 	}
+	g.each(chunk, func(text []byte, all [][]int) {
+		end := 0 // of the line that was emitted last
+		for _, at := range all {
+			if at[0] < end {
+				continue
+			}
+			from := end + bytes.LastIndexByte(text[end:at[0]], '\n') + 1
+			end = lineEnd(text, at[0])
+			out.Emit(bytes.TrimSuffix(text[from:end], newline), nil)
+		}
+	})
+	return nil
+}
+
+func (g *lineGrep) plainLines(chunk []byte, out mapreduce.Emitter) {
 	if g.finder == nil {
 		g.finder = find.New(g.plain, chunk)
 	}
-	for {
-		at := g.finder.Index(chunk)
-		if at < 0 {
-			return nil
-		}
-		from := bytes.LastIndexByte(chunk[:at], '\n') + 1
-		to := bytes.IndexByte(chunk[at:], '\n')
-		if to < 0 {
-			out.Emit(chunk[from:], nil)
-			return nil
-		}
-		out.Emit(chunk[from:at+to], nil)
-		chunk = chunk[at+to+1:]
+	for at := g.finder.Index(chunk); at >= 0; at = g.finder.Index(chunk) {
+		from, end := bytes.LastIndexByte(chunk[:at], '\n')+1, lineEnd(chunk, at)
+		out.Emit(bytes.TrimSuffix(chunk[from:end], newline), nil)
+		chunk = chunk[end:]
 	}
 }
 

@@ -43,6 +43,17 @@ func TestGrepLinesAgainstGrep(t *testing.T) {
 	}
 }
 
+// TestGrepFixedBytes: a plain string may be any bytes but a newline.
+func TestGrepFixedBytes(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	in := b.write("in", []byte("caf\xe9 au lait\ncaf\u00e9\n\xe9\n"))
+	got, _ := b.run(setup{}, "grep", "--fixed", "--lines", "--pattern", "\xe9", "--input", in)
+	if want := "caf\xe9 au lait\n\xe9\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 type named string
 
 func (n named) String() string { return string(n) }

@@ -118,7 +118,7 @@ func (b *bed) try(s setup, name string, words ...string) (string, local.Result, 
 		return "", local.Result{}, err
 	}
 	res, err := local.Run(b.t.Context(), local.Config{
-		Memory: s.memory, Workers: s.workers, Scratch: b.path("scratch"),
+		Sort: s.memory, Workers: s.workers, Scratch: b.path("scratch"),
 	}, stages...)
 	if err != nil {
 		if _, statErr := os.Lstat(b.path("out")); statErr == nil {

@@ -31,7 +31,9 @@ var join = Builtin{
 			})
 			base.Reduce = mapreduce.Reduce{
 				Key: mapreduce.Bytes, Value: mapreduce.Bytes,
-				New: func(*mapreduce.Task) (mapreduce.Reducer, error) { return &crossProduct{}, nil },
+				New: func(t *mapreduce.Task) (mapreduce.Reducer, error) {
+					return &crossProduct{left: replay{most: min(replayMemory, t.MaxRecord/replayShare)}}, nil
+				},
 			}
 			return []mapreduce.Job{base}, nil
 		}
@@ -72,8 +74,18 @@ func compareTagged(a, b []byte) int {
 
 // crossProduct pairs each right row of a key with every left one.
 type crossProduct struct {
-	left  replay
-	value []byte
+	left replay
+}
+
+// emitParts emits a pair whose value is the parts one after the other. Rows may be large, and the output need not copy them together.
+func emitParts(out mapreduce.Emitter, key []byte, parts ...[]byte) {
+	if p, ok := out.(interface {
+		EmitParts(key []byte, parts ...[]byte)
+	}); ok {
+		p.EmitParts(key, parts...)
+		return
+	}
+	out.Emit(key, bytes.Join(parts, nil))
 }
 
 func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
@@ -91,8 +103,7 @@ func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce
 			return nil // nothing to join with: leave the rest unread
 		}
 		err := c.left.each(func(row []byte) error {
-			c.value = append(append(append(c.value[:0], row...), '\t'), v...)
-			out.Emit(key, c.value)
+			emitParts(out, key, row, tab, v)
 			return nil
 		})
 		if err != nil {

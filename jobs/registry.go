@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,11 +73,10 @@ type Command struct {
 	Builtin
 	Flags *pflag.FlagSet
 
-	base     mapreduce.Job
-	split    ByteSize
-	largest  ByteSize
-	priority string
-	build    func(base mapreduce.Job) ([]mapreduce.Job, error)
+	base    mapreduce.Job
+	split   ByteSize
+	largest ByteSize
+	build   func(base mapreduce.Job) ([]mapreduce.Job, error)
 }
 
 // NewCommand defines all flags of a job: those of every job and its own.
@@ -99,22 +99,18 @@ func (c *Command) commonFlags() {
 	f.Var(&c.split, "split-bytes", "input of one map task (default: chosen from input and memory)")
 	f.IntVar(&j.MaxAttempts, "max-attempts", 0, "tries of a task before the job fails (default 4)")
 	f.IntVar(&j.SkipBadRecords, "skip-bad-records", 0, "records that may be left out because the mapper fails on them")
-	f.Var(&c.largest, "max-record-bytes", "largest record (default: half the memory)")
-	f.StringVar(&j.User, "user", "", "user to run as on a cluster")
-	f.StringVar(&j.Queue, "queue", "", "queue of the cluster")
-	f.StringVar(&j.Pool, "pool", "", "pool of the cluster's fair scheduler")
-	f.StringVar(&c.priority, "priority", "normal", "very-low, low, normal, high or very-high")
-	f.DurationVar(&j.Deadline, "deadline", 0, "completion-time goal, counted from submission")
+	f.Var(&c.largest, "max-record-bytes", "largest record (default: a quarter of the memory)")
+	for _, s := range SchedulingFlags(j) {
+		if f.Var(s.Value, s.Name, s.Usage); s.Value.Type() == "bool" {
+			f.Lookup(s.Name).NoOptDefVal = "true"
+		}
+	}
 }
 
 // Jobs builds the job, or chain of jobs, from the parsed flags.
 func (c *Command) Jobs() ([]mapreduce.Job, error) {
 	base := c.base
-	base.Name = c.Name
-	var err error
-	if base.Priority, err = mapreduce.ParsePriority(c.priority); err != nil {
-		return nil, fmt.Errorf("--priority: %w", err)
-	}
+	base.Name = cmp.Or(base.Name, c.Name)
 	base.SplitBytes, base.MaxRecordBytes = int64(c.split), int(c.largest)
 	if !c.NoInput && len(base.Input) == 0 {
 		return nil, errors.New("no input: give --input FILE, DIRECTORY or PATTERN")
@@ -132,9 +128,6 @@ func (c *Command) Jobs() ([]mapreduce.Job, error) {
 		if err := CheckReducers("--", base.Reducers); err != nil {
 			return nil, err
 		}
-	}
-	if base.Deadline < 0 {
-		return nil, fmt.Errorf("--deadline is %s, must be positive", base.Deadline)
 	}
 	stages, err := c.build(base)
 	if err != nil {

@@ -9,13 +9,18 @@ import (
 	"os"
 )
 
-// replayMemory is what a replay holds before it goes on in a file.
-const replayMemory = 8 << 20
+// replayMemory is what a replay holds before it goes on in a file, and replayShare which part of the largest record, itself a part of
+// the budget, at most.
+const (
+	replayMemory = 8 << 20
+	replayShare  = 4
+)
 
 // replay is a list of rows that is written once and read many times, in bounded
 // memory: the first rows are held, the others lie in a temporary file that has no
 // name any more.
 type replay struct {
+	most int // bytes to hold
 	rows int
 	held []byte // uvarint length, bytes
 	file *os.File
@@ -24,7 +29,7 @@ type replay struct {
 
 func (r *replay) add(row []byte) error {
 	r.rows++
-	if r.file == nil && len(r.held)+len(row) <= replayMemory {
+	if r.file == nil && len(r.held)+len(row) <= r.most {
 		r.held = append(binary.AppendUvarint(r.held, uint64(len(row))), row...)
 		return nil
 	}
@@ -96,5 +101,5 @@ func (r *replay) reset() {
 	if r.file != nil {
 		_ = r.file.Close()
 	}
-	*r = replay{held: r.held[:0]}
+	*r = replay{most: r.most, held: r.held[:0]}
 }

@@ -45,11 +45,12 @@ func (lineMapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
 
 var distinct = Builtin{
 	Name:    "distinct",
-	Summary: "each line once, in order",
+	Summary: "each line once; the parts one after the other are what LC_ALL=C sort -u prints",
 	Example: "distinct --input visitors.txt --output unique",
 	define: none(func(base mapreduce.Job) mapreduce.Job {
 		base.Map = mapreduce.Lines(func(line []byte, emit func(line []byte, seen int64)) { emit(line, 1) })
 		base.Fold = mapreduce.Max
+		base.Partition = mapreduce.TotalOrder{}
 		base.Reduce = mapreduce.Reduce{
 			Key: mapreduce.Bytes, Value: mapreduce.CodecFor[mapreduce.None](),
 			New: func(*mapreduce.Task) (mapreduce.Reducer, error) { return mapreduce.ReducerFunc(passKey), nil },

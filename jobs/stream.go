@@ -22,13 +22,16 @@ var streamingJob = Builtin{
 		flags.StringVar(&combiner, "combiner", "", "command that reads and prints key TAB value lines")
 		flags.StringVar(&reducer, "reducer", "", "command that reads key TAB value lines sorted by key; without it, or as NONE, the job is map-only")
 		flags.StringArrayVar(&files, "file", nil, "file that the commands find in their directory; may be given several times")
-		flags.StringToStringVarP(&params, "define", "D", nil, "setting that the commands find in their environment, name=value")
+		flags.StringToStringVarP(&params, "define", "D", nil, "setting that the commands find in their environment, name=value; of Hadoop's own, those that mean something here")
 		return func(base mapreduce.Job) ([]mapreduce.Job, error) {
 			if mapper == "" {
 				return nil, errors.New("no mapper: give --mapper COMMAND")
 			}
 			base.SideFiles, base.Params = files, params
-			base.MapOnly = reducer == "" || reducer == "NONE"
+			if err := applyHadoop(&base, params); err != nil {
+				return nil, err
+			}
+			base.MapOnly = base.MapOnly || reducer == "" || reducer == "NONE"
 			if base.SkipBadRecords > 0 {
 				return nil, errors.New("--skip-bad-records does not go with streaming: which record a command failed on is not known")
 			}

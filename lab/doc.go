@@ -1,10 +1,11 @@
-// Package lab is the laboratory: the published experiments behind the scheduling
-// policies as code. Each [Experiment] has an id, the document it comes from, and a
-// function that sets the experiment up, runs it in the simulator, and puts what was
-// published beside what was measured as a [Check].
+// Package lab is the kit of the laboratory: published experiments as code, run in the simulator, with what was published beside
+// what is measured.
 //
-// [All] lists the experiments; [Run] runs one and returns its [Report]. The same seeds
-// make the same report, whatever the number of cores.
+// A [Document] is a published document with its [Experiment] list. Its package below this one embeds words.md, which says in
+// Markdown what is asked, how it is set up and how to read the charts; [NewDocument] joins the two. An experiment is written like
+// a test: its function gets a [Recorder], repeats runs ([Repeat], [Sweep]), adds each [Check] as one value, and draws figures,
+// whose captions are in words.md too. [Run] runs one and returns its [Report]. The same seeds make the same report, whatever the
+// number of cores.
 //
 // Nothing is tuned to a number except where the specification calls it a calibration;
 // the check then says calibrated.

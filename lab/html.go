@@ -40,6 +40,8 @@ func class(v Verdict) string {
 	switch v {
 	case Reproduced:
 		return "reproduced"
+	case Direction:
+		return "direction"
 	case ShapeOnly:
 		return "shape"
 	}

@@ -16,9 +16,9 @@ type layout struct {
 	ids            map[string]bool
 }
 
-// A groupLayout is the reports of one group, which is nil for reports that are no experiments.
+// A groupLayout is the reports of one document, which is nil for reports that are no experiments.
 type groupLayout struct {
-	Group   *Group
+	Group   *Document
 	Reports []reportLayout
 }
 
@@ -37,14 +37,14 @@ type row struct {
 	Anchor, Experiment string
 }
 
-// layOut puts the reports into their groups, which stand in the order in which they come.
+// layOut puts the reports below their documents, which stand in the order in which they come.
 func layOut(p Page) *layout {
 	l := &layout{Page: p, Index: len(p.Reports) > 1, ids: map[string]bool{}}
-	at := map[*Group]int{}
+	at := map[*Document]int{}
 	for _, r := range p.Reports {
 		l.ids[r.ID] = true
 		v := reportLayout{Report: r, Tally: tally(r), Rows: rowsOf(r)}
-		g := groupOf(r.ID)
+		g := r.document
 		if g != nil {
 			v.GroupID = g.ID
 		}
@@ -55,7 +55,7 @@ func layOut(p Page) *layout {
 		}
 		l.Groups[i].Reports = append(l.Groups[i].Reports, v)
 		l.Checked = l.Checked || len(r.Checks) > 0
-		l.Total = verdicts{l.Total.Reproduced + v.Tally.Reproduced, l.Total.Shape + v.Tally.Shape, l.Total.Not + v.Tally.Not}
+		l.Total = verdicts{l.Total.Reproduced + v.Tally.Reproduced, l.Total.Direction + v.Tally.Direction, l.Total.Shape + v.Tally.Shape, l.Total.Not + v.Tally.Not}
 	}
 	l.chain()
 	return l
@@ -99,7 +99,7 @@ func rowsOf(r Report) (rows []row) {
 // Missed reports whether a statement was judged and did not come out.
 func (r row) Missed() bool { return r.Verdict == NotReproduced }
 
-// Nested reports whether the report stands in a group.
+// Nested reports whether the report stands below a document.
 func (r reportLayout) Nested() bool { return r.GroupID != "" }
 
 // FirstNot is where the first statement stands that was not reproduced.
@@ -115,6 +115,9 @@ func (r reportLayout) FirstNot() string {
 // Count says how the checks ended.
 func (r reportLayout) Count() string {
 	parts := []string{fmt.Sprintf("%d reproduced", r.Tally.Reproduced)}
+	if r.Tally.Direction > 0 {
+		parts = append(parts, fmt.Sprintf("%d direction", r.Tally.Direction))
+	}
 	if r.Tally.Shape > 0 {
 		parts = append(parts, fmt.Sprintf("%d shape only", r.Tally.Shape))
 	}
@@ -133,13 +136,15 @@ func (r reportLayout) Repetitions() string {
 }
 
 // verdicts counts checks.
-type verdicts struct{ Reproduced, Shape, Not int }
+type verdicts struct{ Reproduced, Direction, Shape, Not int }
 
 func tally(r Report) (t verdicts) {
 	for _, c := range r.Checks {
 		switch c.Verdict {
 		case Reproduced:
 			t.Reproduced++
+		case Direction:
+			t.Direction++
 		case ShapeOnly:
 			t.Shape++
 		default:

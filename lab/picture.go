@@ -19,7 +19,7 @@ func picture(c Check) template.HTML {
 	}
 	s := *c.scale
 	left, right := bounds(s)
-	x := func(v float64) float64 { return 4 + (pictureWidth-8)*clamp((v-left)/(right-left), 0, 1) }
+	x := func(v float64) float64 { return 4 + (pictureWidth-8)*min(max((v-left)/(right-left), 0), 1) }
 	svg := fmt.Sprintf(`<svg width="%d" height="%d" role="img"><title>measured %s, accepted %s, published %s</title>`,
 		pictureWidth, pictureHeight, template.HTMLEscapeString(c.Measured), template.HTMLEscapeString(c.Tolerance), template.HTMLEscapeString(c.Published))
 	svg += fmt.Sprintf(`<rect class="band" x="%.1f" y="4" width="%.1f" height="14"/>`, x(s.low), max(1, x(s.high)-x(s.low)))

@@ -3,21 +3,29 @@ package lab
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
 
+// Options say how thoroughly to run.
+type Options struct {
+	Seeds int    // repetitions; 0 lets the experiment choose
+	Quick bool   // fewer repetitions, for continuous checks
+	Seed  uint64 // of the first repetition
+}
+
 // Run runs an experiment.
-func Run(ctx context.Context, e *Experiment, o Options) (Report, error) {
-	r := &Recorder{ctx: ctx, options: o, report: Report{
-		ID: e.ID, Title: e.Title, Source: e.Source, Question: e.Question, Setup: e.Setup, Read: e.Read,
+func Run(ctx context.Context, e *Experiment, o Options) (_ Report, err error) {
+	r := &Recorder{ctx: ctx, options: o, experiment: e, facts: Facts{}, report: Report{
+		ID: e.ID, Title: e.Title, Source: e.Source, Question: e.Question, Read: e.Read, document: e.document,
 	}}
-	if err := e.run(r); err != nil {
+	if e.document != nil {
+		r.report.Document = e.document.Reference
+	}
+	if err := r.run(e.Run); err != nil {
 		return r.report, fmt.Errorf("%s: %w", e.ID, err)
 	}
-	r.admit()
 	return r.report, nil
 }
 
@@ -55,40 +63,4 @@ func RunAll(ctx context.Context, list []*Experiment, o Options, done func(Report
 		}
 	}
 	return out, err
-}
-
-// A Recorder gathers the checks and figures of a run.
-type Recorder struct {
-	ctx     context.Context
-	options Options
-	report  Report
-}
-
-// seeds returns the number of repetitions: what was asked for, or the experiment's own.
-func (r *Recorder) seeds(full, quick int) int {
-	n := full
-	switch {
-	case r.options.Seeds > 0:
-		n = r.options.Seeds
-	case r.options.Quick:
-		n = quick
-	}
-	r.report.Seeds = n
-	return n
-}
-
-// each calls fn for 0..n-1 on all cores and waits. The results must go to places of
-// their own, so that the order of running does not show.
-func (r *Recorder) each(n int, fn func(i int) error) error {
-	g, ctx := errgroup.WithContext(r.ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range n {
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return fn(i)
-		})
-	}
-	return g.Wait()
 }

@@ -58,7 +58,7 @@ func TestCancelAtAnyMoment(t *testing.T) {
 			var cancelled time.Time
 			job := cancelling(in, how, n, func() { cancelled = time.Now(); cancel() })
 			job.Output = b.out
-			_, err := local.Run(ctx, local.Config{Memory: 1 << 20, Workers: 3, Scratch: b.tmp}, job)
+			_, err := local.Run(ctx, local.Config{Sort: 1 << 20, Workers: 3, Scratch: b.tmp}, job)
 			cancel()
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("%s, cancelled at call %d: %v", how, n, err)
@@ -98,7 +98,7 @@ func TestNothingLeaks(t *testing.T) {
 		defer cancel()
 		job := cancelling(in, "reduce", n, cancel)
 		job.Output = b.out
-		_, err := local.Run(ctx, local.Config{Memory: 1 << 20, Scratch: b.tmp, Overwrite: true}, job)
+		_, err := local.Run(ctx, local.Config{Sort: 1 << 20, Scratch: b.tmp, Overwrite: true}, job)
 		if (err != nil) != (n > 0) {
 			t.Fatalf("cancelled at call %d: %v", n, err)
 		}

@@ -80,7 +80,7 @@ func TestFlakyUserCode(t *testing.T) {
 		clean := wordCount(in, how)
 		clean.SplitBytes, clean.Reducers = 8000, 5
 		clean.Map.New = quiet(clean.Map.New)
-		res, err := b.run(local.Config{Memory: 1 << 20}, clean)
+		res, err := b.run(local.Config{Sort: 1 << 20}, clean)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestFlakyUserCode(t *testing.T) {
 		for seed := range runs {
 			job := flakyJob(in, how, seed)
 			job.SplitBytes, job.Reducers, job.MaxAttempts = 8000, 5, 20
-			flaky, err := b.run(local.Config{Memory: 1 << 20, Workers: 3}, job)
+			flaky, err := b.run(local.Config{Sort: 1 << 20, Workers: 3}, job)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", how, seed, err)
 			}

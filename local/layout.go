@@ -18,7 +18,7 @@ func (r *Runner) layout(job *mapreduce.Job, inputBytes int64) (splitBytes int64,
 	workers := int64(r.cfg.Workers)
 	splitBytes = inputBytes / (4 * workers)
 	if job.Fold.IsZero() && !job.MapOnly {
-		splitBytes = min(splitBytes, r.cfg.poolBytes()/workers/2)
+		splitBytes = min(splitBytes, r.cfg.budget.SortBytes()/workers/2)
 	}
 	splitBytes = min(max(splitBytes, minSplit), maxSplit)
 	if job.SplitBytes > 0 {

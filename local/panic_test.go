@@ -1,19 +1,28 @@
 package local_test
 
 import (
+	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/task"
 )
 
-// explode is the frame that a stack must show.
-func explode() { panic("boom") }
+// explode is the frame that a stack must show: user code that ends in a way that is no return.
+func explode() { explosion() }
+
+var explosion = boom
+
+func boom() { panic("boom") }
 
 type brokenInput struct {
 	mapreduce.InputFormat
@@ -94,7 +103,17 @@ func mapper(m mapreduce.Mapper) mapreduce.Map {
 // TestPanicsFailTheAttempt: wherever user code panics, the task is tried as often as
 // the job says, the error has the place and the stack, the process lives, nothing is
 // left behind, and the next job works.
-func TestPanicsFailTheAttempt(t *testing.T) {
+func TestPanicsFailTheAttempt(t *testing.T) { explodeEverywhere(t, "boom") }
+
+// TestGoexitFailsTheAttempt: user code that calls runtime.Goexit, as t.Fatal does, ends the goroutine it runs in. That is a
+// failed attempt like any other: no record is lost, nothing hangs.
+func TestGoexitFailsTheAttempt(t *testing.T) {
+	explosion = runtime.Goexit
+	defer func() { explosion = boom }()
+	explodeEverywhere(t, "runtime.Goexit")
+}
+
+func explodeEverywhere(t *testing.T, word string) {
 	const once, tried = 1, 4 // attempts of the task that panics
 	for name, c := range map[string]struct {
 		attempts int // of all tasks
@@ -102,6 +121,9 @@ func TestPanicsFailTheAttempt(t *testing.T) {
 		change   func(job *mapreduce.Job)
 	}{
 		"map": {tried, []string{"/in at offset 0"}, func(j *mapreduce.Job) { j.Map = mapper(explodingMapper{true}) }},
+		"map only": {tried, []string{"/in at offset 0"}, func(j *mapreduce.Job) {
+			j.Map, j.MapOnly, j.Reduce, j.Reducers = mapper(explodingMapper{true}), true, mapreduce.Reduce{}, 0
+		}},
 		"map set-up": {tried, []string{"set-up"}, func(j *mapreduce.Job) {
 			j.Map.New = func(*mapreduce.Task) (mapreduce.Mapper, error) { explode(); return nil, nil }
 		}},
@@ -142,7 +164,7 @@ func TestPanicsFailTheAttempt(t *testing.T) {
 				job.SplitBytes = 2 // ask the format whether it can be divided
 			}
 			c.change(&job)
-			res, err := b.fails(local.Config{Workers: 1}, append(c.words, "boom", "local_test.explode"), job)
+			res, err := b.fails(local.Config{Workers: 1}, append(c.words, word, "local_test.explode"), job)
 			if res.Attempts != c.attempts {
 				t.Errorf("%d attempts, want %d", res.Attempts, c.attempts)
 			}
@@ -191,4 +213,55 @@ func (c chunkwise) MapChunk(chunk []byte, offset int64, out mapreduce.Emitter) e
 		}
 	}
 	return nil
+}
+
+// TestGoexitInTheBackground: a sort order that ends the goroutine, where spills are sorted in the background, and in sampling.
+func TestGoexitInTheBackground(t *testing.T) {
+	var calls atomic.Int64
+	for name, c := range map[string]struct {
+		after  int64 // calls of the sort order that go well
+		change func(*mapreduce.Job)
+	}{
+		"spill":    {5000, func(j *mapreduce.Job) { j.Reducers = 2 }},
+		"sampling": {0, func(j *mapreduce.Job) { j.Reducers, j.Partition = 2, mapreduce.TotalOrder{} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls.Store(0)
+			b := newBed(t)
+			job := wordCount(b.write("in", strings.Repeat("some words in a line\n", 20_000)), "reduce")
+			job.Sort = func(a, b []byte) int {
+				if calls.Add(1) > c.after {
+					runtime.Goexit()
+				}
+				return strings.Compare(string(a), string(b))
+			}
+			c.change(&job)
+			b.fails(local.Config{Workers: 1, Memory: local.MinMemory}, []string{"runtime.Goexit"}, job)
+		})
+	}
+}
+
+// TestUserCodeThatNeverReturns: a run that is cancelled ends, though a mapper does not.
+func TestUserCodeThatNeverReturns(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	hang, in := make(chan struct{}), make(chan struct{})
+	defer close(hang)
+	var once sync.Once
+	job := mapreduce.Job{Name: "stuck", Input: []string{b.write("in", "a\n")}, MapOnly: true, Map: mapreduce.Lines(func([]byte, func([]byte, int64)) {
+		once.Do(func() { close(in) })
+		<-hang
+	})}
+	job.Output = b.out
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-in
+		cancel()
+	}()
+	begin := time.Now()
+	_, err := local.Run(ctx, local.Config{Scratch: b.tmp}, job)
+	if !errors.Is(err, context.Canceled) || time.Since(begin) > 20*time.Second {
+		t.Errorf("after %s: %v", time.Since(begin), err)
+	}
+	b.noOutput()
 }

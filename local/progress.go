@@ -10,6 +10,9 @@ import (
 // Phase is a part of a stage's life. Later phases compare greater.
 type Phase int32
 
+// Waiting is the phase of a job on a cluster whose master does not answer: nobody knows how far it is.
+const Waiting Phase = -1
+
 // The phases in their order.
 const (
 	Queued Phase = iota // on a cluster: for admission, or for room
@@ -23,7 +26,12 @@ const (
 var phaseNames = [...]string{"queued", "plan", "map", "reduce", "commit", "done"}
 
 // String returns a name such as "map".
-func (p Phase) String() string { return phaseNames[p] }
+func (p Phase) String() string {
+	if p == Waiting {
+		return "waits for the master"
+	}
+	return phaseNames[p]
+}
 
 // Progress is a snapshot of a run.
 type Progress struct {

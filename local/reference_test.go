@@ -47,7 +47,7 @@ func TestWordCountAgreesWithAMap(t *testing.T) {
 					t.Run(name, func(t *testing.T) {
 						job := wordCount(path, how)
 						job.Compression, job.SplitBytes, job.Reducers = compression, 40_000, 1+2*workers
-						got := b.ok(local.Config{Memory: memory, Workers: workers}, job)
+						got := b.ok(local.Config{Sort: memory, Workers: workers}, job)
 						if diff := gocmp.Diff(want, sortedLines(got)); diff != "" {
 							t.Errorf("want, got:\n%.2000s", diff)
 						}
@@ -70,7 +70,7 @@ func TestAnyWordCount(t *testing.T) {
 		job.SplitBytes = rapid.Int64Range(0, 64).Draw(rt, "split")
 		job.Compression = rapid.SampledFrom([]string{"", "none", "s2", "zstd"}).Draw(rt, "compression")
 		workers := rapid.IntRange(1, 4).Draw(rt, "workers")
-		got := b.ok(local.Config{Memory: 1 << 20, Workers: workers}, job)
+		got := b.ok(local.Config{Sort: 1 << 20, Workers: workers}, job)
 		if diff := gocmp.Diff(counted(in), sortedLines(got)); diff != "" {
 			rt.Fatalf("want, got:\n%s", diff)
 		}
@@ -113,7 +113,7 @@ func TestTotalOrder(t *testing.T) {
 				job.Sort = mapreduce.By(order)
 			}
 			slices.SortFunc(keys, compare)
-			got := b.ok(local.Config{Memory: 1 << 20}, job)
+			got := b.ok(local.Config{Sort: 1 << 20}, job)
 			if want := fmt.Sprintln(keys)[1:]; strings.Join(strings.Fields(want), " ") != strings.Join(strings.Fields(got), " ")+"]" {
 				t.Error("the parts are not in order")
 			}
@@ -134,7 +134,7 @@ func TestSecondarySort(t *testing.T) {
 	}
 	user := func(key []byte) []byte { u, _, _ := bytes.Cut(key, []byte{0}); return u }
 	b := newBed(t)
-	got := b.ok(local.Config{Memory: 1 << 20}, mapreduce.Job{
+	got := b.ok(local.Config{Sort: 1 << 20}, mapreduce.Job{
 		Name: "visits", Input: []string{b.write("in", in.String())}, Reducers: 3, SplitBytes: 9000,
 		Map: mapreduce.KeyValues(func(key, value []byte, emit func([]byte, []byte)) {
 			emit(fmt.Appendf(nil, "%s\x00%08s", key, value), value)

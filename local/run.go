@@ -38,6 +38,9 @@ func New(cfg Config) (*Runner, error) {
 	return &Runner{cfg: cfg, gauge: gauge{start: time.Now()}}, nil
 }
 
+// Budget is the memory of the run.
+func (r *Runner) Budget() shuffle.Budget { return r.cfg.budget }
+
 // Run is New and Run in one, for those who need no progress.
 func Run(ctx context.Context, cfg Config, stages ...mapreduce.Job) (Result, error) {
 	r, err := New(cfg)
@@ -61,8 +64,9 @@ func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, 
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	r.id = filepath.Base(scratch)[len("millrace-"):]
 	r.env = task.Env{
-		Store: r.cfg.Store, Scratch: scratch, Pool: shuffle.NewPool(r.cfg.poolBytes()),
-		KeepInMemory: true, MaxRecord: r.cfg.maxRecord(), MergeFactor: r.cfg.mergeFactor(),
+		Store: r.cfg.Store, Scratch: scratch, Pool: r.cfg.budget.Pool(),
+		KeepInMemory: true, MaxRecord: r.cfg.budget.MaxRecord(), MergeFactor: r.cfg.mergeFactor(),
+		Silence: r.cfg.TaskTimeout,
 	}
 	r.res = Result{Counts: mapreduce.Counts{}}
 	r.gauge.stages.Store(int32(len(stages)))

@@ -46,6 +46,9 @@ func (s *stage) run(ctx context.Context) (err error) {
 	if err := s.timed(&s.res.Map, func() error { return s.mapPhase(ctx) }); err != nil {
 		return err
 	}
+	if err := s.plan.CheckInput(s.env.Store); err != nil {
+		return err
+	}
 	if s.plan.Reducers > 0 {
 		if err := s.timed(&s.res.Reduce, func() error { return s.reducePhase(ctx) }); err != nil {
 			return err
@@ -113,7 +116,7 @@ func (s *stage) sideFiles() (string, error) {
 			_, err = os.Stat(abs)
 		}
 		if err == nil {
-			err = os.Symlink(abs, filepath.Join(dir, filepath.Base(f)))
+			err = task.PlaceSide(abs, filepath.Join(dir, filepath.Base(f)))
 		}
 		if err != nil {
 			return "", fmt.Errorf("side file %q: %w", f, err)
@@ -127,13 +130,17 @@ func (s *stage) mapPhase(ctx context.Context) error {
 	s.kept = make([]bool, len(s.plan.Splits))
 	s.r.gauge.enter(Mapping, len(s.plan.Splits), s.plan.Bytes)
 	return s.each(ctx, len(s.plan.Splits), func(ctx context.Context, index, attempt int) error {
-		id := task.ID{Kind: mapreduce.MapTask, Index: index, Attempt: attempt}
-		res, err := task.RunMap(ctx, &s.env, s.job, s.plan, s.plan.Splits[index], id, s.out, s.r.gauge.meter.Load())
+		res, err := task.RunMap(ctx, s.work(mapreduce.MapTask, index, attempt), s.plan.Splits[index])
 		if err != nil {
 			return err
 		}
 		return s.took(index, res)
 	})
+}
+
+func (s *stage) work(kind mapreduce.Kind, index, attempt int) *task.Work {
+	id := task.ID{Kind: kind, Index: index, Attempt: attempt}
+	return &task.Work{Env: &s.env, Job: s.job, Plan: s.plan, ID: id, Out: s.out, Meter: s.r.gauge.meter.Load()}
 }
 
 // took records a finished map.
@@ -156,8 +163,7 @@ func (s *stage) took(index int, res task.MapResult) error {
 func (s *stage) reducePhase(ctx context.Context) error {
 	s.r.gauge.enter(Reducing, s.plan.Reducers, s.shuffleBytes())
 	return s.each(ctx, s.plan.Reducers, func(ctx context.Context, index, attempt int) error {
-		id := task.ID{Kind: mapreduce.ReduceTask, Index: index, Attempt: attempt}
-		res, err := task.RunReduce(ctx, &s.env, s.job, s.plan, id, task.Sources(s.sources(index)), s.out, s.r.gauge.meter.Load())
+		res, err := task.RunReduce(ctx, s.work(mapreduce.ReduceTask, index, attempt), task.Sources(s.sources(index)))
 		if err != nil {
 			return err
 		}

@@ -1,10 +1,8 @@
 package mapreduce
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -35,36 +33,69 @@ type Codec[T any] interface {
 type None struct{}
 
 // CodecFor returns the codec of T: the built-in one for []byte, string, the
-// integers, float64, bool and [None]; the type's own where *T implements
-// encoding.BinaryUnmarshaler and T encoding.BinaryMarshaler; JSON otherwise.
+// integers, the floats, bool and [None], and for types that are made of one of them
+// (type UserID uint32); the type's own where *T implements encoding.BinaryUnmarshaler
+// and T encoding.BinaryMarshaler; field by field, in order, for structs and arrays of these; JSON
+// otherwise, and for types that marshal themselves to JSON or text.
 func CodecFor[T any]() Codec[T] {
 	var zero T
-	switch any(zero).(type) {
-	case []byte:
-		return any(Bytes).(Codec[T])
-	case string:
-		return any(String).(Codec[T])
-	case int64:
-		return any(Int64).(Codec[T])
-	case int:
-		return any(intCodec{}).(Codec[T])
-	case int32:
-		return any(int32Codec{}).(Codec[T])
-	case uint64:
-		return any(Uint64).(Codec[T])
-	case float64:
-		return any(Float64).(Codec[T])
-	case bool:
-		return any(boolCodec{}).(Codec[T])
-	case None:
-		return any(noneCodec{}).(Codec[T])
+	if c, ok := builtin(any(zero)).(Codec[T]); ok {
+		return c
 	}
 	_, marshals := any(zero).(encoding.BinaryMarshaler)
 	_, unmarshals := any(&zero).(encoding.BinaryUnmarshaler)
 	if marshals && unmarshals {
 		return ownCodec[T]{}
 	}
+	if c := codecByKind[T](); c != nil {
+		return c
+	}
 	return JSON[T]{}
+}
+
+// builtin is the codec of a value's type, or nil where that is none of the types that have one.
+func builtin(zero any) any {
+	switch zero.(type) {
+	case []byte:
+		return Bytes
+	case string:
+		return String
+	case None:
+		return noneCodec{}
+	case bool:
+		return boolCodec{}
+	case float32:
+		return float32Codec{}
+	case float64:
+		return Float64
+	}
+	return builtinInt(zero)
+}
+
+func builtinInt(zero any) any {
+	switch zero.(type) {
+	case int:
+		return intCodec[int]{}
+	case int8:
+		return intCodec[int8]{}
+	case int16:
+		return intCodec[int16]{}
+	case int32:
+		return intCodec[int32]{}
+	case int64:
+		return Int64
+	case uint:
+		return uintCodec{}
+	case uint8:
+		return intCodec[uint8]{}
+	case uint16:
+		return intCodec[uint16]{}
+	case uint32:
+		return intCodec[uint32]{}
+	case uint64:
+		return Uint64
+	}
+	return nil
 }
 
 // The built-in codecs.
@@ -100,6 +131,7 @@ func DecodeInt(u uint64) int64 { return int64(u ^ signBit) }
 type int64Codec struct{}
 
 func (int64Codec) TypeName() string { return "int64" }
+func (int64Codec) int64s()          {} // marks its encoding, for folds
 
 func (int64Codec) Append(dst []byte, v int64) []byte {
 	return binary.BigEndian.AppendUint64(dst, EncodeInt(v))
@@ -120,27 +152,18 @@ func (c int64Codec) AppendText(dst, encoded []byte) []byte {
 	return strconv.AppendInt(dst, v, 10)
 }
 
-type intCodec struct{ int64Codec }
+// intCodec is that of the integers whose values all are int64s, too.
+type intCodec[T int | int8 | int16 | int32 | uint8 | uint16 | uint32] struct{ int64Codec }
 
-func (intCodec) TypeName() string                  { return "int" }
-func (c intCodec) Append(dst []byte, v int) []byte { return c.int64Codec.Append(dst, int64(v)) }
+func (intCodec[T]) TypeName() string                { return fmt.Sprintf("%T", T(0)) }
+func (c intCodec[T]) Append(dst []byte, v T) []byte { return c.int64Codec.Append(dst, int64(v)) }
 
-func (c intCodec) Decode(src []byte) (int, error) {
+func (c intCodec[T]) Decode(src []byte) (T, error) {
 	v, err := c.int64Codec.Decode(src)
-	return int(v), err
-}
-
-type int32Codec struct{ int64Codec }
-
-func (int32Codec) TypeName() string                    { return "int32" }
-func (c int32Codec) Append(dst []byte, v int32) []byte { return c.int64Codec.Append(dst, int64(v)) }
-
-func (c int32Codec) Decode(src []byte) (int32, error) {
-	v, err := c.int64Codec.Decode(src)
-	if err == nil && v != int64(int32(v)) {
-		err = fmt.Errorf("%d is no int32", v)
+	if err == nil && v != int64(T(v)) {
+		err = fmt.Errorf("%d is no %T", v, T(0))
 	}
-	return int32(v), err
+	return T(v), err
 }
 
 type uint64Codec struct{}
@@ -166,9 +189,20 @@ func (c uint64Codec) AppendText(dst, encoded []byte) []byte {
 	return strconv.AppendUint(dst, v, 10)
 }
 
+type uintCodec struct{ uint64Codec }
+
+func (uintCodec) TypeName() string                   { return "uint" }
+func (c uintCodec) Append(dst []byte, v uint) []byte { return c.uint64Codec.Append(dst, uint64(v)) }
+
+func (c uintCodec) Decode(src []byte) (uint, error) {
+	v, err := c.uint64Codec.Decode(src)
+	return uint(v), err
+}
+
 type float64Codec struct{}
 
 func (float64Codec) TypeName() string { return "float64" }
+func (float64Codec) float64s()        {}
 
 func (float64Codec) Append(dst []byte, v float64) []byte {
 	u := math.Float64bits(v)
@@ -199,6 +233,26 @@ func (c float64Codec) AppendText(dst, encoded []byte) []byte {
 		return strconv.AppendQuote(dst, string(encoded))
 	}
 	return strconv.AppendFloat(dst, v, 'g', -1, 64)
+}
+
+type float32Codec struct{ float64Codec }
+
+func (float32Codec) TypeName() string { return "float32" }
+func (c float32Codec) Append(dst []byte, v float32) []byte {
+	return c.float64Codec.Append(dst, float64(v))
+}
+
+func (c float32Codec) Decode(src []byte) (float32, error) {
+	v, err := c.float64Codec.Decode(src)
+	return float32(v), err
+}
+
+func (c float32Codec) AppendText(dst, encoded []byte) []byte {
+	v, err := c.Decode(encoded)
+	if err != nil {
+		return strconv.AppendQuote(dst, string(encoded))
+	}
+	return strconv.AppendFloat(dst, float64(v), 'g', -1, 32)
 }
 
 type boolCodec struct{}
@@ -233,61 +287,6 @@ func (noneCodec) TypeName() string                 { return "none" }
 func (noneCodec) Append(dst []byte, _ None) []byte { return dst }
 func (noneCodec) AppendText(dst, _ []byte) []byte  { return dst }
 func (noneCodec) Decode([]byte) (None, error)      { return None{}, nil }
-
-// JSON encodes T as compact JSON. Keys encoded so sort as their JSON text does.
-type JSON[T any] struct{}
-
-// TypeName names the Go type.
-func (JSON[T]) TypeName() string { var v T; return fmt.Sprintf("json(%T)", v) }
-
-// Append appends the JSON of v. A value that JSON cannot express is a mistake in
-// the program and panics, which fails the attempt with the stack.
-func (JSON[T]) Append(dst []byte, v T) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("mapreduce: encode %T: %v", v, err))
-	}
-	return append(dst, b...)
-}
-
-// Decode parses JSON.
-func (JSON[T]) Decode(src []byte) (v T, err error) {
-	if err = json.Unmarshal(src, &v); err != nil {
-		err = fmt.Errorf("decode %T: %w", v, err)
-	}
-	return v, err
-}
-
-// AppendText appends the JSON text.
-func (JSON[T]) AppendText(dst, encoded []byte) []byte { return append(dst, encoded...) }
-
-// ownCodec serves types that marshal themselves.
-type ownCodec[T any] struct{}
-
-func (ownCodec[T]) TypeName() string { var v T; return fmt.Sprintf("%T", v) }
-
-func (ownCodec[T]) Append(dst []byte, v T) []byte {
-	b, err := any(v).(encoding.BinaryMarshaler).MarshalBinary()
-	if err != nil {
-		panic(fmt.Sprintf("mapreduce: encode %T: %v", v, err))
-	}
-	return append(dst, b...)
-}
-
-func (ownCodec[T]) Decode(src []byte) (v T, err error) {
-	if err = any(&v).(encoding.BinaryUnmarshaler).UnmarshalBinary(bytes.Clone(src)); err != nil {
-		err = fmt.Errorf("decode %T: %w", v, err)
-	}
-	return v, err
-}
-
-func (c ownCodec[T]) AppendText(dst, encoded []byte) []byte {
-	v, err := c.Decode(encoded)
-	if err != nil {
-		return strconv.AppendQuote(dst, string(encoded))
-	}
-	return fmt.Append(dst, v)
-}
 
 func badLength(typ string, src []byte, want int) error {
 	return fmt.Errorf("decode %s: have %d bytes, want %d", typ, len(src), want)

@@ -2,6 +2,8 @@ package mapreduce
 
 import (
 	"bytes"
+	"compress/bzip2"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +11,10 @@ import (
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 type compression uint8
@@ -18,36 +23,162 @@ const (
 	plain compression = iota
 	gzipped
 	zstded
+	bzipped
+	lz4ed
+	zlibbed
+	snapped   // the framed form of snappy and s2
+	skippable // a frame of zstd or lz4 that says nothing; what follows tells
+	refused   // compressed in a way that is known and not read here
 )
 
-// sniff tells the compression of a file by its first bytes.
-func sniff(head []byte) compression {
-	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}):
-		return gzipped
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		return zstded
-	}
-	return plain
+// magics begin compressed files.
+var magics = []struct {
+	begin []byte
+	kind  compression
+	name  string
+}{
+	{[]byte{0x1f, 0x8b, 8}, gzipped, "gzip"},
+	{[]byte{0x28, 0xb5, 0x2f, 0xfd}, zstded, "zstd"},
+	{[]byte{0x04, 0x22, 0x4d, 0x18}, lz4ed, "lz4"},
+	{[]byte{0x02, 0x21, 0x4c, 0x18}, lz4ed, "lz4"}, // the legacy form
+	{[]byte("\xff\x06\x00\x00sNaPpY"), snapped, "snappy"},
+	{[]byte("\xff\x06\x00\x00S2sTwO"), snapped, "s2"},
+	{[]byte{0xfd, '7', 'z', 'X', 'Z', 0}, refused, "xz"},
+	{[]byte("PK\x03\x04"), refused, "zip"},
+	{[]byte("PK\x05\x06"), refused, "zip"},
+	{[]byte{'7', 'z', 0xbc, 0xaf, 0x27, 0x1c}, refused, "7z"},
+	{[]byte("Rar!\x1a\x07"), refused, "rar"},
+	{[]byte{0x1f, 0x9d}, refused, "compress"},
+	{[]byte{0x1f, 0xa0}, refused, "compress"},
+	{[]byte{0x89, 'L', 'Z', 'O', 0}, refused, "lzop"},
+	{[]byte("LZIP\x01"), refused, "lzip"},
 }
 
-// maxZstdWindow bounds what a file can make the decoder allocate.
-const maxZstdWindow = 64 << 20
+// sniff tells the compression of a file by its first bytes, and its name.
+func sniff(head []byte) (compression, string) {
+	for _, m := range magics {
+		if bytes.HasPrefix(head, m.begin) {
+			return m.kind, m.name
+		}
+	}
+	switch {
+	case len(head) >= 10 && bytes.HasPrefix(head, []byte("BZh")) && head[3] >= '1' && head[3] <= '9' &&
+		(bytes.Equal(head[4:10], []byte{0x31, 0x41, 0x59, 0x26, 0x53, 0x59}) || bytes.Equal(head[4:10], []byte{0x17, 0x72, 0x45, 0x38, 0x50, 0x90})):
+		return bzipped, "bzip2"
+	case len(head) >= 8 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}):
+		return skippable, "zstd or lz4"
+	case isZlib(head):
+		return zlibbed, "zlib"
+	}
+	return plain, ""
+}
+
+// isZlib knows the four headers that zlib writes. One of them is "x^", with which a text may begin: then bytes that no text
+// has must follow.
+func isZlib(head []byte) bool {
+	if len(head) < 8 || head[0] != 0x78 || !bytes.Contains([]byte{0x01, 0x5e, 0x9c, 0xda}, head[1:2]) {
+		return false
+	}
+	return head[1] != '^' || bytes.ContainsFunc(head[2:], func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFD' })
+}
+
+// compression looks at the first bytes, and behind frames that say nothing, unless it is known that the file is plain.
+func (s Source) compression() (compression, error) {
+	if s.Plain {
+		return plain, nil
+	}
+	at := int64(0)
+	for range maxSkippable {
+		head := make([]byte, max(0, min(HeadBytes, s.Size-at)))
+		if err := readFullAt(s.R, head, at); err != nil {
+			return plain, wrapRead(s.Name, at, err)
+		}
+		switch kind, name := sniff(head); kind {
+		case skippable:
+			at += 8 + int64(binary.LittleEndian.Uint32(head[4:]))
+		case refused:
+			return plain, fmt.Errorf("%s is compressed with %s, which is not read here: unpack it, or compress it with gzip, zstd, bzip2, lz4, snappy or zlib: %w", s.Name, name, ErrCompression)
+		default:
+			if at > 0 && kind != lz4ed {
+				kind = zstded // nothing but frames of zstd follows, or it is damaged
+			}
+			return kind, nil
+		}
+	}
+	return zstded, nil // it says what is wrong
+}
+
+// maxSkippable is how many frames that say nothing are looked behind.
+const maxSkippable = 64
+
+// ErrCompression marks a file that is compressed in a way that is not read.
+var ErrCompression = errors.New("unknown compression")
+
+// Windows of zstd bound what a file can make the decoder allocate: large ones are asked for as the room of a giant record is,
+// and no file gets more than the largest.
+const (
+	usualZstdWindow = 8 << 20
+	maxZstdWindow   = 1 << 30
+)
 
 // decompress streams: what is held in memory does not grow with what comes out.
-func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
-	if kind == gzipped {
-		z, err := gzip.NewReader(r)
-		return z, err
+func (s Source) decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
+	switch kind {
+	case gzipped:
+		return newMembers(r)
+	case bzipped:
+		return io.NopCloser(bzip2.NewReader(r)), nil
+	case lz4ed:
+		return io.NopCloser(lz4.NewReader(r)), nil
+	case zlibbed:
+		return zlib.NewReader(r)
+	case snapped:
+		return io.NopCloser(s2.NewReader(r)), nil
 	}
-	z, err := zstd.NewReader(r,
-		zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(maxZstdWindow))
+	return s.openZstd(r)
+}
+
+func (s Source) openZstd(r io.Reader) (io.ReadCloser, error) {
+	window, done, err := s.zstdWindow()
 	if err != nil {
 		return nil, err
 	}
-	return z.IOReadCloser(), nil
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return roomyReader{z.IOReadCloser(), done}, nil
+}
+
+// zstdWindow asks for the room that the first frame wants; the others may have as much.
+func (s Source) zstdWindow() (bytes uint64, done func(), err error) {
+	head := make([]byte, min(zstd.HeaderMaxSize, s.Size))
+	if err := readFullAt(s.R, head, 0); err != nil {
+		return 0, nil, wrapRead(s.Name, 0, err)
+	}
+	var h zstd.Header
+	if h.Decode(head) != nil || h.WindowSize <= usualZstdWindow || s.Giant == nil {
+		return max(usualZstdWindow, min(h.WindowSize, maxZstdWindow)), func() {}, nil
+	}
+	if h.WindowSize > maxZstdWindow {
+		return 0, nil, fmt.Errorf("%s: its window is %d MiB, at most %d are read: compress it without --long or --ultra", s.Name, h.WindowSize>>20, maxZstdWindow>>20)
+	}
+	if done, err = s.Giant(int64(h.WindowSize)); err != nil {
+		return 0, nil, fmt.Errorf("%s: its zstd window: %w", s.Name, err)
+	}
+	return h.WindowSize, done, nil
+}
+
+// A roomyReader gives room back when it is closed.
+type roomyReader struct {
+	io.ReadCloser
+	done func()
+}
+
+func (r roomyReader) Close() error {
+	defer r.done()
+	return r.ReadCloser.Close()
 }
 
 // wrapRead names the file and the place, and what damage means.
@@ -55,17 +186,24 @@ func wrapRead(name string, off int64, err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("%s: file ends in the middle of its data near offset %d (truncated?): %w", name, off, err)
-	case slices.ContainsFunc(damage, func(d error) bool { return errors.Is(err, d) }):
+	case slices.ContainsFunc(damage, func(d error) bool { return errors.Is(err, d) }) || isBzipError(err):
 		return fmt.Errorf("%s: compressed data is damaged near offset %d: %w", name, off, err)
 	}
 	return fmt.Errorf("%s: read at offset %d: %w", name, off, err)
+}
+
+func isBzipError(err error) bool {
+	_, ok := errors.AsType[bzip2.StructuralError](err)
+	return ok
 }
 
 // damage lists what the decoders say of bytes that no encoder wrote.
 var damage = []error{
 	gzip.ErrChecksum, gzip.ErrHeader, zstd.ErrCRCMismatch, zstd.ErrMagicMismatch, zstd.ErrReservedBlockType, zstd.ErrCompressedSizeTooBig,
 	zstd.ErrBlockTooSmall, zstd.ErrUnexpectedBlockSize, zstd.ErrWindowSizeExceeded, zstd.ErrWindowSizeTooSmall, zstd.ErrDecoderSizeExceeded,
-	zstd.ErrUnknownDictionary, zstd.ErrFrameSizeExceeded, zstd.ErrFrameSizeMismatch,
+	zstd.ErrUnknownDictionary, zstd.ErrFrameSizeExceeded, zstd.ErrFrameSizeMismatch, zlib.ErrChecksum, zlib.ErrHeader, zlib.ErrDictionary,
+	s2.ErrCorrupt, s2.ErrCRC, s2.ErrUnsupported, lz4.ErrInvalidFrame, lz4.ErrInvalidBlockChecksum, lz4.ErrInvalidFrameChecksum,
+	lz4.ErrInvalidHeaderChecksum, lz4.ErrInvalidSourceShortBuffer,
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

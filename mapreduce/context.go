@@ -48,6 +48,7 @@ type Task struct {
 	set    *CounterSet
 	status atomic.Pointer[string]
 	input  atomic.Pointer[string]
+	asked  atomic.Bool // somebody wants to know whether the attempt is alive
 }
 
 // NewTask is for engines: it makes the task of one attempt, which counts into set.
@@ -62,11 +63,25 @@ func (t *Task) Context() context.Context { return t.ctx }
 func (t *Task) Counter(group, name string) *Counter { return t.set.Counter(group, name) }
 
 // TryCounter is [Task.Counter] for names that come from outside the program: past
-// [MaxCounters] it returns an error in place of a panic.
+// the limits of counters it returns an error in place of a panic.
 func (t *Task) TryCounter(group, name string) (*Counter, error) { return t.set.try(group, name) }
 
-// SetStatus shows a line of text beside the attempt's progress.
-func (t *Task) SetStatus(text string) { t.status.Store(&text) }
+// SetStatus shows a line of text beside the attempt's progress, and says that the attempt is alive.
+func (t *Task) SetStatus(text string) {
+	t.status.Store(&text)
+	t.Alive()
+}
+
+// Alive says that the attempt is alive. Attempts that read records or emit pairs need not say it; user code that
+// works for minutes on one record should, or set a status or count something.
+func (t *Task) Alive() {
+	if t.asked.Load() { // mostly it is not: reading costs nothing, writing would
+		t.asked.Store(false)
+	}
+}
+
+// AskAlive is for engines: it asks whether the attempt is alive, and reports whether it was since the last time.
+func (t *Task) AskAlive() bool { return !t.asked.Swap(true) }
 
 // Status returns what SetStatus last set.
 func (t *Task) Status() string { return load(&t.status) }
@@ -85,9 +100,9 @@ func (t *Task) SideFile(name string) string {
 	return filepath.Join(t.SideDir, filepath.Base(name))
 }
 
-// String names the attempt, such as "map 3 attempt 0".
+// String names the attempt, such as "map 3 try 1" for the first.
 func (t *Task) String() string {
-	return fmt.Sprintf("%s %d attempt %d", t.Kind, t.Index, t.Attempt)
+	return fmt.Sprintf("%s %d try %d", t.Kind, t.Index, t.Attempt+1)
 }
 
 func load(p *atomic.Pointer[string]) string {

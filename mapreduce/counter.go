@@ -4,13 +4,20 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MaxCounters is how many different counters a job may have. A program that makes
 // names from data would otherwise fill the memory of whoever gathers them.
 const MaxCounters = 1000
+
+// MaxCounterName is how many bytes the group or the name of a counter may have. Whoever gathers counters keeps them for
+// every task.
+const MaxCounterName = 128
 
 // A Counter is a number that an attempt adds to. Attempts that do not commit do
 // not count. It is safe for concurrent use.
@@ -35,6 +42,64 @@ func (c Counts) Add(other Counts) {
 			c[group][name] += n
 		}
 	}
+}
+
+// Clone returns a copy that shares nothing with c.
+func (c Counts) Clone() Counts {
+	out := make(Counts, len(c))
+	for group, names := range c {
+		out[group] = maps.Clone(names)
+	}
+	return out
+}
+
+// Check reports names that no counter may have, and more than [MaxCounters] of them.
+func (c Counts) Check() error {
+	n := 0
+	for group, names := range c {
+		for name := range names {
+			if err := checkCounter(group, name); err != nil {
+				return err
+			}
+			n++
+		}
+	}
+	if n > MaxCounters {
+		return fmt.Errorf("%d counters: a job may have %d", n, MaxCounters)
+	}
+	return nil
+}
+
+// CheckSum is Check for the counters that c and other have together.
+func (c Counts) CheckSum(other Counts) error {
+	n := 0
+	for _, names := range c {
+		n += len(names)
+	}
+	for group, names := range other {
+		for name := range names {
+			if _, known := c[group][name]; !known {
+				n++
+			}
+		}
+	}
+	if n > MaxCounters {
+		return fmt.Errorf("%d different counters: a job may have %d", n, MaxCounters)
+	}
+	return nil
+}
+
+// checkCounter refuses long names and those that cannot be printed.
+func checkCounter(group, name string) error {
+	for _, s := range [...]string{group, name} {
+		if len(s) > MaxCounterName {
+			return fmt.Errorf("the counter %.40q has a name of %d bytes: at most %d", s, len(s), MaxCounterName)
+		}
+		if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return fmt.Errorf("the counter %.40q has a name that cannot be printed", s)
+		}
+	}
+	return nil
 }
 
 // Get returns one number, 0 when it was never counted.
@@ -63,7 +128,8 @@ const (
 	Spills               = "spills"
 	SpilledRecords       = "spilled_records"
 	SpilledBytes         = "spilled_bytes"
-	ShuffleBytes         = "shuffle_bytes"
+	ShuffleRecords       = "shuffle_records" // what maps hand to reduces, after combining
+	ShuffleBytes         = "shuffle_bytes"   // the same, as it is stored and travels
 	ReduceInputGroups    = "reduce_input_groups"
 	ReduceInputRecords   = "reduce_input_records"
 	ReduceInputBytes     = "reduce_input_bytes"
@@ -79,7 +145,7 @@ type CounterSet struct {
 }
 
 // Counter returns the counter of that name, which it makes on first use. It panics
-// past [MaxCounters].
+// past [MaxCounters], and for names longer than [MaxCounterName] or that cannot be printed.
 func (s *CounterSet) Counter(group, name string) *Counter {
 	c, err := s.try(group, name)
 	if err != nil {
@@ -94,6 +160,9 @@ func (s *CounterSet) try(group, name string) (*Counter, error) {
 	key := [2]string{group, name}
 	if c := s.by[key]; c != nil {
 		return c, nil
+	}
+	if err := checkCounter(group, name); err != nil {
+		return nil, err
 	}
 	if len(s.by) >= MaxCounters {
 		return nil, fmt.Errorf("counter %q.%q is one more than the limit of %d counters", group, name, MaxCounters)

@@ -281,8 +281,8 @@ func ExampleTask() {
 		}),
 	})
 	// Output:
-	// hello, I am map 0 attempt 0 of in.txt and read "a"
-	// hello, I am map 1 attempt 0 of in.txt and read "b"
+	// hello, I am map 0 try 1 of in.txt and read "a"
+	// hello, I am map 1 try 1 of in.txt and read "b"
 }
 
 func ExampleTaskInfo() {
@@ -290,7 +290,7 @@ func ExampleTaskInfo() {
 	fmt.Println(t)
 	fmt.Println(t.SideFile("data/stop.txt"))
 	// Output:
-	// reduce 3 attempt 1
+	// reduce 3 try 2
 	// /tmp/side/stop.txt
 }
 

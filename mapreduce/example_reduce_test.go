@@ -192,7 +192,7 @@ func ExampleFoldPlan() {
 	fmt.Println(err)
 	// Output:
 	// true int64 <nil>
-	// fold sum: values are string, must be integers or float64
+	// fold sum: values are string, must be numbers other than uint and uint64
 }
 
 // Folds of integers need no user code; folds of other values merge their bytes.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
@@ -292,4 +293,36 @@ func ExamplePriority() {
 	// Output:
 	// very-high true <nil>
 	// priority "urgent" is not one of very-low, low, normal, high, very-high
+}
+
+// A nightly job tells the scheduler of a cluster what is known of it.
+func ExampleScheduling() {
+	job := mapreduce.Job{
+		Name: "nightly", Deadline: 10 * time.Minute,
+		Scheduling: mapreduce.Scheduling{
+			Recurring: true, Weight: 2, Slowstart: 0.8,
+			ReduceRoom: mapreduce.Room{VCores: 2, MemoryBytes: 1 << 30},
+			Expect:     mapreduce.Expect{InputBytes: 20e9, MapTime: 12 * time.Second},
+		},
+	}
+	fmt.Println(job.Name, job.Scheduling.Weight, job.Scheduling.Expect.MapTime)
+	// Output: nightly 2 12s
+}
+
+// A reduce that keeps a table in memory asks for more of it than a map.
+func ExampleRoom() {
+	big := mapreduce.Room{VCores: 1, MemoryBytes: 4 << 30}
+	job := mapreduce.Job{Name: "join", Scheduling: mapreduce.Scheduling{ReduceRoom: big}}
+	fmt.Println(job.Scheduling.ReduceRoom.MemoryBytes>>30, "GiB")
+	// Output: 4 GiB
+}
+
+// What is expected cannot be negative.
+func ExampleExpect() {
+	job := mapreduce.Job{
+		Name: "j", Input: []string{"in"}, Output: "out", Map: mapreduce.Lines(words),
+		Scheduling: mapreduce.Scheduling{Expect: mapreduce.Expect{InputBytes: -1}},
+	}
+	fmt.Println(job.Validate())
+	// Output: Scheduling.Expect has -1 bytes of input and 0 of shuffle, must be in 0..2^60
 }

@@ -34,7 +34,7 @@ func (f fixedFormat) Open(src Source) (RecordReader, error) {
 	n := max(1, textBuffer/f.size)
 	return &fixedReader{
 		name: src.Name, size: f.size, off: start,
-		src: io.NewSectionReader(src.R, start, max(0, end-start)),
+		src: src.section(start, end),
 		buf: make([]byte, min(int64(n*f.size), max(0, end-start))),
 	}, nil
 }

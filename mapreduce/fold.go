@@ -56,8 +56,8 @@ type FoldPlan struct {
 	Value Type
 }
 
-// The folds of numbers. They work on int, int32, int64 and float64 values; Count
-// works on any and yields int64.
+// The folds of numbers. They work on integers but uint and uint64, on floats, and on types
+// made of them; Count works on any and yields int64.
 var (
 	Sum   = Fold{"sum", numeric(SumInt, func(a, b float64) float64 { return a + b })}
 	Min   = Fold{"min", numeric(MinInt, func(a, b float64) float64 { return min(a, b) })}
@@ -83,14 +83,14 @@ func FoldOf[V any](name string, fn func(acc, value V) V) Fold {
 }
 
 // TopK keeps the k largest values of each key, largest first. Values must be of a
-// type with 8 encoded bytes: integers or float64.
+// type that [Sum] works on.
 func TopK(k int) Fold {
 	return Fold{fmt.Sprintf("top-%d", k), func(value Type) (FoldPlan, error) {
 		if k < 1 {
 			return FoldPlan{}, fmt.Errorf("k is %d, must be at least 1", k)
 		}
 		if !isInteger(value) && !isFloat(value) {
-			return FoldPlan{}, fmt.Errorf("values are %s, must be integers or float64", value.TypeName())
+			return FoldPlan{}, fmt.Errorf("values are %s, must be numbers other than uint and uint64", value.TypeName())
 		}
 		return FoldPlan{
 			Value: listType{value},
@@ -110,19 +110,29 @@ func numeric(op IntOp, float func(a, b float64) float64) func(Type) (FoldPlan, e
 				return Float64.Append(acc[:0], f)
 			}}, nil
 		}
-		return FoldPlan{}, fmt.Errorf("values are %s, must be integers or float64", value.TypeName())
+		return FoldPlan{}, fmt.Errorf("values are %s, must be numbers other than uint and uint64", value.TypeName())
 	}
 }
 
+// isInteger reports whether values have the encoding of [Int64].
 func isInteger(t Type) bool {
-	switch t.(type) {
-	case int64Codec, intCodec, int32Codec:
-		return true
-	}
-	return false
+	_, ok := plainType(t).(interface{ int64s() })
+	return ok
 }
 
-func isFloat(t Type) bool { _, ok := t.(float64Codec); return ok }
+// isFloat reports whether values have the encoding of [Float64].
+func isFloat(t Type) bool {
+	_, ok := plainType(t).(interface{ float64s() })
+	return ok
+}
+
+// plainType is the built-in type that a type is made of.
+func plainType(t Type) Type {
+	if n, ok := t.(interface{ plain() Type }); ok {
+		return n.plain()
+	}
+	return t
+}
 
 // mergeTop merges two descending lists of 8-byte numbers and keeps limit bytes.
 func mergeTop(acc, more []byte, limit int) []byte {

@@ -16,6 +16,8 @@ type Source struct {
 	Offset, Length int64
 	// MaxRecord bounds one record in bytes. 0 means 1 GiB.
 	MaxRecord int
+	// Plain says that the file is known not to be compressed: a range of a file that is read in several.
+	Plain bool
 	// Giant, if set, is asked before a record of 8 MiB or more is taken into memory, and waits until there is room
 	// for that many bytes beside those of other readers. done is called when the record has left.
 	Giant func(bytes int64) (done func(), err error)
@@ -66,6 +68,23 @@ func (s Source) maxRecord() int {
 		return 1 << 30
 	}
 	return s.MaxRecord
+}
+
+// A rangeReader wants to know which range of it will be read in order: over a network it asks for no more than that.
+type rangeReader interface {
+	WillRead(from, to int64)
+}
+
+// section is a range of the file that will be read in order.
+func (s Source) section(from, to int64) *io.SectionReader {
+	s.willRead(from, to)
+	return io.NewSectionReader(s.R, from, max(0, to-from))
+}
+
+func (s Source) willRead(from, to int64) {
+	if r, ok := s.R.(rangeReader); ok {
+		r.WillRead(from, to)
+	}
 }
 
 // checkRange refuses ranges that cannot be meant.

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/millrace/millrace/internal/priority"
 )
 
 // A Job is a whole computation as a value. Only Name, an input and a map are
@@ -74,6 +76,8 @@ type Job struct {
 	Priority          Priority
 	// Deadline is the completion-time goal, counted from submission. 0 means none.
 	Deadline time.Duration
+	// Scheduling is what else the scheduler may want to know.
+	Scheduling Scheduling
 }
 
 // An Input is one of several inputs of a job, with the map that reads it.
@@ -82,37 +86,20 @@ type Input struct {
 	Map   Map
 }
 
-// Priority orders the jobs of a queue.
-type Priority int8
+// Priority orders the jobs of a queue; the zero value is Normal.
+type Priority = priority.Priority
 
-// The five priorities; the zero value is Normal.
+// The five priorities.
 const (
-	VeryLow Priority = iota - 2
-	Low
-	Normal
-	High
-	VeryHigh
+	VeryLow  = priority.VeryLow
+	Low      = priority.Low
+	Normal   = priority.Normal
+	High     = priority.High
+	VeryHigh = priority.VeryHigh
 )
 
-var priorityNames = [...]string{"very-low", "low", "normal", "high", "very-high"}
-
-// String returns a name such as "very-high".
-func (p Priority) String() string {
-	if p < VeryLow || p > VeryHigh {
-		return fmt.Sprintf("priority(%d)", int8(p))
-	}
-	return priorityNames[p-VeryLow]
-}
-
 // ParsePriority is the inverse of [Priority.String].
-func ParsePriority(s string) (Priority, error) {
-	for i, name := range priorityNames {
-		if strings.EqualFold(s, name) {
-			return VeryLow + Priority(i), nil
-		}
-	}
-	return Normal, fmt.Errorf("priority %q is not one of %s", s, strings.Join(priorityNames[:], ", "))
-}
+func ParsePriority(s string) (Priority, error) { return priority.Parse(s) }
 
 // Limits on what a job may ask for.
 const (
@@ -234,7 +221,7 @@ func (j *Job) validateNumbers() error {
 	default:
 		errs = append(errs, &FieldError{"Compression", fmt.Sprintf("is %q, must be one of none, s2, zstd", j.Compression)})
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, j.Scheduling.validate())...)
 }
 
 func (j *Job) validatePaths() error {

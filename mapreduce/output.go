@@ -2,6 +2,7 @@ package mapreduce
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 )
 
@@ -66,6 +67,19 @@ func (t *textWriter) Write(key, value []byte) error {
 	if !t.keyOnly {
 		_ = t.w.WriteByte('\t')
 		t.put(t.value, t.plainValue, value)
+	}
+	return t.w.WriteByte('\n')
+}
+
+// WriteParts writes a value in parts: as they are, or together where the text of a value is not its bytes.
+func (t *textWriter) WriteParts(key []byte, parts ...[]byte) error {
+	if !t.plainValue {
+		return t.Write(key, bytes.Join(parts, nil))
+	}
+	t.put(t.key, t.plainKey, key)
+	_ = t.w.WriteByte('\t')
+	for _, p := range parts {
+		_, _ = t.w.Write(p)
 	}
 	return t.w.WriteByte('\n')
 }

@@ -23,6 +23,7 @@ func (recordInput) Open(src Source) (RecordReader, error) {
 	if err := src.checkRange(); err != nil {
 		return nil, err
 	}
+	src.willRead(src.Offset, src.end())
 	r, err := recordfile.NewReader(src.R, src.Size, src.Offset, src.end()-src.Offset, recordfile.DefaultLimits())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src.Name, err)

@@ -3,6 +3,8 @@ package mapreduce
 import (
 	"bytes"
 	"io"
+
+	"github.com/millrace/millrace/internal/pages"
 )
 
 // Text reads lines: everything up to a newline byte, which is not part of the
@@ -17,8 +19,11 @@ var KeyTabValue InputFormat = keyTabValue{}
 
 type textFormat struct{}
 
-func (textFormat) Name() string                { return "text" }
-func (textFormat) Splittable(head []byte) bool { return sniff(head) == plain }
+func (textFormat) Name() string { return "text" }
+func (textFormat) Splittable(head []byte) bool {
+	kind, _ := sniff(head)
+	return kind == plain
+}
 
 func (textFormat) Open(src Source) (RecordReader, error) { return openLines(src) }
 
@@ -76,25 +81,25 @@ func openLines(src Source) (*lineReader, error) {
 	if err := src.checkRange(); err != nil {
 		return nil, err
 	}
-	head := make([]byte, min(HeadBytes, src.Size))
-	if err := readFullAt(src.R, head, 0); err != nil {
-		return nil, wrapRead(src.Name, 0, err)
-	}
 	l := &lineReader{name: src.Name, max: src.maxRecord(), giant: src.Giant}
-	if kind := sniff(head); kind != plain {
+	kind, err := src.compression()
+	if err != nil {
+		return nil, err
+	}
+	if kind != plain {
 		return l, l.openCompressed(src, kind)
 	}
-	start, err := lineStart(src, src.Offset)
+	start, err := lineStart(src, src.Offset, src.end())
 	if err != nil {
 		return nil, err
 	}
 	end := start // no line starts in the range: it lies inside a long one
 	if start < src.end() {
-		if end, err = lineStart(src, src.end()); err != nil {
+		if end, err = lineStart(src, src.end(), src.Size); err != nil {
 			return nil, err
 		}
 	}
-	l.src, l.off = io.NewSectionReader(src.R, start, max(0, end-start)), start
+	l.src, l.off = src.section(start, end), start
 	l.buf = make([]byte, min(l.bufferSize(), max(0, end-start)+1)) // one more, to see the end without growing
 	return l, nil
 }
@@ -104,7 +109,7 @@ func (l *lineReader) openCompressed(src Source, kind compression) error {
 		l.src = bytes.NewReader(nil)
 		return nil
 	}
-	d, err := decompress(io.NewSectionReader(src.R, 0, src.Size), kind)
+	d, err := src.decompress(src.section(0, src.Size), kind)
 	if err != nil {
 		return wrapRead(src.Name, 0, err)
 	}
@@ -116,15 +121,16 @@ func (l *lineReader) openCompressed(src Source, kind compression) error {
 // newline, so that no chunk can hold a line over the limit.
 func (l *lineReader) bufferSize() int64 { return min(textBuffer, int64(l.max)+1) }
 
-// lineStart returns where the first line starts at or after x: the place behind
-// the first newline at x-1 or later, or the end of the file.
-func lineStart(src Source, x int64) (int64, error) {
-	if x == 0 || x >= src.Size {
-		return min(x, src.Size), nil
+// lineStart returns where the first line starts at or after x and before end: the
+// place behind the first newline at x-1 or later. Where none starts there it is end:
+// nobody looks further, so that the many ranges of one long line read it once.
+func lineStart(src Source, x, end int64) (int64, error) {
+	if x == 0 || x >= end {
+		return min(x, end), nil
 	}
 	buf := make([]byte, 4<<10)
-	for at := x - 1; at < src.Size; {
-		n := min(int64(len(buf)), src.Size-at)
+	for at := x - 1; at < end; {
+		n := min(int64(len(buf)), end-at)
 		if err := readFullAt(src.R, buf[:n], at); err != nil {
 			return 0, wrapRead(src.Name, at, err)
 		}
@@ -136,7 +142,7 @@ func lineStart(src Source, x int64) (int64, error) {
 			buf = make([]byte, textBuffer) // a long line: read in larger steps
 		}
 	}
-	return src.Size, nil
+	return end, nil
 }
 
 // Next advances by one line.
@@ -201,7 +207,7 @@ func (l *lineReader) RecordsIn(chunk []byte) int64 {
 
 // fill reads more bytes behind the unread ones, making room first.
 func (l *lineReader) fill() {
-	if len(l.buf) >= giantBuffer && int64(l.hi-l.lo) < l.bufferSize() {
+	if len(l.buf) >= pages.Large && int64(l.hi-l.lo) < l.bufferSize() {
 		l.move(int(l.bufferSize())) // the giant is behind us
 		l.leave()
 	}
@@ -237,7 +243,7 @@ func (l *lineReader) grow() bool {
 	if want+want/4 > l.max {
 		want = l.max + 1 // the last step is not a small one
 	}
-	if want >= giantBuffer && !l.enter(most) {
+	if want >= pages.Large && !l.enter(most) {
 		return false
 	}
 	l.move(min(max(want, len(l.buf)+1), most))
@@ -272,7 +278,7 @@ func (l *lineReader) move(size int) {
 	l.buf = make([]byte, size)
 	l.hi = copy(l.buf, old[l.lo:l.hi])
 	l.lo = 0
-	giveBack(old)
+	pages.Drop(old)
 }
 
 // restOfLine returns how many bytes lie between s's position and the end of the
@@ -305,7 +311,7 @@ func (l *lineReader) Err() error { return l.err }
 
 // Close frees the decompressor, and the room of a giant.
 func (l *lineReader) Close() error {
-	giveBack(l.buf)
+	pages.Drop(l.buf)
 	l.buf, l.rec = nil, Record{}
 	l.lo, l.hi, l.clean, l.eof = 0, 0, 0, true
 	l.leave()

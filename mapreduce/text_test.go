@@ -3,6 +3,7 @@ package mapreduce
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -158,6 +159,38 @@ func TestTextLongLines(t *testing.T) {
 			t.Errorf("split %d: %d records, %d bytes", split, n, bytesSeen)
 		}
 	}
+}
+
+// TestTextManyRangesOfOneLine: who reads a range looks for lines in that range, not to the end of a long line.
+func TestTextManyRangesOfOneLine(t *testing.T) {
+	const size, step = 2 << 20, 4 << 10
+	data := append(bytes.Repeat([]byte("x"), size-1), '\n')
+	r := &countingReader{r: bytes.NewReader(data)}
+	lines := 0
+	for off := int64(0); off < size; off += step {
+		lr, err := Text.Open(Source{Name: "long", R: r, Size: size, Offset: off, Length: step, Plain: off > 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lr.Next() {
+			lines++
+		}
+		lr.Close()
+	}
+	if lines != 1 || r.n > 5*size {
+		t.Errorf("%d lines, %d bytes read of a file of %d", lines, r.n, size)
+	}
+}
+
+type countingReader struct {
+	r io.ReaderAt
+	n int64
+}
+
+func (c *countingReader) ReadAt(b []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(b, off)
+	c.n += int64(n)
+	return n, err
 }
 
 func TestTextRecordLimit(t *testing.T) {

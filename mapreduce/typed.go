@@ -66,7 +66,9 @@ func Numbers[K, V any](fn func(i uint64, emit func(key K, value V))) Map {
 }
 
 // CountInput is the input path of n numbers, 8 bytes each: see [Numbers].
-func CountInput(n int64) string { return "count:/" + strconv.FormatInt(n, 10) }
+func CountInput(n int64) string { return countPrefix + strconv.FormatInt(n, 10) }
+
+const countPrefix = "count:/"
 
 // Groups reduces the values of each key. The sequence can be walked once.
 func Groups[K, V, KO, VO any](fn func(key K, values iter.Seq[V], emit func(key KO, value VO))) Reduce {

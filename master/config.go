@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
 	"github.com/millrace/millrace/master/history"
+	"github.com/millrace/millrace/master/tracker"
 )
 
 // Config is what a master needs to know. DefaultConfig fills in all but Dir.
@@ -19,13 +19,16 @@ type Config struct {
 	Dir    string // for the namespace, the journal and the history
 	Listen string // address; without security it must be a loopback address
 
-	Core core.Config
+	Jobs tracker.Config
 	// Policy and Admission are names of the scheduler's registry, with parameters.
 	Policy, Admission             string
 	PolicyParams, AdmissionParams map[string]string
 	// Placement is the policy for replicas.
 	Placement       string
 	PlacementParams map[string]string
+	// Superuser may do everything with files; default: who runs this process. Groups is a file with the groups of users, in
+	// the form of /etc/group; empty means that nobody has any.
+	Superuser, Groups string
 	// Names changes the name service's configuration, if set.
 	Names func(c *names.Config)
 
@@ -41,6 +44,9 @@ type Config struct {
 
 	// Dashboard, if set, makes the pages that the master shows to browsers out of calls of its API.
 	Dashboard func(call func(ctx context.Context, method string, req, resp any) error) http.Handler
+
+	// LocalPaths says whose jobs may name paths on the workers' own disks. Default auto.
+	LocalPaths LocalPaths
 
 	// Queues says who may use which; empty means that all are open to all.
 	Queues map[string]Queue
@@ -64,7 +70,7 @@ type Config struct {
 // DefaultConfig is a master for a small cluster.
 func DefaultConfig() Config {
 	return Config{
-		Listen: "127.0.0.1:7070", Core: core.DefaultConfig(), Policy: "fair", Admission: "marp", Placement: "rack-aware",
+		Listen: "127.0.0.1:7070", Jobs: tracker.DefaultConfig(), Policy: "fair", Admission: "marp", Placement: "rack-aware", LocalPaths: LocalPathsAuto,
 		Hold: time.Second, Gone: 500 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	}
 }

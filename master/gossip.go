@@ -43,7 +43,7 @@ func (m *Master) heard(e membership.Event) {
 	}
 	if e.Kind == membership.Gone {
 		m.cfg.Log.Info("gossip: worker is gone", "node", e.Member.Name)
-		m.do(func(time.Duration) { m.core.Suspect(wire.NodeName(e.Member.Name), e.Member.Session) })
+		m.do(func(time.Duration) { m.jobs.Suspect(wire.NodeName(e.Member.Name), e.Member.Session) })
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/journal"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 )
 
 // jobsSegment is the size of the journal's files: small, so that what a snapshot stands for can go soon.
@@ -27,9 +27,9 @@ type jobLog struct {
 // openJobLog brings back the records of an earlier master: the snapshot's, then what followed.
 func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 	m.log.fs = fsys
-	replay := func(r *core.Record) error {
+	replay := func(r *tracker.Record) error {
 		m.base = max(m.base, r.At)
-		m.core.Replay(r)
+		m.jobs.Replay(r)
 		return nil
 	}
 	seq, size, err := readSnapshot(fsys, replay)
@@ -53,8 +53,8 @@ func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 	return nil
 }
 
-func decodeRecord(payload []byte) (*core.Record, error) {
-	r := &core.Record{}
+func decodeRecord(payload []byte) (*tracker.Record, error) {
+	r := &tracker.Record{}
 	if err := json.Unmarshal(payload, r); err != nil {
 		return nil, wire.Errorf(wire.Corrupt, "a record of the jobs: %w", err)
 	}
@@ -62,15 +62,21 @@ func decodeRecord(payload []byte) (*core.Record, error) {
 }
 
 // keep appends records. People will want to know when jobs came and went.
-func (m *Master) keep(records []core.Record) error {
+func (m *Master) keep(records []tracker.Record) error {
 	for i := range records {
 		r := &records[i]
-		if r.Kind == core.Submitted || r.Kind == core.JobEnded {
+		if r.Kind == tracker.Submitted || r.Kind == tracker.JobEnded {
 			r.Wall = time.Now().UnixMilli()
 		}
 		payload, err := json.Marshal(r)
 		if err != nil {
 			return err
+		}
+		if len(payload) > journalRecord {
+			m.cfg.Log.Error("a record of a job is too large and is kept without its details", "job", r.Job, "kind", r.Kind, "bytes", len(payload))
+			if payload, err = json.Marshal(bare(*r)); err != nil {
+				return err
+			}
 		}
 		if m.last, err = m.log.journal.AppendAnyway(payload); err != nil {
 			return err
@@ -79,6 +85,21 @@ func (m *Master) keep(records []core.Record) error {
 		m.logRecord(r)
 	}
 	return nil
+}
+
+// journalRecord is the largest record that the jobs' journal takes. The limits of what comes in are far below: what is
+// larger all the same must not end the master.
+const journalRecord = 8 << 20
+
+// bare is a record without what people, programs and workers have said.
+func bare(r tracker.Record) tracker.Record {
+	r.Text, r.Counts, r.Bad = wire.Clip(r.Text, wire.MaxReason), nil, nil
+	if r.Task != nil {
+		t := *r.Task
+		t.Counts, t.Bad = nil, nil
+		r.Task = &t
+	}
+	return r
 }
 
 // compactFrom is the size below which a journal is left alone.
@@ -91,7 +112,7 @@ func (m *Master) maybeCompact() {
 		return
 	}
 	m.log.busy = true
-	records, seq, upTo := m.core.Snapshot(m.now()), m.last, m.log.since
+	records, seq, upTo := m.jobs.Snapshot(m.now()), m.last, m.log.since
 	m.wg.Go(func() {
 		size, err := m.compact(seq, records)
 		m.do(func(now time.Duration) {
@@ -108,7 +129,7 @@ func (m *Master) maybeCompact() {
 
 // compact writes a snapshot and drops what it stands for. A crash at any point leaves a snapshot and all records
 // behind it: the snapshot is not there before the records are durable, and they go after it is.
-func (m *Master) compact(seq uint64, records []core.Record) (int64, error) {
+func (m *Master) compact(seq uint64, records []tracker.Record) (int64, error) {
 	if err := m.log.journal.Wait(seq); err != nil {
 		return 0, err
 	}

@@ -15,19 +15,19 @@ import (
 	"github.com/millrace/millrace/internal/disk/memdisk"
 	"github.com/millrace/millrace/internal/journal"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 	"github.com/millrace/millrace/scheduler/policies"
 )
 
-func newCore(t testing.TB) *core.Core {
+func newCore(t testing.TB) *tracker.Tracker {
 	t.Helper()
 	p, err := policies.Policy("fifo", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := core.DefaultConfig()
+	cfg := tracker.DefaultConfig()
 	cfg.KeepEnded = 3
-	c, err := core.New(cfg, p, nil)
+	c, err := tracker.New(cfg, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,18 +37,18 @@ func newCore(t testing.TB) *core.Core {
 // openOn is a master with jobs and a journal, and nothing else.
 func openOn(t testing.TB, fsys disk.FS) *Master {
 	t.Helper()
-	m := &Master{core: newCore(t), cfg: Config{Log: slog.New(slog.DiscardHandler)}}
+	m := &Master{jobs: newCore(t), cfg: Config{Log: slog.New(slog.DiscardHandler)}}
 	if err := m.openJobLog(fsys, journal.Config{SegmentBytes: 2 << 10, MaxRecord: 16 << 10, MaxBatch: 16 << 10, ReserveBytes: 1}); err != nil {
 		t.Fatal(err)
 	}
-	m.core.Resume(m.base)
-	if err := m.keep(m.core.Take().Records); err != nil {
+	m.jobs.Resume(m.base)
+	if err := m.keep(m.jobs.Take().Records); err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-func seen(c *core.Core) string {
+func seen(c *tracker.Tracker) string {
 	var b strings.Builder
 	for _, s := range c.Jobs() {
 		fmt.Fprintf(&b, "%s %d %s %s; ", s.Job, len(s.Name), s.State, s.Error)
@@ -56,7 +56,7 @@ func seen(c *core.Core) string {
 	return b.String()
 }
 
-func after(t testing.TB, records []core.Record) string {
+func after(t testing.TB, records []tracker.Record) string {
 	t.Helper()
 	c := newCore(t)
 	for i := range records {
@@ -75,7 +75,7 @@ func TestPowerCuts(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		fsys := memdisk.New()
 		m := openOn(t, fsys)
-		var all []core.Record // of this seed, also those that a cut has taken
+		var all []tracker.Record // of this seed, also those that a cut has taken
 		acked := 0
 		for range 60 {
 			switch rng.IntN(12) {
@@ -87,7 +87,7 @@ func TestPowerCuts(t *testing.T) {
 			case 1, 2:
 				compactions++
 				at := cutAt(fsys, rng)
-				_, err := m.compact(m.last, m.core.Snapshot(0))
+				_, err := m.compact(m.last, m.jobs.Snapshot(0))
 				if at != nil { // the power went in the middle
 					fsys.SetFail(nil)
 					m = reopen(t, seed, m, at(), &all, acked)
@@ -107,7 +107,7 @@ func TestPowerCuts(t *testing.T) {
 				cuts++
 			default:
 				change(t, m, rng)
-				out := m.core.Take()
+				out := m.jobs.Take()
 				if err := m.keep(out.Records); err != nil {
 					t.Fatal(err)
 				}
@@ -146,23 +146,23 @@ func cutAt(fsys *memdisk.FS, rng *rand.Rand) func() *memdisk.FS {
 func change(t *testing.T, m *Master, rng *rand.Rand) {
 	t.Helper()
 	now := time.Duration(m.last + 1)
-	if jobs := m.core.Jobs(); len(jobs) > 0 && rng.IntN(2) == 0 {
-		if err := m.core.Kill(now, jobs[rng.IntN(len(jobs))].Job, "enough"); err != nil {
+	if jobs := m.jobs.Jobs(); len(jobs) > 0 && rng.IntN(2) == 0 {
+		if err := m.jobs.Kill(now, jobs[rng.IntN(len(jobs))].Job, "enough"); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if _, err := m.core.Submit(now, wire.JobSpec{Name: strings.Repeat("x", rng.IntN(200)), User: "ann", Stages: 1, Program: wire.Program{Builtin: "sleep"}}); err != nil {
+	if _, err := m.jobs.Submit(now, wire.JobSpec{Name: strings.Repeat("x", rng.IntN(200)), User: "ann", Stages: 1, Program: wire.Program{Builtin: "sleep"}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // reopen starts a master on what a power cut has left, and sees that it is some state from the acknowledged one on.
-func reopen(t *testing.T, seed uint64, old *Master, left *memdisk.FS, all *[]core.Record, acked int) *Master {
+func reopen(t *testing.T, seed uint64, old *Master, left *memdisk.FS, all *[]tracker.Record, acked int) *Master {
 	t.Helper()
 	_ = old.log.journal.Close() // on the disk that is gone
 	m := openOn(t, left)
-	got := seen(m.core)
+	got := seen(m.jobs)
 	for k := len(*all); k >= acked; k-- {
 		if after(t, (*all)[:k]) == got {
 			*all = (*all)[:k]
@@ -181,24 +181,24 @@ func TestFailedCompaction(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(op), 1))
 		for range 20 {
 			change(t, m, rng)
-			if err := m.keep(m.core.Take().Records); err != nil {
+			if err := m.keep(m.jobs.Take().Records); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := m.log.journal.Wait(m.last); err != nil {
 			t.Fatal(err)
 		}
-		want, n := seen(m.core), 0
+		want, n := seen(m.jobs), 0
 		fsys.SetFail(func(string, string, int) error {
 			if n++; n == op+1 {
 				return errors.New("a bad disk")
 			}
 			return nil
 		})
-		_, err := m.compact(m.last, m.core.Snapshot(0))
+		_, err := m.compact(m.last, m.jobs.Snapshot(0))
 		fsys.SetFail(nil)
 		_ = m.log.journal.Close() // it may have failed, too
-		if again := seen(openOn(t, fsys).core); again != want {
+		if again := seen(openOn(t, fsys).jobs); again != want {
 			t.Errorf("operation %d failed (%v): the master came back with\n%s\nwant\n%s", op, err, again, want)
 		}
 	}
@@ -213,11 +213,11 @@ func TestDamagedSnapshot(t *testing.T) {
 		change(t, m, rng)
 	}
 	var b bytes.Buffer
-	if _, err := encodeSnapshot(&b, 7, m.core.Snapshot(0)); err != nil {
+	if _, err := encodeSnapshot(&b, 7, m.jobs.Snapshot(0)); err != nil {
 		t.Fatal(err)
 	}
 	read := func(data []byte) error {
-		_, err := decodeSnapshot(bytes.NewReader(data), func(*core.Record) error { return nil })
+		_, err := decodeSnapshot(bytes.NewReader(data), func(*tracker.Record) error { return nil })
 		return err
 	}
 	if err := read(b.Bytes()); err != nil {
@@ -237,13 +237,13 @@ func TestDamagedSnapshot(t *testing.T) {
 
 func FuzzSnapshot(f *testing.F) {
 	var b bytes.Buffer
-	_, err := encodeSnapshot(&b, 7, []core.Record{{Kind: core.Numbered, First: 3}, {Kind: core.Submitted, Job: "job-1", Spec: &wire.JobSpec{Name: "x"}}})
+	_, err := encodeSnapshot(&b, 7, []tracker.Record{{Kind: tracker.Numbered, First: 3}, {Kind: tracker.Submitted, Job: "job-1", Spec: &wire.JobSpec{Name: "x"}}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(_ *testing.T, data []byte) {
-		_, _ = decodeSnapshot(bytes.NewReader(data), func(*core.Record) error { return nil })
+		_, _ = decodeSnapshot(bytes.NewReader(data), func(*tracker.Record) error { return nil })
 	})
 }
 
@@ -259,7 +259,7 @@ func TestGoldenSnapshot(t *testing.T) {
 	}
 	defer f.Close()
 	c := newCore(t)
-	seq, err := decodeSnapshot(f, func(r *core.Record) error { c.Replay(r); return nil })
+	seq, err := decodeSnapshot(f, func(r *tracker.Record) error { c.Replay(r); return nil })
 	if err != nil || seq != 42 {
 		t.Fatal(seq, err)
 	}
@@ -279,18 +279,18 @@ func writeGolden(t *testing.T, name string) {
 	c := newCore(t)
 	spec := func(n string) *wire.JobSpec { return &wire.JobSpec{Name: n, User: "ann", Stages: 1} }
 	plan := &wire.StagePlan{Reducers: 1, Work: "/out/.w", Splits: []wire.Split{{Ranges: []wire.Range{{Path: "/a", Length: 5}}, Hosts: []string{"w1"}}, {Ranges: []wire.Range{{Path: "/a", Offset: 5, Length: 5}}}, {}}}
-	done := func(id wire.JobID, i int32) core.Record {
-		return core.Record{Kind: core.TaskDone, Job: id, Task: &core.TaskRecord{Kind: wire.MapTask, Index: i, Try: uint64(i + 1), Node: "w1", Rack: "r1", Millis: 7, In: 5, Out: 9, Counts: wire.Counts{"g": {"n": 1}}}}
+	done := func(id wire.JobID, i int32) tracker.Record {
+		return tracker.Record{Kind: tracker.TaskDone, Job: id, Task: &tracker.TaskRecord{Kind: wire.MapTask, Index: i, Try: uint64(i + 1), Node: "w1", Rack: "r1", Millis: 7, In: 5, Out: 9, Counts: wire.Counts{"g": {"n": 1}}}}
 	}
-	for _, r := range []core.Record{
-		{Kind: core.Submitted, Job: "job-1", Spec: spec("over")},
-		{Kind: core.Planned, Job: "job-1", Plan: plan},
+	for _, r := range []tracker.Record{
+		{Kind: tracker.Submitted, Job: "job-1", Spec: spec("over")},
+		{Kind: tracker.Planned, Job: "job-1", Plan: plan},
 		done("job-1", 1),
-		{Kind: core.JobEnded, Job: "job-1", State: core.Failed, Text: "why", At: 9},
-		{Kind: core.Submitted, Job: "job-2", Spec: spec("running")},
-		{Kind: core.Planned, Job: "job-2", Plan: plan},
+		{Kind: tracker.JobEnded, Job: "job-1", State: tracker.Failed, Text: "why", At: 9},
+		{Kind: tracker.Submitted, Job: "job-2", Spec: spec("running")},
+		{Kind: tracker.Planned, Job: "job-2", Plan: plan},
 		done("job-2", 0), done("job-2", 2),
-		{Kind: core.Submitted, Job: "job-3", Spec: spec("queued")},
+		{Kind: tracker.Submitted, Job: "job-3", Spec: spec("queued")},
 	} {
 		c.Replay(&r)
 	}

@@ -30,7 +30,7 @@ func (m *Master) sample(now time.Duration) {
 	if len(m.load.samples) > 0 && now-m.load.at < loadEvery {
 		return
 	}
-	m.load.add(loadNow(now, m.core.Nodes(now), m.core.Queues()))
+	m.load.add(loadNow(now, m.jobs.Nodes(now), m.jobs.Queues()))
 	m.load.at = now
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
@@ -23,8 +25,8 @@ func (m *Master) openPeers() (err error) {
 }
 
 func (m *Master) routeLogs() {
-	rpc.Handle(m.server, "job.attempts", rpc.Users, m.attempts)
-	rpc.Handle(m.server, "job.log", rpc.Users, m.jobLog)
+	rpc.Handle(m.server, api.JobAttempts, m.attempts)
+	rpc.Handle(m.server, api.JobLog, m.jobLog)
 }
 
 // attempts lists where attempts of a job ran.
@@ -76,8 +78,8 @@ func (m *Master) jobLog(ctx context.Context, c rpc.Caller, r wire.LogRequest) (w
 func (m *Master) logOn(ctx context.Context, name wire.NodeName, r wire.LogRequest) (wire.Log, error) {
 	settling := false
 	nodes, err := ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) {
-		settling = m.core.Settling(now)
-		return m.core.Nodes(now), nil
+		settling = m.jobs.Settling(now)
+		return m.jobs.Nodes(now), nil
 	})
 	if err != nil {
 		return wire.Log{}, err
@@ -99,7 +101,7 @@ func (m *Master) logOn(ctx context.Context, name wire.NodeName, r wire.LogReques
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	got, err := rpc.Call[wire.LogRequest, wire.Log](ctx, m.peers, addr, "task.log", r)
+	got, err := api.TaskLog.Call(ctx, m.peers, addr, r)
 	if err != nil {
 		return got, wire.Errorf(wire.KindOf(err), "node %s: %w", name, err)
 	}

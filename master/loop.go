@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 )
 
 // A batch is what must wait for the journal: releases run when everything up to seq is durable.
@@ -58,7 +58,7 @@ func (m *Master) after(fn func()) { m.releases = append(m.releases, fn) }
 // maxBatch bounds how many calls share a visit to the journal.
 const maxBatch = 256
 
-// loop is the only goroutine that touches the core.
+// loop is the only goroutine that touches the tracker.
 func (m *Master) loop() {
 	defer close(m.commit)
 	for {
@@ -87,15 +87,17 @@ func (m *Master) loop() {
 	}
 }
 
-// flush appends what the core wants kept and hands the answers over.
+// flush appends what the tracker wants kept and hands the answers over.
 func (m *Master) flush() error {
-	out := m.core.Take()
+	out := m.jobs.Take()
 	first := m.last
+	m.tasks.follow(out.Records, time.Now())
 	if err := m.keep(out.Records); err != nil {
 		return err
 	}
 	m.tellPast(first, &out)
 	m.maybeCompact()
+	m.logBroken(out.Broken)
 	for _, n := range out.Wake {
 		m.unpark(n, false)
 		// What must not be said before it is durable is said then.
@@ -120,15 +122,15 @@ func (m *Master) flush() error {
 	return nil
 }
 
-func (m *Master) logRecord(r *core.Record) {
+func (m *Master) logRecord(r *tracker.Record) {
 	switch r.Kind {
-	case core.Submitted:
+	case tracker.Submitted:
 		m.cfg.Log.Info("job submitted", "job", r.Job, "name", r.Spec.Name, "user", r.Spec.User)
-	case core.Planned:
+	case tracker.Planned:
 		m.cfg.Log.Info("job planned", "job", r.Job, "stage", r.Stage, "maps", max(r.Plan.Parts, len(r.Plan.Splits)), "reduces", r.Plan.Reducers)
-	case core.TaskLost:
-		m.cfg.Log.Warn("map output lost", "job", r.Job, "stage", r.Stage, "map", r.Task.Index, "why", r.Text)
-	case core.JobEnded:
+	case tracker.TaskLost:
+		m.cfg.Log.Warn("result lost", "job", r.Job, "stage", r.Stage, "task", r.Task.Kind, "index", r.Task.Index, "why", r.Text)
+	case tracker.JobEnded:
 		m.cfg.Log.Info("job ended", "job", r.Job, "state", r.State.String(), "error", r.Text)
 	}
 }
@@ -171,6 +173,16 @@ func (m *Master) committer() {
 	}
 }
 
+// directoryLost reports that somebody has removed what the master lives on.
+func (m *Master) directoryLost() error {
+	for _, d := range m.disks {
+		if err := d.Lost(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ticker lets time pass.
 func (m *Master) ticker() {
 	t := time.NewTicker(100 * time.Millisecond)
@@ -182,11 +194,15 @@ func (m *Master) ticker() {
 		case <-t.C:
 		}
 		m.do(func(now time.Duration) {
-			m.core.Tick(now)
-			m.knock(now)
+			m.jobs.Tick(now)
+			m.probe(now)
 			m.showAll(now)
 			m.sample(now)
 		})
+		if err := m.directoryLost(); err != nil {
+			m.fail(err)
+			return
+		}
 		if err := m.names.Tick(); err != nil {
 			m.cfg.Log.Error("name service", "error", err)
 			if wire.KindOf(err) == wire.Stale { // another master has the directory

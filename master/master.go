@@ -1,11 +1,13 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,8 +18,8 @@ import (
 	"github.com/millrace/millrace/internal/membership"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
 	"github.com/millrace/millrace/master/history"
+	"github.com/millrace/millrace/master/tracker"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/topology"
 )
@@ -26,8 +28,10 @@ import (
 type Master struct {
 	cfg       Config
 	names     *names.Service
-	core      *core.Core
+	jobs      *tracker.Tracker
 	log       jobLog
+	audit     *audit
+	tasks     taskLife
 	past      *history.Store // nil if it cannot be opened: pastError says why
 	peers     *rpc.Client    // to workers
 	disks     []*disk.Root
@@ -36,42 +40,71 @@ type Master struct {
 	addr      string
 	pastError error
 	made      platforms
+	groups    *groups // nil without a file of them
 	begin     time.Time
 	base      time.Duration // the cluster's age when this master began
 
-	calls  chan func(now time.Duration) // into the loop
-	lateMu sync.Mutex                   // guards late
-	late   []func(now time.Duration)    // for the loop, from those who may not wait
-	poke   chan struct{}                // there is something in late
-	commit chan batch
-	ctx    context.Context
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	failed chan error
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	failed  chan error
+	inbox   // how work reaches the loop
+	waiting // who is to hear of it; of the loop only
+	place   // in the journal; of the loop only
+	choices // as they were chosen; of the loop only
+}
 
-	// Of the loop only:
-	parked   map[wire.NodeName]*parked
-	knocking map[wire.NodeName]bool
-	drivers  map[wire.JobID][]chan struct{}
-	watchers map[wire.JobID][]chan struct{} // who waits for map output
-	people   map[wire.JobID]*audience       // who waits for a status
-	releases []func()
+// inbox carries work into the loop, which alone changes the jobs, and from there to the journal. A function that was taken
+// is called once; when the master stops, those that were not are dropped, and their callers hear that it stops.
+type inbox struct {
+	calls  chan func(now time.Duration)
+	lateMu sync.Mutex                // guards late
+	late   []func(now time.Duration) // from those who may not wait
+	poke   chan struct{}             // there is something in late
+	commit chan batch
+}
+
+// waiting is who waits for an answer. Whoever is listed is answered or called once, and is listed no more.
+type waiting struct {
+	parked        map[wire.NodeName]*parked // reports, one of a node at most
+	probing       map[wire.NodeName]bool
+	drivers       map[wire.JobID][]chan struct{}
+	watchers      map[wire.JobID][]chan struct{} // who waits for map output
+	statusWaiters map[wire.JobID]*waiters        // who waits for a status
+	releases      []func()
+}
+
+func newWaiting() waiting {
+	return waiting{
+		parked: map[wire.NodeName]*parked{}, probing: map[wire.NodeName]bool{},
+		drivers: map[wire.JobID][]chan struct{}{}, watchers: map[wire.JobID][]chan struct{}{}, statusWaiters: map[wire.JobID]*waiters{},
+	}
+}
+
+// place is how far the journal is. It only grows.
+type place struct {
 	last     uint64 // record of the journal
 	firstSeq uint64 // the last record before this master's own
 	told     uint32 // events for the history that are not in the journal
-	policy   wire.Choice
-	admit    wire.Choice
-	load     loadLog
+}
+
+// choices are the policies that the engine works with, and what they led to.
+type choices struct {
+	policy wire.Choice
+	admit  wire.Choice
+	load   loadLog
+	broken broken
 }
 
 // Start opens what is on disk and begins to serve.
 func Start(cfg Config) (*Master, error) {
-	if err := cfg.checkListen(); err != nil {
+	if err := errors.Join(cfg.checkListen(), cfg.LocalPaths.validate()); err != nil {
 		return nil, err
 	}
 	m := &Master{
-		cfg: cfg, begin: time.Now(), calls: make(chan func(time.Duration), 1024), commit: make(chan batch, 64), poke: make(chan struct{}, 1), failed: make(chan error, 1),
-		parked: map[wire.NodeName]*parked{}, knocking: map[wire.NodeName]bool{}, drivers: map[wire.JobID][]chan struct{}{}, watchers: map[wire.JobID][]chan struct{}{}, people: map[wire.JobID]*audience{},
+		cfg: cfg, begin: time.Now(), failed: make(chan error, 1),
+		inbox:   inbox{calls: make(chan func(time.Duration), 1024), commit: make(chan batch, 64), poke: make(chan struct{}, 1)},
+		waiting: newWaiting(),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	l, err := m.open()
@@ -109,10 +142,17 @@ func (m *Master) open() (net.Listener, error) {
 		if sc, err = m.cfg.Key.Server("master"); err != nil {
 			return nil, err
 		}
+		revoked := sc.Revoked
+		sc.Revoked = func(c rpc.Caller) error { return cmp.Or(revoked(c), m.tasks.refuses(c, time.Now())) }
 	}
 	if err := m.openPeers(); err != nil {
 		return nil, err
 	}
+	var err error
+	if m.audit, err = openAudit(filepath.Join(m.cfg.Dir, "audit.log"), auditBytes, m.cfg.Log); err != nil {
+		return nil, err
+	}
+	sc.Called, sc.Audited = m.audit.called, func(method string) bool { return slices.Contains(audited, method) }
 	sc.Panicked = func(method string, v any, stack []byte) {
 		m.cfg.Log.Error("panic in a handler", "method", method, "value", fmt.Sprint(v), "stack", string(stack))
 	}
@@ -146,6 +186,14 @@ func (m *Master) openNames() error {
 	cfg.Disk, cfg.Checkpoint = root, filepath.Join(m.cfg.Dir, "names", "checkpoint.db")
 	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(m.begin) }, time.Now
 	cfg.Placement = func(t *topology.Topology) (placement.Policy, error) { return place(t) }
+	cfg.Superuser, cfg.Admins = cmp.Or(m.cfg.Superuser, currentUser()), m.cfg.Key != nil
+	if m.cfg.Groups != "" {
+		if m.groups, err = loadGroups(m.cfg.Groups); err != nil {
+			return err
+		}
+		cfg.Groups = m.groups.of
+		m.wg.Go(func() { m.groups.follow(m.ctx, m.cfg.Log) })
+	}
 	if m.cfg.Names != nil {
 		m.cfg.Names(&cfg)
 	}
@@ -170,16 +218,20 @@ func (m *Master) openJobs() error {
 	if err != nil {
 		return err
 	}
-	cc := m.cfg.Core
-	cc.Epoch = m.names.Epoch()
-	if m.core, err = core.New(cc, p, a); err != nil {
+	cc := m.cfg.Jobs
+	cc.Epoch, cc.Heartbeat = m.names.Epoch(), m.cfg.Hold // a worker with nothing to say reports that often
+	if m.jobs, err = tracker.New(cc, p, a); err != nil {
 		return err
 	}
-	if err := m.openJobLog(root, journal.Config{SegmentBytes: jobsSegment, Fence: m.names.Fence}); err != nil {
+	m.jobs.Announce(0, m.policy, m.admit)
+	if err := m.openJobLog(root, journal.Config{SegmentBytes: jobsSegment, MaxRecord: journalRecord, Fence: m.names.Fence}); err != nil {
 		return err
 	}
 	m.openPast()
-	m.core.Resume(m.now())
+	m.jobs.Resume(m.now())
+	for _, j := range m.jobs.List(wire.JobsRequest{Active: true}) {
+		m.tasks.begin(j.Job, j.User)
+	}
 	return nil
 }
 
@@ -217,6 +269,9 @@ func (m *Master) Close() error {
 		errs = append(errs, m.server.Close())
 	}
 	m.wg.Wait()
+	if m.audit != nil {
+		errs = append(errs, m.audit.close())
+	}
 	if m.past != nil {
 		errs = append(errs, m.past.Close())
 	}

@@ -13,6 +13,9 @@ import (
 // families are what a master shows; docs/operations.md has the list.
 var families = []metrics.Family{
 	{Name: "millrace_policy_info", Help: "The policies in use; always 1.", Labels: []string{"policy", "admission"}},
+	{Name: "millrace_policy_decisions_total", Help: "What the policies have decided: launch, second (attempts among them), stop, forget, admit, reject.", Labels: []string{"what"}, Counter: true},
+	{Name: "millrace_policy_broken_rules_total", Help: "Rounds in which a policy broke a rule.", Counter: true},
+	{Name: "millrace_policy_figure", Help: "Numbers that the policies work with, such as marp, the part of the cluster that drivers may hold.", Labels: []string{"figure"}},
 	{Name: "millrace_queue_jobs", Help: "Jobs that the master remembers.", Labels: []string{"queue", "state"}},
 	{Name: "millrace_queue_attempts", Help: "Attempts of tasks that run.", Labels: []string{"queue"}},
 	{Name: "millrace_queue_tasks_left", Help: "Tasks of unfinished jobs that are not done.", Labels: []string{"queue"}},
@@ -60,15 +63,15 @@ func (m *Master) collect(ctx context.Context, put metrics.Put) error {
 	}
 	type seen struct {
 		nodes []wire.NodeStatus
-		in    wire.Policies
+		did   wire.SchedulerStatus
 	}
 	s, err := ask(ctx, m, func(now time.Duration) (seen, error) {
-		return seen{m.core.Nodes(now), wire.Policies{Policy: m.policy, Admission: m.admit}}, nil
+		return seen{m.jobs.Nodes(now), m.tally(now)}, nil
 	})
 	if err != nil {
 		return err
 	}
-	put("millrace_policy_info", 1, s.in.Policy.Name, s.in.Admission.Name)
+	putDecisions(put, &s.did)
 	for i := range s.nodes {
 		putNode(put, &s.nodes[i])
 	}
@@ -78,6 +81,21 @@ func (m *Master) collect(ctx context.Context, put metrics.Put) error {
 	}
 	putNet(put, &net)
 	return m.collectStore(put)
+}
+
+func putDecisions(put metrics.Put, s *wire.SchedulerStatus) {
+	put("millrace_policy_info", 1, s.Policy.Name, s.Admission.Name)
+	for what, n := range map[string]int64{
+		"launch": s.Launched, "second": s.Seconds, "stop": s.Stopped, "forget": s.Forgotten, "admit": s.Admitted, "reject": s.Rejected,
+	} {
+		put("millrace_policy_decisions_total", float64(n), what)
+	}
+	put("millrace_policy_broken_rules_total", float64(s.Broken))
+	for _, f := range s.Figures {
+		if f.Job == "" {
+			put("millrace_policy_figure", f.Value, f.Name)
+		}
+	}
 }
 
 func putNode(put metrics.Put, n *wire.NodeStatus) {

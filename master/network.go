@@ -10,7 +10,7 @@ import (
 
 // netStatus describes the network: what the workers counted, and how long probes took.
 func (m *Master) netStatus(ctx context.Context, _ rpc.Caller, _ none) (wire.NetStatus, error) {
-	s, err := ask(ctx, m, func(now time.Duration) (wire.NetStatus, error) { return m.core.Net(now), nil })
+	s, err := ask(ctx, m, func(now time.Duration) (wire.NetStatus, error) { return m.jobs.Net(now), nil })
 	if err != nil || m.members == nil {
 		return s, err
 	}

@@ -1,14 +1,15 @@
 package master
 
 import (
-	"context"
 	"path/filepath"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
 	"github.com/millrace/millrace/master/history"
+	"github.com/millrace/millrace/master/tracker"
 )
 
 // openPast opens the history. Without it the master works all the same, and says so.
@@ -39,7 +40,7 @@ func (m *Master) openPast() {
 }
 
 // tellPast hands over what happened, once it is durable: first is the record before the first of these.
-func (m *Master) tellPast(first uint64, out *core.Output) {
+func (m *Master) tellPast(first uint64, out *tracker.Output) {
 	if m.past == nil || len(out.Records)+len(out.Events) == 0 {
 		return
 	}
@@ -57,13 +58,13 @@ func (m *Master) tellPast(first uint64, out *core.Output) {
 }
 
 // pastKinds says what records are in the history; those that are not are no events.
-var pastKinds = map[core.RecordKind]wire.PastKind{
-	core.Submitted: wire.PastSubmitted, core.Planned: wire.PastPlanned, core.TaskDone: wire.PastDone, core.TaskLost: wire.PastOutputLost,
-	core.Committed: wire.PastCommitting, core.StageDone: wire.PastStageDone, core.JobEnded: wire.PastEnded,
+var pastKinds = map[tracker.RecordKind]wire.PastKind{
+	tracker.Submitted: wire.PastSubmitted, tracker.Planned: wire.PastPlanned, tracker.TaskDone: wire.PastDone, tracker.TaskLost: wire.PastOutputLost,
+	tracker.Committed: wire.PastCommitting, tracker.StageDone: wire.PastStageDone, tracker.JobEnded: wire.PastEnded,
 }
 
 // entriesOf is a record as the history keeps it.
-func entriesOf(seq uint64, r *core.Record) []history.Entry {
+func entriesOf(seq uint64, r *tracker.Record) []history.Entry {
 	kind, ok := pastKinds[r.Kind]
 	if !ok {
 		return nil
@@ -73,8 +74,8 @@ func entriesOf(seq uint64, r *core.Record) []history.Entry {
 	switch {
 	case r.Plan != nil:
 		e.Maps, e.Reduces = int32(max(r.Plan.Parts, len(r.Plan.Splits))), r.Plan.Reducers
-	case r.Kind == core.JobEnded:
-		e.State = r.State.String()
+	case r.Kind == tracker.JobEnded:
+		e.State = r.State.Public()
 	case r.Task != nil:
 		t := r.Task
 		e.Task, e.Index, e.Try, e.Node, e.Counts = t.Kind, t.Index, t.Try, t.Node, t.Counts
@@ -92,27 +93,9 @@ func (m *Master) history() (*history.Store, error) {
 }
 
 func (m *Master) routePast() {
-	rpc.Handle(m.server, "history.list", rpc.Users, func(_ context.Context, _ rpc.Caller, q wire.PastQuery) (wire.PastJobs, error) {
-		h, err := m.history()
-		if err != nil {
-			return wire.PastJobs{}, err
-		}
-		return h.Jobs(q)
-	})
-	rpc.Handle(m.server, "history.job", rpc.Users, func(_ context.Context, _ rpc.Caller, r wire.JobRequest) (*wire.PastSummary, error) {
-		h, err := m.history()
-		if err != nil {
-			return nil, err
-		}
-		return h.Summary(r.Job)
-	})
-	rpc.Handle(m.server, "history.events", rpc.Users, func(_ context.Context, _ rpc.Caller, r wire.PastEventsRequest) (wire.PastEvents, error) {
-		h, err := m.history()
-		if err != nil {
-			return wire.PastEvents{}, err
-		}
-		return h.Events(r)
-	})
+	rpc.Handle(m.server, api.HistoryList, m.pastList)
+	rpc.Handle(m.server, api.HistoryJob, m.pastJob)
+	rpc.Handle(m.server, api.HistoryEvents, m.pastEvents)
 	m.routeLogs()
 }
 
@@ -133,7 +116,7 @@ func (m *Master) pastStatus(id wire.JobID, missing error) (wire.JobStatus, error
 		Submitted: ms(j.Submitted), Ended: ms(j.Ended), Stage: j.Stage, Stages: j.Stages, Attempts: j.Attempts, Counts: j.Counts,
 		Maps: wire.TaskTotals{Total: j.Maps}, Reduces: wire.TaskTotals{Total: j.Reduces},
 	}
-	if j.State == core.Succeeded.String() {
+	if j.State == wire.Succeeded {
 		s.Maps.Done, s.Reduces.Done = j.Maps, j.Reduces
 	}
 	return s, nil

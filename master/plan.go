@@ -18,9 +18,9 @@ func (m *Master) plan(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (
 	}
 	return ask(ctx, m, func(now time.Duration) (p wire.Planned, err error) {
 		if r.Part != nil {
-			p.Next, err = m.core.PlanPart(now, r.ID, r.Part)
+			p.Next, err = m.jobs.PlanPart(now, r.ID, r.Part)
 		} else {
-			p.Next, err = m.core.Plan(now, r.ID, r.Plan)
+			p.Next, err = m.jobs.Plan(now, r.ID, r.Plan)
 		}
 		return p, err
 	})

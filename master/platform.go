@@ -14,7 +14,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// platforms remembers what shipped executables are made for, by their hash.
+// platforms remembers what shipped executables are made for, by user, place and hash: nobody has verified the hash yet, so it
+// says nothing about the file of another.
 type platforms struct {
 	mu  sync.Mutex // guards all
 	all map[string]string
@@ -23,20 +24,20 @@ type platforms struct {
 // maxPlatforms bounds what is remembered; beyond, all is forgotten and learned again.
 const maxPlatforms = 1000
 
-func (p *platforms) get(hash string) (string, bool) {
+func (p *platforms) get(key string) (string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, ok := p.all[hash]
+	s, ok := p.all[key]
 	return s, ok
 }
 
-func (p *platforms) put(hash, platform string) {
+func (p *platforms) put(key, platform string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.all) >= maxPlatforms || p.all == nil {
 		p.all = map[string]string{}
 	}
-	p.all[hash] = platform
+	p.all[key] = platform
 }
 
 // headTimeout bounds how long the beginning of an executable may take to be read: then the workers find out.
@@ -44,7 +45,8 @@ const headTimeout = time.Second
 
 // platformOf is what an executable is made for, as linux/amd64; empty if that cannot be told.
 func (m *Master) platformOf(ctx context.Context, p *wire.Program, user string) string {
-	if s, ok := m.made.get(p.Hash); ok {
+	known := user + "\x00" + p.Exe + "\x00" + p.Hash
+	if s, ok := m.made.get(known); ok {
 		return s
 	}
 	ctx, cancel := context.WithTimeout(ctx, headTimeout)
@@ -60,7 +62,7 @@ func (m *Master) platformOf(ctx context.Context, p *wire.Program, user string) s
 		return ""
 	}
 	s := platformIn(head[:n])
-	m.made.put(p.Hash, s)
+	m.made.put(known, s)
 	return s
 }
 

@@ -63,7 +63,7 @@ func (m *Master) queueNames() []string {
 
 // queues lists the queues that are configured or have jobs.
 func (m *Master) queues(ctx context.Context, _ rpc.Caller, _ none) ([]wire.QueueStatus, error) {
-	all, err := ask(ctx, m, func(time.Duration) ([]wire.QueueStatus, error) { return m.core.Queues(), nil })
+	all, err := ask(ctx, m, func(time.Duration) ([]wire.QueueStatus, error) { return m.jobs.Queues(), nil })
 	if err != nil {
 		return nil, err
 	}

@@ -23,13 +23,13 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 	p := &parked{make(chan wire.Answer, 1), r.Session}
 	refused := make(chan error, 1)
 	ok := m.do(func(now time.Duration) {
-		m.release(r.Node) // it has spoken again
-		ans, err := m.core.Report(now, &r, m.durable())
+		ans, err := m.jobs.Report(now, &r, m.durable())
 		if err != nil {
 			refused <- err
 			return
 		}
-		if hasNews(&ans) {
+		m.release(r.Node)             // it has spoken again
+		if r.Fresh || hasNews(&ans) { // a worker opens its block store when it is taken in
 			p.reply <- ans
 		} else {
 			m.parked[r.Node] = p
@@ -75,7 +75,7 @@ func (m *Master) unpark(n wire.NodeName, late bool) {
 	if p == nil {
 		return
 	}
-	if ans := m.core.AnswerTo(n, m.durable()); late || hasNews(&ans) {
+	if ans := m.jobs.AnswerTo(n, m.durable()); late || hasNews(&ans) {
 		delete(m.parked, n)
 		p.reply <- ans
 	}
@@ -95,6 +95,11 @@ func (m *Master) lostTouch(n wire.NodeName, p *parked) {
 	if m.ctx.Err() != nil {
 		return
 	}
+	m.later(func(time.Duration) {
+		if m.parked[n] == p {
+			m.jobs.Loose(n, p.session)
+		}
+	})
 	t := time.NewTimer(m.cfg.Gone)
 	m.wg.Go(func() {
 		defer t.Stop()
@@ -107,7 +112,7 @@ func (m *Master) lostTouch(n wire.NodeName, p *parked) {
 			if m.parked[n] == p { // nothing newer has come
 				delete(m.parked, n)
 				m.cfg.Log.Warn("worker is gone", "node", n)
-				m.core.NodeGone(now, n, p.session, "its connection broke")
+				m.jobs.NodeGone(now, n, p.session, "its connection broke")
 				m.names.Lost(n)
 			}
 		})

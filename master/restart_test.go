@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/journal"
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 	"github.com/millrace/millrace/scheduler/policies"
 )
 
@@ -22,7 +22,7 @@ func openReal(tb testing.TB, dir string) *Master {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c, err := core.New(core.DefaultConfig(), p, nil)
+	c, err := tracker.New(tracker.DefaultConfig(), p, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -30,11 +30,11 @@ func openReal(tb testing.TB, dir string) *Master {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m := &Master{core: c, cfg: Config{Log: slog.New(slog.DiscardHandler)}, disks: []*disk.Root{root}}
+	m := &Master{jobs: c, cfg: Config{Log: slog.New(slog.DiscardHandler)}, disks: []*disk.Root{root}}
 	if err := m.openJobLog(root, journal.Config{SegmentBytes: jobsSegment}); err != nil {
 		tb.Fatal(err)
 	}
-	m.core.Resume(m.base)
+	m.jobs.Resume(m.base)
 	return m
 }
 
@@ -46,16 +46,16 @@ func closeReal(tb testing.TB, m *Master) {
 	m.disks[0].Close()
 }
 
-// store keeps what the core wants kept, and compacts as the loop would.
+// store keeps what the tracker wants kept, and compacts as the loop would.
 func (m *Master) store(tb testing.TB) {
 	tb.Helper()
-	if err := m.keep(m.core.Take().Records); err != nil {
+	if err := m.keep(m.jobs.Take().Records); err != nil {
 		tb.Fatal(err)
 	}
 	if m.log.since < max(m.log.snapshot, compactFrom) {
 		return
 	}
-	size, err := m.compact(m.last, m.core.Snapshot(0))
+	size, err := m.compact(m.last, m.jobs.Snapshot(0))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func (m *Master) store(tb testing.TB) {
 func liveBytes(tb testing.TB, m *Master) int64 {
 	tb.Helper()
 	var n counter
-	if _, err := encodeSnapshot(&n, 0, m.core.Snapshot(0)); err != nil {
+	if _, err := encodeSnapshot(&n, 0, m.jobs.Snapshot(0)); err != nil {
 		tb.Fatal(err)
 	}
 	return int64(n)
@@ -96,9 +96,9 @@ func manyJobs(tb testing.TB, m *Master, queued, ended int) {
 	for i := range ended + queued {
 		s := spec
 		s.Request += fmt.Sprint(i)
-		id, err := m.core.Submit(time.Duration(i), s)
+		id, err := m.jobs.Submit(time.Duration(i), s)
 		if err == nil && i < ended {
-			err = m.core.Kill(time.Duration(i), id, "nobody needs it any more")
+			err = m.jobs.Kill(time.Duration(i), id, "nobody needs it any more")
 		}
 		if err != nil {
 			tb.Fatal(err)
@@ -127,13 +127,13 @@ func TestManyJobs(t *testing.T) {
 		t.Errorf("%d bytes on disk for a live state of %d", disk, live)
 	}
 	waiting := 0
-	for _, s := range m.core.Jobs() {
+	for _, s := range m.jobs.Jobs() {
 		if s.State == "QUEUED" {
 			waiting++
 		}
 	}
-	if waiting != queued || len(m.core.Jobs()) != queued+1000 {
-		t.Errorf("%d of %d jobs wait, %d are known", waiting, queued, len(m.core.Jobs()))
+	if waiting != queued || len(m.jobs.Jobs()) != queued+1000 {
+		t.Errorf("%d of %d jobs wait, %d are known", waiting, queued, len(m.jobs.Jobs()))
 	}
 }
 
@@ -166,7 +166,7 @@ func BenchmarkRestart(b *testing.B) {
 func benchRestart(b *testing.B, m *Master, dir string) {
 	live, disk := liveBytes(b, m), m.onDisk(b)
 	closeReal(b, m)
-	m.core = nil
+	m.jobs = nil
 	before := heapNow()
 	var heap int64
 	for b.Loop() {
@@ -191,25 +191,25 @@ func bigJob(b *testing.B, m *Master, n int) {
 		}
 		plan.Splits = append(plan.Splits, s)
 	}
-	m.core.Replay(&core.Record{Kind: core.Submitted, Job: "job-1", Spec: &wire.JobSpec{Name: "big", User: "ann", Stages: 1}})
-	m.core.Replay(&core.Record{Kind: core.Planned, Job: "job-1", Plan: plan})
-	done := func(i int) core.Record {
-		return core.Record{At: time.Duration(i), Kind: core.TaskDone, Job: "job-1", Task: &core.TaskRecord{
+	m.jobs.Replay(&tracker.Record{Kind: tracker.Submitted, Job: "job-1", Spec: &wire.JobSpec{Name: "big", User: "ann", Stages: 1}})
+	m.jobs.Replay(&tracker.Record{Kind: tracker.Planned, Job: "job-1", Plan: plan})
+	done := func(i int) tracker.Record {
+		return tracker.Record{At: time.Duration(i), Kind: tracker.TaskDone, Job: "job-1", Task: &tracker.TaskRecord{
 			Kind: wire.MapTask, Index: int32(i), Try: uint64(1<<32 + i), Node: wire.NodeName(fmt.Sprint("n", i%1000)), Rack: fmt.Sprint("r", i%20), Millis: 1234,
 			In: 1 << 26, Out: 1 << 20, Counts: wire.Counts{"task": {"input-records": 1000, "input-bytes": 1 << 26, "output-records": 9}},
 		}}
 	}
 	for i := range n * 7 / 10 {
 		r := done(i)
-		m.core.Replay(&r)
+		m.jobs.Replay(&r)
 	}
-	size, err := m.compact(m.last, m.core.Snapshot(0))
+	size, err := m.compact(m.last, m.jobs.Snapshot(0))
 	if err != nil {
 		b.Fatal(err)
 	}
 	m.log.snapshot = size
 	for i := n * 7 / 10; i < n-1 && m.log.since < m.log.snapshot; i++ {
-		if err := m.keep([]core.Record{done(i)}); err != nil {
+		if err := m.keep([]tracker.Record{done(i)}); err != nil {
 			b.Fatal(err)
 		}
 	}

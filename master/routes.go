@@ -5,47 +5,49 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
 )
 
-type none struct{}
+type none = struct{}
 
 func (m *Master) routes() {
-	rpc.Handle(m.server, "worker.report", rpc.Nodes, m.report)
-	rpc.Handle(m.server, "job.submit", rpc.Users, m.submit)
-	rpc.Handle(m.server, "job.status", rpc.Users, m.status)
-	rpc.Handle(m.server, "job.list", rpc.Users, func(ctx context.Context, _ rpc.Caller, r wire.JobsRequest) ([]wire.JobStatus, error) {
-		return ask(ctx, m, func(time.Duration) ([]wire.JobStatus, error) { return m.core.List(r), nil })
-	})
-	rpc.Handle(m.server, "job.kill", rpc.Users, m.kill)
-	rpc.Handle(m.server, "job.why", rpc.Users, func(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.Text, error) {
+	rpc.Handle(m.server, api.WorkerReport, m.report)
+	rpc.Handle(m.server, api.JobSubmit, m.submit)
+	rpc.Handle(m.server, api.JobStatus, m.publicStatus)
+	rpc.Handle(m.server, api.JobList, m.list)
+	rpc.Handle(m.server, api.JobKill, m.kill)
+	rpc.Handle(m.server, api.JobWhy, func(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.Text, error) {
 		return ask(ctx, m, func(now time.Duration) (wire.Text, error) {
-			text, err := m.core.Why(now, r.Job)
+			text, err := m.jobs.Why(now, r.Job)
 			return wire.Text{Text: text}, err
 		})
 	})
-	rpc.Handle(m.server, "node.list", rpc.Files, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
-		return ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.core.Nodes(now), nil })
+	rpc.Handle(m.server, api.NodeList, func(ctx context.Context, _ rpc.Caller, _ none) ([]wire.NodeStatus, error) {
+		return ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) { return m.jobs.Nodes(now), nil })
 	})
-	rpc.Handle(m.server, "health", rpc.Anyone, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Text, error) {
+	rpc.Handle(m.server, api.Health, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Text, error) {
 		return ask(ctx, m, func(time.Duration) (wire.Text, error) { return wire.Text{Text: "master is well"}, nil })
 	})
-	rpc.Handle(m.server, "node.drain", rpc.Admins, func(ctx context.Context, _ rpc.Caller, r wire.DrainRequest) (none, error) {
-		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.core.Drain(now, r.Node, r.Undo) })
+	rpc.Handle(m.server, api.NodeDrain, func(ctx context.Context, _ rpc.Caller, r wire.DrainRequest) (none, error) {
+		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.jobs.Drain(now, r.Node, r.Undo) })
 	})
-	rpc.Handle(m.server, "scheduler.get", rpc.Users, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Policies, error) {
-		return ask(ctx, m, func(time.Duration) (wire.Policies, error) {
-			return wire.Policies{Policy: m.policy, Admission: m.admit}, nil
-		})
+	rpc.Handle(m.server, api.SchedulerGet, func(ctx context.Context, _ rpc.Caller, _ none) (wire.Policies, error) {
+		return ask(ctx, m, func(now time.Duration) (wire.Policies, error) { return m.policies(now), nil })
 	})
-	rpc.Handle(m.server, "queue.list", rpc.Users, m.queues)
-	rpc.Handle(m.server, "cluster.load", rpc.Users, m.clusterLoad)
-	rpc.Handle(m.server, "net.status", rpc.Users, m.netStatus)
-	rpc.Handle(m.server, "scheduler.set", rpc.Admins, m.setPolicy)
-	rpc.Handle(m.server, "cluster.gossip", rpc.Nodes, m.gossipInfo)
+	rpc.Handle(m.server, api.QueueList, m.queues)
+	rpc.Handle(m.server, api.ClusterLoad, m.clusterLoad)
+	rpc.Handle(m.server, api.NetStatus, m.netStatus)
+	rpc.Handle(m.server, api.SchedulerStatus, m.schedulerStatus)
+	rpc.Handle(m.server, api.SchedulerForecast, m.forecast)
+	rpc.Handle(m.server, api.SchedulerSet, m.setPolicy)
+	rpc.Handle(m.server, api.SchedulerLog, m.decisionLog)
+	rpc.Handle(m.server, api.SchedulerLines, m.decisionLines)
+	rpc.Handle(m.server, api.ClusterGossip, m.gossipInfo)
 	m.routeTasks()
 	m.routePast()
 	m.routeMetrics()
@@ -54,20 +56,20 @@ func (m *Master) routes() {
 
 // routeTasks adds what drivers and reduces call.
 func (m *Master) routeTasks() {
-	rpc.Handle(m.server, "stage.info", rpc.Tasks, func(ctx context.Context, c rpc.Caller, r wire.StageRef) (wire.StageInfo, error) {
+	rpc.Handle(m.server, api.StageInfo, func(ctx context.Context, c rpc.Caller, r wire.StageRef) (wire.StageInfo, error) {
 		if err := ownJob(c, r.Job); err != nil {
 			return wire.StageInfo{}, err
 		}
-		return ask(ctx, m, func(time.Duration) (wire.StageInfo, error) { return m.core.StageInfo(r) })
+		return ask(ctx, m, func(time.Duration) (wire.StageInfo, error) { return m.jobs.StageInfo(r) })
 	})
-	rpc.Handle(m.server, "stage.outputs", rpc.Tasks, m.outputs)
-	rpc.Handle(m.server, "driver.step", rpc.Tasks, m.driverStep)
-	rpc.Handle(m.server, "driver.plan", rpc.Tasks, m.plan)
-	rpc.Handle(m.server, "driver.commit", rpc.Tasks, func(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (none, error) {
+	rpc.Handle(m.server, api.StageOutputs, m.outputs)
+	rpc.Handle(m.server, api.DriverStep, m.driverStep)
+	rpc.Handle(m.server, api.DriverPlan, m.plan)
+	rpc.Handle(m.server, api.DriverCommit, func(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (none, error) {
 		if err := ownJob(c, r.ID.Job); err != nil {
 			return none{}, err
 		}
-		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.core.Commit(now, r.ID, r.Problem) })
+		return ask(ctx, m, func(now time.Duration) (none, error) { return none{}, m.jobs.Commit(now, r.ID, r.Problem) })
 	})
 }
 
@@ -78,7 +80,8 @@ func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (no
 	if perr == nil {
 		return ask(ctx, m, func(now time.Duration) (none, error) {
 			m.policy = r
-			m.core.SetPolicy(now, p)
+			m.jobs.Announce(now, r, wire.Choice{})
+			m.jobs.SetPolicy(now, p)
 			m.cfg.Log.Info("policy changed", "policy", r.Name, "by", c.User)
 			return none{}, nil
 		})
@@ -92,7 +95,8 @@ func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (no
 	}
 	return ask(ctx, m, func(now time.Duration) (none, error) {
 		m.admit = r
-		m.core.SetAdmission(now, a)
+		m.jobs.Announce(now, wire.Choice{}, r)
+		m.jobs.SetAdmission(now, a)
 		m.cfg.Log.Info("admission policy changed", "policy", r.Name, "by", c.User)
 		return none{}, nil
 	})
@@ -109,12 +113,12 @@ func ownJob(c rpc.Caller, job wire.JobID) error {
 // status describes a job, with Wait when there is news of it or the time is up.
 func (m *Master) status(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.JobStatus, error) {
 	var news chan struct{}
-	s, err := ask(ctx, m, func(time.Duration) (wire.JobStatus, error) {
-		if r.Wait > 0 && !m.core.HasEnded(r.Job) {
+	s, err := ask(ctx, m, func(now time.Duration) (wire.JobStatus, error) {
+		if r.Wait > 0 && !m.jobs.HasEnded(r.Job) {
 			news = m.attend(r.Job)
 			return wire.JobStatus{}, nil
 		}
-		return m.core.Status(r.Job)
+		return m.figured(now, r.Job)
 	})
 	if wire.KindOf(err) == wire.NotFound && err != nil {
 		return m.pastStatus(r.Job, err)
@@ -125,7 +129,7 @@ func (m *Master) status(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (w
 	if !waitFor(ctx, news, r.Wait) {
 		m.do(func(time.Duration) { m.leave(r.Job, news) })
 	}
-	if s, err = ask(ctx, m, func(time.Duration) (wire.JobStatus, error) { return m.core.Status(r.Job) }); wire.KindOf(err) == wire.NotFound && err != nil {
+	if s, err = ask(ctx, m, func(now time.Duration) (wire.JobStatus, error) { return m.figured(now, r.Job) }); wire.KindOf(err) == wire.NotFound && err != nil {
 		return m.pastStatus(r.Job, err)
 	}
 	return s, err
@@ -159,7 +163,7 @@ func (m *Master) unwatch(who map[wire.JobID][]chan struct{}, id wire.JobID, news
 
 func (m *Master) kill(ctx context.Context, c rpc.Caller, r wire.JobRequest) (none, error) {
 	return ask(ctx, m, func(now time.Duration) (none, error) {
-		s, err := m.core.Status(r.Job)
+		s, err := m.jobs.Status(r.Job)
 		if err != nil {
 			return none{}, err
 		}
@@ -170,7 +174,7 @@ func (m *Master) kill(ctx context.Context, c rpc.Caller, r wire.JobRequest) (non
 		if why == "" {
 			why = "killed by " + c.User
 		}
-		return none{}, m.core.Kill(now, r.Job, why)
+		return none{}, m.jobs.Kill(now, r.Job, why)
 	})
 }
 
@@ -181,7 +185,7 @@ func (m *Master) driverStep(ctx context.Context, c rpc.Caller, r wire.DriverRequ
 	}
 	var news chan struct{}
 	s, err := ask(ctx, m, func(time.Duration) (wire.DriverStep, error) {
-		s := m.core.DriverStep(r.ID)
+		s := m.jobs.DriverStep(r.ID)
 		if s.Do == "wait" && r.Wait > 0 {
 			news = make(chan struct{})
 			m.drivers[r.ID.Job] = append(m.drivers[r.ID.Job], news)
@@ -194,7 +198,7 @@ func (m *Master) driverStep(ctx context.Context, c rpc.Caller, r wire.DriverRequ
 	if !waitFor(ctx, news, r.Wait) {
 		m.do(func(time.Duration) { m.unwatch(m.drivers, r.ID.Job, news) })
 	}
-	return ask(ctx, m, func(time.Duration) (wire.DriverStep, error) { return m.core.DriverStep(r.ID), nil })
+	return ask(ctx, m, func(time.Duration) (wire.DriverStep, error) { return m.jobs.DriverStep(r.ID), nil })
 }
 
 // outputs lists where map output is; with Wait it answers when there is more than was known.
@@ -204,7 +208,7 @@ func (m *Master) outputs(ctx context.Context, c rpc.Caller, r wire.OutputsReques
 	}
 	var news chan struct{}
 	resp, err := ask(ctx, m, func(time.Duration) (wire.OutputsResponse, error) {
-		resp := m.core.Outputs(r)
+		resp := m.jobs.Outputs(r)
 		if len(resp.Changes) == 0 && !resp.Gone && !(resp.All && r.From == 0) && r.Wait > 0 {
 			news = make(chan struct{})
 			m.watchers[r.Job] = append(m.watchers[r.Job], news)
@@ -217,5 +221,5 @@ func (m *Master) outputs(ctx context.Context, c rpc.Caller, r wire.OutputsReques
 	if !waitFor(ctx, news, r.Wait) {
 		m.do(func(time.Duration) { m.unwatch(m.watchers, r.Job, news) })
 	}
-	return ask(ctx, m, func(time.Duration) (wire.OutputsResponse, error) { return m.core.Outputs(r), nil })
+	return ask(ctx, m, func(time.Duration) (wire.OutputsResponse, error) { return m.jobs.Outputs(r), nil })
 }

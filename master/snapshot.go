@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"hash/crc32"
 	"io"
 	"io/fs"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 )
 
 // The format of a snapshot; docs/formats/jobs.md draws it.
@@ -24,11 +24,9 @@ const (
 	maxSnapshotRec  = 64 << 20
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // writeSnapshot writes records that stand for everything up to record seq of the journal, beside the
 // snapshot before, and then in its place: at any moment one of the two is there, whole.
-func writeSnapshot(fsys disk.FS, seq uint64, records []core.Record) (size int64, err error) {
+func writeSnapshot(fsys disk.FS, seq uint64, records []tracker.Record) (size int64, err error) {
 	const tmp = snapshotName + ".new"
 	if err := fsys.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
@@ -50,12 +48,12 @@ func writeSnapshot(fsys disk.FS, seq uint64, records []core.Record) (size int64,
 	return size, fsys.SyncDir(".")
 }
 
-func encodeSnapshot(w io.Writer, seq uint64, records []core.Record) (size int64, err error) {
+func encodeSnapshot(w io.Writer, seq uint64, records []tracker.Record) (size int64, err error) {
 	out := bufio.NewWriterSize(w, 1<<20)
 	head := append(make([]byte, 0, snapshotHead), snapshotMagic...)
 	head = binary.LittleEndian.AppendUint32(head, snapshotVersion)
 	head = binary.LittleEndian.AppendUint64(head, seq)
-	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
+	head = binary.LittleEndian.AppendUint32(head, codec.Sum(head))
 	_, err = out.Write(head)
 	size = int64(len(head))
 	for i := range records {
@@ -65,7 +63,7 @@ func encodeSnapshot(w io.Writer, seq uint64, records []core.Record) (size int64,
 		}
 		var h [8]byte
 		binary.LittleEndian.PutUint32(h[:], uint32(len(payload)))
-		binary.LittleEndian.PutUint32(h[4:], crc32.Checksum(payload, castagnoli))
+		binary.LittleEndian.PutUint32(h[4:], codec.Sum(payload))
 		// A bufio.Writer remembers its first error until Flush.
 		_, _ = out.Write(h[:])
 		_, _ = out.Write(payload)
@@ -74,14 +72,14 @@ func encodeSnapshot(w io.Writer, seq uint64, records []core.Record) (size int64,
 	var end [12]byte
 	binary.LittleEndian.PutUint32(end[:], snapshotEnd)
 	binary.LittleEndian.PutUint32(end[4:], uint32(len(records)))
-	binary.LittleEndian.PutUint32(end[8:], crc32.Checksum(end[:8], castagnoli))
+	binary.LittleEndian.PutUint32(end[8:], codec.Sum(end[:8]))
 	_, _ = out.Write(end[:])
 	return size + int64(len(end)), out.Flush()
 }
 
 // readSnapshot gives fn the records of the snapshot and returns the last record of the journal that it
 // stands for; 0 if there is no snapshot. Damage is refused: nothing is skipped.
-func readSnapshot(fsys disk.FS, fn func(r *core.Record) error) (seq uint64, size int64, err error) {
+func readSnapshot(fsys disk.FS, fn func(r *tracker.Record) error) (seq uint64, size int64, err error) {
 	f, err := fsys.Open(snapshotName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
@@ -97,7 +95,7 @@ func readSnapshot(fsys disk.FS, fn func(r *core.Record) error) (seq uint64, size
 	return seq, size, err
 }
 
-func decodeSnapshot(r io.Reader, fn func(r *core.Record) error) (seq uint64, err error) {
+func decodeSnapshot(r io.Reader, fn func(r *tracker.Record) error) (seq uint64, err error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	at := int64(0)
 	bad := func(why string) error {
@@ -107,7 +105,7 @@ func decodeSnapshot(r io.Reader, fn func(r *core.Record) error) (seq uint64, err
 	if _, err := io.ReadFull(in, head[:]); err != nil || string(head[:8]) != snapshotMagic {
 		return 0, bad("this is not the header of a snapshot")
 	}
-	if crc32.Checksum(head[:20], castagnoli) != binary.LittleEndian.Uint32(head[20:]) {
+	if codec.Sum(head[:20]) != binary.LittleEndian.Uint32(head[20:]) {
 		return 0, bad("the header's checksum is wrong")
 	}
 	if v := binary.LittleEndian.Uint32(head[8:]); v != snapshotVersion {
@@ -128,13 +126,13 @@ func decodeSnapshot(r io.Reader, fn func(r *core.Record) error) (seq uint64, err
 		if length > maxSnapshotRec {
 			return 0, bad("a record is too long")
 		}
-		if buf, err = readN(in, buf, int(length)); err != nil {
+		if buf, err = codec.ReadN(in, buf, int(length)); err != nil {
 			return 0, bad("the file is cut short")
 		}
-		if crc32.Checksum(buf, castagnoli) != sum {
+		if codec.Sum(buf) != sum {
 			return 0, bad("a record's checksum is wrong")
 		}
-		var rec core.Record
+		var rec tracker.Record
 		if err := json.Unmarshal(buf, &rec); err != nil {
 			return 0, bad(err.Error())
 		}
@@ -151,23 +149,8 @@ func checkEnd(in io.Reader, h [8]byte, want, got uint32, bad func(string) error)
 	if _, err := io.ReadFull(in, sum[:]); err != nil {
 		return bad("the file is cut short")
 	}
-	if crc32.Checksum(h[:], castagnoli) != binary.LittleEndian.Uint32(sum[:]) || want != got {
+	if codec.Sum(h[:]) != binary.LittleEndian.Uint32(sum[:]) || want != got {
 		return bad("the end does not fit the records")
 	}
 	return nil
-}
-
-// readN reads n bytes, growing with what is really there.
-func readN(in io.Reader, buf []byte, n int) ([]byte, error) {
-	const step = 1 << 20
-	buf = buf[:0]
-	for len(buf) < n {
-		k := min(step, n-len(buf))
-		at := len(buf)
-		buf = append(buf, make([]byte, k)...)
-		if _, err := io.ReadFull(in, buf[at:]); err != nil {
-			return nil, err
-		}
-	}
-	return buf, nil
 }

@@ -10,12 +10,32 @@ import (
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
 )
 
 // A Program is what the master can know about a built-in program before it runs.
 type Program struct {
 	Stages int
-	Inputs []string // of the first stage
+	Inputs []string   // of the first stage
+	Output string     // of the last
+	Paths  []string   // that any stage reads or writes
+	Shape  wire.Shape // of the first stage
+}
+
+// Describe tells what a chain of jobs reads and writes.
+func Describe(stages []mapreduce.Job) Program {
+	out := Program{Stages: len(stages)}
+	for i := range stages {
+		for _, in := range stages[i].AllInputs() {
+			if i == 0 {
+				out.Inputs, out.Shape = append(out.Inputs, in.Paths...), wire.Shape(stages[i].Shape())
+			}
+			out.Paths = append(out.Paths, in.Paths...)
+		}
+		out.Output = stages[i].Output
+		out.Paths = append(out.Paths, out.Output)
+	}
+	return out
 }
 
 // submit takes a job in. What cannot work is refused here, with the reason, instead of by a driver that has to be
@@ -30,8 +50,9 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 	if err := checkSize(&spec); err != nil {
 		return wire.Submitted{}, err
 	}
+	spec.Local = m.localRights(c)
 	if spec.Request != "" { // its output may be there by now
-		id, err := ask(ctx, m, func(time.Duration) (wire.JobID, error) { return m.core.Requested(&spec), nil })
+		id, err := ask(ctx, m, func(time.Duration) (wire.JobID, error) { return m.jobs.Requested(&spec), nil })
 		if err != nil || id != "" {
 			return wire.Submitted{Job: id}, err
 		}
@@ -43,7 +64,8 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 		return wire.Submitted{}, wire.Errorf(wire.KindOf(err), "no job is taken: %w", err)
 	}
 	return ask(ctx, m, func(now time.Duration) (wire.Submitted, error) {
-		id, err := m.core.Submit(now, spec)
+		spec.Under = &wire.Policies{Policy: m.policy, Admission: m.admit}
+		id, err := m.jobs.Submit(now, spec)
 		return wire.Submitted{Job: id}, err
 	})
 }
@@ -63,7 +85,25 @@ func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
 		if known.Stages != spec.Stages {
 			return wire.Errorf(wire.Invalid, "%s is a chain of %d jobs, not of %d", p.Builtin, known.Stages, spec.Stages)
 		}
-		inputs = known.Inputs
+		if spec.Output == "" {
+			spec.Output = known.Output
+		}
+		if known.Output != spec.Output {
+			return wire.Errorf(wire.Invalid, "%s writes to %q, and the submission says %q", p.Builtin, known.Output, spec.Output)
+		}
+		if err := m.checkLocal(spec, known.Paths); err != nil {
+			return err
+		}
+		inputs, spec.Shape = known.Inputs, known.Shape
+	}
+	if spec.Expect.Input == 0 {
+		spec.Expect.Input = m.sizeOf(inputs, spec.User)
+	}
+	if spec.Expect.Maps == 0 {
+		spec.Expect.Maps = int32(min(mapsOf(inputs, spec.Shape), int64(m.cfg.Jobs.MaxTasks)))
+	}
+	if err := m.checkLocal(spec, append([]string{spec.Output}, spec.Inputs...)); err != nil {
+		return err
 	}
 	for _, f := range spec.Program.Files {
 		if err := m.mustExist("the side file "+f.Name, f.Path, spec.User); err != nil {
@@ -75,6 +115,11 @@ func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
 			if err := m.mustExist("the input "+in, p, spec.User); err != nil {
 				return err
 			}
+		}
+	}
+	if p, ok := storePath(spec.Output); ok {
+		if err := m.names.Access(p, spec.User, true); err != nil && wire.KindOf(err) == wire.Denied {
+			return wire.Errorf(wire.Denied, "output %q: %w", spec.Output, err)
 		}
 	}
 	if p, ok := storePath(spec.Output); ok && !spec.Overwrite {
@@ -100,6 +145,9 @@ func (m *Master) mustExist(what, p, user string) error {
 	if err != nil && wire.KindOf(err) == wire.NotFound {
 		return wire.Errorf(wire.NotFound, "%s is not in the block store: %w", what, err)
 	}
+	if err := m.names.Access(p, user, false); err != nil && wire.KindOf(err) == wire.Denied {
+		return wire.Errorf(wire.Denied, "%s: %w", what, err)
+	}
 	return nil
 }
 
@@ -112,7 +160,7 @@ func (m *Master) checkProgram(ctx context.Context, spec *wire.JobSpec) error {
 	if err := m.mustExist("the program "+p.Exe, p.Exe, spec.User); err != nil {
 		return err
 	}
-	platforms, err := ask(ctx, m, func(time.Duration) ([]string, error) { return m.core.Platforms(), nil })
+	platforms, err := ask(ctx, m, func(time.Duration) ([]string, error) { return m.jobs.Platforms(), nil })
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// An audience is who waits for a job's status. People are told of an end at once, of progress not
+// Waiters are who waits for a job's status. People are told of an end at once, of progress not
 // more often than they can look: a status of a job with many attempts is not made for nothing.
-type audience struct {
+type waiters struct {
 	waiting []chan struct{}
 	told    time.Duration // when they were told last
 	news    bool          // there is something they were not told
@@ -20,10 +20,10 @@ const showEvery = 50 * time.Millisecond
 
 // attend, in the loop, waits for news of a job.
 func (m *Master) attend(id wire.JobID) chan struct{} {
-	a := m.people[id]
+	a := m.statusWaiters[id]
 	if a == nil {
-		a = &audience{told: -showEvery}
-		m.people[id] = a
+		a = &waiters{told: -showEvery}
+		m.statusWaiters[id] = a
 	}
 	ch := make(chan struct{})
 	a.waiting = append(a.waiting, ch)
@@ -35,29 +35,29 @@ func (m *Master) attend(id wire.JobID) chan struct{} {
 
 // leave is for those who wait no longer.
 func (m *Master) leave(id wire.JobID, ch chan struct{}) {
-	if a := m.people[id]; a != nil {
+	if a := m.statusWaiters[id]; a != nil {
 		a.waiting = slices.DeleteFunc(a.waiting, func(c chan struct{}) bool { return c == ch })
 	}
 }
 
 // show notes news of a job and passes them on if it is time.
 func (m *Master) show(id wire.JobID) {
-	if a := m.people[id]; a != nil {
+	if a := m.statusWaiters[id]; a != nil {
 		a.news = true
 		m.tellNow(id, a, m.now())
 	}
 }
 
-// tellNow tells an audience, if it is time or the job has ended.
-func (m *Master) tellNow(id wire.JobID, a *audience, now time.Duration) {
-	ended := m.core.HasEnded(id)
+// tellNow tells waiters, if it is time or the job has ended.
+func (m *Master) tellNow(id wire.JobID, a *waiters, now time.Duration) {
+	ended := m.jobs.HasEnded(id)
 	if !ended && now-a.told < showEvery {
 		return
 	}
 	list := a.waiting
 	a.waiting, a.news, a.told = nil, false, now
 	if ended {
-		delete(m.people, id)
+		delete(m.statusWaiters, id)
 	}
 	m.after(func() {
 		for _, ch := range list {
@@ -68,12 +68,12 @@ func (m *Master) tellNow(id wire.JobID, a *audience, now time.Duration) {
 
 // showAll passes on what has been held back.
 func (m *Master) showAll(now time.Duration) {
-	for id, a := range m.people {
+	for id, a := range m.statusWaiters {
 		switch {
 		case a.news:
 			m.tellNow(id, a, now)
 		case len(a.waiting) == 0 && now-a.told > time.Minute:
-			delete(m.people, id) // nobody looks any more
+			delete(m.statusWaiters, id) // nobody looks any more
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (m *Monitor) Sent(a, b topology.RackID) int64 {
 type Summary struct {
 	CrossRack int64         // bytes between racks
 	InRack    int64         // bytes that stayed in their rack
-	Episodes  int           // congestion occurrences (nas.md 3.3)
+	Episodes  int           // congestion occurrences (spec/nas 3.3)
 	Congested time.Duration // rack-seconds
 	Racks     int           // congested now
 }

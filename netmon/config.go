@@ -8,14 +8,14 @@ import (
 // Config says how utilisation is smoothed and judged.
 type Config struct {
 	// Interval is how often Sample should be called. Shorter: quicker and
-	// noisier. Default 1 s (nas.md 3.3).
+	// noisier. Default 1 s (spec/nas 3.3).
 	Interval time.Duration
 	// Weight is that of the newest sample in the moving average, 0 < Weight <=
-	// 1; 1 takes raw samples. Smaller: smoother and later. Default 0.5 (nas.md
+	// 1; 1 takes raw samples. Smaller: smoother and later. Default 0.5 (spec/nas
 	// 3.3).
 	Weight float64
 	// Threshold is the utilisation from which a rack is congested. Default 0.8
-	// (nas.md 3.14).
+	// (spec/nas 3.14).
 	Threshold float64
 	// Clear is the utilisation below which a congested rack is no longer so. 0
 	// means Threshold, as published; lower values keep a rack that hovers around

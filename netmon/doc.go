@@ -1,7 +1,7 @@
 // Package netmon turns byte counts into what scheduling policies want to know
 // of the network: how busy each rack's link to the core and each node's card
 // are, which racks are congested, since when and how often, and who sends to
-// whom (nas.md 3.3). It is pure: counts and times go in, numbers come out.
+// whom (spec/nas 3.3). It is pure: counts and times go in, numbers come out.
 //
 // The three calls that matter:
 //

@@ -13,7 +13,7 @@ type Link struct {
 	UpBytes, DownBytes int64   // since the start
 }
 
-// Utilisation returns the busier direction: NetState of nas.md 3.3.
+// Utilisation returns the busier direction: NetState of spec/nas 3.3.
 func (l Link) Utilisation() float64 { return max(l.Up, l.Down) }
 
 // A Rack is a rack's link to the core with its history of congestion.

@@ -32,7 +32,7 @@ func monitor(t *testing.T, change func(*Config)) *Monitor {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// nas.md 3.3, item 2: NetState = max(EWMA(up), EWMA(down)), weight 0.5.
+// spec/nas 3.3, item 2: NetState = max(EWMA(up), EWMA(down)), weight 0.5.
 func TestUtilisation(t *testing.T) {
 	m := monitor(t, nil)
 	m.Count(0, 2, 80)
@@ -75,7 +75,7 @@ func TestWhatUsesWhichLink(t *testing.T) {
 	}
 }
 
-// nas.md 3.3, item 4: an occurrence is a rising edge; rack-seconds are kept.
+// spec/nas 3.3, item 4: an occurrence is a rising edge; rack-seconds are kept.
 func TestEpisodes(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -34,9 +34,6 @@ func (s *State) newJob(now time.Duration, spec *JobSpec) *Job {
 		priority: spec.Priority, weight: spec.Weight, firstStart: -1, mapsDoneAt: -1,
 	}
 	s.seq++
-	if j.priority == 0 {
-		j.priority = Normal
-	}
 	if j.weight == 0 {
 		j.weight = 1
 	}

@@ -27,7 +27,7 @@ func (s *State) restore(now time.Duration, j *Job, e Event) error {
 	}
 	s.grow() // nobody may have heard of the node yet
 	s.takePending(j, e.Task)
-	s.settle(now, j, e, e.Duration)
+	s.settle(min(now, e.At), j, e, e.Duration)
 	s.refresh(j)
 	return nil
 }
@@ -50,8 +50,9 @@ func (s *State) settle(now time.Duration, j *Job, e Event, length time.Duration)
 	share.MapOutput += e.OutBytes
 	j.sum.in += e.InBytes
 	j.sum.out += e.OutBytes
+	j.lastMap = max(j.lastMap, now)
 	if set.done == set.total() {
-		j.mapsDoneAt = now
+		j.mapsDoneAt = j.lastMap
 	}
 }
 
@@ -67,7 +68,7 @@ func (s *State) useful(now time.Duration, j *Job, k Kind, length time.Duration) 
 	if k != Reduce || j.mapsDoneAt < 0 {
 		return length
 	}
-	return min(length, now-j.mapsDoneAt)
+	return max(0, min(length, now-j.mapsDoneAt))
 }
 
 // abort ends attempt at without a result. The task is pending again unless

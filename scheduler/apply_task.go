@@ -86,6 +86,9 @@ func (s *State) launch(now time.Duration, j *Job, e Event) error {
 	}
 	set.state[t.Index], set.ref[t.Index] = TaskRunning, at
 	s.link(j, at)
+	if t.Kind == Map {
+		j.lastMap = now
+	}
 	if j.firstStart < 0 && t.Kind != Driver {
 		j.firstStart = now
 	}
@@ -140,6 +143,7 @@ func (s *State) link(j *Job, at int32) {
 	n.head, set.head = at, at
 	set.attempts++
 	set.startSum += a.Start
+	s.seconds += second(a)
 	r := s.topo.RackOf(a.Node)
 	n.use.add(k, a.demand)
 	s.racks[r].use.add(k, a.demand)
@@ -151,6 +155,14 @@ func (s *State) link(j *Job, at int32) {
 	s.share(j, r).Running[k]++
 }
 
+// second is 1 for a second attempt.
+func second(a *attempt) int32 {
+	if a.Speculative {
+		return 1
+	}
+	return 0
+}
+
 // release takes attempt at off every chain and book and recycles it.
 func (s *State) release(now time.Duration, j *Job, at int32) {
 	a := s.attempts.all[at]
@@ -158,6 +170,7 @@ func (s *State) release(now time.Duration, j *Job, at int32) {
 	s.unlink(n, set, &a)
 	set.attempts--
 	set.startSum -= a.Start
+	s.seconds -= second(&a)
 	set.spent += now - a.Start
 	r := s.topo.RackOf(a.Node)
 	n.use.sub(k, a.demand)

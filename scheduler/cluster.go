@@ -21,6 +21,8 @@ type node struct {
 	use   Usage
 	head  int32 // first running attempt, or -1
 	idle  float64
+	// offered says that a round of Assign calls has ended since the last heartbeat.
+	offered bool
 }
 
 type rack struct {
@@ -45,6 +47,14 @@ type Totals struct {
 	Slots    [NumKinds]int32
 	VCores   int32
 	MemoryMB int64
+}
+
+// Places is how many attempts can run at once: containers where they are shared, else map and reduce slots.
+func (t Totals) Places() int32 {
+	if t.Slots[Driver] > 0 {
+		return t.Slots[Driver]
+	}
+	return t.Slots[Map] + t.Slots[Reduce]
 }
 
 func (t *Totals) add(c *Capacity, unit Demand, sign int32) {
@@ -73,6 +83,7 @@ func (s *State) applyNode(e Event) error {
 		if n.state == NodeIsDown {
 			return stale(e, "the node is down")
 		}
+		n.offered = false
 	case EvNodeUp:
 		s.setNode(e.Node, NodeIsReady, e.Capacity)
 	case EvNodeUpdated:

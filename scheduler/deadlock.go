@@ -6,7 +6,7 @@ import "github.com/millrace/millrace/topology"
 // engine should ask when a round of offers launched nothing, and stop the victim.
 //
 // Either maps are pending, no map runs, and everything that runs is a driver or a
-// reduce that waits for maps (marp.md 2.3, slow-start deadlock): the newest reduce of
+// reduce that waits for maps (spec/marp 2.3, slow-start deadlock): the newest reduce of
 // the newest job gives way. Or drivers hold all room, which takes the loss of nodes:
 // the newest driver does. A victim with Node NoNode means that one driver alone
 // holds all room, which nothing can cure but more room.

@@ -18,8 +18,8 @@
 // tasks. A policy that needs its own order of jobs keeps an Order and updates it
 // in Observe, so that a decision costs a walk from the front. Side tables are
 // slices indexed by Job.Slot and Group.Slot, and emptied for a job when its end
-// is observed. Per-heartbeat state is reset when the Heartbeat event of the node
-// is observed. Give every decision a Reason: it is what a student reads.
+// is observed. Per-heartbeat state is kept by node and reset when the Heartbeat
+// event of the node is observed. Give every decision a Reason: it is what a student reads.
 //
 // Optional abilities are further small interfaces: Ticker, Planner, Killer,
 // ShuffleGate, Explainer.
@@ -32,9 +32,9 @@
 // when a node reports or gets room, and carry out each launch handed to it;
 // feed JobReady for a job with a driver when its tasks are known, JobFinished
 // when Job.Complete, and call NodeLost for a dead node. Tick does the periodic
-// work of the policies and says when it wants to be called again. Where nodes
-// have shared containers, ask Deadlock when offers launch nothing, and stop its
-// victim. An error that wraps ErrStale is information about a late or lost
+// work of the policies and says when it wants to be called again. Kill ends what a
+// policy wants ended. Where nodes have shared containers, ask Deadlock when offers
+// launch nothing, and End its victim. Package drive does all of that in one round. An error that wraps ErrStale is information about a late or lost
 // message, one that wraps ErrPolicy is a bug of the policy.
 //
 // An attempt is known by its task and node: the driver keeps apart reports of an

@@ -21,6 +21,7 @@ type Engine struct {
 	policy    Policy
 	admission Admission
 	due       [2]time.Duration // next Tick of admission and of policy
+	held      []Event          // plans that the admission holds back, oldest first
 }
 
 // NewEngine joins the three. A nil admission admits every job at once.
@@ -84,6 +85,12 @@ func (g *Engine) Feed(now time.Duration, e Event) error {
 	if e.Kind == EvJobFinished || e.Kind == EvJobFailed || e.Kind == EvJobVanished {
 		g.stop(now, e.Job)
 	}
+	if e.Kind == EvJobReady && e.Spec != nil && !e.Flag {
+		if d, judged := g.judge(now, e); judged && d.Verdict != Admit {
+			g.held = append(g.held, e)
+			return nil
+		}
+	}
 	if err := g.state.Apply(now, e); err != nil {
 		return err
 	}
@@ -119,6 +126,7 @@ func (g *Engine) observe(now time.Duration, e Event) {
 // rejected job, JobFailed, and calls each with every verdict but Hold. It
 // returns the reason for holding.
 func (g *Engine) Admit(now time.Duration, each func(AdmitDecision)) (Reason, error) {
+	g.release(now, each)
 	for {
 		d := g.nextAdmission(now)
 		if d.Verdict == Hold {
@@ -150,26 +158,26 @@ func (g *Engine) nextAdmission(now time.Duration) AdmitDecision {
 	return AdmitDecision{Reason: Reason{Code: NoWork, Say: "no job waits for admission"}}
 }
 
-// Offer is one heartbeat of node n: pending drivers first, oldest job first,
-// then whatever the policy names, one at a time, each seen by the next. each is
-// called with every launch, which has been applied and observed already; the
-// caller carries it out. Offer returns the policy's reason for stopping.
-//
-// A heartbeat of a dead node wraps ErrStale; a decision that breaks a rule wraps
-// ErrPolicy and ends the round.
+// Offer is one heartbeat of node n, followed by Give.
 func (g *Engine) Offer(now time.Duration, n topology.NodeID, each func(Decision)) (Reason, error) {
-	return g.OfferSome(now, n, 0, each)
-}
-
-// OfferSome is Offer with at most that many launches; 0 means as many as fit.
-func (g *Engine) OfferSome(now time.Duration, n topology.NodeID, most int, each func(Decision)) (Reason, error) {
 	if err := g.Feed(now, Heartbeat(n)); err != nil {
 		return Reason{}, err
 	}
+	return g.Give(now, n, 0, each)
+}
+
+// Give fills the room of node n: pending drivers first, oldest job first, then
+// whatever the policy names, one at a time, each seen by the next; at most that
+// many launches, 0 means as many as fit. each is called with every launch, which
+// has been applied and observed already; the caller carries it out. Give returns
+// the policy's reason for stopping. A decision that breaks a rule wraps ErrPolicy
+// and ends the round.
+func (g *Engine) Give(now time.Duration, n topology.NodeID, most int, each func(Decision)) (Reason, error) {
 	v := &g.state.view
-	if v.NodeState(n) != NodeIsReady {
-		return Reason{Code: NoRoom, Say: "{node} is draining", Node: n}, nil
+	if s := v.NodeState(n); s != NodeIsReady {
+		return Reason{Code: NoRoom, Say: [...]string{"{node} is down", "{node} takes no work"}[min(s, NodeDrains)], Node: n}, nil
 	}
+	defer func() { g.state.nodes[n].offered = true }()
 	for launched := 0; ; launched++ {
 		if most > 0 && launched == most {
 			return Reason{Code: NoRoom, Say: "{node} has got what one report may get", Node: n}, nil
@@ -181,16 +189,22 @@ func (g *Engine) OfferSome(now time.Duration, n topology.NodeID, most int, each 
 		if !d.OK {
 			return d.Reason, nil
 		}
-		if err := g.check(n, &d); err != nil {
-			return d.Reason, err
-		}
-		if err := g.Feed(now, Launched(d.Task, n, d.Locality, d.Speculative)); err != nil {
+		if err := g.Launch(now, n, &d); err != nil {
 			return d.Reason, err
 		}
 		if each != nil {
 			each(d)
 		}
 	}
+}
+
+// Launch applies one decision for node n and fills in its locality. A decision
+// that no correct policy makes wraps ErrPolicy and is not applied.
+func (g *Engine) Launch(now time.Duration, n topology.NodeID, d *Decision) error {
+	if err := g.check(n, d); err != nil {
+		return err
+	}
+	return g.Feed(now, Launched(d.Task, n, d.Locality, d.Speculative))
 }
 
 // DriversWait reports whether a driver is pending.

@@ -14,6 +14,9 @@ func (g *Engine) Explain(now time.Duration, id JobID) Reason {
 	case j.phase == Waiting:
 		return g.explainWaiting(now, j)
 	case j.phase == Admitted:
+		if why, held := g.explainHeld(now, id); held {
+			return why
+		}
 		return g.explainDriver(j)
 	case j.tasks[Map].pending+j.tasks[Reduce].pending == 0:
 		return Reason{Code: NoWork, Say: "{job} has nothing to assign: {a} maps and {b} reduces run", Job: id, A: int64(j.Running(Map)), B: int64(j.Running(Reduce))}

@@ -175,7 +175,7 @@ func TestSecondAttempt(t *testing.T) {
 	}
 }
 
-// marp.md 2.3: reduces that wait for maps hold all the room.
+// spec/marp 2.3: reduces that wait for maps hold all the room.
 func TestDeadlock(t *testing.T) {
 	g := newTestEngine(t, 1, 1, Capacity{Containers: 2}, nil)
 	mustSubmit(t, g, &JobSpec{ID: 1, Maps: 2, Reduces: 2, Slowstart: -1})

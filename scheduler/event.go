@@ -17,10 +17,10 @@ const (
 	EvNodeUpdated            // Node, Capacity: room changed
 	EvNodeDraining           // Node: finishes what runs, takes nothing new
 	EvNodeDown               // Node: dead; see Engine.NodeLost
-	EvHeartbeat              // Node: reported; starts a round of Assign calls
-	EvJobSubmitted           // Job, Spec
+	EvHeartbeat              // Node: reported, at its interval
+	EvJobSubmitted           // Job, Spec; Flag: it came before, at Spec.Submit
 	EvJobAdmitted            // Job
-	EvJobReady               // Job, Spec (nil: as submitted): tasks are known
+	EvJobReady               // Job, Spec (nil: as submitted): tasks are known; Flag: they were before, and no admission is asked
 	EvJobFinished            // Job
 	EvJobFailed              // Job
 	EvJobVanished            // Job: killed by its owner, or forgotten
@@ -35,14 +35,15 @@ const (
 	EvBan                    // Job, Node: the job takes nothing on this node
 	EvUnban                  // Job, Node
 	EvConfig                 // Text: "name=value", for policies that listen
-	EvRestored               // Task, Node, Duration, InBytes, OutBytes: done before the driver was restarted
+	EvRestored               // Task, Node, Duration, InBytes, OutBytes, At: done before the driver was restarted
+	EvTaught                 // Lesson: of a job that ended before
 	numEventKinds
 )
 
 var eventNames = [numEventKinds]string{
 	"none", "node-up", "node-updated", "node-draining", "node-down", "heartbeat", "job-submitted", "job-admitted", "job-ready",
 	"job-finished", "job-failed", "job-vanished", "launched", "task-finished", "task-failed", "task-killed", "task-lost",
-	"progress", "net-sample", "cpu-sample", "ban", "unban", "config", "restored",
+	"progress", "net-sample", "cpu-sample", "ban", "unban", "config", "restored", "taught",
 }
 
 // String returns the kind's name, as written to decision logs.
@@ -66,12 +67,14 @@ type Event struct {
 	Node        topology.NodeID
 	Rack        topology.RackID
 	Duration    time.Duration
+	At          time.Duration
 	InBytes     int64
 	OutBytes    int64
 	Value       float64
 	Value2      float64
 	Capacity    Capacity
 	Spec        *JobSpec
+	Lesson      *Lesson
 	Text        string
 
 	_ even
@@ -131,13 +134,21 @@ func NodeDraining(n topology.NodeID) Event { return nodeEvent(EvNodeDraining, n)
 // reported killed; Engine.NodeLost does both.
 func NodeDown(n topology.NodeID) Event { return nodeEvent(EvNodeDown, n) }
 
-// Heartbeat says that n reported. A round of Assign calls for n follows.
+// Heartbeat says that n reported, as it does at its interval. A round of Assign calls
+// for n follows; others may come before the next.
 func Heartbeat(n topology.NodeID) Event { return nodeEvent(EvHeartbeat, n) }
 
 // JobSubmitted says that a job arrived. State keeps s.
 func JobSubmitted(s *JobSpec) Event {
 	e := jobEvent(EvJobSubmitted, s.ID)
 	e.Spec = s
+	return e
+}
+
+// JobReturned is JobSubmitted of a job that came before the driver of the engine was restarted, at s.Submit.
+func JobReturned(s *JobSpec) Event {
+	e := JobSubmitted(s)
+	e.Flag = true
 	return e
 }
 
@@ -149,6 +160,14 @@ func JobAdmitted(j JobID) Event { return jobEvent(EvJobAdmitted, j) }
 func JobReady(j JobID, s *JobSpec) Event {
 	e := jobEvent(EvJobReady, j)
 	e.Spec = s
+	return e
+}
+
+// JobResumed is JobReady of a job whose tasks were scheduled before, by a driver of the engine that was restarted: no
+// admission is asked again.
+func JobResumed(j JobID, s *JobSpec) Event {
+	e := JobReady(j, s)
+	e.Flag = true
 	return e
 }
 
@@ -187,10 +206,10 @@ func TaskKilled(t TaskID, n topology.NodeID) Event { return taskEvent(EvTaskKill
 func TaskLost(t TaskID) Event { return taskEvent(EvTaskLost, t, topology.NoNode) }
 
 // Restored says that t was done on n before its job was taken over from a driver that was
-// restarted. Policies that count attempts have seen none for it.
-func Restored(t TaskID, n topology.NodeID, d time.Duration, in, out int64) Event {
+// restarted. Policies that count attempts have seen none for it. at is when that was; maps are restored before reduces.
+func Restored(t TaskID, n topology.NodeID, at, d time.Duration, in, out int64) Event {
 	e := taskEvent(EvRestored, t, n)
-	e.Duration, e.InBytes, e.OutBytes = d, in, out
+	e.At, e.Duration, e.InBytes, e.OutBytes = at, d, in, out
 	return e
 }
 

@@ -73,7 +73,7 @@ func (g *Group) RunnableJobs(k Kind) int32 { return g.runnable[k] }
 func (g *Group) PendingTasks(k Kind) int64 { return g.waiting[k] }
 
 // ActiveMembers returns, for a queue, how many of its users have runnable tasks
-// of kind k (capacity.md 3.5, line 4 of allowed).
+// of kind k (spec/capacity 3.5, line 4 of allowed).
 func (g *Group) ActiveMembers(k Kind) int32 { return g.active[k] }
 
 // Jobs is a read-only list of jobs in order of submission. It is valid until

@@ -47,7 +47,7 @@ type TaskID struct {
 func (t TaskID) String() string { return fmt.Sprintf("%v/%v/%d", t.Job, t.Kind, t.Index) }
 
 // A Locality says how near a map task runs to its input. Its value is gamma of
-// nas.md 2.4: larger is farther.
+// spec/nas 2.4: larger is farther.
 type Locality uint8
 
 // The localities. Anywhere is that of tasks without stored input: reduces,

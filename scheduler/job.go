@@ -17,11 +17,12 @@ type Job struct {
 	seq      int64
 	spec     *JobSpec
 	phase    Phase
-	priority int8
+	priority Priority
 	weight   float64
 
 	submitted, admitted, ready time.Duration
 	firstStart, mapsDoneAt     time.Duration
+	lastMap                    time.Duration // when the latest of the maps that are done was
 
 	user, queue, pool, member *Group
 
@@ -83,7 +84,7 @@ func (j *Job) Pool() *Group { return j.pool }
 func (j *Job) Member() *Group { return j.member }
 
 // Priority returns 1 (very low) to 5 (very high).
-func (j *Job) Priority() int8 { return j.priority }
+func (j *Job) Priority() Priority { return j.priority }
 
 // Weight returns the job's weight, 1 unless the spec says otherwise.
 func (j *Job) Weight() float64 { return j.weight }
@@ -145,7 +146,7 @@ func (j *Job) PastSlowstart(fraction float64) bool {
 }
 
 // slowstartMaps returns max(1, ceil(fraction*maps)); 0 without maps or for a
-// negative fraction (slowdown.md 3).
+// negative fraction (spec/slowdown 3).
 func slowstartMaps(fraction float64, maps int32) int32 {
 	if maps == 0 || fraction < 0 {
 		return 0
@@ -170,7 +171,7 @@ func (j *Job) Samples(k Kind) (n int32, sum, longest time.Duration) {
 }
 
 // WorkSum is the sum of Samples with the time that reduces waited for the last
-// map left out (deadline.md 3.2, slowdown.md 6.2).
+// map left out (spec/deadline 3.2, spec/slowdown 6.2).
 func (j *Job) WorkSum(k Kind) time.Duration { return j.tasks[k].work }
 
 // Elapsed returns how long the running attempts of kind k have run together.
@@ -232,7 +233,7 @@ func (j *Job) OutputNode(k Kind, i int32) topology.NodeID {
 }
 
 // Progress returns the last reported percentage, or, before any report, done
-// tasks with maps and reduces weighing half each (marp.md 2.2).
+// tasks with maps and reduces weighing half each (spec/marp 2.2).
 func (j *Job) Progress() float64 {
 	if j.percent > 0 || j.phase < Ready {
 		return j.percent

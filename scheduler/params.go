@@ -38,6 +38,8 @@ type Param struct {
 	Choices  []string // of ChoiceParam
 	Doc      string   // meaning, unit, what gets worse when it grows
 	Source   string   // where the default comes from
+
+	set func(v value) // into the field that the parameter is bound to
 }
 
 // Range describes the allowed values in words.
@@ -71,14 +73,8 @@ func (p *Param) say(v float64) string {
 	return fmt.Sprintf("%g", v)
 }
 
-// Params holds the checked parameters of one policy.
-type Params struct {
-	policy string
-	values map[string]value
-}
-
+// value is what a parameter was given, as its type reads it.
 type value struct {
-	typ    ParamType
 	text   string
 	number float64
 	length time.Duration
@@ -86,15 +82,13 @@ type value struct {
 	table  map[string]float64
 }
 
-// ParseParams checks what was given against what policy declares and fills in
-// defaults. Names may be written in any case (K is k). An unknown name is an error
-// that lists the known ones.
-func ParseParams(policy string, declared []Param, given map[string]string) (Params, error) {
+// SetParams checks what was given against what a policy declares, and sets the fields that the parameters are bound to.
+// Names may be written in any case (K is k). An unknown name is an error that lists the known ones.
+func SetParams(policy string, declared []Param, given map[string]string) error {
 	given, err := lowerNames(policy, given)
 	if err != nil {
-		return Params{}, err
+		return err
 	}
-	p := Params{policy: policy, values: make(map[string]value, len(declared))}
 	for i := range declared {
 		d := &declared[i]
 		text, ok := given[strings.ToLower(d.Name)]
@@ -103,16 +97,18 @@ func ParseParams(policy string, declared []Param, given map[string]string) (Para
 		}
 		v, err := d.parse(text)
 		if err != nil {
-			return Params{}, fmt.Errorf("policy %s: parameter %s=%q: %w", policy, d.Name, text, err)
+			return fmt.Errorf("policy %s: parameter %s=%q: %w", policy, d.Name, text, err)
 		}
-		p.values[d.Name] = v
+		if ok {
+			d.set(v)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(declared, func(d Param) bool { return strings.EqualFold(d.Name, name) }) {
-			return Params{}, fmt.Errorf("policy %s has no parameter %q; it has: %s", policy, name, paramNames(declared))
+			return fmt.Errorf("policy %s has no parameter %q; it has: %s", policy, name, paramNames(declared))
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // lowerNames writes all names in lower case.
@@ -140,7 +136,7 @@ func paramNames(declared []Param) string {
 }
 
 func (p *Param) parse(text string) (v value, err error) {
-	v = value{typ: p.Type, text: text}
+	v = value{text: text}
 	switch p.Type {
 	case IntParam:
 		var n int64
@@ -243,10 +239,12 @@ func (p *Param) parseTable(text string) (map[string]float64, error) {
 	return out, nil
 }
 
-var byteUnits = []struct {
+type byteUnit struct {
 	suffix string
 	bytes  float64
-}{
+}
+
+var byteUnits = []byteUnit{
 	{"KiB", 1 << 10},
 	{"MiB", 1 << 20},
 	{"GiB", 1 << 30},

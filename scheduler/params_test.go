@@ -2,39 +2,77 @@ package scheduler
 
 import (
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 )
 
-var declared = []Param{
-	{Name: "K", Type: IntParam, Default: "2", Min: 1, Max: 100},
-	{Name: "share", Type: FloatParam, Default: "0.5", Min: 0, Max: 1},
-	{Name: "on", Type: BoolParam, Default: "false"},
-	{Name: "wait", Type: DurationParam, Default: "5s", Positive: true},
-	{Name: "size", Type: BytesParam, Default: "100MiB"},
-	{Name: "mode", Type: ChoiceParam, Default: "a", Choices: []string{"a", "b"}},
-	{Name: "limits", Type: FloatsParam, Default: "", Positive: true},
-	{Name: "weights", Type: TableParam, Default: "", Positive: true},
-	{Name: "note", Type: StringParam, Default: "x=y"},
+// everything has one field of each kind of parameter.
+type everything struct {
+	k, also int
+	share   float64
+	on      bool
+	wait    time.Duration
+	size    int64
+	mode    string
+	side    bool
+	limits  []float64
+	weights map[string]float64
+	note    string
 }
 
-func TestParamsDefaultsAndValues(t *testing.T) {
-	p, err := ParseParams("test", declared, map[string]string{"K": "4", "limits": "4000, 10000,36000", "weights": "a=1,b=2.5", "size": "1.5GB", "on": "true", "mode": "b"})
-	if err != nil {
+func defaults() everything {
+	return everything{k: 2, share: 0.5, wait: 5 * time.Second, size: 100 << 20, mode: "a", note: "x=y", weights: map[string]float64{"b": 2, "a": 0.5}}
+}
+
+func (e *everything) params() []Param {
+	return []Param{
+		Int(&e.k, "K", "ours", "number").In(1, 100).Also(func() { e.also = e.k }),
+		Float(&e.share, "share", "ours", "part").In(0, 1),
+		Bool(&e.on, "on", "ours", "switch"),
+		Duration(&e.wait, "wait", "ours", "length").Above0(1e6),
+		ByteCount(&e.size, "size", "ours", "bytes"),
+		Choice(&e.mode, []string{"a", "b"}, "mode", "ours", "one of two"),
+		Either(&e.side, [2]string{"left", "right"}, "side", "ours", "a truth with names"),
+		Floats(&e.limits, "limits", "ours", "several").Above0(0),
+		Table(&e.weights, "weights", "ours", "by name").Above0(0),
+		Text(&e.note, "note", "ours", "anything"),
+	}
+}
+
+func TestParamsAreBound(t *testing.T) {
+	e := defaults()
+	params := e.params()
+	for i, want := range []string{"2", "0.5", "false", "5s", "100MiB", "a", "left", "", "a=0.5,b=2", "x=y"} {
+		if params[i].Default != want {
+			t.Errorf("%s: default %q, want %q", params[i].Name, params[i].Default, want)
+		}
+	}
+	if err := SetParams("test", params, nil); err != nil || !reflect.DeepEqual(e, defaults()) {
+		t.Errorf("nothing was given and changed %+v: %v", e, err)
+	}
+	given := map[string]string{"K": "4", "limits": "4000, 10000,36000", "weights": "a=1,b=2.5", "size": "1.5GB", "on": "true", "mode": "b", "side": "right", "wait": "2m", "share": "1", "note": ""}
+	want := everything{4, 4, 1, true, 2 * time.Minute, 1_500_000_000, "b", true, []float64{4000, 10000, 36000}, map[string]float64{"a": 1, "b": 2.5}, ""}
+	if err := SetParams("test", params, given); err != nil || !reflect.DeepEqual(e, want) {
+		t.Errorf("got %+v, want %+v: %v", e, want, err)
+	}
+}
+
+// TestDefaultsAreRead: what a default says is what the field held.
+func TestDefaultsAreRead(t *testing.T) {
+	e := defaults()
+	params := e.params()
+	all := map[string]string{}
+	for _, p := range params {
+		all[p.Name] = p.Default
+	}
+	again := everything{}
+	if err := SetParams("test", again.params(), all); err != nil {
 		t.Fatal(err)
 	}
-	if p.Int("K") != 4 || p.Float("K") != 4 || p.Float("share") != 0.5 || !p.Bool("on") || p.Duration("wait") != 5*time.Second {
-		t.Error("scalars differ")
-	}
-	if p.Bytes("size") != 1_500_000_000 || p.String("mode") != "b" || p.String("note") != "x=y" {
-		t.Error("bytes and strings differ")
-	}
-	if l := p.Floats("limits"); len(l) != 3 || l[2] != 36000 {
-		t.Errorf("limits %v", l)
-	}
-	if !maps.Equal(p.Table("weights"), map[string]float64{"a": 1, "b": 2.5}) {
-		t.Errorf("weights %v", p.Table("weights"))
+	if again.also = 0; !reflect.DeepEqual(again, e) {
+		t.Errorf("%+v is read as %+v", e, again)
 	}
 }
 
@@ -50,46 +88,27 @@ func TestParamsRefuse(t *testing.T) {
 		{"wait", "5"}:             "not a duration",
 		{"size", "many"}:          "not a bytes",
 		{"mode", "c"}:             "one of a|b",
+		{"side", "true"}:          "one of left|right",
 		{"limits", "1,-2"}:        "must be > 0",
 		{"limits", "1,,2"}:        "is not a number",
 		{"weights", "a"}:          "is not name=number",
 		{"weights", "a=1,a=2"}:    "given twice",
 		{"weights", "a=1,b=zero"}: "is not name=number",
 	} {
-		_, err := ParseParams("test", declared, map[string]string{given[0]: given[1]})
+		e := defaults()
+		err := SetParams("test", e.params(), map[string]string{given[0]: given[1]})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s=%s: error %v, want %q", given[0], given[1], err, want)
 		}
 	}
 }
 
-func TestParamsReadWrongly(t *testing.T) {
-	p, err := ParseParams("test", declared, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, read := range map[string]func(){
-		"undeclared": func() { p.Int("J") },
-		"wrong type": func() { p.Int("share") },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
-			}()
-			read()
-		}()
-	}
-}
-
 func TestParamNamesInAnyCase(t *testing.T) {
-	declared := []Param{{Name: "k", Type: IntParam, Default: "1"}}
-	p, err := ParseParams("x", declared, map[string]string{"K": "7"})
-	if err != nil || p.Int("k") != 7 {
-		t.Errorf("K=7 gave %v, %v", p, err)
+	e := defaults()
+	if err := SetParams("x", e.params(), map[string]string{"k": "7", "SHARE": "1"}); err != nil || e.k != 7 || e.share != 1 {
+		t.Errorf("k=7 gave %d, %v", e.k, err)
 	}
-	if _, err := ParseParams("x", declared, map[string]string{"K": "7", "k": "8"}); err == nil {
+	if err := SetParams("x", e.params(), map[string]string{"K": "7", "k": "8"}); err == nil {
 		t.Error("k was accepted twice")
 	}
 }

@@ -155,7 +155,7 @@ var (
 // caller must not change the slice. On a node with slots the kinds do not
 // compete: maps, then reduces. In a shared pool a reduce comes first when no map
 // is pending anywhere, or while reduces hold less than reduceShare (0..1) of the
-// places of n, rounded up (nas.md 3). Once they would hold more than that of all
+// places of n, rounded up (spec/nas 3). Once they would hold more than that of all
 // places that drivers leave, while a map is pending, reduces are not tried at
 // all: else they could fill the cluster and wait for ever for their own maps.
 func (v *View) KindOrder(n topology.NodeID, reduceShare float64) []Kind {

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// nas.md 3: which kind is tried first where containers are shared, and our
+// spec/nas 3: which kind is tried first where containers are shared, and our
 // bound over the cluster.
 func TestKindOrder(t *testing.T) {
 	const share = 0.5

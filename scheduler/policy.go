@@ -14,9 +14,10 @@ type Policy interface {
 	// that State refused are not shown.
 	Observe(now time.Duration, e Event, v *View)
 	// Assign names at most one task for node n. It is called again after the
-	// task was launched, until it names none; a Heartbeat event of n was
-	// observed before the first call of each round. Every Decision, a refusal
-	// too, carries a Reason.
+	// task was launched, until it names none. Such a round follows every
+	// Heartbeat of n; on a live cluster others come between two heartbeats, when
+	// something has ended: View.Fresh tells them apart. Every Decision, a
+	// refusal too, carries a Reason.
 	Assign(now time.Duration, n topology.NodeID, v *View) Decision
 }
 
@@ -64,6 +65,14 @@ type AdmitDecision struct {
 	Verdict Verdict
 	Job     JobID
 	Reason  Reason
+}
+
+// A Judge is an admission that looks at a job again when its driver has planned it, because its limits count
+// tasks and only the plan says how many there are.
+type Judge interface {
+	// Judge says whether the tasks of j, which are those of s, may be scheduled now. On Hold the job waits, with
+	// its driver, and is judged again at each Admit; on Reject it fails.
+	Judge(now time.Duration, j *Job, s *JobSpec, v *View) AdmitDecision
 }
 
 // A Ticker is a policy, admission or other part with periodic work.

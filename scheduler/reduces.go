@@ -5,15 +5,19 @@ package scheduler
 type ReduceRule struct {
 	// Slowstart is the fraction of done maps from which reduces may start.
 	// Negative: each job's own (JobSpec.Slowstart). Larger: fewer containers
-	// wait idle, shuffles start later. The experiments of nas.md use 0.2.
+	// wait idle, shuffles start later. The experiments of spec/nas use 0.2.
 	Slowstart float64
 	// Share is the part of a node's containers that reduces may take while maps
 	// are pending, where kinds share containers; 1 serves reduces first always
-	// (marp.md Appendix A). Default 0.5 (nas.md 3).
+	// (spec/marp Appendix A). Default 0.5 (spec/nas 3).
 	Share float64
 	// Hold keeps a job's reduces back until its last map is placed. It cures the
-	// slow-start deadlock of marp.md 2.3 and delays shuffles. Default false.
+	// slow-start deadlock of spec/marp 2.3 and delays shuffles. Default false.
 	Hold bool
+	// Ramp makes a job's reduces follow its maps: while maps of it have no place its
+	// reduces hold at most this part of what it holds, and those that wait give way to
+	// maps. 0 (default): as published. A live cluster and sim run use 0.5, as Hadoop.
+	Ramp float64
 }
 
 // DefaultReduceRule returns the defaults.
@@ -45,25 +49,11 @@ func (r *ReduceRule) Why(j *Job) Reason {
 	return Reason{Code: ForSlowstart, Say: "reduces of {job} wait for slow start: {a} of {b} maps done", Job: j.id, A: int64(j.Done(Map)), B: int64(need)}
 }
 
-// ReduceParams declares the three parameters of a ReduceRule.
-func ReduceParams() []Param {
+// Params binds the three parameters of the rule.
+func (r *ReduceRule) Params() []Param {
 	return []Param{
-		{
-			Name: "slowstart", Type: FloatParam, Default: "-1", Min: -1, Max: 1, Source: "nas.md 3.14",
-			Doc: "fraction of done maps from which reduces may start; -1: each job's own",
-		},
-		{
-			Name: "reduce-share", Type: FloatParam, Default: "0.5", Min: 0, Max: 1, Source: "nas.md 3",
-			Doc: "part of a node's shared containers that reduces may take while maps are pending",
-		},
-		{
-			Name: "hold-reduces", Type: BoolParam, Default: "false", Source: "marp.md 6, item 3",
-			Doc: "keep a job's reduces back until its last map is placed",
-		},
+		Float(&r.Slowstart, "slowstart", "spec/nas 3.14", "fraction of done maps from which reduces may start; -1: each job's own").In(-1, 1),
+		Float(&r.Share, "reduce-share", "spec/nas 3", "part of a node's shared containers that reduces may take while maps are pending").In(0, 1),
+		Bool(&r.Hold, "hold-reduces", "spec/marp 6, item 3", "keep a job's reduces back until its last map is placed"),
 	}
-}
-
-// ReduceRuleOf reads the parameters of ReduceParams.
-func ReduceRuleOf(p Params) ReduceRule {
-	return ReduceRule{Slowstart: p.Float("slowstart"), Share: p.Float("reduce-share"), Hold: p.Bool("hold-reduces")}
 }

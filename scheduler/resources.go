@@ -1,7 +1,7 @@
 package scheduler
 
 // A Demand is the room one task takes. Slots and containers are one unit: a
-// high-memory task of capacity.md 3.6 takes several.
+// high-memory task of spec/capacity 3.6 takes several.
 type Demand struct {
 	Slots    int32 // slots or containers; 0 means 1
 	VCores   int32 // 0 means the default of Config

@@ -20,8 +20,8 @@ func TestRestore(t *testing.T) {
 	apply := func(e Event) error { return s.Apply(time.Second, e) }
 	for _, e := range []Event{
 		JobSubmitted(&JobSpec{ID: 1, Maps: 2, Reduces: 1}), JobAdmitted(1),
-		Restored(TaskID{Job: 1, Index: 0}, 1, time.Second, 10, 20),
-		Restored(TaskID{Job: 1, Index: 1}, 0, time.Second, 1, 2),
+		Restored(TaskID{Job: 1, Index: 0}, 1, time.Second, time.Second, 10, 20),
+		Restored(TaskID{Job: 1, Index: 1}, 0, time.Second, time.Second, 1, 2),
 	} {
 		if err := apply(e); err != nil {
 			t.Fatal(e, err)
@@ -34,7 +34,7 @@ func TestRestore(t *testing.T) {
 	if _, done := j.MapsDoneAt(); !done {
 		t.Error("not all maps are done")
 	}
-	if apply(Restored(TaskID{Job: 1, Index: 0}, 1, 0, 0, 0)) == nil {
+	if apply(Restored(TaskID{Job: 1, Index: 0}, 1, 0, 0, 0, 0)) == nil {
 		t.Error("restored twice")
 	}
 	if err := apply(TaskLost(TaskID{Job: 1, Index: 0})); err != nil || j.Pending(Map) != 1 {

@@ -4,16 +4,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace/millrace/internal/priority"
 	"github.com/millrace/millrace/topology"
 )
 
-// The five job priorities. A spec with priority 0 has Normal.
+// Priority is a job's priority; the zero value is Normal, and larger goes first.
+type Priority = priority.Priority
+
+// The five priorities.
 const (
-	VeryLow  int8 = 1
-	Low      int8 = 2
-	Normal   int8 = 3
-	High     int8 = 4
-	VeryHigh int8 = 5
+	VeryLow  = priority.VeryLow
+	Low      = priority.Low
+	Normal   = priority.Normal
+	High     = priority.High
+	VeryHigh = priority.VeryHigh
 )
 
 // A Size is a number of bytes that may be unknown.
@@ -34,7 +38,7 @@ type JobSpec struct {
 	// Queue and Pool are what capacity and fair sort by. "" is "default".
 	Queue, Pool string
 
-	Priority int8          // VeryLow..VeryHigh; 0 means Normal
+	Priority Priority
 	Submit   time.Duration // when submitted, or when a planner expects it
 	Deadline time.Duration // instant of the completion-time goal; 0 means none
 	Weight   float64       // share relative to other jobs; 0 means 1
@@ -58,7 +62,7 @@ type JobSpec struct {
 
 	MapTime, ReduceTime time.Duration // expected length of one task; 0 unknown
 	// ReduceCostRatio is the cost of a reduce relative to a map, for the
-	// deadline policies (deadline.md 3.2). 0 means 1.
+	// deadline policies (spec/deadline 3.2). 0 means 1.
 	ReduceCostRatio float64
 	// Work is the job's total slot time, where an oracle knows it (SRPT,
 	// SITA in the simulator). 0 unknown.
@@ -104,8 +108,8 @@ func (s *JobSpec) Validate() error {
 		return fmt.Errorf("job id %d is negative", s.ID)
 	case s.Maps < 0 || s.Reduces < 0 || s.Maps > maxTasks || s.Reduces > maxTasks:
 		return fmt.Errorf("job %v: %d maps and %d reduces: each must be 0..%d", s.ID, s.Maps, s.Reduces, maxTasks)
-	case s.Priority < 0 || s.Priority > VeryHigh:
-		return fmt.Errorf("job %v: priority %d is not 1..5", s.ID, s.Priority)
+	case !s.Priority.Valid():
+		return fmt.Errorf("job %v: %v is not between %v and %v", s.ID, s.Priority, VeryLow, VeryHigh)
 	case s.Weight < 0:
 		return fmt.Errorf("job %v: weight %g is negative", s.ID, s.Weight)
 	case s.Slowstart > 1:

@@ -20,11 +20,11 @@ var ErrInvalid = errors.New("invalid event")
 type Config struct {
 	// Unit is the demand of a task whose spec gives none, and the unit in which
 	// free room is counted on nodes without slots. Default 1 slot, 1 vcore,
-	// 1024 MB (marp.md 2.5, Table 1).
+	// 1024 MB (spec/marp 2.5, Table 1).
 	Unit Demand
 	// Slowstart is the fraction of done maps from which reduces may start.
 	// Larger: reduces hold fewer containers idle, shuffles start later.
-	// Default 0.05 (capacity.md 2.2, slowdown.md 2.1). Negative: at once.
+	// Default 0.05 (spec/capacity 2.2, spec/slowdown 2.1). Negative: at once.
 	Slowstart float64
 }
 
@@ -63,10 +63,11 @@ type State struct {
 	pending, runnable      [NumKinds]jobList
 	groups                 groups
 
-	nodes []node
-	racks []rack
-	use   Usage
-	total Totals
+	nodes   []node
+	racks   []rack
+	use     Usage
+	total   Totals
+	seconds int32 // second attempts that run
 
 	attempts attemptTable
 	promised Usage // drivers of admitted, unfinished jobs
@@ -114,12 +115,15 @@ func (s *State) Apply(now time.Duration, e Event) error {
 	case EvHeartbeat, EvNodeUp, EvNodeUpdated, EvNodeDraining, EvNodeDown, EvCPUSample, EvNetSample:
 		return s.applyNode(e)
 	case EvJobSubmitted:
+		if e.Flag && e.Spec != nil {
+			now = min(now, e.Spec.Submit)
+		}
 		return s.submit(now, e.Spec)
 	case EvJobAdmitted, EvJobReady, EvJobFinished, EvJobFailed, EvJobVanished, EvProgress, EvBan, EvUnban:
 		return s.applyJob(now, e)
 	case EvLaunched, EvTaskFinished, EvTaskFailed, EvTaskKilled, EvTaskLost, EvRestored:
 		return s.applyTask(now, e)
-	case EvConfig:
+	case EvConfig, EvTaught:
 		return nil
 	}
 	return fmt.Errorf("%v: %w", e.Kind, ErrInvalid)

@@ -41,7 +41,7 @@ func TestCapacityFits(t *testing.T) {
 	}
 }
 
-// slowdown.md 3, capacity.md 2.2: a 16-map job needs 1 finished map at 5 %.
+// spec/slowdown 3, spec/capacity 2.2: a 16-map job needs 1 finished map at 5 %.
 func TestSlowstartMaps(t *testing.T) {
 	for _, tc := range []struct {
 		fraction float64
@@ -62,7 +62,7 @@ func TestInvalidEvents(t *testing.T) {
 		"no spec":         {Kind: EvJobSubmitted},
 		"negative id":     JobSubmitted(&JobSpec{ID: -1}),
 		"negative maps":   JobSubmitted(&JobSpec{ID: 1, Maps: -1}),
-		"priority":        JobSubmitted(&JobSpec{ID: 1, Priority: 6}),
+		"priority":        JobSubmitted(&JobSpec{ID: 1, Priority: 3}),
 		"weight":          JobSubmitted(&JobSpec{ID: 1, Weight: -1}),
 		"slow start":      JobSubmitted(&JobSpec{ID: 1, Slowstart: 1.5}),
 		"splits":          JobSubmitted(bad),

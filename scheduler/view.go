@@ -115,7 +115,7 @@ func (v *View) RackTotal(r topology.RackID) Totals {
 }
 
 // Promised returns what the drivers of admitted, unfinished jobs hold or will
-// hold: the amUsed of marp.md 2.3.
+// hold: the amUsed of spec/marp 2.3.
 func (v *View) Promised() Usage { return v.s.promised }
 
 // FreeSlots returns how many tasks of kind k with the default demand still fit
@@ -148,6 +148,13 @@ func (v *View) Fits(n topology.NodeID, j *Job, k Kind) bool {
 	return nd.cap.fits(&nd.use, k, j.demand[k]) && !j.Banned(n)
 }
 
+// Fresh reports whether this is the first round of Assign calls for n since its last
+// Heartbeat. What is counted in heartbeats (skips, missed opportunities) counts in
+// such a round only: a live cluster also offers a node whenever something has ended.
+func (v *View) Fresh(n topology.NodeID) bool {
+	return n >= 0 && int(n) < len(v.s.nodes) && !v.s.nodes[n].offered
+}
+
 // RunningOn yields the attempts that run on n, newest first.
 func (v *View) RunningOn(n topology.NodeID) iter.Seq[Attempt] {
 	return func(yield func(Attempt) bool) {
@@ -171,6 +178,20 @@ func (v *View) Attempts(j *Job, k Kind) iter.Seq[Attempt] {
 			}
 		}
 	}
+}
+
+// Seconds returns how many second attempts run.
+func (v *View) Seconds() int32 { return v.s.seconds }
+
+// Tries returns how many attempts of a running task run.
+func (v *View) Tries(j *Job, t TaskID) (n int32) {
+	if v := j.TaskState(t.Kind, t.Index); v != TaskRunning {
+		return 0
+	}
+	for at := j.tasks[t.Kind].ref[t.Index]; at >= 0; at = v.s.attempts.all[at].sibling {
+		n++
+	}
+	return n
 }
 
 // Net returns the last sample of rack r's link to the core.

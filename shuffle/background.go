@@ -24,10 +24,10 @@ func (c *Collector) startSpill() {
 	go func() {
 		defer close(l.done)
 		defer func() { c.acct.release(l.data.recycle() + 2*l.idx.recycle()) }()
-		l.err = guard(func() (err error) {
+		guard(func() (err error) {
 			l.run, err = c.writeLot(l, bufs)
 			return err
-		})
+		}, func(err error) { l.err = err })
 	}()
 }
 

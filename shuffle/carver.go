@@ -1,5 +1,7 @@
 package shuffle
 
+import "github.com/millrace/millrace/internal/pages"
+
 // carver cuts read buffers out of pool blocks. The memory was reserved by its owner,
 // but for oversized frames, which are charged as they come and go. A carver without
 // an account, for streams opened outside a merge, takes from the heap.
@@ -39,9 +41,6 @@ func (c *carver) pay(n int64) {
 	}
 }
 
-// giantFrame is where the memory of one frame matters.
-const giantFrame = 8 << 20
-
 func (c *carver) oversized(n int) []byte {
 	if c.acct != nil {
 		c.acct.force(int64(n))
@@ -50,9 +49,7 @@ func (c *carver) oversized(n int) []byte {
 }
 
 func (c *carver) dropOversized(b []byte) {
-	if len(b) >= giantFrame {
-		returnMemory(b) // now: the collector would let several of them come together
-	}
+	pages.Drop(b) // now: the collector would let several of them come together
 	if c.acct != nil {
 		c.acct.release(int64(len(b)))
 	}

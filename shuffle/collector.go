@@ -122,8 +122,7 @@ func (c *Collector) makeRoom(key, value []byte, size int) (own bool, err error) 
 		return false, err
 	}
 	c.spillAhead()
-	large := size > c.cfg.Pool.blockSize && int64(size) > c.cfg.Pool.limit/8
-	for large || !c.tryRoom(size) {
+	for c.large(size) || !c.tryRoom(size) {
 		if c.lot == nil && c.idx.n == 0 {
 			return true, c.spillOne(key, value)
 		}
@@ -135,6 +134,11 @@ func (c *Collector) makeRoom(key, value []byte, size int) (own bool, err error) 
 		}
 	}
 	return false, nil
+}
+
+// large reports whether a record of size bytes is too large to wait for others in memory.
+func (c *Collector) large(size int) bool {
+	return size > c.cfg.Pool.blockSize && int64(size) > c.cfg.Pool.limit/8
 }
 
 // ready checks that the collector may take a record of n bytes.

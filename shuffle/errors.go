@@ -41,7 +41,8 @@ func tooLarge(name string, size, limit int) error {
 }
 
 // PanicError is a panic in the caller's Compare, Combine or Fold that happened in
-// the background, where the caller could not have recovered from it.
+// the background, where the caller could not have recovered from it; or their end of
+// the goroutine.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -49,12 +50,21 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
-// guard runs f and makes a panic in it an error.
-func guard(f func() error) (err error) {
+// guard runs f in the background and tells done how it ended: a panic in it is an error, and so is a call of
+// runtime.Goexit, after which nothing but done runs here.
+func guard(f func() error, done func(error)) {
+	var err error
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
+		v := recover()
+		if v == nil && !returned {
+			v = "the goroutine was ended by runtime.Goexit"
+		}
+		if v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
+		done(err)
 	}()
-	return f()
+	err = f()
+	returned = true
 }

@@ -200,6 +200,36 @@ func TestEveryOperationFails(t *testing.T) {
 	}
 }
 
+// TestEveryOperationOfAMergeFails makes each operation of a merge with passes fail, without luck: nothing else runs.
+func TestEveryOperationOfAMergeFails(t *testing.T) {
+	dir := t.TempDir()
+	cfg := Config{Dir: dir, Pool: NewPool(1 << 20), Partitions: 2, MergeFactor: 3, Compression: S2}
+	cfg.Partition = func(k, _ []byte) int { return int(k[0]) & 1 }
+	var outs []*Output
+	for i := range 5 {
+		cfg.Name = fmt.Sprintf("map-%d", i)
+		out, err := collectOnce(t.Context(), cfg, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outs = append(outs, out)
+	}
+	clean := &faultFS{kinds: "cwm"}
+	cfg.FS = clean
+	if _, err := mergeOnce(t.Context(), cfg, outs); err != nil {
+		t.Fatal(err)
+	}
+	if clean.n.Load() < 6 {
+		t.Fatalf("%d operations: there was no pass", clean.n.Load())
+	}
+	for at := range clean.n.Load() {
+		cfg.FS = &faultFS{kinds: "cwm", at: at + 1, err: syscall.ENOSPC}
+		if _, err := mergeOnce(t.Context(), cfg, outs); !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrScratch) {
+			t.Errorf("operation %d: %v", at+1, err)
+		}
+	}
+}
+
 // TestShortWrite has a write that writes less than asked and says nothing.
 func TestShortWrite(t *testing.T) {
 	fault := &faultFS{kinds: "w", at: 4, short: true}

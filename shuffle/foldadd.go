@@ -73,6 +73,9 @@ func (c *Collector) foldIntSlowly(key []byte, v int64) error {
 			return nil
 		}
 	}
+	if c.large(recordSize(len(key), 8)) {
+		return c.foldOwn(key, encodeInt(c.intBuf[:0], v))
+	}
 	s, err := c.newSlot(key, 8)
 	if err != nil {
 		return c.fail(err)
@@ -97,6 +100,9 @@ func (c *Collector) foldBytes(key, value []byte) error {
 			return c.growAcc(int(s.acc), key, value)
 		}
 	}
+	if c.large(recordSize(len(key), len(value))) {
+		return c.foldOwn(key, value)
+	}
 	s, err := c.newSlot(key, len(value))
 	if err != nil {
 		return c.fail(err)
@@ -106,6 +112,14 @@ func (c *Collector) foldBytes(key, value []byte) error {
 	t.heap += accBytes
 	t.count(len(key) + len(value))
 	return nil
+}
+
+// foldOwn writes a record that is too large for the table as a run of its own; merges fold it.
+func (c *Collector) foldOwn(key, value []byte) error {
+	if err := c.ready(len(key) + len(value)); err != nil {
+		return err
+	}
+	return c.spillOne(key, value)
 }
 
 // accBytes is the cost of an accumulator besides its content.

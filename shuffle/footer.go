@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 const (
@@ -29,6 +30,7 @@ type footer struct {
 	frame      uint32 // largest frame but for oversized records, in bytes with its header
 	codec      Compression
 	partitions []PartitionInfo
+	sum        uint64 // of the content, while it is being written; not in the file
 }
 
 // appendHeader begins a segment file.
@@ -54,7 +56,7 @@ func (f *footer) appendTo(b []byte, indexOffset int64) []byte {
 	b = le.AppendUint32(b, f.tag)
 	b = le.AppendUint32(b, uint32(f.codec))
 	b = le.AppendUint32(b, 0)
-	sum := crc32.Update(crc32.Checksum(appendHeader(nil, f.tag), castagnoli), castagnoli, b[from:])
+	sum := codec.AddSum(codec.Sum(appendHeader(nil, f.tag)), b[from:])
 	b = le.AppendUint32(b, sum)
 	return append(b, segmentMagic...)
 }
@@ -84,9 +86,9 @@ func readFooter(r io.ReaderAt, size int64) (*footer, error) {
 	if err := readFull(r, index, int64(at)); err != nil {
 		return nil, err
 	}
-	sum := crc32.Checksum(head[:], castagnoli)
-	sum = crc32.Update(sum, castagnoli, index)
-	sum = crc32.Update(sum, castagnoli, tail[:28])
+	sum := codec.Sum(head[:])
+	sum = codec.AddSum(sum, index)
+	sum = codec.AddSum(sum, tail[:28])
 	if want := le.Uint32(tail[28:]); sum != want {
 		return nil, fmt.Errorf("index checksum %08x, want %08x", sum, want)
 	}

@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 // A segment is a chain of frames. Each frame holds whole records and can be
@@ -14,8 +15,6 @@ const (
 	frameHeader = 32
 	flagLast    = 1 << 0 // the partition ends with this frame
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // frame is a decoded frame header.
 type frame struct {
@@ -30,12 +29,12 @@ type frame struct {
 }
 
 // nameTag is the tag of an output's name.
-func nameTag(name string) uint32 { return crc32.Checksum([]byte(name), castagnoli) }
+func nameTag(name string) uint32 { return codec.Sum([]byte(name)) }
 
 // seal writes the header of a frame whose payload follows it in buf, and the checksum.
 func (f *frame) seal(buf []byte) {
 	f.putHeader(buf)
-	binary.LittleEndian.PutUint32(buf, crc32.Checksum(buf[4:frameHeader+int(f.stored)], castagnoli))
+	binary.LittleEndian.PutUint32(buf, codec.Sum(buf[4:frameHeader+int(f.stored)]))
 }
 
 // putHeader writes all of the header but the checksum.
@@ -66,7 +65,7 @@ func parseFrame(b []byte) frame {
 
 // verify checks the checksum of a whole frame and that its header makes sense.
 func (f *frame) verify(b []byte) error {
-	return f.verifySum(b, crc32.Checksum(b[4:frameHeader+int(f.stored)], castagnoli))
+	return f.verifySum(b, codec.Sum(b[4:frameHeader+int(f.stored)]))
 }
 
 // verifySum is verify for a frame whose checksum was taken elsewhere; b begins with its header.
@@ -104,7 +103,7 @@ type chain struct {
 
 // accept checks one whole frame found at offset.
 func (c *chain) accept(f *frame, b []byte, offset int64) error {
-	return c.acceptSum(f, b, crc32.Checksum(b[4:frameHeader+int(f.stored)], castagnoli), offset)
+	return c.acceptSum(f, b, codec.Sum(b[4:frameHeader+int(f.stored)]), offset)
 }
 
 // acceptSum is accept for a frame whose checksum was taken elsewhere; b begins with its header.

@@ -226,6 +226,42 @@ func TestIntakeBlamesTheRightSide(t *testing.T) {
 	wantEmptyDir(t, dir)
 }
 
+// TestEveryWriteOfAnIntakeFails: whether a fetch writes or a merge in the background does, a full disk is never a reduce
+// that lacks records.
+func TestEveryWriteOfAnIntakeFails(t *testing.T) {
+	dir, pool := t.TempDir(), NewPool(1<<20)
+	segs, want := mapOutputs(t, dir, 30, 200, None, nil)
+	run := func(fs *faultFS) (got []pair, err error) {
+		in := newTestIntake(t, dir, pool, 32<<10, fs)
+		for _, s := range segs {
+			err = errors.Join(err, in.Take(t.Context(), s))
+			in.bg.Wait() // so that the operations have the same order in every run
+		}
+		merged, mergeErr := in.Merge()
+		if err = errors.Join(err, mergeErr); merged != nil {
+			got = drain(t, merged)
+		}
+		if e := in.Close(); e != nil {
+			t.Error(e)
+		}
+		slices.SortFunc(got, comparePairs)
+		return got, err
+	}
+	clean := &faultFS{kinds: "cw"}
+	got, err := run(clean)
+	if err != nil || clean.n.Load() < 4 {
+		t.Fatalf("%d operations, %v", clean.n.Load(), err)
+	}
+	wantPairs(t, "all", got, want)
+	for at := range clean.n.Load() {
+		fault := &faultFS{kinds: "cw", at: at + 1, err: syscall.ENOSPC}
+		if _, err := run(fault); !errors.Is(err, ErrScratch) || fault.hits.Load() == 0 {
+			t.Errorf("operation %d of %d: %v", at+1, clean.n.Load(), err)
+		}
+	}
+	wantIdle(t, pool)
+}
+
 // TestIntakesShareASmallPool has several intakes full of memory that need merge buffers.
 func TestIntakesShareASmallPool(t *testing.T) {
 	dir, pool := t.TempDir(), NewPool(256<<10)

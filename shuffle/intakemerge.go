@@ -18,18 +18,20 @@ func (in *Intake) mergeIfFull() {
 	lot := in.memory
 	in.memory = nil
 	in.merging = true
-	in.bg.Go(func() {
-		err := guard(func() error { return in.mergeToDisk(lot) })
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		in.merging = false
-		if in.bgErr == nil {
-			in.bgErr = err
-		}
-		if err == nil {
-			in.mergeIfFull()
-		}
-	})
+	in.bg.Go(func() { guard(func() error { return in.mergeToDisk(lot) }, in.merged) })
+}
+
+// merged hears how a merge in the background ended.
+func (in *Intake) merged(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.merging = false
+	if in.bgErr == nil {
+		in.bgErr = err
+	}
+	if err == nil {
+		in.mergeIfFull()
+	}
 }
 
 // mergeToDisk merges segments in memory to one file and frees them.

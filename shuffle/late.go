@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"hash/crc32"
 	"io"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 // late is a record so large that a merge cannot have one of its kind from every run in memory. Only its beginning is, which
@@ -40,7 +41,7 @@ func (r *frameReader) openLate(f frame, size int64) ([]byte, error) {
 		if done == int64(len(b)) {
 			b = b[4:] // the sum itself
 		}
-		sum = crc32.Update(sum, castagnoli, b)
+		sum = codec.AddSum(sum, b)
 	}
 	r.r, r.w = 0, 0
 	if err := r.read(r.buf, r.off); err != nil {

@@ -154,11 +154,11 @@ func flip(t *testing.T, path string, at int64) {
 // nothing behind.
 func TestGiantsTakeTurns(t *testing.T) {
 	p := NewPool(1 << 20)
-	first, err := p.Giant(t.Context(), 200<<10)
+	first, err := p.Giant(t.Context(), 150<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := p.Giant(t.Context(), 300<<10)
+	second, err := p.Giant(t.Context(), 190<<10)
 	if err != nil {
 		t.Fatal(err)
 	}

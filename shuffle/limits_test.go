@@ -55,7 +55,6 @@ func TestBadRecords(t *testing.T) {
 		{"large partition", Config{Partitions: 4, Partition: func(_, _ []byte) int { return 4 }}, "k", "v", "partition 4", nil},
 		{"too large", Config{Partitions: 1, MaxRecord: 10}, "123456", "78901", "record of 11 bytes, limit 10", ErrRecordTooLarge},
 		{"fold of no integer", Config{Partitions: 1, Fold: &Fold{Op: SumInt}}, "k", "1234567", "7 bytes", nil},
-		{"fold larger than memory", Config{Partitions: 1, Fold: &Fold{Bytes: func(a, v []byte) []byte { return append(a, v...) }}}, "k", strings.Repeat("v", 2<<20), "limit", ErrRecordTooLarge},
 		{"fold too large", Config{Partitions: 1, MaxRecord: 10, Fold: &Fold{Bytes: func(a, v []byte) []byte { return append(a, v...) }}}, "k", "0123456789", "limit 10", ErrRecordTooLarge},
 	}
 	for _, tt := range tests {
@@ -299,4 +298,40 @@ func oneWorker(ctx context.Context, dir string, pool *Pool, w, round int) error 
 		return fmt.Errorf("values add up to %d, want %d", got, total)
 	}
 	return nil
+}
+
+// TestFoldLargerThanMemory: keys that no table has room for are folded all the same, as often as they come.
+func TestFoldLargerThanMemory(t *testing.T) {
+	t.Parallel()
+	dir, pool := t.TempDir(), NewPool(1<<20)
+	c, err := NewCollector(t.Context(), Config{Dir: dir, Name: "map", Pool: pool, Partitions: 1, Fold: &Fold{Op: SumInt}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Discard()
+	large := strings.Repeat("k", 2<<20)
+	for i := range int64(4) {
+		if err := errors.Join(c.AddInt([]byte(large), i), c.AddInt([]byte("small"), 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := c.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := Merge(t.Context(), MergeConfig{Dir: dir, Name: "reduce", Pool: pool, Fold: &Fold{Op: SumInt}}, []Source{out.Source(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]int64{}
+	for run.Next() {
+		n, _ := decodeInt(run.Value())
+		got[len(run.Key())] += n
+	}
+	if err := errors.Join(run.Err(), run.Close(), out.Release()); err != nil {
+		t.Fatal(err)
+	}
+	if got[len(large)] != 6 || got[5] != 4 || len(got) != 2 {
+		t.Errorf("sums by length of key are %v", got)
+	}
 }

@@ -21,6 +21,7 @@ type Output struct {
 	infos []PartitionInfo // of the file, or of the memory
 	frame int             // size of the file's frames
 	tag   uint32
+	sum   uint64
 
 	memBytes int64        // held by mem; does not change while inMemory
 	inMemory atomic.Bool  // mem is the output
@@ -67,7 +68,7 @@ func OpenOutputIn(fs FS, path string) (*Output, error) {
 }
 
 func fileOutput(fs FS, path string, foot *footer) *Output {
-	return &Output{fs: fs, path: path, codec: foot.codec, infos: foot.partitions, frame: int(foot.frame), tag: foot.tag}
+	return &Output{fs: fs, path: path, codec: foot.codec, infos: foot.partitions, frame: int(foot.frame), tag: foot.tag, sum: foot.sum}
 }
 
 // Partitions is the number of partitions.
@@ -75,6 +76,10 @@ func (o *Output) Partitions() int { return len(o.infos) }
 
 // Tag marks every frame of this output; a fetcher checks it, see Segment.
 func (o *Output) Tag() uint32 { return o.tag }
+
+// Sum is a hash of the records in their order, whatever spills, frames and compression they went through. Two outputs with
+// different sums differ. It is 0 for an output in memory and for one that OpenOutput has found.
+func (o *Output) Sum() uint64 { return o.sum }
 
 // Info says what partition p holds.
 func (o *Output) Info(p int) PartitionInfo {

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/millrace/millrace/internal/pages"
 )
 
 const (
@@ -33,10 +35,13 @@ type Pool struct {
 	// their time clearing new ones.
 	spare sync.Pool
 
-	giants *semaphore.Weighted // see Giant
+	giants     *semaphore.Weighted // see Giant
+	giantBytes int64               // of the semaphore
 
 	mu        sync.Mutex
-	used      int64         // Invariant: sum over accounts of max(held, floor) <= limit, but for forced jumbo records
+	used      int64         // Invariant: aside and the sum over accounts of max(held, floor) <= limit, but for what is forced
+	aside     int64         // part of used that is kept free for giants, once one has come; 0 when the pool is idle
+	entered   int           // giants that are in memory
 	free      [][]byte      // recycled blocks
 	cold      [][]byte      // blocks without memory behind them
 	growing   []*account    // accounts of collectors, which share what is left
@@ -53,30 +58,69 @@ func NewPool(budget int64) *Pool {
 	budget = max(budget, minBudget)
 	size := 1 << (bits.Len64(uint64(budget/blocksBudget)) - 1)
 	size = min(max(size, minBlock), maxBlock)
-	return &Pool{blockSize: size, limit: budget, changed: make(chan struct{}), giants: semaphore.NewWeighted(budget / giantShare)}
+	p := &Pool{blockSize: size, limit: budget, changed: make(chan struct{})}
+	p.setGiants(budget / giantShare)
+	return p
 }
 
-// giantShare is the part of the budget that records have which are in memory as a whole, beside it.
-const giantShare = 2
+// giantShare is the part of the budget that is set aside once records come which must be in memory as a whole.
+const giantShare = 3
 
-// Giant waits until a record of n bytes may be in memory as a whole beside others of its kind: half the budget of them, or one. The
-// caller has none, and waits for nothing else while it has this one; done gives the room back.
+// setGiants says how many bytes of giants may be in memory at once. No other user of the pool is there yet.
+func (p *Pool) setGiants(n int64) { p.giants, p.giantBytes = semaphore.NewWeighted(n), n }
+
+// Giant waits until a record of n bytes may be in memory as a whole beside others of its kind: a third of the budget of them, or one.
+// The caller has none, and waits for nothing else while it has this one; done gives the room back.
 func (p *Pool) Giant(ctx context.Context, n int64) (done func(), err error) {
-	n = min(n, p.limit/giantShare)
+	n = min(n, p.giantBytes)
 	if err := p.giants.Acquire(ctx, n); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	return func() { p.giants.Release(n) }, nil
+	p.setAside()
+	return func() {
+		p.giants.Release(n)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.entered--
+		p.settle()
+	}, nil
+}
+
+// setAside takes the room of giants from the other users. Output that is kept goes to disk for it; collectors find no more room and spill.
+func (p *Pool) setAside() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.entered++
+	if p.aside > 0 {
+		return
+	}
+	p.aside = min(p.giantBytes, p.limit/giantShare)
+	p.used += p.aside
+	p.fixed += p.aside
+	for p.used > p.limit {
+		if had, err := p.evictLocked(); !had || err != nil {
+			break // what cannot be had now comes back as its users end
+		}
+	}
+	p.trimLocked()
+}
+
+// settle lets the others have the room of giants again once the pool is idle. p.mu is held.
+func (p *Pool) settle() {
+	if p.aside > 0 && p.entered == 0 && p.used == p.aside {
+		p.used, p.fixed, p.aside = 0, p.fixed-p.aside, 0
+		p.signal()
+	}
 }
 
 // Budget is the bound in bytes.
 func (p *Pool) Budget() int64 { return p.limit }
 
-// InUse is the number of bytes reserved now, by anybody.
+// InUse is the number of bytes reserved now, by anybody; what is set aside for giants is not.
 func (p *Pool) InUse() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.used
+	return p.used - p.aside
 }
 
 // frameSize is the size of a segment frame written under this budget.
@@ -115,12 +159,16 @@ func (p *Pool) recycle(blocks ...[]byte) {
 func (p *Pool) trim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.trimLocked()
+}
+
+func (p *Pool) trimLocked() {
 	idle := int(max(0, p.limit-p.used) / int64(p.blockSize))
 	for n := len(p.free); n > idle; n = len(p.free) {
 		b := p.free[n-1]
 		p.free[n-1] = nil
 		p.free = p.free[:n-1]
-		if returnMemory(b) {
+		if pages.Return(b) {
 			p.cold = append(p.cold, b)
 		}
 	}
@@ -135,8 +183,8 @@ func (p *Pool) signal() {
 // join opens an account with a floor that is its own until it leaves. It waits
 // until the floor can be had. Growing accounts share the rest of the pool.
 func (p *Pool) join(ctx context.Context, floor int64, growing bool) (*account, error) {
-	if floor > p.limit {
-		return nil, fmt.Errorf("need %d bytes of a memory budget of %d", floor, p.limit)
+	if most := p.limit - p.limit/giantShare; floor > most {
+		return nil, fmt.Errorf("need %d bytes of a memory budget of %d", floor, most)
 	}
 	a := &account{pool: p, floor: floor, growing: growing}
 	p.mu.Lock()
@@ -190,5 +238,6 @@ func (p *Pool) charge(a *account, n int64) {
 	}
 	if n < 0 {
 		p.signal()
+		p.settle()
 	}
 }

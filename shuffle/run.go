@@ -135,7 +135,7 @@ func (s *stream) nextExternal() bool {
 
 // fail ends the stream.
 func (s *stream) fail(err error) bool {
-	s.done, s.err, s.buf = true, err, nil
+	s.done, s.err, s.buf, s.kv, s.keyLen = true, err, nil, nil, 0
 	return false
 }
 

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/klauspost/compress/s2"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 // frameBuffers is the memory a segment writer works in: two frames at most.
@@ -44,7 +45,8 @@ type segmentWriter struct {
 	buf  []byte // frame under way: header, then records; its capacity is the frame size
 	pack packer
 
-	cur  frame // header of the frame under way
+	cur  frame  // header of the frame under way
+	crc  uint32 // of the partition's records so far, however they are cut and packed
 	off  int64
 	foot footer
 	open bool // the last frame written was oversized, and may be the partition's last
@@ -74,6 +76,7 @@ func newSegmentWriter(ctx context.Context, fs FS, path, name string, codec Compr
 // need no begin.
 func (w *segmentWriter) begin(partition int) {
 	w.end()
+	w.sum()
 	w.cur = frame{tag: w.foot.tag, partition: uint32(partition)}
 }
 
@@ -131,9 +134,10 @@ func (w *segmentWriter) oversized(size int, pieces [][]byte) error {
 	f.raw, f.stored, f.codec, f.last, f.records = uint32(size), uint32(size), None, false, 1
 	head := w.buf[:frameHeader]
 	f.putHeader(head)
-	sum := crc32.Checksum(head[4:], castagnoli)
+	sum := codec.Sum(head[4:])
 	for _, b := range pieces {
-		sum = crc32.Update(sum, castagnoli, b)
+		sum = codec.AddSum(sum, b)
+		w.crc = codec.AddSum(w.crc, b)
 	}
 	binary.LittleEndian.PutUint32(head, sum)
 	for _, b := range append([][]byte{head}, pieces...) {
@@ -165,20 +169,29 @@ func (w *segmentWriter) end() {
 	}
 }
 
+// sum adds the content of the partition that was written last to that of the file.
+func (w *segmentWriter) sum() {
+	if w.crc != 0 {
+		w.foot.sum += codec.Mix(uint64(w.cur.partition)<<32 | uint64(w.crc))
+		w.crc = 0
+	}
+}
+
 // flush writes the frame under way.
 func (w *segmentWriter) flush(last bool) error {
 	if w.err != nil {
 		return w.err
 	}
 	raw := w.buf[frameHeader:]
-	stored, codec := raw, None
+	w.crc = codec.AddSum(w.crc, raw)
+	stored, kind := raw, None
 	if len(raw) > 0 {
-		stored, codec = w.pack.pack(raw)
+		stored, kind = w.pack.pack(raw)
 	}
 	f := &w.cur
-	f.raw, f.stored, f.codec, f.last = uint32(len(raw)), uint32(len(stored)), codec, last
+	f.raw, f.stored, f.codec, f.last = uint32(len(raw)), uint32(len(stored)), kind, last
 	out := w.buf
-	if codec != None {
+	if kind != None {
 		out = append(out[:frameHeader], stored...)
 	}
 	f.seal(out)
@@ -203,6 +216,8 @@ func (w *segmentWriter) write(b []byte) error {
 // finish writes the index and closes the file. On failure the file is removed.
 func (w *segmentWriter) finish() (*footer, error) {
 	w.end()
+	w.sum()
+	w.foot.sum |= 1 // 0 is for what is not known
 	if w.err == nil {
 		w.err = canceled(w.ctx)
 	}

@@ -1,27 +1,20 @@
 package sim
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
 )
 
-// offer gives a node work until the policy has none for it.
-func (s *simulation) offer(n topology.NodeID) {
-	_, err := s.engine.OfferSome(s.now, n, s.cfg.PerHeartbeat, func(d scheduler.Decision) { s.launch(n, d) })
-	if err != nil && s.err == nil {
-		s.err = fmt.Errorf("at %v: %w", s.now, err)
-	}
-	if s.cfg.Speculation.on() {
-		s.speculate(n)
-	}
-}
-
-func (s *simulation) launch(n topology.NodeID, d scheduler.Decision) {
+func (s *simulation) launch(d *drive.Step) {
 	s.tries++
+	n := d.Node
 	a := Attempt{Task: d.Task, Node: n, Locality: d.Locality, Start: s.now, Try: s.tries, Speculative: d.Speculative}
+	if d.Speculative {
+		s.res.Speculative++
+	}
 	if st := s.cfg.Stragglers; st.Share > 0 && s.rng.Float64() < st.Share {
 		a.Slow = st.Factor
 	}
@@ -72,7 +65,7 @@ func (r *JobResult) began(a Attempt) {
 func (s *simulation) ready(h happening) {
 	i := h.job
 	id := s.jobs[i].Spec.ID
-	live := s.engine.View().Job(id)
+	live := s.drive.View().Job(id)
 	driver := scheduler.TaskID{Job: id, Kind: scheduler.Driver}
 	if cur, ok := s.running[h.node].find(driver); !ok || cur.Try != h.try || live.Phase() != scheduler.Admitted {
 		return
@@ -93,7 +86,7 @@ func (s *simulation) phase(i int32, what func(Phases, time.Duration, *Job, bool)
 func (s *simulation) report() {
 	g := s.cfg.Model.(Gauge)
 	s.feed(scheduler.CPUSample(topology.NoNode, g.IdlePercent(s.now)))
-	for live := range s.engine.View().Jobs().All() {
+	for live := range s.drive.View().Jobs().All() {
 		if live.Phase() == scheduler.Ready {
 			s.feed(scheduler.Progress(live.ID(), g.Progress(s.now, s.jobs[s.index(live.ID())])))
 		}
@@ -157,7 +150,7 @@ func (s *simulation) afterMap(i int32, a Attempt) {
 	if a.Task.Kind != scheduler.Map {
 		return
 	}
-	if live := s.engine.View().Job(a.Task.Job); live != nil && live.Done(scheduler.Map) == live.Total(scheduler.Map) {
+	if live := s.drive.View().Job(a.Task.Job); live != nil && live.Done(scheduler.Map) == live.Total(scheduler.Map) {
 		s.res.Jobs[i].MapsDone = s.now
 		s.cfg.Model.MapsDone(s.now, s.jobs[i])
 	}
@@ -166,7 +159,7 @@ func (s *simulation) afterMap(i int32, a Attempt) {
 // finishIfComplete ends a job that has nothing left to do.
 func (s *simulation) finishIfComplete(i int32) {
 	id := s.jobs[i].Spec.ID
-	live := s.engine.View().Job(id)
+	live := s.drive.View().Job(id)
 	if live == nil || live.Phase() != scheduler.Ready || !live.Complete() {
 		return
 	}

@@ -17,10 +17,8 @@ func (s *simulation) nextBeat(n topology.NodeID) {
 // quiet reports whether a node has no room, or nobody has a task that waits. The first is
 // woken by the end of an attempt, the second by work.
 func (s *simulation) quiet(n topology.NodeID) bool {
-	v := s.engine.View()
+	v := s.drive.View()
 	switch {
-	case s.cfg.Speculation.on():
-		return false
 	case !v.HasRoom(n, scheduler.Map) && !v.HasRoom(n, scheduler.Reduce):
 		return true
 	case !s.anyPending(v):
@@ -54,7 +52,7 @@ func (s *simulation) wake(n topology.NodeID) {
 
 // wakeIdle wakes the nodes that have room when there is work.
 func (s *simulation) wakeIdle() {
-	if !s.anyPending(s.engine.View()) {
+	if !s.anyPending(s.drive.View()) {
 		return
 	}
 	for _, n := range s.idlers {

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/dfs/placement"
 	"github.com/millrace/millrace/netmon"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -22,66 +23,97 @@ type Config struct {
 	Admission scheduler.Admission // nil admits every job at once
 	State     scheduler.Config    // defaults of slow start and demands
 
-	// Heartbeat is the period in which nodes report and are given work. 0 means
-	// at once: a node asks the moment it has room and there is work
-	// (slowdown.md 2.5). The first report of each node comes at a random time
-	// within the first period (capacity.md 2.3).
-	Heartbeat time.Duration
-	// AskAgain, where Heartbeat is 0, is how often nodes with room ask although nothing has
-	// happened: policies that wait for a time want it. The master does so ten times a second.
-	AskAgain time.Duration
-	// OutOfBand adds a report when an attempt ends (deadline.md 6.13).
-	OutOfBand bool
-	// ReportLate makes the end of an attempt known only at the node's next
-	// report (nas.md 2.6).
-	ReportLate bool
 	// DriverStart is the time from the launch of a job's driver to its first
 	// task. Only jobs with a driver have it.
 	DriverStart time.Duration
+	// BreakDeadlocks stops a reduce that waits for maps which can never run
+	// (spec/marp 2.3).
+	BreakDeadlocks bool
+	// Refill gives the room that a broken deadlock frees to a map at once, as the master
+	// does. Where reduces may hold every container it must be on: a reduce would take the room again.
+	Refill bool
+
+	Model Model
+	// Monitor watches the racks' links where the model has a network; its zero value
+	// means the published one (spec/nas 3.3).
+	Monitor netmon.Config
+	Input
+	Reports
+	Script
+	Views
+	// Seconds is the rule of second attempts; nil starts none. They need a model that is a
+	// Meter.
+	Seconds drive.Rule
+	Seed    uint64
+
+	// Stop, if set, is asked now and then; an error ends the run.
+	Stop func() error
+	// Patience is how long nothing may run while jobs wait before the run is
+	// called stalled. 0 means an hour.
+	Patience time.Duration
+}
+
+// Reports is how nodes report and are given work.
+type Reports struct {
+	// Heartbeat is the period in which nodes report and are given work. 0 means
+	// at once: a node asks the moment it has room and there is work
+	// (spec/slowdown 2.5). The first report of each node comes at a random time
+	// within the first period (spec/capacity 2.3).
+	Heartbeat time.Duration
+	// AskAgain, where Heartbeat is 0, is how often nodes with room ask although nothing has
+	// happened: policies that wait for a time want it. The master does so ten times a second.
+	// Heartbeats then come once a second, as on a live cluster, not with each offer.
+	AskAgain time.Duration
+	// OutOfBand adds a report when an attempt ends (spec/deadline 6.13).
+	OutOfBand bool
+	// ReportLate makes the end of an attempt known only at the node's next
+	// report (spec/nas 2.6).
+	ReportLate bool
 	// PerHeartbeat is how many containers one report may be given; 0 means as many
-	// as fit (marp.md 6: one).
+	// as fit (spec/marp 6: one).
 	PerHeartbeat int
 	// ReportEvery is the period of processor and progress reports, where the model
 	// has a Gauge. 0 means a second.
 	ReportEvery time.Duration
-	// BreakDeadlocks stops a reduce that waits for maps which can never run
-	// (marp.md 2.3).
-	BreakDeadlocks bool
-
-	Model Model
-	// Monitor watches the racks' links where the model has a network; its zero value
-	// means the published one (nas.md 3.3).
-	Monitor netmon.Config
 	// QuietBeats leaves out reports that change nothing: of a node that is full, and of
 	// all nodes while no task waits. Policies that count reports (capacity, hybrid) want
 	// it false.
 	QuietBeats bool
+}
+
+// Input is where the input of jobs lies.
+type Input struct {
 	// Placement, if set, places the input of jobs anew before the run. Jobs with
 	// Spec.Recurring are announced to a policy that plans, and placed where it wants
-	// them (jobpacker.md 3.9). Copies is how many replicas a block has; 0 means 3.
+	// them (spec/jobpacker 3.9). Copies is how many replicas a block has; 0 means 3.
 	Placement placement.Policy
 	Copies    int
 	// PlanHorizon announces recurring jobs that many before they arrive, in windows;
 	// 0 announces all at the start.
 	PlanHorizon time.Duration
+}
 
+// Script is what happens to the cluster while it works.
+type Script struct {
 	Faults []Fault // in any order
 	// Changes are settings that an operator writes; each counts after a reload, which
-	// takes a random time from ReloadMin to ReloadMax (marp.md 2.4).
+	// takes a random time from ReloadMin to ReloadMax (spec/marp 2.4).
 	Changes              []Change
 	ReloadMin, ReloadMax time.Duration
 	Stragglers           Stragglers
-	Speculation          Speculation
-	Seed                 uint64
+	// Switches put other policies in place while jobs run.
+	Switches []Switch
+}
 
-	// Patience is how long nothing may run while jobs wait before the run is
-	// called stalled. 0 means an hour.
-	Patience time.Duration
+// Views are those who look on. None of them changes the run.
+type Views struct {
 	// Watch, if set, sees every launch and every end of an attempt.
 	Watch func(now time.Duration, a Attempt, started bool)
 	// Sample, if set, is called every SampleEvery with the state as it is then.
 	Sample      func(now time.Duration, v *scheduler.View)
 	SampleEvery time.Duration
+	// Lines, if set, is told each line of the driver's decision log right after it was written.
+	Lines func(d *drive.Driver, l drive.Line)
 	// LogAttempts keeps every attempt in Result.Log; Timeline, if positive, a sample of
 	// the cluster in Result.Timeline every so often.
 	LogAttempts bool
@@ -92,6 +124,13 @@ type Config struct {
 type Change struct {
 	At   time.Duration
 	Text string
+}
+
+// A Switch puts other policies in place at a time.
+type Switch struct {
+	At        time.Duration
+	Policy    scheduler.Policy
+	Admission scheduler.Admission // nil admits every job at once
 }
 
 // Stragglers are attempts that take Factor times as long: a Share of them, drawn from the
@@ -138,7 +177,10 @@ func (c *Config) validate() error {
 			return fmt.Errorf("fault %+v: no such node, or it ends before it starts", f)
 		}
 	}
-	return c.Speculation.validate()
+	if c.Seconds != nil {
+		return c.Seconds.Validate()
+	}
+	return nil
 }
 
 func (c *Config) capacity(n topology.NodeID) scheduler.Capacity {

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// ContentionConfig is the cost profile of marp.md Appendix A: all nodes are containers on
+// ContentionConfig is the cost profile of spec/marp Appendix A: all nodes are containers on
 // one machine and share its hardware threads and its one disk. The values are a
 // calibration made there, not a finding of the source.
 type ContentionConfig struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// DeviceConfig is the node of capacity.md 2.5: one processor, one disk and one network
+// DeviceConfig is the node of spec/capacity 2.5: one processor, one disk and one network
 // card, each shared equally by those who use it, and the costs of the phases of tasks.
 type DeviceConfig struct {
 	Hz, Cores           float64 // of a node's processor
@@ -29,7 +29,7 @@ type DeviceConfig struct {
 }
 
 // DefaultDevices returns MRPERF's released values with the disk that reproduces the
-// source's tables (capacity.md 2.5).
+// source's tables (spec/capacity 2.5).
 func DefaultDevices() DeviceConfig {
 	const mb = 1 << 20
 	return DeviceConfig{

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// capacity.md 2.5 and 6, item 14: two reduces that take 100 s alone share one disk;
+// spec/capacity 2.5 and 6, item 14: two reduces that take 100 s alone share one disk;
 // starts 0 and 5 s: the first ends at 195 s; starts 0 and 80 s: it takes 120 s.
 func TestTwoReducesOnOneNode(t *testing.T) {
 	for _, c := range []struct{ second, first float64 }{{5, 195}, {80, 120}} {

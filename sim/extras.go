@@ -16,12 +16,9 @@ func (s *simulation) startExtras(rng *rand.Rand) {
 	if _, ok := s.cfg.Model.(Carrier); ok {
 		s.startMonitor()
 	}
-	if g, ok := s.cfg.Model.(Gated); ok {
-		if gate, is := s.cfg.Policy.(scheduler.ShuffleGate); is {
-			g.SetGate(func(now time.Duration, j scheduler.JobID, src, dst topology.RackID, avail int64) bool {
-				return gate.Release(now, j, src, dst, avail, s.engine.View())
-			})
-		}
+	s.setGate()
+	for i, c := range s.cfg.Switches {
+		s.agenda.add(c.At, happening{what: swap, job: int32(i)})
 	}
 	for i, c := range s.cfg.Changes {
 		s.agenda.add(c.At+s.reload(), happening{what: change, job: int32(i)})
@@ -30,6 +27,31 @@ func (s *simulation) startExtras(rng *rand.Rand) {
 		s.agenda.add(s.cfg.Timeline, happening{what: point})
 	}
 	s.announce(rng)
+}
+
+// setGate lets a policy that holds shuffles back do so, and one that does not let them go.
+func (s *simulation) setGate() {
+	g, gated := s.cfg.Model.(Gated)
+	if !gated {
+		return
+	}
+	gate, is := s.cfg.Policy.(scheduler.ShuffleGate)
+	if !is {
+		g.SetGate(nil)
+		return
+	}
+	g.SetGate(func(now time.Duration, j scheduler.JobID, src, dst topology.RackID, avail int64) bool {
+		return gate.Release(now, j, src, dst, avail, s.drive.View())
+	})
+}
+
+// swap puts other policies in place.
+func (s *simulation) swap(to *Switch) {
+	s.cfg.Policy, s.cfg.Admission, s.abstains = to.Policy, to.Admission, nil
+	s.drive.SetPolicy(s.now, to.Policy)
+	s.drive.SetAdmission(s.now, to.Admission)
+	s.setGate()
+	s.moved = s.now
 }
 
 // reload draws how long a written setting takes to count.
@@ -64,6 +86,8 @@ func (s *simulation) extra(h happening) {
 		s.agenda.add(s.now+s.cfg.Timeline, h)
 	case change:
 		s.feed(scheduler.ConfigChanged(s.cfg.Changes[h.job].Text))
+	case swap:
+		s.swap(&s.cfg.Switches[h.job])
 	case expect:
 		s.plan(s.now, s.now+s.cfg.PlanHorizon)
 	}
@@ -83,7 +107,7 @@ func (s *simulation) watch() {
 		was[1] += float64(dd)
 	}
 	s.monitor.Sample(s.now)
-	v := s.engine.View()
+	v := s.drive.View()
 	for r, rack := range s.monitor.Racks() {
 		if old := v.Net(r); old.Up != rack.Up || old.Down != rack.Down || old.Congested != rack.Congested {
 			s.feed(scheduler.NetSample(r, rack.Up, rack.Down, rack.Congested))
@@ -94,7 +118,7 @@ func (s *simulation) watch() {
 
 // point adds a sample to the timeline.
 func (s *simulation) point() {
-	v := s.engine.View()
+	v := s.drive.View()
 	use := v.ClusterUsed()
 	p := Sample{At: s.now, Maps: use.Tasks[scheduler.Map], Reduces: use.Tasks[scheduler.Reduce], Jobs: v.Jobs().Len()}
 	if s.monitor != nil {

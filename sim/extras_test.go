@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/dfs/placement"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/topology"
 )
@@ -22,14 +23,13 @@ func mean(res *Result) (sum float64) {
 
 // A tenth of the attempts takes ten times as long. Second attempts of those win back most
 // of what a job loses by that, never two at once, and never more than the cap allows
-// (capacity.md 3.7).
+// (spec/capacity 3.7).
 func TestSpeculation(t *testing.T) {
-	run := func(st Stragglers, sp Speculation) *Result {
+	run := func(st Stragglers, sp drive.Rule) *Result {
 		most, running := 0, 0
 		res := mustRun(t, Config{
 			Topology: cluster(t, 2, 20), Capacity: scheduler.Capacity{Containers: 4}, Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(),
-			Model: NewFixed(), Heartbeat: time.Second, Seed: 7, Stragglers: st, Speculation: sp, LogAttempts: true,
-			Watch: func(_ time.Duration, a Attempt, started bool) {
+			Model: NewFixed(), Reports: Reports{Heartbeat: time.Second}, Seed: 7, Script: Script{Stragglers: st}, Seconds: sp, Views: Views{LogAttempts: true, Watch: func(_ time.Duration, a Attempt, started bool) {
 				if !a.Speculative {
 					return
 				}
@@ -37,15 +37,15 @@ func TestSpeculation(t *testing.T) {
 					running += 2
 				}
 				most = max(most, running)
-			},
+			}},
 		}, &Job{Spec: &scheduler.JobSpec{Maps: 100}, Maps: []time.Duration{60 * time.Second}})
-		if limit := int(sp.Cap * 160); most > limit {
+		if limit := int(drive.DefaultLag().Cap * 160); most > limit {
 			t.Errorf("%d second attempts at once, the cap is %d", most, limit)
 		}
 		return res
 	}
 	slow := Stragglers{Share: 0.1, Factor: 10}
-	healthy, without, with := run(Stragglers{}, Speculation{}), run(slow, Speculation{}), run(slow, DefaultSpeculation())
+	healthy, without := run(Stragglers{}, nil), run(slow, nil)
 	within(t, "healthy job", healthy.Makespan.Seconds(), 60, 0.05)
 	within(t, "job with stragglers", without.Makespan.Seconds(), 600, 0.01)
 	tail := func(r *Result) (n int) { // tasks that end late; a second attempt may straggle too
@@ -56,16 +56,20 @@ func TestSpeculation(t *testing.T) {
 		}
 		return n
 	}
-	if tail(without) < 5 || tail(with) > tail(without)/2 || with.Won == 0 || with.Killed < with.Won {
-		t.Errorf("%d tasks end late, with speculation %d; %d second attempts, %d won, %d stopped", tail(without), tail(with), with.Speculative, with.Won, with.Killed)
-	}
-	if idle := run(Stragglers{}, DefaultSpeculation()); idle.Speculative != 0 {
-		t.Errorf("%d second attempts in a job without stragglers", idle.Speculative)
+	// LATE lets a tenth of what runs have a second attempt: towards the end of a job one at a time.
+	for rule, late := range map[drive.Rule]int{drive.DefaultLag(): tail(without) / 2, drive.DefaultLATE(): tail(without) - 1} {
+		with := run(slow, rule)
+		if tail(without) < 5 || tail(with) > late || with.Won == 0 || with.Killed < with.Won {
+			t.Errorf("%T: %d tasks end late, with second attempts %d; %d started, %d won, %d stopped", rule, tail(without), tail(with), with.Speculative, with.Won, with.Killed)
+		}
+		if idle := run(Stragglers{}, rule); idle.Speculative != 0 {
+			t.Errorf("%T: %d second attempts in a job without stragglers", rule, idle.Speculative)
+		}
 	}
 }
 
 // A MARP that an operator raises at 100 s lets the second job in only after the reload
-// (marp.md 2.4).
+// (spec/marp 2.4).
 func TestReload(t *testing.T) {
 	run := func(wait time.Duration) time.Duration {
 		marp, err := policies.Admission("marp", map[string]string{"marp": "0.05", "reload-min": "0s", "reload-max": "0s", "activation-min": "0s", "activation-max": "0s"})
@@ -79,8 +83,8 @@ func TestReload(t *testing.T) {
 		}
 		res := mustRun(t, Config{
 			Topology: cluster(t, 1, 3), Capacity: scheduler.Capacity{VCores: 17, MemoryMB: 17 * 1024}, Policy: policy(t, "fifo", nil), Admission: marp,
-			State: scheduler.DefaultConfig(), Model: NewFixed(), Heartbeat: time.Second,
-			Changes: []Change{{At: 100 * time.Second, Text: "marp=0.2"}}, ReloadMin: wait, ReloadMax: wait,
+			State: scheduler.DefaultConfig(), Model: NewFixed(), Reports: Reports{Heartbeat: time.Second},
+			Script: Script{Changes: []Change{{At: 100 * time.Second, Text: "marp=0.2"}}, ReloadMin: wait, ReloadMax: wait},
 		}, job(0), job(1))
 		return res.Jobs[1].Admitted
 	}
@@ -101,8 +105,8 @@ func TestQuietBeats(t *testing.T) {
 				topo := linked(t, 3, 3)
 				return mustRun(t, Config{
 					Topology: topo, Capacity: scheduler.Capacity{Containers: 2}, Policy: policy(t, name, nil), State: scheduler.DefaultConfig(),
-					Model: netModel(t, topo, nil), Heartbeat: time.Second, ReportLate: seed%2 == 0, QuietBeats: quiet, BreakDeadlocks: true, Seed: seed,
-					Faults: []Fault{{Node: 4, At: 9 * time.Second, Until: 30_333 * time.Millisecond}},
+					Model: netModel(t, topo, nil), Reports: Reports{Heartbeat: time.Second, ReportLate: seed%2 == 0, QuietBeats: quiet}, BreakDeadlocks: true, Seed: seed,
+					Script: Script{Faults: []Fault{{Node: 4, At: 9 * time.Second, Until: 30_333 * time.Millisecond}}},
 				}, shuffled(rng, topo, 12)...)
 			}
 			all, quiet := run(false), run(true)
@@ -116,7 +120,7 @@ func TestQuietBeats(t *testing.T) {
 	}
 }
 
-// nas.md 2.6, item 7: one flow for each rack of sources instead of one for each node
+// spec/nas 2.6, item 7: one flow for each rack of sources instead of one for each node
 // changes mean completion and makespan by less than 2 per cent on a small cluster. Single
 // runs differ by more: who is served first decides what is served next.
 func TestAggregationError(t *testing.T) {
@@ -130,8 +134,8 @@ func TestAggregationError(t *testing.T) {
 			}
 			res := mustRun(t, Config{
 				Topology: topo, Capacity: scheduler.Capacity{Containers: 2}, Policy: policy(t, "fair", nil), State: scheduler.DefaultConfig(),
-				Model:     netModel(t, topo, func(c *NetworkConfig) { c.ByNode = byNode }),
-				Heartbeat: time.Second, Seed: seed, BreakDeadlocks: true,
+				Model:   netModel(t, topo, func(c *NetworkConfig) { c.ByNode = byNode }),
+				Reports: Reports{Heartbeat: time.Second}, Seed: seed, BreakDeadlocks: true,
 			}, shuffled(rng, topo, 60)...)
 			sums[i][0] += mean(res)
 			sums[i][1] += res.Makespan.Seconds()
@@ -145,7 +149,7 @@ func TestAggregationError(t *testing.T) {
 }
 
 // A job that recurs is announced before it arrives, its input is placed in the racks of
-// its plan, and its maps run there (jobpacker.md 3.9, 3.10).
+// its plan, and its maps run there (spec/jobpacker 3.9, 3.10).
 func TestPlannedPlacement(t *testing.T) {
 	topo := linked(t, 4, 3)
 	spec := &scheduler.JobSpec{
@@ -158,12 +162,43 @@ func TestPlannedPlacement(t *testing.T) {
 	job := &Job{Spec: spec, Maps: []time.Duration{time.Second}, Reduces: []time.Duration{time.Second}, MapOutput: []int64{10}}
 	res := mustRun(t, Config{
 		Topology: topo, Capacity: scheduler.Capacity{Containers: 8}, Policy: policy(t, "jobpacker", nil), State: scheduler.DefaultConfig(),
-		Model: netModel(t, topo, func(c *NetworkConfig) { c.Pairs = true }), Heartbeat: time.Second, Placement: placement.NewPlanned(topo), LogAttempts: true,
+		Model: netModel(t, topo, func(c *NetworkConfig) { c.Pairs = true }), Reports: Reports{Heartbeat: time.Second}, Input: Input{Placement: placement.NewPlanned(topo)}, Views: Views{LogAttempts: true},
 	}, job)
 	if res.Jobs[0].Local[scheduler.Remote] != 0 || res.Network.Input != 0 {
 		t.Errorf("%v maps by locality, %v bytes of input crossed racks", res.Jobs[0].Local, res.Network.Input)
 	}
 	if len(res.Log) != 6 || len(spec.Splits.Of(0)) != 3 {
 		t.Errorf("%d attempts, replicas on %v", len(res.Log), spec.Splits.Of(0))
+	}
+}
+
+// TestSwitch: a small job behind a large one under fifo runs beside it from the moment on at which the policy is fair.
+func TestSwitch(t *testing.T) {
+	run := func(switches ...Switch) time.Duration {
+		p, err := policies.Policy("fifo", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Run(Config{
+			Topology: cluster(t, 1, 1), Capacity: scheduler.Capacity{Containers: 2}, Policy: p, State: scheduler.DefaultConfig(),
+			Model: NewFixed(), Reports: Reports{AskAgain: 100 * time.Millisecond}, Script: Script{Switches: switches},
+		}, []*Job{
+			{Spec: &scheduler.JobSpec{ID: 0, Maps: 100, User: "a"}, Maps: []time.Duration{time.Second}},
+			{Spec: &scheduler.JobSpec{ID: 1, Maps: 1, Submit: time.Second, User: "b"}, Maps: []time.Duration{time.Second}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Jobs[1].Finished
+	}
+	fair, err := policies.Policy("fair", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(); got < 50*time.Second {
+		t.Errorf("under fifo the small job ends at %v, want 51 s", got)
+	}
+	if got := run(Switch{At: 10 * time.Second, Policy: fair}); got < 10*time.Second || got > 13*time.Second {
+		t.Errorf("with fair from 10 s on the small job ends at %v, want 12 s", got)
 	}
 }

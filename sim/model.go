@@ -42,7 +42,7 @@ type Phases interface {
 }
 
 // fixed holds containers for the times given with the jobs. A reduce's time counts from
-// its launch or from the end of its job's last map, whichever is later (slowdown.md
+// its launch or from the end of its job's last map, whichever is later (spec/slowdown
 // 2.5): until then it sits in its slot.
 type fixed struct {
 	ends  queue[Attempt]

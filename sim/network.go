@@ -11,7 +11,7 @@ import (
 )
 
 // NetworkConfig describes the model in which tasks read, shuffle and write over a network
-// (nas.md 2.2, 2.6). The time of a map is its computing, the time of a reduce its reduce
+// (spec/nas 2.2, 2.6). The time of a map is its computing, the time of a reduce its reduce
 // phase; what the network takes comes on top.
 type NetworkConfig struct {
 	Topology *topology.Topology
@@ -19,10 +19,10 @@ type NetworkConfig struct {
 	Tick time.Duration
 	// ByNode makes a flow for each (job, source node, reduce). Default is a flow for
 	// each (job, source rack, reduce), which the cards of the whole source rack feed
-	// (nas.md 2.6, item 7): cheaper by the size of a rack.
+	// (spec/nas 2.6, item 7): cheaper by the size of a rack.
 	ByNode bool
 	// Pairs makes one flow for each (job, source rack, destination rack), which takes
-	// what is ready for all reduces there (jobpacker.md 3.3), and asks the policy's
+	// what is ready for all reduces there (spec/jobpacker 3.3), and asks the policy's
 	// ShuffleGate before each.
 	Pairs bool
 	// Parts is in how many parts a reduce fetches from a source while the job's maps
@@ -36,12 +36,14 @@ type NetworkConfig struct {
 	// another rack, the next beside it. 0, as published: writing is part of the
 	// reduce phase.
 	WriteCopies int
+	// Factor, if set, is how much longer than the job says an attempt computes on its node: machines may be of several speeds.
+	Factor func(a Attempt, job *Job) float64
 	// Plain is flow.Config.Plain.
 	Plain bool
 }
 
 // DefaultNetwork returns exact sharing up to 100 nodes, and above that a grid of a second
-// (nas.md 2.6) on which reduces fetch in eight parts.
+// (spec/nas 2.6) on which reduces fetch in eight parts.
 func DefaultNetwork(t *topology.Topology) NetworkConfig {
 	c := NetworkConfig{Topology: t}
 	if t.NumNodes() > 100 {

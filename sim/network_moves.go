@@ -50,7 +50,7 @@ func (m *network) send(now time.Duration, v move, from, to flow.End) {
 }
 
 // elephant reports whether a transfer is one for the optical switch: shuffle between
-// racks above the threshold (jobpacker.md 3.1).
+// racks above the threshold (spec/jobpacker 3.1).
 func (m *network) elephant(v move) bool {
 	ocs := m.cfg.Topology.OCS()
 	return ocs.Present() && v.cross && v.what == moveShuffle && v.bytes > float64(ocs.Threshold)

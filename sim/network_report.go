@@ -13,7 +13,7 @@ type Traffic struct {
 	Local                  float64
 	Optical                float64 // of Shuffle, over circuits
 	// JobShare is the mean over jobs of the share of their shuffle that crossed
-	// racks (nas.md 5, item 7).
+	// racks (spec/nas 5, item 7).
 	JobShare float64
 	// Matrix is rack to rack, row by sender.
 	Matrix [][]float64

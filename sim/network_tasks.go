@@ -57,7 +57,16 @@ func (m *network) sourceEnd(src int32) flow.End {
 
 func (m *network) compute(now time.Duration, t *netTask) {
 	t.phase, t.began = computing, now
-	m.timers.add(now+t.job.job.length(t.a), timer{t, t.a.Try})
+	m.timers.add(now+m.length(t), timer{t, t.a.Try})
+}
+
+// length is how long a task computes where it runs.
+func (m *network) length(t *netTask) time.Duration {
+	d := t.job.job.length(t.a)
+	if m.cfg.Factor == nil {
+		return d
+	}
+	return time.Duration(float64(d) * m.cfg.Factor(t.a, t.job.job))
 }
 
 // elapsed is called when the computing of a task is over.
@@ -161,7 +170,7 @@ func (m *network) tryReduce(now time.Duration, t *netTask) {
 	}
 	t.phase, t.began = reducing, now
 	j.forget(t)
-	m.timers.add(now+j.job.length(t.a), timer{t, t.a.Try})
+	m.timers.add(now+m.length(t), timer{t, t.a.Try})
 }
 
 func (j *netJob) forget(t *netTask) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/dfs/placement"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -48,7 +49,7 @@ func mustRun(t testing.TB, cfg Config, jobs ...*Job) *Result {
 }
 
 // One map of 100 bytes, one reduce, on two racks of one node with a container each. The
-// phases follow each other as nas.md 2.2 has them: the reduce waits for the map, then
+// phases follow each other as spec/nas 2.2 has them: the reduce waits for the map, then
 // fetches over the link between the racks, then reduces.
 func TestNetworkPhases(t *testing.T) {
 	topo := linked(t, 2, 1)
@@ -105,6 +106,22 @@ func TestRemoteReads(t *testing.T) {
 	}
 }
 
+// Machines may be of several speeds: the factor is on computing, not on reading.
+func TestFactor(t *testing.T) {
+	topo := linked(t, 2, 2)
+	spec := &scheduler.JobSpec{Maps: 1, Reduces: 1, Input: scheduler.Bytes(1000)}
+	spec.Splits.Add(1000, 1)
+	caps := []scheduler.Capacity{{Containers: 1}, {}, {}, {}}
+	res := mustRun(t, Config{
+		Topology: topo, Capacities: caps, Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(),
+		Model: netModel(t, topo, func(c *NetworkConfig) {
+			c.ByNode = true
+			c.Factor = func(a Attempt, _ *Job) float64 { return 2 + float64(a.Task.Kind) }
+		}),
+	}, &Job{Spec: spec, Maps: []time.Duration{time.Second}, Reduces: []time.Duration{time.Second}})
+	within(t, "makespan", res.Makespan.Seconds(), 10+2+3, 1e-6)
+}
+
 // shuffled draws jobs that read, shuffle and write.
 func shuffled(rng *rand.Rand, topo *topology.Topology, n int) []*Job {
 	var jobs []*Job
@@ -148,8 +165,8 @@ func TestNetworkRunsEndAndRepeat(t *testing.T) {
 					c.Tick = []time.Duration{0, 100 * time.Millisecond, time.Second}[rng.IntN(3)]
 					c.Parts, c.Instant, c.WriteCopies = rng.IntN(3), float64(rng.IntN(2)*30), rng.IntN(3)
 				}),
-				Heartbeat: time.Second, ReportLate: rng.IntN(2) == 0, QuietBeats: rng.IntN(2) == 0, BreakDeadlocks: true, Seed: seed,
-				Placement: placement.NewPlanned(topo), Timeline: 10 * time.Second, LogAttempts: true,
+				Reports: Reports{Heartbeat: time.Second, ReportLate: rng.IntN(2) == 0, QuietBeats: rng.IntN(2) == 0}, BreakDeadlocks: true, Seed: seed,
+				Input: Input{Placement: placement.NewPlanned(topo)}, Views: Views{Timeline: 10 * time.Second, LogAttempts: true},
 			}
 			if rng.IntN(2) == 0 {
 				cfg.PlanHorizon = 10 * time.Second
@@ -161,7 +178,7 @@ func TestNetworkRunsEndAndRepeat(t *testing.T) {
 			}
 			if rng.IntN(2) == 0 {
 				cfg.Stragglers = Stragglers{Share: 0.2, Factor: 10}
-				cfg.Speculation = Speculation{After: 2 * time.Second, Behind: 0.2, Cap: 0.5}
+				cfg.Seconds = drive.Lag{After: 2 * time.Second, Behind: 0.2, Cap: 0.5}
 			}
 			jobs := shuffled(rng, topo, 10)
 			res, err := Run(cfg, jobs)
@@ -199,7 +216,7 @@ func checkTraffic(rt *rapid.T, res *Result, jobs []*Job, exact bool) {
 }
 
 // The share of a job's shuffle that stays in its rack is the sum over racks of the map
-// share times the reduce share (nas.md 2.5, 3.16 item 7).
+// share times the reduce share (spec/nas 2.5, 3.16 item 7).
 func TestLocalShare(t *testing.T) {
 	topo := linked(t, 3, 10)
 	spec := &scheduler.JobSpec{Maps: 10, Reduces: 10, Slowstart: 1, Shuffle: scheduler.Bytes(100_000)}
@@ -226,4 +243,31 @@ func TestLocalShare(t *testing.T) {
 		within(t, "uplink", out/100_000, want, 1e-6)
 		within(t, "downlink", in/100_000, want, 1e-6)
 	}
+}
+
+// Reduces may hold every container (reduce-share=1): they then wait for maps that have no room, and only the deadlock rule ends that, if
+// a map gets the room (Refill); a reduce would take it again.
+func TestReduceShareOfOne(t *testing.T) {
+	for _, name := range []string{"fair", "delay", "nas", "sw-delay"} {
+		topo := linked(t, 2, 2)
+		_, err := Run(Config{
+			Topology: topo, Capacity: scheduler.Capacity{Containers: 2}, Policy: policy(t, name, map[string]string{"reduce-share": "1"}), State: scheduler.DefaultConfig(),
+			Model: netModel(t, topo, nil), Reports: Reports{Heartbeat: time.Second}, BreakDeadlocks: true, Refill: true, Seed: 1,
+		}, manyReduces(topo))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// manyReduces are jobs of which each could fill the cluster with its reduces long before its maps are done.
+func manyReduces(topo *topology.Topology) (jobs []*Job) {
+	for i := range 4 {
+		spec := &scheduler.JobSpec{ID: scheduler.JobID(i), User: fmt.Sprint("u", i), Maps: 12, Reduces: 8, Slowstart: 0.1, Input: scheduler.Bytes(1200), Shuffle: scheduler.Bytes(800)}
+		for m := range 12 {
+			spec.Splits.Add(100, topology.NodeID(m%topo.NumNodes()))
+		}
+		jobs = append(jobs, &Job{Spec: spec, Maps: []time.Duration{3 * time.Second}, Reduces: []time.Duration{time.Second}})
+	}
+	return jobs
 }

@@ -4,22 +4,22 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
 )
 
 // beat is a node's report: what has ended is told, then work is handed out.
 func (s *simulation) beat(n topology.NodeID) {
-	if s.engine.View().NodeState(n) == scheduler.NodeIsDown {
+	if s.drive.View().NodeState(n) == scheduler.NodeIsDown {
 		return // its next report is planned when it comes back
 	}
 	for _, a := range s.late[n] {
 		s.settle(a)
 	}
 	s.late[n] = s.late[n][:0]
-	s.admit()
+	s.round(drive.Round{Parts: s.admits()})
 	s.offer(n)
 	s.nextBeat(n)
 }
@@ -61,7 +61,7 @@ func (s *simulation) offerIdle() {
 }
 
 func (s *simulation) offerKind(k scheduler.Kind) {
-	v, idle := s.engine.View(), s.idle[k]
+	v, idle := s.drive.View(), s.idle[k]
 	if !s.anyWork(v, k) {
 		return
 	}
@@ -103,7 +103,7 @@ func (s *simulation) breakDown(f Fault) {
 	}
 	s.late[f.Node] = nil
 	lost := map[scheduler.JobID]bool{}
-	err := s.engine.NodeLost(s.now, f.Node, !f.KeepOutput, func(e scheduler.Event) {
+	err := s.drive.NodeLost(s.now, f.Node, !f.KeepOutput, func(e scheduler.Event) {
 		if e.Kind == scheduler.EvTaskLost && !lost[e.Job] {
 			lost[e.Job] = true
 			s.cfg.Model.MapsUndone(s.now, s.jobs[s.index(e.Job)])
@@ -124,9 +124,6 @@ func (s *simulation) stop(a Attempt) {
 	}
 	s.res.Killed++
 	s.logged(a, false)
-	if a.Speculative {
-		s.backups--
-	}
 	s.account(s.index(a.Task.Job), a)
 	s.cfg.Model.Stop(s.now, a)
 }
@@ -139,43 +136,5 @@ func (s *simulation) comeBack(n topology.NodeID) {
 	if s.cfg.Heartbeat > 0 {
 		s.phases[n] = s.now % s.cfg.Heartbeat
 		s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
-	}
-}
-
-// tickEvery is how often deadlocks are looked for where no policy asks for a timer.
-const tickEvery = 10 * time.Second
-
-// tick lets policies do periodic work and breaks deadlocks, and plans the next.
-func (s *simulation) tick() {
-	next, ok := s.engine.Tick(s.now)
-	if g, gated := s.cfg.Model.(Gated); gated {
-		g.Ask(s.now)
-	}
-	soon := func(at time.Duration) {
-		if !ok || at < next {
-			next, ok = at, true
-		}
-	}
-	if s.cfg.BreakDeadlocks {
-		s.breakDeadlock()
-		soon(s.now + tickEvery)
-	}
-	if s.cfg.AskAgain > 0 {
-		soon(s.now + s.cfg.AskAgain) // what follows every step
-	}
-	if ok {
-		s.agenda.add(max(next, s.now+1), happening{what: tick})
-	}
-}
-
-func (s *simulation) breakDeadlock() {
-	a, found := scheduler.Deadlock(s.engine.View())
-	if !found || a.Node == topology.NoNode {
-		return
-	}
-	if mine, ok := s.running[a.Node].find(a.Task); ok {
-		s.stop(mine)
-		s.feed(scheduler.TaskKilled(a.Task, a.Node))
-		s.gotRoom(a.Node)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// The programs of tasks over devices, as capacity.md 2.5 gives them.
+// The programs of tasks over devices, as spec/capacity 2.5 gives them.
 
 // spill reads, maps, sorts and writes one buffer's worth of a map's input, and then the
 // next, until nothing is left; spills counts those done.

@@ -35,7 +35,7 @@ func (s *simulation) plan(now, until time.Duration) {
 	}
 	racks := map[scheduler.JobID][]topology.RackID{}
 	if p, ok := s.cfg.Policy.(scheduler.Planner); ok && len(expected) > 0 {
-		for _, q := range p.Plan(now, expected, s.engine.View()) {
+		for _, q := range p.Plan(now, expected, s.drive.View()) {
 			racks[q.Job] = q.MapRacks
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/netmon"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -47,12 +48,13 @@ const (
 	point  // of the timeline
 	change // job is the index of the change
 	expect // recurring jobs are announced
+	swap   // job is the index of the switch
 )
 
 // simulation is a run in progress.
 type simulation struct {
 	cfg    Config
-	engine *scheduler.Engine
+	drive  *drive.Driver
 	agenda queue[happening]
 	now    time.Duration
 	jobs   []*Job
@@ -73,12 +75,14 @@ type simulation struct {
 
 	rng     *rand.Rand // of stragglers and reloads
 	monitor *netmon.Monitor
-	counted [][2]float64      // by rack: bytes told to the monitor, up and down
-	phases  []time.Duration   // by node: when in the period it reports
-	asleep  []bool            // by node: its next report is not planned
-	idlers  []topology.NodeID // that sleep because there is no work
-	placing *rand.Rand        // of blocks
-	backups int               // speculative attempts that run
+	counted [][2]float64       // by rack: bytes told to the monitor, up and down
+	phases  []time.Duration    // by node: when in the period it reports
+	asleep  []bool             // by node: its next report is not planned
+	idlers  []topology.NodeID  // that sleep because there is no work
+	placing *rand.Rand         // of blocks
+	beatAt  []time.Duration    // by node: from when on an offer is a heartbeat; only with AskAgain
+	asking  [1]topology.NodeID // the node of a round, so that asking allocates nothing
+	started []int32            // jobs that the round has admitted
 }
 
 func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
@@ -101,8 +105,12 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	s.engine = scheduler.NewEngine(state, cfg.Policy, cfg.Admission)
-	if a, ok := cfg.Policy.(scheduler.Abstainer); ok && cfg.Admission == nil && !cfg.Speculation.on() {
+	rules := drive.Config{Seconds: cfg.Seconds, Meter: s.meter(), Refill: cfg.Refill}
+	if cfg.Lines != nil {
+		rules.Log = func(l drive.Line) { cfg.Lines(s.drive, l) }
+	}
+	s.drive = drive.New(scheduler.NewEngine(state, cfg.Policy, cfg.Admission), rules)
+	if a, ok := cfg.Policy.(scheduler.Abstainer); ok && cfg.Admission == nil {
 		s.abstains = a.Abstains
 	}
 	s.res.Jobs = make([]JobResult, len(jobs))
@@ -150,14 +158,19 @@ func (s *simulation) index(id scheduler.JobID) int32 {
 
 // feed gives the engine an event that it must accept.
 func (s *simulation) feed(e scheduler.Event) {
-	if err := s.engine.Feed(s.now, e); err != nil && s.err == nil {
+	if err := s.drive.Feed(s.now, e); err != nil && s.err == nil {
 		s.err = fmt.Errorf("at %v: %v: %w", s.now, e, err)
 	}
 }
 
 // loop runs until every job has ended.
 func (s *simulation) loop() error {
-	for s.left > 0 {
+	for steps := 0; s.left > 0; steps++ {
+		if s.cfg.Stop != nil && steps%1024 == 0 {
+			if err := s.cfg.Stop(); err != nil {
+				return err
+			}
+		}
 		at, ok := s.nextTime()
 		if !ok || at-s.moved > s.cfg.Patience && s.nothingEnds() && at-s.lastArrival(at) > s.cfg.Patience {
 			return s.stalled()
@@ -206,8 +219,7 @@ func (s *simulation) step() {
 		s.res.Events++
 		s.happen(h)
 	}
-	s.kill()
-	s.admit()
+	s.round(drive.Round{Parts: drive.Kill | s.admits()})
 	if s.cfg.Heartbeat == 0 {
 		s.offerIdle()
 	} else if len(s.idlers) > 0 {
@@ -233,37 +245,11 @@ func (s *simulation) happen(h happening) {
 		s.report()
 	case finish:
 		s.finish(h.job)
-	case watch, point, change, expect:
+	case watch, point, change, expect, swap:
 		s.extra(h)
 	case sample:
-		s.cfg.Sample(s.now, s.engine.View())
+		s.cfg.Sample(s.now, s.drive.View())
 		s.agenda.add(s.now+s.cfg.SampleEvery, happening{what: sample})
-	}
-}
-
-// admit asks the admission policy, and notes who was let in or turned away. Where there
-// is none, and nobody waits, there is nothing to ask: this is called at every event.
-func (s *simulation) admit() {
-	if s.cfg.Admission == nil && s.engine.View().Waiting().Len() == 0 {
-		return
-	}
-	_, err := s.engine.Admit(s.now, func(d scheduler.AdmitDecision) {
-		i := s.index(d.Job)
-		s.moved = s.now
-		if d.Verdict == scheduler.Reject {
-			s.res.Jobs[i].Failed = true
-			s.res.Jobs[i].Finished = s.now
-			s.left--
-			return
-		}
-		s.res.Jobs[i].Admitted = s.now
-		if s.jobs[i].Spec.HasDriver {
-			s.drivers++
-		}
-		s.finishIfComplete(i)
-	})
-	if err != nil && s.err == nil {
-		s.err = fmt.Errorf("at %v: %w", s.now, err)
 	}
 }
 
@@ -274,6 +260,10 @@ func (s *simulation) result() *Result {
 	}
 	return &s.res
 }
+
+// nothingEnds says that no attempt will end by itself: none runs, or all that run are
+// reduces that wait for maps which find no room (spec/marp 2.3).
+func (s *simulation) nothingEnds() bool { return s.active == 0 || s.cfg.Model.Next() == Never }
 
 // A StallError says that nothing will ever happen again although jobs have not ended.
 type StallError struct {
@@ -293,13 +283,13 @@ func (e *StallError) Error() string {
 // stalled diagnoses: the policies themselves say what each job waits for.
 func (s *simulation) stalled() error {
 	e := &StallError{At: s.now, Left: s.left}
-	v := s.engine.View()
+	v := s.drive.View()
 	for _, j := range s.jobs {
 		live := v.Job(j.Spec.ID)
 		if live == nil || live.Phase() == scheduler.Ended {
 			continue
 		}
-		e.Why = append(e.Why, s.engine.Explain(s.now, j.Spec.ID).Text(v))
+		e.Why = append(e.Why, s.drive.Explain(s.now, j.Spec.ID).Text(v))
 		if len(e.Why) == 5 {
 			break
 		}

@@ -37,7 +37,7 @@ func cluster(t testing.TB, racks, nodes int) *topology.Topology {
 
 func seconds(f float64) time.Duration { return time.Duration(math.Round(f * float64(time.Second))) }
 
-// slowdown.md 4.3: the eight jobs of Table II, each alone on 10 nodes of 6 map and 2
+// spec/slowdown 4.3: the eight jobs of Table II, each alone on 10 nodes of 6 map and 2
 // reduce slots, with the task lengths reconstructed there: run time and slot occupancy
 // within 0.1 %.
 func TestTableII(t *testing.T) {
@@ -160,7 +160,7 @@ func TestRunsEndAndRepeat(t *testing.T) {
 func TestStall(t *testing.T) {
 	_, err := Run(Config{
 		Topology: cluster(t, 1, 2), Capacity: scheduler.Capacity{ReduceSlots: 1},
-		Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(), Model: NewFixed(), Heartbeat: time.Second,
+		Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(), Model: NewFixed(), Reports: Reports{Heartbeat: time.Second},
 	}, []*Job{{Spec: &scheduler.JobSpec{Maps: 3, Reduces: 1}}})
 	stall, ok := errors.AsType[*StallError](err)
 	if !ok || stall.Left != 1 || len(stall.Why) != 1 || !strings.Contains(stall.Why[0], "j0") {
@@ -199,7 +199,7 @@ func TestAskAgain(t *testing.T) {
 		taken.Splits.Add(1, 0)
 		res, err := Run(Config{
 			Topology: cluster(t, 1, 2), Capacity: scheduler.Capacity{Containers: 1}, Policy: policy(t, "delay", map[string]string{"by": "time", "wait": "5s"}),
-			State: scheduler.DefaultConfig(), Model: NewFixed(), AskAgain: c.again,
+			State: scheduler.DefaultConfig(), Model: NewFixed(), Reports: Reports{AskAgain: c.again},
 		}, []*Job{{Spec: taken, Maps: []time.Duration{seconds(40)}}, {Spec: far, Maps: []time.Duration{seconds(1)}}})
 		if err != nil {
 			t.Fatal(err)

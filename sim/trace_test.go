@@ -33,7 +33,7 @@ func public(t testing.TB, name string) []trace.Job {
 	return jobs
 }
 
-// BenchmarkFB2010 is a day of Facebook on the cluster of nas.md 4.2: 24,442 jobs with 8.1
+// BenchmarkFB2010 is a day of Facebook on the cluster of spec/nas 4.2: 24,442 jobs with 8.1
 // million maps on 600 nodes, as they are and at a fifth of their sizes.
 func BenchmarkFB2010(b *testing.B) {
 	require.Stress(b)
@@ -78,7 +78,7 @@ func benchTrace(b *testing.B, traced []trace.Job, name string, scale float64) {
 	}
 	cfg := Config{
 		Topology: topo, Capacity: scheduler.Capacity{Containers: 6}, Policy: policy(b, name, nil), State: scheduler.DefaultConfig(),
-		Model: model, Heartbeat: time.Second, ReportLate: true, QuietBeats: true, BreakDeadlocks: true, Seed: 1,
+		Model: model, Reports: Reports{Heartbeat: time.Second, ReportLate: true, QuietBeats: true}, BreakDeadlocks: true, Seed: 1,
 	}
 	b.StartTimer()
 	res, err := Run(cfg, jobs)

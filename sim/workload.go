@@ -11,36 +11,38 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// WorkloadConfig says how the jobs of a trace become tasks (nas.md 4.1: traces have sizes
+// WorkloadConfig says how the jobs of a trace become tasks (spec/nas 4.1: traces have sizes
 // and no tasks).
 type WorkloadConfig struct {
 	Topology *topology.Topology
-	// Containers of the whole cluster: a job has at most a fifth as many reduces.
-	Containers int
-	BlockBytes int64
-	// ReduceBytes is the shuffle and output for which a job has a reduce.
-	ReduceBytes int64
-	// Scale multiplies all sizes.
-	Scale float64
-	// TaskOverhead and BytesPerSecond make the length of a task: overhead +
-	// bytes/rate, with log-normal noise of sigma Noise.
-	TaskOverhead   time.Duration
-	BytesPerSecond float64
-	Noise          float64
-	Users          int // each job belongs to a random one
-	Slowstart      float64
+	trace.Shape
+	// TaskOverhead and Rates make the length of a task: overhead + bytes/rate, with
+	// log-normal noise of sigma Noise.
+	TaskOverhead time.Duration
+	Rates
+	Noise     float64
+	Users     int // each job belongs to a random one
+	Slowstart float64
 }
 
-// DefaultWorkload returns the values of nas.md 4.1 and 4.2 for a cluster.
+// Rates are the bytes that a map and a reduce compute in a second. The traces do not have them.
+type Rates struct{ Map, Reduce float64 }
+
+// NamedRates are the three readings of spec/nas 4.1: tasks that only copy, our fit of the times in
+// Figure 4.6 of the source, and one between.
+var NamedRates = map[string]Rates{"copy": {100e6, 100e6}, "middle": {20e6, 20e6}, "slow": {1.5e6, 8e6}}
+
+// DefaultWorkload returns the values of spec/nas 4.1 and 4.2 for a cluster, with many small reduces
+// ([trace.FineShape]).
 func DefaultWorkload(topo *topology.Topology, containers int) WorkloadConfig {
 	return WorkloadConfig{
-		Topology: topo, Containers: containers, BlockBytes: 128 << 20, ReduceBytes: 1 << 30, Scale: 1, TaskOverhead: time.Second,
-		BytesPerSecond: 20e6, Noise: 0.2, Users: 200, Slowstart: 0.2,
+		Topology: topo, Shape: trace.FineShape(containers), TaskOverhead: time.Second,
+		Rates: NamedRates["middle"], Noise: 0.2, Users: 200, Slowstart: 0.2,
 	}
 }
 
-// FromTrace turns a trace into a workload: a map for each block, a reduce for each
-// ReduceBytes of shuffle and output, blocks placed on one node of a rack and two of another.
+// FromTrace turns a trace into a workload: maps and reduces as the shape has them, blocks placed on one
+// node of a rack and two of another.
 func FromTrace(jobs []trace.Job, cfg WorkloadConfig, rng *rand.Rand) []*Job {
 	out := make([]*Job, len(jobs))
 	for i, t := range jobs {
@@ -50,40 +52,32 @@ func FromTrace(jobs []trace.Job, cfg WorkloadConfig, rng *rand.Rand) []*Job {
 }
 
 func (c *WorkloadConfig) job(i int, t trace.Job, rng *rand.Rand) *Job {
-	scaled := func(n int64) int64 { return int64(float64(n) * c.Scale) }
-	in, shuffle, out := scaled(t.InputBytes), scaled(t.ShuffleBytes), scaled(t.OutputBytes)
-	maps := max(1, (in+c.BlockBytes-1)/c.BlockBytes)
+	t = c.Sized(t)
+	maps, reduces := c.Tasks(t)
 	spec := &scheduler.JobSpec{
 		ID: scheduler.JobID(i), Name: t.ID, User: fmt.Sprint("u", rng.IntN(max(1, c.Users))), Submit: t.Submit,
-		Maps: int32(maps), Reduces: c.reduces(shuffle, out), Slowstart: c.Slowstart,
-		Input: scheduler.Bytes(in), Shuffle: scheduler.Bytes(shuffle), Output: scheduler.Bytes(out),
+		Maps: int32(maps), Reduces: int32(reduces), Slowstart: c.Slowstart,
+		Input: scheduler.Bytes(t.InputBytes), Shuffle: scheduler.Bytes(t.ShuffleBytes), Output: scheduler.Bytes(t.OutputBytes),
 	}
 	for m := range maps {
-		size := min(c.BlockBytes, in-m*c.BlockBytes)
+		size := min(c.BlockBytes, t.InputBytes-m*c.BlockBytes)
 		spec.Splits.Add(max(0, size), c.place(rng)...)
 	}
 	j := &Job{Spec: spec}
-	j.Maps = c.times(rng, float64(in)/float64(maps), int(maps))
-	if spec.Reduces > 0 {
-		j.Reduces = c.times(rng, float64(shuffle+out)/float64(spec.Reduces), int(spec.Reduces))
+	j.Maps = c.times(rng, float64(t.InputBytes)/float64(maps)/c.Rates.Map, int(maps))
+	if reduces > 0 {
+		j.Reduces = c.times(rng, float64(t.ShuffleBytes+t.OutputBytes)/float64(reduces)/c.Rates.Reduce, int(reduces))
 	}
 	spec.Work = j.work()
 	return j
 }
 
-func (c *WorkloadConfig) reduces(shuffle, out int64) int32 {
-	if shuffle == 0 {
-		return 0
-	}
-	n := math.Round(float64(shuffle+out) / float64(c.ReduceBytes))
-	return int32(min(max(n, 1), max(1, float64(c.Containers)/5)))
-}
-
 // distinctTimes bounds how many lengths are drawn for the tasks of one job.
 const distinctTimes = 64
 
-func (c *WorkloadConfig) times(rng *rand.Rand, bytes float64, n int) []time.Duration {
-	base := c.TaskOverhead.Seconds() + bytes/c.BytesPerSecond
+// times draws the lengths of n tasks that compute for so many seconds.
+func (c *WorkloadConfig) times(rng *rand.Rand, seconds float64, n int) []time.Duration {
+	base := c.TaskOverhead.Seconds() + seconds
 	out := make([]time.Duration, min(n, distinctTimes))
 	for i := range out {
 		f := math.Exp(c.Noise*rng.NormFloat64() - c.Noise*c.Noise/2)
@@ -92,7 +86,7 @@ func (c *WorkloadConfig) times(rng *rand.Rand, bytes float64, n int) []time.Dura
 	return out
 }
 
-// place puts one replica on a node and two on nodes of another rack (nas.md 2.2), as far
+// place puts one replica on a node and two on nodes of another rack (spec/nas 2.2), as far
 // as the cluster has them.
 func (c *WorkloadConfig) place(rng *rand.Rand) []topology.NodeID {
 	first := topology.NodeID(rng.IntN(c.Topology.NumNodes()))

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// nas.md 4.1: a map for each block of 128 MiB, at least one; a reduce for each GiB of
+// spec/nas 4.1: a map for each block of 128 MiB, at least one; a reduce for each GiB of
 // shuffle and output, none without shuffle, a fifth of the containers at most.
 func TestFromTrace(t *testing.T) {
 	topo := cluster(t, 4, 5)
@@ -38,5 +38,21 @@ func TestFromTrace(t *testing.T) {
 	}
 	if jobs[1].Spec.Submit != time.Minute || jobs[0].Spec.Work <= 0 || jobs[2].Alone(100) <= 0 {
 		t.Error("times are lost")
+	}
+}
+
+// Maps and reduces compute at rates of their own (spec/nas 4.1), and a job has the reduces of SWIM's rule.
+func TestFromTraceAsSWIM(t *testing.T) {
+	w := DefaultWorkload(cluster(t, 8, 5), 640)
+	w.Shape, w.Rates, w.Noise = trace.SWIMShape(40), NamedRates["slow"], 0
+	jobs := FromTrace([]trace.Job{{ID: "a", InputBytes: 300_000_000, ShuffleBytes: 8 << 30}}, w, rand.New(rand.NewPCG(1, 2)))
+	j := jobs[0]
+	if j.Spec.Maps != 3 || j.Spec.Reduces != 8 || j.Spec.Output.Bytes != 1<<10 {
+		t.Errorf("%d maps, %d reduces, %d bytes of output, want 3, 8 and 1024", j.Spec.Maps, j.Spec.Reduces, j.Spec.Output.Bytes)
+	}
+	bytes := float64(8<<30 + 1<<10)
+	reduce := time.Second + time.Duration(bytes/8/8e6*1e9)
+	if m, r := j.Maps[0].Round(time.Millisecond), j.Reduces[0].Round(time.Millisecond); m != 67_667*time.Millisecond || r != reduce.Round(time.Millisecond) {
+		t.Errorf("a map takes %v and a reduce %v, want 67.667 s and %v", m, r, reduce)
 	}
 }

@@ -1,6 +1,9 @@
 package storage
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,8 +29,37 @@ func (Disk) Open(path string) (File, error) {
 		f.Close()
 		return nil, err
 	}
+	if info.Size() == 0 && info.Mode().IsRegular() {
+		return openUnsized(f)
+	}
 	return &diskFile{f, info.Size()}, nil
 }
+
+// MaxUnsized bounds a file that does not say how large it is, as those of /proc: it is read into memory.
+const MaxUnsized = 16 << 20
+
+// openUnsized opens a file that says it is empty, which it closes.
+func openUnsized(f *os.File) (File, error) {
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, MaxUnsized+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > MaxUnsized {
+		return nil, fmt.Errorf("%s says it is empty and holds more than %d bytes: copy it to a file first", f.Name(), MaxUnsized)
+	}
+	return unsizedFile{bytes.NewReader(content)}, nil
+}
+
+// unsizedFile is a file as it was when it was opened.
+type unsizedFile struct{ *bytes.Reader }
+
+func (unsizedFile) Close() error { return nil }
+
+// onDisk marks the stores whose files may hold more than they say.
+type onDisk interface{ onDisk() }
+
+func (Disk) onDisk() {}
 
 type diskFile struct {
 	*os.File

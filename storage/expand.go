@@ -7,25 +7,27 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // An Entry is one input file, with the full path that names it in a [Mux].
 type Entry struct {
 	Path string
 	Size int64
+	// Mod is when it was changed last; zero for files that do not say how large they are.
+	Mod time.Time
 }
 
 // maxDepth bounds the walk of a directory, against links that lead back.
 const maxDepth = 64
 
 // Expand turns files, directories and patterns (*, ?, [a-z] in any part of the
-// path) into the files they mean, in a stable order, each once. Directories are
-// walked to the bottom. Hidden names are passed over unless they are given
+// path) into the files they mean, in a stable order, each as often as it is named.
+// Directories are walked to the bottom. Hidden names are passed over unless they are given
 // outright. A path that does not exist and a pattern that matches nothing are
 // errors; a directory without files is not: a job may have written it.
 func (m Mux) Expand(paths []string) ([]Entry, error) {
 	var out []Entry
-	seen := map[string]bool{}
 	for _, p := range paths {
 		store, inner, err := m.Resolve(p)
 		if err != nil {
@@ -37,10 +39,7 @@ func (m Mux) Expand(paths []string) ([]Entry, error) {
 		}
 		for _, e := range found {
 			e.Path = withScheme(p, e.Path)
-			if !seen[e.Path] {
-				seen[e.Path] = true
-				out = append(out, e)
-			}
+			out = append(out, e)
 		}
 	}
 	return out, nil
@@ -116,10 +115,8 @@ func expandOne(store FS, p string) ([]Entry, error) {
 // to notice one that contains itself.
 func walk(store FS, p string, info fs.FileInfo, above []string) ([]Entry, error) {
 	if !info.IsDir() {
-		if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is not a regular file (%s)", p, info.Mode().Type())
-		}
-		return []Entry{{p, info.Size()}}, nil
+		e, err := entryOf(store, p, info)
+		return []Entry{e}, err
 	}
 	id, err := resolve(store, p)
 	if err != nil {
@@ -149,6 +146,32 @@ func walk(store FS, p string, info fs.FileInfo, above []string) ([]Entry, error)
 		out = append(out, found...)
 	}
 	return out, nil
+}
+
+// entryOf describes a plain file.
+func entryOf(store FS, p string, info fs.FileInfo) (Entry, error) {
+	if !info.Mode().IsRegular() {
+		return Entry{}, fmt.Errorf("%s is not a regular file (%s)", p, info.Mode().Type())
+	}
+	size, err := sizeOf(store, p, info)
+	e := Entry{Path: p, Size: size}
+	if size == info.Size() {
+		e.Mod = info.ModTime()
+	}
+	return e, err
+}
+
+// sizeOf is the size of a file. Some that say they are empty are not, as those of /proc: what they hold shows when
+// they are opened.
+func sizeOf(store FS, p string, info fs.FileInfo) (int64, error) {
+	if _, local := store.(onDisk); !local || info.Size() > 0 {
+		return info.Size(), nil
+	}
+	f, err := store.Open(p)
+	if err != nil {
+		return 0, err
+	}
+	return f.Size(), f.Close()
 }
 
 // Hidden reports whether a name is passed over in directories: ".x" and "_x".

@@ -45,7 +45,7 @@ func TestExpand(t *testing.T) {
 		"file":               {[]string{"a"}, []string{"a"}},
 		"directory":          {[]string{"b"}, []string{"b/c", "b/d", "b/e/f"}},
 		"trailing slash":     {[]string{"b/"}, []string{"b/c", "b/d", "b/e/f"}},
-		"each once":          {[]string{"a", "a", "b", "b/c"}, []string{"a", "b/c", "b/d", "b/e/f"}},
+		"named twice":        {[]string{"a", "a", "b", "b/c"}, []string{"a", "a", "b/c", "b/d", "b/e/f", "b/c"}},
 		"hidden, by name":    {[]string{"b/.hidden", "b/_SUCCESS"}, []string{"b/.hidden", "b/_SUCCESS"}},
 		"hidden, by pattern": {[]string{"b/.h*"}, []string{"b/.hidden"}},
 		"pattern":            {[]string{"logs/*/*.log"}, []string{"logs/2024-01/a.log", "logs/2024-02/a.log"}},

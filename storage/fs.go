@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -43,6 +44,15 @@ type Writer interface {
 	Sync() error
 }
 
+// A Mover moves many files at less cost than one by one: each in a step of its own, taking the place of a file
+// at its new name. One that is not there any more, but at its new name, was moved before and is no error.
+type Mover interface {
+	RenameAll(moves []Move) error
+}
+
+// A Move is another name for a file.
+type Move struct{ From, To string }
+
 // A Locator knows where the bytes of a file lie: the hosts that hold a copy of the
 // range's first bytes, nearest first. Stores without places do not implement it.
 type Locator interface {
@@ -63,10 +73,18 @@ type Linker interface {
 // A Mux chooses the store by a path's scheme. The zero Mux knows only the local disk.
 type Mux struct {
 	Stores map[string]FS // by scheme, such as "dfs"
+	// Local gives the store of local paths, or says why there is none for this one; nil means Disk.
+	Local func(path string) (FS, error)
 }
 
 // ErrScheme marks a path whose scheme no store serves.
 var ErrScheme = errors.New("unknown scheme")
+
+// ErrNotLocal is the error for a local path where none may be opened.
+func ErrNotLocal(path string) error {
+	return fmt.Errorf("%q is a path on this machine's own disk, which this job may not open: put the file into the block store "+
+		"(millrace dfs put) and name it as dfs:/PATH: %w", path, fs.ErrPermission)
+}
 
 // Resolve returns the store of a full path and the path inside it.
 func (m Mux) Resolve(full string) (FS, string, error) {
@@ -74,6 +92,11 @@ func (m Mux) Resolve(full string) (FS, string, error) {
 	if !ok || scheme == "file" {
 		if rest == "" {
 			return nil, "", errors.New("path is empty")
+		}
+		rest = filepath.ToSlash(rest) // on Windows C:\data is C:/data, too
+		if m.Local != nil {
+			local, err := m.Local(rest)
+			return local, rest, err
 		}
 		return Disk{}, rest, nil
 	}
@@ -102,6 +125,12 @@ func cutScheme(full string) (scheme, rest string, ok bool) {
 		return "", full, false
 	}
 	return s, r, true
+}
+
+// IsLocal reports whether a path means the disk of the machine that opens it.
+func IsLocal(full string) bool {
+	scheme, _, ok := cutScheme(full)
+	return !ok || scheme == "file"
 }
 
 // withScheme is the inverse of Resolve for a path found below full.

@@ -115,3 +115,26 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
+
+// TestFilesThatSayTheyAreEmpty: those of /proc are read as they are when they are opened.
+func TestFilesThatSayTheyAreEmpty(t *testing.T) {
+	const path = "/proc/cpuinfo"
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Logf("no such file here: %v", err)
+		return
+	}
+	found, err := storage.Mux{}.Expand([]string{path})
+	if err != nil || len(found) != 1 || found[0].Size == 0 {
+		t.Fatalf("%v, %v; the file has some %d bytes", found, err, len(want))
+	}
+	f, err := storage.Disk{}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := make([]byte, f.Size())
+	if _, err := f.ReadAt(got, 0); err != nil || !strings.HasPrefix(string(got), "processor") {
+		t.Errorf("%.40q, %v", got, err)
+	}
+}

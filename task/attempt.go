@@ -2,9 +2,12 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
+	"sync/atomic"
+	"time"
 
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -22,7 +25,15 @@ type attempt struct {
 
 	combine mapreduce.Reducer // the job's combiner, if it has one
 
-	place place // where user code now is, for error messages
+	cancel  context.CancelCauseFunc
+	counted mapreduce.Counts // what alive has seen of the counters
+	inUser  atomic.Int32     // calls of user code that have not returned
+
+	begun  time.Time     // when it began to compute, if its pace matters
+	paused time.Duration // since then
+
+	place  place // where user code now is, for error messages
+	exited error // where user code ended the goroutine, if it did
 }
 
 // place is a record of input, or a group of a reduce.
@@ -53,12 +64,23 @@ func clip(b []byte) []byte {
 	return b
 }
 
-func newAttempt(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, id ID, meter *Meter) *attempt {
-	if meter == nil {
-		meter = &Meter{}
+// Work is a task of a stage, to be tried once.
+type Work struct {
+	Env   *Env
+	Job   *mapreduce.Job
+	Plan  *Plan
+	ID    ID
+	Out   *JobOutput // where parts go
+	Meter *Meter     // counts what is done, if it is set
+}
+
+func newAttempt(ctx context.Context, w *Work) *attempt {
+	a := &attempt{env: w.Env, job: w.Job, plan: w.Plan, id: w.ID, meter: w.Meter}
+	if a.meter == nil {
+		a.meter = &Meter{}
 	}
-	a := &attempt{ctx: ctx, env: env, job: job, plan: plan, id: id, meter: meter}
-	a.task = env.newTask(a)
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	a.task = a.env.newTask(a)
 	return a
 }
 
@@ -94,16 +116,38 @@ func panicError(p any) error {
 // guard runs a loop over user code and turns a panic into an AttemptError. It is
 // set up once for the loop, so that it costs nothing per record. Whole attempts run
 // under it, too: formats, partitioners, sort orders and folds are user code.
+//
+// User code that calls runtime.Goexit ends the goroutine of the attempt, which nothing
+// can stop: guard notes where, and alone tells.
 func (a *attempt) guard(loop func() error) (err error) {
+	returned := false
 	defer func() {
-		if p := recover(); p != nil {
-			err = &AttemptError{
-				Task: a.task.String(), Where: a.place.String(),
-				Err: panicError(p), Stack: string(debug.Stack()),
-			}
+		p := recover()
+		switch {
+		case p != nil:
+			err = a.failure(panicError(p))
+		case !returned && a.exited == nil:
+			a.exited = a.failure(errGoexit)
 		}
 	}()
-	return loop()
+	err = loop()
+	returned = true
+	return err
+}
+
+// runUser is guard for what is user code and nothing else, which has to show that it is alive.
+func (a *attempt) runUser(loop func() error) error {
+	a.inUser.Add(1)
+	defer a.inUser.Add(-1)
+	return a.guard(loop)
+}
+
+// errGoexit is why an attempt ends whose user code ended the goroutine.
+var errGoexit = errors.New("it called runtime.Goexit, as the Fatal of package testing does")
+
+// failure is an error of user code with the stack as it is now.
+func (a *attempt) failure(err error) error {
+	return &AttemptError{Task: a.task.String(), Where: a.place.String(), Err: err, Stack: string(debug.Stack())}
 }
 
 // release closes user code that holds something, however its attempt ended.
@@ -117,7 +161,7 @@ func (a *attempt) release(user any) error {
 
 // userCode runs one call of user code: its error, too, becomes an AttemptError.
 func (a *attempt) userCode(call func() error) error {
-	return a.guard(func() error {
+	return a.runUser(func() error {
 		if err := call(); err != nil {
 			return a.blame(err)
 		}

@@ -35,7 +35,7 @@ func (m *mapAttempt) collector() (*shuffle.Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.task, err)
 	}
-	to := collectEmitter{to: c}
+	to := collectEmitter{to: c, task: m.task}
 	m.out = &to
 	if lift != nil {
 		m.out = &liftEmitter{collectEmitter: to, lift: lift}

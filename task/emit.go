@@ -16,17 +16,20 @@ type failer interface {
 
 // collectEmitter feeds the shuffle.
 type collectEmitter struct {
-	to  *shuffle.Collector
-	err error
+	to   *shuffle.Collector
+	task *mapreduce.Task // which is alive as long as it emits
+	err  error
 }
 
 func (e *collectEmitter) Emit(key, value []byte) {
+	e.task.Alive()
 	if e.err == nil {
 		e.err = e.to.Add(key, value)
 	}
 }
 
 func (e *collectEmitter) EmitInt(key []byte, value int64) {
+	e.task.Alive()
 	if e.err == nil {
 		e.err = e.to.AddInt(key, value)
 	}
@@ -54,14 +57,32 @@ func (e *liftEmitter) EmitInt(key []byte, value int64) {
 // writeEmitter writes output records.
 type writeEmitter struct {
 	to      mapreduce.RecordWriter
+	task    *mapreduce.Task
 	records int64
 	err     error
 	raw     [8]byte
 }
 
 func (e *writeEmitter) Emit(key, value []byte) {
+	e.task.Alive()
 	if e.err == nil {
 		e.err = e.to.Write(key, value)
+		e.records++
+	}
+}
+
+// EmitParts emits a pair whose value is the parts one after the other, without copying them together where the output is text.
+func (e *writeEmitter) EmitParts(key []byte, parts ...[]byte) {
+	w, ok := e.to.(interface {
+		WriteParts(key []byte, parts ...[]byte) error
+	})
+	if !ok {
+		e.Emit(key, bytes.Join(parts, nil))
+		return
+	}
+	e.task.Alive()
+	if e.err == nil {
+		e.err = w.WriteParts(key, parts...)
 		e.records++
 	}
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
@@ -28,6 +29,11 @@ type Env struct {
 	// MergeFactor is how many runs are merged, and files open, at once. 0 leaves
 	// it to the shuffle.
 	MergeFactor int
+	// Silence is how long user code of an attempt may go on without a sign of life (see [mapreduce.Task.Alive])
+	// before the attempt fails. 0 means for ever.
+	Silence time.Duration
+	// Pace, if set, makes attempts slower.
+	Pace *Pace
 	// SideDir holds the job's side files under their base names.
 	SideDir string
 }
@@ -59,7 +65,7 @@ type Meter struct {
 type ID struct {
 	Kind    mapreduce.Kind
 	Index   int
-	Attempt int // the how manyth try of the task, from 0
+	Attempt int // number of this try of the task, from 0
 	// Try, where it is not 0, names the attempt among all of a cluster.
 	Try uint64
 }

@@ -14,6 +14,7 @@ type grouped struct {
 	first  []byte // the group's first key
 	state  groupState
 	onward bool // in stands on the first pair of the following group
+	unique bool // each key comes once, as after a fold: nothing is compared, and no key is copied
 }
 
 type groupState uint8
@@ -31,7 +32,7 @@ func newGrouped(in shuffle.Run, job *mapreduce.Job) *grouped {
 	if order == nil {
 		order = job.Sort
 	}
-	g := &grouped{in: in, same: bytes.Equal, state: ended}
+	g := &grouped{in: in, same: bytes.Equal, state: ended, unique: !job.Fold.IsZero() && job.Group == nil}
 	if order != nil {
 		g.same = func(a, b []byte) bool { return order(a, b) == 0 }
 	}
@@ -47,7 +48,11 @@ func (g *grouped) nextGroup() bool {
 		return false
 	}
 	g.onward = false
-	g.first = append(g.first[:0], g.in.Key()...)
+	if g.unique {
+		g.first = g.in.Key()
+	} else {
+		g.first = append(g.first[:0], g.in.Key()...)
+	}
 	g.state = atFirst
 	return true
 }
@@ -61,7 +66,7 @@ func (g *grouped) Next() bool {
 	case ended:
 		return false
 	}
-	if !g.in.Next() {
+	if g.unique || !g.in.Next() {
 		g.state = ended
 		return false
 	}

@@ -32,28 +32,33 @@ func (b BadRecord) Compare(o BadRecord) int {
 	return cmp.Or(cmp.Compare(b.File, o.File), cmp.Compare(b.Offset, o.Offset))
 }
 
-// RunMap runs one attempt of map task id.Index over its split. In a map-only job it
-// writes to a part of out, which the attempt commits; otherwise out is not used. Of
+// RunMap runs one attempt of map task w.ID.Index over its split. In a map-only job it
+// writes to a part of w.Out, which the attempt commits; otherwise that is not used. Of
 // the plan it needs the partitions only, not the splits.
-func RunMap(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, split Split, id ID, out *JobOutput, meter *Meter) (res MapResult, err error) {
+func RunMap(ctx context.Context, w *Work, split Split) (MapResult, error) {
 	m := &mapAttempt{
-		attempt: newAttempt(ctx, env, job, plan, id, meter),
+		attempt: newAttempt(ctx, w),
 		split:   split,
 		// A second try goes record by record: it can name the record, and skip it.
-		exact: id.Attempt > 0,
+		exact: w.ID.Attempt > 0,
 	}
-	if id.Attempt > 0 {
-		m.maySkip = job.SkipBadRecords
+	if m.exact {
+		m.maySkip = w.Job.SkipBadRecords
 	}
-	err = m.guard(func() (err error) {
-		if job.MapOnly {
-			res, err = m.runToPart(out)
-		} else {
-			res, err = m.runToShuffle()
-		}
-		return err
+	return alone(m.attempt, func() (res MapResult, err error) {
+		err = m.computing(func() (err error) {
+			res, err = m.run(w.Out)
+			return err
+		})
+		return res, err
 	})
-	return res, err
+}
+
+func (m *mapAttempt) run(out *JobOutput) (MapResult, error) {
+	if m.job.MapOnly {
+		return m.runToPart(out)
+	}
+	return m.runToShuffle()
 }
 
 type mapAttempt struct {
@@ -84,6 +89,10 @@ func (m *mapAttempt) runToShuffle() (MapResult, error) {
 		return MapResult{}, err
 	}
 	m.countShuffle(c.Stats())
+	for p := range m.plan.Reducers {
+		m.count(mapreduce.ShuffleRecords, output.Info(p).Records)
+		m.count(mapreduce.ShuffleBytes, output.Info(p).StoredBytes)
+	}
 	return m.result(output), nil
 }
 
@@ -108,7 +117,7 @@ func (m *mapAttempt) runToPart(out *JobOutput) (MapResult, error) {
 		return MapResult{}, err
 	}
 	defer part.Discard()
-	w, err := part.open(m.job)
+	w, err := part.open(m.job, m.task)
 	if err != nil {
 		return MapResult{}, err
 	}
@@ -175,7 +184,7 @@ func (m *mapAttempt) readRange(r Range, format mapreduce.InputFormat) error {
 	m.place = place{file: r.Path, offset: r.Offset}
 	reader, err := format.Open(mapreduce.Source{
 		Name: r.Path, R: f, Size: f.Size(), Offset: r.Offset, Length: r.Length,
-		MaxRecord: m.env.maxRecord(m.job), Giant: m.giants(),
+		MaxRecord: m.env.maxRecord(m.job), Giant: m.giants(), Plain: r.Offset > 0,
 	})
 	if err != nil {
 		return err
@@ -190,7 +199,7 @@ func (m *mapAttempt) readRange(r Range, format mapreduce.InputFormat) error {
 }
 
 func (m *mapAttempt) eachChunk(r mapreduce.ChunkReader) error {
-	return m.guard(func() error {
+	return m.runUser(func() error {
 		for {
 			chunk, offset, ok := r.NextChunk()
 			if !ok {
@@ -210,7 +219,7 @@ func (m *mapAttempt) eachChunk(r mapreduce.ChunkReader) error {
 }
 
 // giantRecord is far above the buffers that readers use by themselves.
-const giantRecord = 8 << 20
+const giantRecord = 1 << 20
 
 // recordsPerCheck is how often an attempt looks whether it is still wanted.
 const recordsPerCheck = 256
@@ -219,7 +228,7 @@ func (m *mapAttempt) eachRecord(r mapreduce.RecordReader) error {
 	if m.maySkip > 0 {
 		return m.eachRecordSkipping(r)
 	}
-	return m.guard(func() error {
+	return m.runUser(func() error {
 		var bytes int64
 		for n := 1; r.Next(); n++ {
 			rec := r.Record()
@@ -228,6 +237,7 @@ func (m *mapAttempt) eachRecord(r mapreduce.RecordReader) error {
 				return m.blame(err)
 			}
 			m.read++
+			m.task.Alive()
 			bytes += int64(len(rec.Key) + len(rec.Value) + 1)
 			if n%recordsPerCheck == 0 || bytes > 1<<20 {
 				m.giant = m.giant || bytes >= giantRecord
@@ -243,11 +253,13 @@ func (m *mapAttempt) eachRecord(r mapreduce.RecordReader) error {
 
 // checkpoint reports progress and ends the attempt if it failed or is not wanted.
 func (m *mapAttempt) checkpoint(bytes int64) error {
+	m.task.Alive()
 	m.meter.Bytes.Add(bytes)
 	m.meter.Records.Store(m.read)
 	if err := m.out.failure(); err != nil {
 		return m.outputError(err)
 	}
+	m.pause(leastPause)
 	return m.ctx.Err()
 }
 

@@ -263,13 +263,13 @@ type part struct {
 }
 
 // open starts the job's output format on the part.
-func (p *part) open(job *mapreduce.Job) (*writeEmitter, error) {
+func (p *part) open(job *mapreduce.Job, task *mapreduce.Task) (*writeEmitter, error) {
 	key, value := job.OutputTypes()
 	var err error
 	if p.records, err = job.OutputFormat().Open((*partBytes)(p), key, value); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	return &writeEmitter{to: p.records}, nil
+	return &writeEmitter{to: p.records, task: task}, nil
 }
 
 // partBytes counts what is written.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/storage"
@@ -17,6 +18,8 @@ type Plan struct {
 	Reducers int      `json:"reducers"` // 0 for a map-only job
 	Bounds   [][]byte `json:"bounds,omitempty"`
 	Bytes    int64    `json:"bytes"` // of input
+
+	files []storage.Entry // as they were found
 }
 
 // MaxTasks bounds the map tasks of one job.
@@ -28,14 +31,10 @@ type Layout func(job *mapreduce.Job, inputBytes int64) (splitBytes int64, reduce
 
 // MakePlan finds the input, divides it, and samples partition bounds where the job
 // wants a total order.
-func MakePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) (plan *Plan, err error) {
-	a := newAttempt(ctx, env, job, &Plan{}, ID{Kind: mapreduce.MapTask}, nil)
+func MakePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) (*Plan, error) {
+	a := newAttempt(ctx, &Work{Env: env, Job: job, Plan: &Plan{}, ID: ID{Kind: mapreduce.MapTask}})
 	a.place.stage = "the planning of splits and partitions"
-	err = a.guard(func() (err error) {
-		plan, err = makePlan(ctx, env, job, layout)
-		return err
-	})
-	return plan, err
+	return alone(a, func() (*Plan, error) { return makePlan(ctx, env, job, layout) })
 }
 
 func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) (*Plan, error) {
@@ -49,6 +48,7 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 		for _, f := range found {
 			plan.Bytes += f.Size
 		}
+		plan.files = append(plan.files, found...)
 		files[i] = found
 	}
 	target, reducers := layout(job, plan.Bytes)
@@ -61,6 +61,29 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 	plan.Reducers = max(1, reducers)
 	return plan, plan.sample(ctx, env, job)
 }
+
+// CheckInput reports input that has changed since the plan was made: what was read of it is neither the old nor the new.
+// A plan that came over the wire does not know.
+func (p *Plan) CheckInput(store storage.Mux) error {
+	for _, f := range p.files {
+		fs, inner, err := store.Resolve(f.Path)
+		if err != nil {
+			return err
+		}
+		now, err := fs.Stat(inner)
+		switch {
+		case err != nil:
+			return fmt.Errorf("input %q is not there any more: %w", f.Path, err)
+		case f.Mod.IsZero():
+		case now.Size() != f.Size || !now.ModTime().Equal(f.Mod):
+			return fmt.Errorf("input %q changed while it was read (%d bytes, of %s; at first %d, of %s): run it again when nobody writes to it, or on a copy",
+				f.Path, now.Size(), stamp(now.ModTime()), f.Size, stamp(f.Mod))
+		}
+	}
+	return nil
+}
+
+func stamp(t time.Time) string { return t.Format("15:04:05.000") }
 
 func (p *Plan) divide(env *Env, job *mapreduce.Job, files [][]storage.Entry, target int64) error {
 	if p.Bytes/target > MaxTasks {
@@ -151,9 +174,9 @@ func (p *Plan) spots() []Split {
 var errEnough = errors.New("enough samples")
 
 func (p *Plan) sampleSpot(ctx context.Context, env *Env, job *mapreduce.Job, s Split, keys *keySampler) error {
-	a := newAttempt(ctx, env, job, p, ID{Kind: mapreduce.MapTask}, nil)
+	a := newAttempt(ctx, &Work{Env: env, Job: job, Plan: p, ID: ID{Kind: mapreduce.MapTask}})
 	m := &mapAttempt{attempt: a, split: s, out: keys, exact: true, maySkip: job.SkipBadRecords}
-	err := m.readSplit()
+	_, err := alone(a, func() (struct{}, error) { return struct{}{}, m.readSplit() })
 	if errors.Is(err, errEnough) {
 		return nil
 	}

@@ -31,13 +31,9 @@ func (s Sources) Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Ru
 
 // RunReduce runs one attempt of reduce task id.Index over its share of every map's
 // output and commits one part of out.
-func RunReduce(ctx context.Context, env *Env, job *mapreduce.Job, plan *Plan, id ID, sources Intake, out *JobOutput, meter *Meter) (res ReduceResult, err error) {
-	r := &reduceAttempt{attempt: newAttempt(ctx, env, job, plan, id, meter)}
-	err = r.guard(func() (err error) {
-		res, err = r.runToPart(sources, out)
-		return err
-	})
-	return res, err
+func RunReduce(ctx context.Context, w *Work, sources Intake) (ReduceResult, error) {
+	r := &reduceAttempt{attempt: newAttempt(ctx, w)}
+	return alone(r.attempt, func() (ReduceResult, error) { return r.runToPart(sources, w.Out) })
 }
 
 func (r *reduceAttempt) runToPart(sources Intake, out *JobOutput) (ReduceResult, error) {
@@ -46,7 +42,7 @@ func (r *reduceAttempt) runToPart(sources Intake, out *JobOutput) (ReduceResult,
 		return ReduceResult{}, err
 	}
 	defer part.Discard()
-	if r.out, err = part.open(r.job); err != nil {
+	if r.out, err = part.open(r.job, r.task); err != nil {
 		return ReduceResult{}, err
 	}
 	if err := r.run(sources); err != nil {
@@ -81,12 +77,11 @@ func (r *reduceAttempt) run(sources Intake) (err error) {
 	defer merged.Close()
 	r.place.stage = "the merge of map output"
 	in := &countedRun{Run: merged, r: r}
+	take := r.reduceGroups
 	if r.job.Reduce.IsZero() {
-		err = r.passOn(in)
-	} else {
-		err = r.reduceGroups(in)
+		take = r.passOn
 	}
-	if err != nil {
+	if err = r.computing(func() error { return take(in) }); err != nil {
 		return err
 	}
 	if err := merged.Err(); err != nil {
@@ -136,6 +131,7 @@ func (c *countedRun) Next() bool {
 		return false
 	}
 	c.r.records++
+	c.r.task.Alive()
 	c.r.bytes += int64(len(c.Key()) + len(c.Value()))
 	if c.r.records%1024 == 0 || c.r.bytes-c.r.reported > 1<<20 {
 		c.err = c.r.checkpoint()
@@ -151,6 +147,7 @@ func (r *reduceAttempt) checkpoint() error {
 	if err := r.out.failure(); err != nil {
 		return fmt.Errorf("%s: %w", r.task, err)
 	}
+	r.pause(leastPause)
 	return r.ctx.Err()
 }
 
@@ -177,7 +174,7 @@ func (r *reduceAttempt) reduceGroups(in *countedRun) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.release(reducer)) }()
 	g := newGrouped(in, r.job)
-	err = r.guard(func() error {
+	err = r.runUser(func() error {
 		for g.nextGroup() {
 			r.groups++
 			r.place.group = g.first

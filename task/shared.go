@@ -57,22 +57,36 @@ func (o *JobOutput) Publish(kind mapreduce.Kind, winners []uint64) error {
 	if done, err := o.published(); done || err != nil {
 		return err
 	}
+	moves := make([]storage.Move, len(winners))
+	for i, try := range winners {
+		name := partName(kind, i)
+		moves[i] = storage.Move{From: path.Join(o.work, attemptDir, name+"-"+ID{Try: try}.unique()), To: path.Join(o.work, name)}
+	}
+	var err error
+	if m, ok := o.store.(storage.Mover); ok {
+		err = m.RenameAll(moves)
+	} else {
+		err = o.renameEach(moves)
+	}
+	if err != nil {
+		return o.commitError(err)
+	}
+	return nil
+}
+
+// renameEach is [storage.Mover] for stores that are none.
+func (o *JobOutput) renameEach(moves []storage.Move) error {
 	var g errgroup.Group
 	g.SetLimit(publishers)
-	for i, try := range winners {
+	for _, m := range moves {
 		g.Go(func() error {
-			name := partName(kind, i)
-			to := path.Join(o.work, name)
-			err := o.store.Rename(path.Join(o.work, attemptDir, name+"-"+ID{Try: try}.unique()), to)
+			err := o.store.Rename(m.From, m.To)
 			if errors.Is(err, fs.ErrNotExist) {
-				if _, there := o.store.Stat(to); there == nil {
+				if _, there := o.store.Stat(m.To); there == nil {
 					return nil // done before
 				}
 			}
-			if err != nil {
-				return o.commitError(err)
-			}
-			return nil
+			return err
 		})
 	}
 	return g.Wait()

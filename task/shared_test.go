@@ -23,7 +23,7 @@ func writePart(t *testing.T, job *mapreduce.Job, work string, try uint64, text s
 		t.Fatal(err)
 	}
 	defer p.Discard()
-	out, err := p.open(job)
+	out, err := p.open(job, &mapreduce.Task{})
 	if err != nil {
 		t.Fatal(err)
 	}

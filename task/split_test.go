@@ -1,10 +1,12 @@
 package task
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,5 +118,35 @@ func TestSplitsCarryTheirHosts(t *testing.T) {
 	}
 	if len(p.Splits) != 2 || p.Splits[1].Hosts[0] != "host-40-40" {
 		t.Errorf("splits %+v", p.Splits)
+	}
+}
+
+// TestSamplesOfLongKeys: keys that differ behind their first kibibyte are told apart by a job with an order of its own, or
+// all of its records would go to one reduce; in the order of bytes the beginning is enough, and all that is kept.
+func TestSamplesOfLongKeys(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "in")
+	var text strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&text, "%s%03d\n", strings.Repeat("x", sampleKey+500), i)
+	}
+	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	job := &mapreduce.Job{Input: []string{file}, Map: lines(), Fold: mapreduce.Sum, Partition: mapreduce.TotalOrder{}, Sort: bytes.Compare}
+	p, err := plan(t, job, 1<<30, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if distinct := slices.CompactFunc(slices.Clone(p.Bounds), bytes.Equal); len(distinct) != 3 {
+		t.Errorf("%d different bounds of 4 parts", len(distinct))
+	}
+	job.Sort = nil
+	if p, err = plan(t, job, 1<<30, 4); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range p.Bounds {
+		if len(b) > sampleKey {
+			t.Errorf("a bound of %d bytes", len(b))
+		}
 	}
 }

@@ -36,7 +36,7 @@ func (r Rate) Time(bytes int64) time.Duration {
 }
 
 // An OCS is an optical circuit switch that joins each rack to at most one
-// other at a time (jobpacker.md 2.1). The zero value means there is none.
+// other at a time (spec/jobpacker 2.1). The zero value means there is none.
 type OCS struct {
 	Rate      Rate          // one circuit; 0 means no optical switch
 	Interval  time.Duration // between reconfigurations; published 1 s

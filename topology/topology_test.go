@@ -15,7 +15,7 @@ func TestUniform(t *testing.T) {
 	if top.NumNodes() != 600 || top.NumRacks() != 30 {
 		t.Fatalf("got %d nodes in %d racks", top.NumNodes(), top.NumRacks())
 	}
-	if got := top.Oversubscription(7); got != 5 { // nas.md 4.2: 5:1
+	if got := top.Oversubscription(7); got != 5 { // spec/nas 4.2: 5:1
 		t.Errorf("oversubscription %v, want 5", got)
 	}
 	if got := slices.Collect(top.NodesIn(1)); got[0] != 20 || len(got) != 20 {
@@ -102,7 +102,7 @@ func TestBuilderRefuses(t *testing.T) {
 	}
 }
 
-// jobpacker.md 2.1: 1.125 GB at 100 Gb/s last 90 ms.
+// spec/jobpacker 2.1: 1.125 GB at 100 Gb/s last 90 ms.
 func TestRates(t *testing.T) {
 	if got := Gbps(100).Time(1_125_000_000); got != 90*time.Millisecond {
 		t.Errorf("1.125 GB take %v", got)

@@ -23,9 +23,11 @@ type Description struct {
 	// Maps is the number of map tasks at BlockBytes a block, at least one a job.
 	Maps       int64
 	BlockBytes int64
+	// Reduces are those of all jobs, MostReduces those of the job that has most.
+	Reduces, MostReduces int64
 	// Shares of all jobs.
 	NoShuffle, OneBlock float64
-	// Classes as nas.md 3.2 counts them, MB = 2^20 bytes.
+	// Classes as spec/nas 3.2 counts them, MB = 2^20 bytes.
 	SmallInput, LargeInput int // below 10 MB, others
 	Light, Medium, Heavy   int // shuffle below 1 MB, to 100 MB, above
 	// TopShuffle is the share of shuffle bytes of the 100 largest jobs.
@@ -36,15 +38,15 @@ type Description struct {
 
 const mega = 1 << 20
 
-// Describe computes the statistics of a trace.
-func Describe(jobs []Job, blockBytes int64) Description {
-	d := Description{Jobs: len(jobs), BlockBytes: blockBytes}
+// Describe computes the statistics of a trace whose jobs become tasks by a shape. The sizes are taken as they are.
+func Describe(jobs []Job, s Shape) Description {
+	d := Description{Jobs: len(jobs), BlockBytes: s.BlockBytes}
 	if len(jobs) == 0 {
 		return d
 	}
 	d.First, d.Last = jobs[0].Submit, jobs[len(jobs)-1].Submit
 	for _, j := range jobs {
-		d.add(j)
+		d.add(j, s)
 	}
 	d.NoShuffle /= float64(len(jobs))
 	d.OneBlock /= float64(len(jobs))
@@ -57,11 +59,12 @@ func Describe(jobs []Job, blockBytes int64) Description {
 	return d
 }
 
-func (d *Description) add(j Job) {
+func (d *Description) add(j Job, s Shape) {
 	d.Input += j.InputBytes
 	d.Shuffle += j.ShuffleBytes
 	d.Output += j.OutputBytes
-	blocks := max(1, (j.InputBytes+d.BlockBytes-1)/d.BlockBytes)
+	blocks, reduces := s.Tasks(j)
+	d.Reduces, d.MostReduces = d.Reduces+reduces, max(d.MostReduces, reduces)
 	d.Maps += blocks
 	if blocks == 1 {
 		d.OneBlock++

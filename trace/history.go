@@ -8,7 +8,7 @@ import (
 )
 
 // HistoryVersion is the version of the history format that is written.
-const HistoryVersion = 1
+const HistoryVersion = 2
 
 // A History is what happened on a cluster, real or simulated: jobs and, where they are
 // known, the attempts of their tasks. Its format is described in
@@ -27,6 +27,35 @@ type Origin struct {
 	Nodes     int    `json:"nodes,omitempty"`
 	Racks     int    `json:"racks,omitempty"`
 	Room      int    `json:"room,omitempty"` // containers or slots of the whole cluster
+	// Periods say which policies it had when, in order; Policy and Admission are those of the last.
+	Periods  []Period  `json:"periods,omitempty"`
+	Machines []Machine `json:"machines,omitempty"` // one by one, in order; Nodes of them
+	Links    []Link    `json:"links,omitempty"`    // of the racks whose rates are known
+}
+
+// A Period begins with the first job that came under other policies than the one before.
+type Period struct {
+	From            time.Duration     `json:"from_ns"`
+	Policy          string            `json:"policy"`
+	Params          map[string]string `json:"params,omitempty"`
+	Admission       string            `json:"admission,omitempty"`
+	AdmissionParams map[string]string `json:"admission_params,omitempty"`
+}
+
+// A Machine is a node of the cluster.
+type Machine struct {
+	Name  string  `json:"name"`
+	Rack  string  `json:"rack"`
+	Class string  `json:"class,omitempty"`
+	Room  int     `json:"room"`          // containers or slots
+	NIC   float64 `json:"nic,omitempty"` // of its card, bytes a second; 0: not known
+}
+
+// A Link joins a rack and the core.
+type Link struct {
+	Rack string  `json:"rack"`
+	Up   float64 `json:"up"`             // bytes a second
+	Down float64 `json:"down,omitempty"` // 0: as Up
 }
 
 // A JobState says how a job ended.
@@ -45,6 +74,10 @@ type PastJob struct {
 	Name  string `json:"name,omitempty"`
 	User  string `json:"user,omitempty"`
 	Queue string `json:"queue,omitempty"`
+	Pool  string `json:"pool,omitempty"`
+	// Priority is -2, very low, to 2, very high; Weight is the share beside others, 0 means 1.
+	Priority int     `json:"priority,omitempty"`
+	Weight   float64 `json:"weight,omitempty"`
 
 	Submit   time.Duration `json:"submit_ns"`
 	Admitted time.Duration `json:"admitted_ns,omitempty"`
@@ -105,8 +138,43 @@ const (
 	maxTime  = 1_000_000_000 * time.Second
 )
 
+// maxOrigin bounds the lists of an origin, maxRate a rate in bytes a second.
+const (
+	maxOrigin = 1_000_000
+	maxRate   = 1e15
+)
+
+func (o *Origin) validate() error {
+	if o.Nodes < 0 || o.Racks < 0 || o.Room < 0 {
+		return fmt.Errorf("a number of the origin is negative")
+	}
+	if len(o.Periods) > maxOrigin || len(o.Machines) > maxOrigin || len(o.Links) > maxOrigin {
+		return fmt.Errorf("the origin has %d periods, %d machines and %d links: at most %d of each", len(o.Periods), len(o.Machines), len(o.Links), maxOrigin)
+	}
+	last := time.Duration(0)
+	for _, p := range o.Periods {
+		if p.Policy == "" || p.From < last || p.From > maxTime {
+			return fmt.Errorf("a period from %d ns on under %q: periods have a policy and are in order", int64(p.From), p.Policy)
+		}
+		last = p.From
+	}
+	for _, m := range o.Machines {
+		if m.Name == "" || m.Room < 0 || m.Room > maxTasks || !(m.NIC >= 0 && m.NIC <= maxRate) {
+			return fmt.Errorf("machine %q with room %d and a card of %g bytes a second: must have a name, and none may be negative", m.Name, m.Room, m.NIC)
+		}
+	}
+	for _, l := range o.Links {
+		if !(l.Up > 0 && l.Up <= maxRate) || !(l.Down >= 0 && l.Down <= maxRate) {
+			return fmt.Errorf("the link of rack %q has %g and %g bytes a second: must be above 0", l.Rack, l.Up, l.Down)
+		}
+	}
+	return nil
+}
+
 func (j *PastJob) validate() error {
 	switch {
+	case j.Priority < -2 || j.Priority > 2 || !(j.Weight >= 0 && j.Weight <= 1e6):
+		return fmt.Errorf("job %q: priority %d and weight %g are not in -2..2 and 0..1e6", j.ID, j.Priority, j.Weight)
 	case j.ID == "":
 		return fmt.Errorf("the job has no id")
 	case j.Maps < 0 || j.Reduces < 0 || j.Maps > maxTasks || j.Reduces > maxTasks:

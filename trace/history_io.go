@@ -111,17 +111,15 @@ func (h *reading) first(l historyLine) error {
 	switch {
 	case l.Version == nil:
 		return errors.New(`the first line has no "millrace_history": this is no history`)
-	case *l.Version != HistoryVersion:
-		return fmt.Errorf("version %d, this program reads version %d", *l.Version, HistoryVersion)
+	case *l.Version < 1 || *l.Version > HistoryVersion:
+		return fmt.Errorf("version %d, this program reads versions 1 to %d", *l.Version, HistoryVersion)
 	case l.Job != nil || l.Attempt != nil:
 		return errors.New("the first line holds a job or an attempt")
 	}
 	h.begun = true
 	if l.Origin != nil {
-		if l.Origin.Nodes < 0 || l.Origin.Racks < 0 || l.Origin.Room < 0 {
-			return errors.New("a number of the origin is negative")
-		}
 		h.Origin = *l.Origin
+		return h.Origin.validate()
 	}
 	return nil
 }
@@ -176,7 +174,7 @@ func IsHistory(start []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(start
 // ReadOrigin reads where a history comes from, without reading the rest. It is false for anything
 // that is not a history.
 func ReadOrigin(r io.Reader) (Origin, bool) {
-	line, err := bufio.NewReader(io.LimitReader(r, 64<<10)).ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(r, maxLine)).ReadBytes('\n')
 	var head historyLine
 	if err != nil || json.Unmarshal(line, &head) != nil || head.Version == nil || head.Origin == nil {
 		return Origin{}, false

@@ -13,7 +13,14 @@ import (
 
 // The golden file is read, means what it says, and is written again byte by byte.
 func TestGoldenHistory(t *testing.T) {
-	data, err := os.ReadFile("testdata/golden-v1.history")
+	old, err := os.ReadFile("testdata/golden-v1.history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := ReadHistory(bytes.NewReader(old), "golden"); err != nil || len(h.Jobs) != 2 {
+		t.Errorf("version 1: %+v, %v", h, err)
+	}
+	data, err := os.ReadFile("testdata/golden-v2.history")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +28,8 @@ func TestGoldenHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(h.Jobs) != 2 || len(h.Attempts) != 4 || h.Origin.Policy != "fair" || h.Jobs[0].Deadline != 10*time.Second {
+	if len(h.Jobs) != 2 || len(h.Attempts) != 4 || h.Origin.Policy != "fair" || h.Jobs[0].Deadline != 10*time.Second ||
+		h.Jobs[0].Priority != 2 || h.Origin.Periods[1].Params["limits"] != "30" || h.Origin.Machines[0].Class != "fast" || h.Origin.Links[0].Up != 125e6 {
 		t.Errorf("read %+v", h)
 	}
 	if !h.Attempts[0].Lost || h.Attempts[1].Lost {
@@ -41,7 +49,13 @@ func TestBadHistories(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":          {"", "no job"},
 		"no version":     {`{"job":{"id":"a","submit_ns":1}}`, "h:1: malformed trace: the first line"},
-		"version 2":      {`{"millrace_history":2}`, "version 2"},
+		"version 3":      {`{"millrace_history":3}`, "version 3"},
+		"version 0":      {`{"millrace_history":0}`, "version 0"},
+		"periods":        {`{"millrace_history":2,"origin":{"periods":[{"from_ns":2,"policy":"a"},{"from_ns":1,"policy":"b"}]}}`, "in order"},
+		"no policy":      {`{"millrace_history":2,"origin":{"periods":[{"from_ns":2}]}}`, "have a policy"},
+		"no machine":     {`{"millrace_history":2,"origin":{"machines":[{"rack":"r","room":1}]}}`, "must have a name"},
+		"no rate":        {`{"millrace_history":2,"origin":{"links":[{"rack":"r","up":-1}]}}`, `rack "r"`},
+		"priority":       {head + `{"job":{"id":"a","submit_ns":1,"priority":3}}`, "priority 3"},
 		"not json":       {head + "job", "h:2"},
 		"unknown field":  {head + `{"job":{"id":"a","submit_ns":1,"colour":1}}`, "colour"},
 		"two objects":    {head + `{"job":{"id":"a","submit_ns":1}} {}`, "something follows"},
@@ -86,11 +100,13 @@ func TestHistoryOfTrace(t *testing.T) {
 
 // What can be read can be written and read again, and is the same.
 func FuzzReadHistory(f *testing.F) {
-	golden, err := os.ReadFile("testdata/golden-v1.history")
-	if err != nil {
-		f.Fatal(err)
+	for _, name := range []string{"testdata/golden-v1.history", "testdata/golden-v2.history"} {
+		golden, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(golden)
 	}
-	f.Add(golden)
 	f.Add([]byte(`{"millrace_history":1}` + "\n" + `{"job":{"id":"a","submit_ns":1}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := ReadHistory(bytes.NewReader(data), "f")
@@ -120,7 +136,7 @@ func TestReadOrigin(t *testing.T) {
 	if err := WriteHistory(&buf, &History{Origin: want}); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := ReadOrigin(&buf); !ok || got != want {
+	if got, ok := ReadOrigin(&buf); !ok || !cmp.Equal(got, want) {
 		t.Errorf("origin %+v, %v", got, ok)
 	}
 	for _, text := range []string{"", "{}\n", "job0\t0\t1\n", "{\"millrace_history\":1}\n", strings.Repeat("x", 100_000)} {

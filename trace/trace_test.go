@@ -102,9 +102,9 @@ func public(t *testing.T, name string) []Job {
 	return jobs
 }
 
-// nas.md 4.1: the job mix of Figure 3.2 and the trace facts, recomputed exactly.
+// spec/nas 4.1: the job mix of Figure 3.2 and the trace facts, recomputed exactly.
 func TestDescribeFB2010(t *testing.T) {
-	d := Describe(public(t, "FB-2010_samples_24_times_1hr_0.tsv"), 128*mega)
+	d := Describe(public(t, "FB-2010_samples_24_times_1hr_0.tsv"), FineShape(3600))
 	type facts struct {
 		Jobs, Small, Large, Light, Medium, Heavy int
 		Maps                                     int64
@@ -139,8 +139,8 @@ func TestGenerateLikeTheTraces(t *testing.T) {
 	} {
 		t.Run(c.model.Name, func(t *testing.T) {
 			jobs := public(t, c.file)
-			want := Describe(jobs, 128*mega)
-			got := Describe(c.model.Generate(len(jobs), rand.New(rand.NewPCG(5, 6))), 128*mega)
+			want := Describe(jobs, FineShape(3600))
+			got := Describe(c.model.Generate(len(jobs), rand.New(rand.NewPCG(5, 6))), FineShape(3600))
 			n := float64(want.Jobs)
 			points := func(what string, got, want, tolerance float64) {
 				if math.Abs(got-want) > tolerance {
@@ -191,7 +191,7 @@ func TestFitFindsClusters(t *testing.T) {
 	if len(m.Clusters) != 2 {
 		t.Fatalf("%d clusters", len(m.Clusters))
 	}
-	d := Describe(m.Generate(4000, rng), 128*mega)
+	d := Describe(m.Generate(4000, rng), FineShape(3600))
 	if share := float64(d.Heavy) / 4000; math.Abs(share-0.25) > 0.03 {
 		t.Errorf("heavy share %.3f, want 0.25", share)
 	}

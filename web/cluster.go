@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -25,16 +27,16 @@ type nodeRow struct {
 }
 
 func (s *site) nodes(ctx context.Context, _ *http.Request) (view, error) {
-	list, err := ask[[]wire.NodeStatus](ctx, s, "node.list", none{})
+	list, err := ask(ctx, s, api.NodeList, none{})
 	if err != nil {
 		return view{}, err
 	}
 	d := &nodesData{}
-	stores, err := ask[[]wire.StoreNode](ctx, s, "dfs.nodes", none{})
+	stores, err := ask(ctx, s, api.DFSNodes, none{})
 	if err != nil {
 		d.Problem = err.Error()
 	}
-	net, err := ask[wire.NetStatus](ctx, s, "net.status", none{})
+	net, err := ask(ctx, s, api.NetStatus, none{})
 	if err != nil {
 		d.Problem = err.Error()
 	}
@@ -73,11 +75,11 @@ type queuesData struct {
 }
 
 func (s *site) queues(ctx context.Context, _ *http.Request) (view, error) {
-	list, err := ask[[]wire.QueueStatus](ctx, s, "queue.list", none{})
+	list, err := ask(ctx, s, api.QueueList, none{})
 	if err != nil {
 		return view{}, err
 	}
-	load, err := ask[wire.Load](ctx, s, "cluster.load", none{})
+	load, err := ask(ctx, s, api.ClusterLoad, none{})
 	if err != nil {
 		return view{}, err
 	}
@@ -95,7 +97,7 @@ type networkData struct {
 }
 
 func (s *site) network(ctx context.Context, _ *http.Request) (view, error) {
-	n, err := ask[wire.NetStatus](ctx, s, "net.status", none{})
+	n, err := ask(ctx, s, api.NetStatus, none{})
 	if err != nil {
 		return view{}, err
 	}

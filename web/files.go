@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -48,7 +50,7 @@ func (s *site) files(ctx context.Context, r *http.Request) (view, error) {
 	p := path.Clean("/" + r.PathValue("path"))
 	d := &filesData{Path: p, Above: stepsOf(p)}
 	var err error
-	if d.Info, err = ask[wire.FileInfo](ctx, s, "dfs.stat", wire.PathRequest{Path: p}); err != nil {
+	if d.Info, err = ask(ctx, s, api.DFSStat, wire.PathRequest{Path: p}); err != nil {
 		return view{}, err
 	}
 	if d.Info.Dir {
@@ -73,7 +75,7 @@ func stepsOf(p string) []step {
 }
 
 func (s *site) directory(ctx context.Context, d *filesData, after string) error {
-	list, err := ask[wire.ListResponse](ctx, s, "dfs.list", wire.ListRequest{Path: d.Path, After: after, Limit: shownEntries})
+	list, err := ask(ctx, s, api.DFSList, wire.ListRequest{Path: d.Path, After: after, Limit: shownEntries})
 	if err != nil {
 		return err
 	}
@@ -83,12 +85,12 @@ func (s *site) directory(ctx context.Context, d *filesData, after string) error 
 	if n := len(d.Entries); list.More && n > 0 {
 		d.After = d.Entries[n-1].Name
 	}
-	d.Usage, err = ask[wire.Usage](ctx, s, "dfs.usage", wire.QuotaRequest{Path: d.Path})
+	d.Usage, err = ask(ctx, s, api.DFSUsage, wire.QuotaRequest{Path: d.Path})
 	return err
 }
 
 func (s *site) file(ctx context.Context, d *filesData) error {
-	l, err := ask[wire.LocateResponse](ctx, s, "dfs.locate", wire.LocateRequest{Path: d.Path, Len: -1, Count: shownBlocks})
+	l, err := ask(ctx, s, api.DFSLocate, wire.LocateRequest{Path: d.Path, Len: -1, Count: shownBlocks})
 	if err != nil {
 		if wire.KindOf(err) == wire.Unavailable { // safe mode: the file is there, its blocks are not known yet
 			d.Problem = err.Error()

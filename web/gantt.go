@@ -5,14 +5,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/sim/compare"
 )
 
 // How many attempts and rows a chart draws.
 const (
-	maxSpans  = 20_000
+	maxSpans  = 5000
 	maxEvents = 3 * maxSpans
 	maxLanes  = 400
 )
@@ -45,18 +49,16 @@ func (s *site) gantt(ctx context.Context, d *jobData, now int64) (chart.Chart, b
 		return nil, false, err
 	}
 	end := cmp.Or(d.Past.Ended, now*1e6)
-	lanes := lanesOf(list, end)
-	for row, lane := range lanes.order {
-		g.Rows = append(g.Rows, lane)
-		for _, a := range lanes.by[lane] {
-			from, to := float64(a.Begin-d.Past.Submitted)/1e9, float64(cmp.Or(a.End, end)-d.Past.Submitted)/1e9
-			if d.To > d.From && (to < d.From || from > d.To) {
-				continue
-			}
-			g.Spans = append(g.Spans, chart.Span{Row: row, From: from, To: to, Group: colour(a.PastAttempt), Title: a.title(from, to)})
+	rows, at, tall := lanesOf(list, end)
+	g.Rows = rows
+	for i, a := range list {
+		from, to := float64(a.Begin-d.Past.Submitted)/1e9, float64(cmp.Or(a.End, end)-d.Past.Submitted)/1e9
+		if at[i] >= len(rows) || d.To > d.From && (to < d.From || from > d.To) {
+			continue
 		}
+		g.Spans = append(g.Spans, chart.Span{Row: at[i], From: from, To: to, Group: colour(a.PastAttempt), Title: a.title(from, to)})
 	}
-	return g, cut || lanes.cut, nil
+	return g, cut || tall, nil
 }
 
 // attempts asks for the job's events and puts its attempts together. It is true if there are more.
@@ -65,7 +67,7 @@ func (s *site) attempts(ctx context.Context, job wire.JobID) ([]attempt, bool, e
 	var order []*attempt
 	var from []byte
 	for seen := 0; ; {
-		page, err := ask[wire.PastEvents](ctx, s, "history.events", wire.PastEventsRequest{Job: job, From: from, Limit: 5000})
+		page, err := ask(ctx, s, api.HistoryEvents, wire.PastEventsRequest{Job: job, From: from, Limit: 5000})
 		if err != nil {
 			return nil, false, err
 		}
@@ -145,41 +147,24 @@ func colour(a wire.PastAttempt) int {
 	return mapHere
 }
 
-// lanes are rows: a node has as many as it ran attempts at once.
-type lanes struct {
-	order []string
-	by    map[string][]attempt
-	cut   bool
-}
-
-func lanesOf(list []attempt, end int64) lanes {
-	l := lanes{by: map[string][]attempt{}}
+// lanesOf sorts attempts by node and start, and gives each a row: a node has as many as it ran attempts at once. What
+// lies beyond maxLanes is cut off.
+func lanesOf(list []attempt, end int64) (names []string, at []int, cut bool) {
 	slices.SortStableFunc(list, func(a, b attempt) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Begin, b.Begin))
 	})
-	var node wire.NodeName
-	var free []int64 // when each lane of the node is free
+	stays := make([]compare.Stay[wire.NodeName], len(list))
 	for i, a := range list {
-		if i == 0 || a.Node != node {
-			node, free = a.Node, nil
-		}
-		k := slices.IndexFunc(free, func(until int64) bool { return until <= a.Begin })
-		if k < 0 {
-			k, free = len(free), append(free, 0)
-		}
-		free[k] = cmp.Or(a.End, end)
-		name := string(a.Node)
-		if k > 0 {
-			name = fmt.Sprintf("%s · %d", a.Node, k+1)
-		}
-		if l.by[name] == nil {
-			if len(l.order) >= maxLanes {
-				l.cut = true
-				continue
-			}
-			l.order = append(l.order, name)
-		}
-		l.by[name] = append(l.by[name], a)
+		stays[i] = compare.Stay[wire.NodeName]{Node: a.Node, From: time.Duration(a.Begin), To: time.Duration(cmp.Or(a.End, end))}
 	}
-	return l
+	rows, at := compare.Lanes(stays)
+	cut = len(rows) > maxLanes
+	for _, r := range rows[:min(len(rows), maxLanes)] {
+		name := string(r.Node)
+		if r.Index > 0 {
+			name = fmt.Sprintf("%s · %d", r.Node, r.Index+1)
+		}
+		names = append(names, name)
+	}
+	return names, at, cut
 }

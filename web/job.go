@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
@@ -42,11 +44,11 @@ type phase struct {
 
 func (s *site) job(ctx context.Context, r *http.Request) (view, error) {
 	id := wire.JobID(r.PathValue("job"))
-	status, err := ask[wire.JobStatus](ctx, s, "job.status", wire.JobRequest{Job: id})
+	status, err := ask(ctx, s, api.JobStatus, wire.JobRequest{Job: id})
 	if err != nil {
 		return view{}, err
 	}
-	load, err := ask[wire.Load](ctx, s, "cluster.load", none{})
+	load, err := ask(ctx, s, api.ClusterLoad, none{})
 	if err != nil {
 		return view{}, err
 	}
@@ -57,11 +59,11 @@ func (s *site) job(ctx context.Context, r *http.Request) (view, error) {
 	}
 	d.From, d.To = seconds(r, "from"), seconds(r, "to")
 	if !d.Over {
-		if why, err := ask[wire.Text](ctx, s, "job.why", wire.JobRequest{Job: id}); err == nil {
+		if why, err := ask(ctx, s, api.JobWhy, wire.JobRequest{Job: id}); err == nil {
 			d.Why = why.Text
 		}
 	}
-	if d.Past, err = ask[*wire.PastSummary](ctx, s, "history.job", wire.JobRequest{Job: id}); err != nil || d.Past == nil {
+	if d.Past, err = ask(ctx, s, api.HistoryJob, wire.JobRequest{Job: id}); err != nil || d.Past == nil {
 		d.Past, d.Problem = nil, "there is no history of this job"
 		if err != nil {
 			d.Problem = err.Error()
@@ -119,7 +121,7 @@ func (s *site) log(ctx context.Context, r *http.Request) (view, error) {
 		return view{}, wire.Errorf(wire.Invalid, "the address of a log names stage, task, index and try: %w", err)
 	}
 	id.Stage, id.Index, id.Try = stage, int32(index), try
-	l, err := ask[wire.Log](ctx, s, "job.log", wire.LogRequest{ID: id, Tail: logTail})
+	l, err := ask(ctx, s, api.JobLog, wire.LogRequest{ID: id, Tail: logTail})
 	if err != nil {
 		return view{}, err
 	}

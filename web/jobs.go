@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -52,14 +54,14 @@ type jobsData struct {
 
 func (s *site) jobs(ctx context.Context, r *http.Request) (view, error) {
 	q := r.URL.Query()
-	d := &jobsData{Query: wire.PastQuery{User: q.Get("user"), State: q.Get("state"), Before: wire.JobID(q.Get("before")), Limit: 100}}
-	d.Searched = d.Query.User+d.Query.State+string(d.Query.Before) != ""
-	load, err := ask[wire.Load](ctx, s, "cluster.load", none{})
+	d := &jobsData{Query: wire.PastQuery{User: q.Get("user"), State: wire.JobState(q.Get("state")), Before: wire.JobID(q.Get("before")), Limit: 100}}
+	d.Searched = d.Query.User+string(d.Query.State)+string(d.Query.Before) != ""
+	load, err := ask(ctx, s, api.ClusterLoad, none{})
 	if err != nil {
 		return view{}, err
 	}
 	if !d.Searched {
-		active, err := ask[[]wire.JobStatus](ctx, s, "job.list", wire.JobsRequest{Active: true, Limit: maxActive + 1})
+		active, err := ask(ctx, s, api.JobList, wire.JobsRequest{Active: true, Limit: maxActive + 1})
 		if err != nil {
 			return view{}, err
 		}
@@ -69,7 +71,7 @@ func (s *site) jobs(ctx context.Context, r *http.Request) (view, error) {
 		slices.SortFunc(active, func(a, b wire.JobStatus) int { return cmp.Compare(a.Submitted, b.Submitted) })
 		d.Active = tableOf(active, load.Now)
 	}
-	past, err := ask[wire.PastJobs](ctx, s, "history.list", d.Query)
+	past, err := ask(ctx, s, api.HistoryList, d.Query)
 	if err != nil {
 		d.Problem = err.Error()
 	}
@@ -92,9 +94,9 @@ type pastRow struct {
 }
 
 // States are those that a job can end in.
-func (d *jobsData) States() []string { return []string{"SUCCEEDED", "FAILED", "CANCELLED"} }
+func (d *jobsData) States() []wire.JobState { return wire.JobStates[2:] }
 
 // OlderURL is the next page.
 func (d *jobsData) OlderURL() string {
-	return "/jobs?" + url.Values{"user": {d.Query.User}, "state": {d.Query.State}, "before": {string(d.Older)}}.Encode()
+	return "/jobs?" + url.Values{"user": {d.Query.User}, "state": {string(d.Query.State)}, "before": {string(d.Older)}}.Encode()
 }

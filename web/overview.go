@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -50,22 +52,22 @@ const (
 func (s *site) overview(ctx context.Context, _ *http.Request) (view, error) {
 	var d overviewData
 	var err error
-	if d.Nodes, err = ask[[]wire.NodeStatus](ctx, s, "node.list", none{}); err != nil {
+	if d.Nodes, err = ask(ctx, s, api.NodeList, none{}); err != nil {
 		return view{}, err
 	}
-	load, err := ask[wire.Load](ctx, s, "cluster.load", none{})
+	load, err := ask(ctx, s, api.ClusterLoad, none{})
 	if err != nil {
 		return view{}, err
 	}
-	active, err := ask[[]wire.JobStatus](ctx, s, "job.list", wire.JobsRequest{Active: true, Limit: shownJobs})
+	active, err := ask(ctx, s, api.JobList, wire.JobsRequest{Active: true, Limit: shownJobs})
 	if err != nil {
 		return view{}, err
 	}
-	queues, err := ask[[]wire.QueueStatus](ctx, s, "queue.list", none{})
+	queues, err := ask(ctx, s, api.QueueList, none{})
 	if err != nil {
 		return view{}, err
 	}
-	if d.Policies, err = ask[wire.Policies](ctx, s, "scheduler.get", none{}); err != nil {
+	if d.Policies, err = ask(ctx, s, api.SchedulerGet, none{}); err != nil {
 		return view{}, err
 	}
 	d.countNodes()
@@ -133,20 +135,20 @@ func (d *overviewData) More() int { return d.Running + d.Waiting - len(d.Jobs) }
 // health looks at the store and the network. What cannot be asked is a problem, not the end of the page.
 func (s *site) health(ctx context.Context, d *overviewData) {
 	var err error
-	if d.Usage, err = ask[wire.Usage](ctx, s, "dfs.usage", wire.QuotaRequest{Path: "/"}); err != nil {
+	if d.Usage, err = ask(ctx, s, api.DFSUsage, wire.QuotaRequest{Path: "/"}); err != nil {
 		d.Problems = append(d.Problems, "block store: "+err.Error())
 	}
-	if m, err := ask[wire.SafeMode](ctx, s, "dfs.safemode", wire.SafeModeRequest{}); err == nil && m.On {
+	if m, err := ask(ctx, s, api.DFSSafemode, wire.SafeModeRequest{}); err == nil && m.On {
 		d.Problems = append(d.Problems, "the block store is in safe mode and takes no changes: "+m.Why)
 	}
-	if n, err := ask[wire.NetStatus](ctx, s, "net.status", none{}); err == nil {
+	if n, err := ask(ctx, s, api.NetStatus, none{}); err == nil {
 		for _, r := range n.Racks {
 			if r.Congested {
 				d.Problems = append(d.Problems, fmt.Sprintf("the link of rack %s is congested", r.Rack))
 			}
 		}
 	}
-	if nodes, err := ask[[]wire.StoreNode](ctx, s, "dfs.nodes", none{}); err == nil {
+	if nodes, err := ask(ctx, s, api.DFSNodes, none{}); err == nil {
 		for _, n := range nodes {
 			for _, v := range n.Volumes {
 				if v.Failed != "" {

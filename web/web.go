@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/millrace/millrace/internal/rpc"
+
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -157,9 +159,9 @@ func asset(w http.ResponseWriter, r *http.Request) {
 }
 
 // ask makes a call.
-func ask[Resp any](ctx context.Context, s *site, method string, req any) (resp Resp, err error) {
-	err = s.cfg.Call(ctx, method, req, &resp)
+func ask[Req, Resp any](ctx context.Context, s *site, method rpc.Method[Req, Resp], req Req) (resp Resp, err error) {
+	err = s.cfg.Call(ctx, method.Name, req, &resp)
 	return resp, err
 }
 
-type none struct{}
+type none = struct{}

@@ -25,19 +25,20 @@ func TestLanes(t *testing.T) {
 	at := func(node string, from, to int64) attempt {
 		return attempt{PastAttempt: wire.PastAttempt{Node: wire.NodeName(node), Begin: from, End: to}}
 	}
-	l := lanesOf([]attempt{at("b", 0, 5), at("a", 0, 10), at("a", 3, 8), at("a", 8, 9), at("a", 10, 0), at("b", 5, 6)}, 20)
-	if d := cmp.Diff([]string{"a", "a · 2", "b"}, l.order); d != "" || l.cut {
+	list := []attempt{at("b", 0, 5), at("a", 0, 10), at("a", 3, 8), at("a", 8, 9), at("a", 10, 0), at("b", 5, 6)}
+	names, rows, cut := lanesOf(list, 20)
+	if d := cmp.Diff([]string{"a", "a · 2", "b"}, names); d != "" || cut {
 		t.Error(d)
 	}
-	if len(l.by["a"]) != 2 || len(l.by["a · 2"]) != 2 || len(l.by["b"]) != 2 {
-		t.Errorf("%v", l.by)
+	if d := cmp.Diff([]int{0, 1, 1, 0, 2, 2}, rows); d != "" {
+		t.Error(d)
 	}
 	var many []attempt
 	for i := range int64(maxLanes + 5) {
 		many = append(many, at("a", 0, 100+i))
 	}
-	if l := lanesOf(many, 0); len(l.order) != maxLanes || !l.cut {
-		t.Errorf("%d lanes, cut %v", len(l.order), l.cut)
+	if names, _, cut := lanesOf(many, 0); len(names) != maxLanes || !cut {
+		t.Errorf("%d lanes, cut %v", len(names), cut)
 	}
 }
 

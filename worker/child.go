@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millrace/millrace/internal/procs"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/shuffle"
@@ -66,10 +67,10 @@ func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir stri
 func (w *Worker) program(ctx context.Context, l *wire.Launch) (*os.File, []string, error) {
 	p := &l.Spec.Program
 	if p.Exe == "" {
-		exe, err := os.Open("/proc/self/exe")
+		exe, err := openSelf()
 		return exe, w.cfg.Child(p), err
 	}
-	path, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User), p.Exe, p.Hash)
+	path, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User), l.Spec, l.ID.Job, wire.Side{Path: p.Exe, Hash: p.Hash})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,24 +88,26 @@ type childRun struct {
 	logs *cappedLog
 	cage *cage
 
+	computes bool // as it says
+
 	mu     sync.Mutex // guards the fields below
 	last   time.Time  // of a sign of life
 	reason string     // why we killed it
 }
 
-// memoryOf is what one attempt may use for sorting; limitOf what its process may hold in all.
-func (w *Worker) memoryOf(l *wire.Launch) int64 {
+// budgetOf is what the engine may use in the process of one attempt, beside the user's code; limitOf what the process may hold in all.
+func (w *Worker) budgetOf(l *wire.Launch) shuffle.Budget {
 	if l.MemoryMB > 0 {
-		return l.MemoryMB << 20 / 2
+		return shuffle.ShareOf(l.MemoryMB<<20, 2)
 	}
-	return max(16<<20, w.cfg.Memory/int64(max(1, w.cfg.Capacity.Containers)))
+	return shuffle.ShareOf(w.cfg.Memory, int(w.cfg.Capacity.Containers))
 }
 
 func (w *Worker) limitOf(l *wire.Launch) int64 {
 	if l.MemoryMB > 0 {
 		return l.MemoryMB << 20
 	}
-	return 4*w.memoryOf(l) + 256<<20
+	return 4*w.budgetOf(l).Total() + 256<<20
 }
 
 func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.Ended, string, error) {
@@ -132,6 +135,7 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 	var guards sync.WaitGroup
 	guards.Go(func() { c.guard(ctx, done) })
 	end, path, ok := c.listen(words)
+	c.computing(false)
 	c.w.childGone(c.l.ID)
 	werr := c.reap(cmd)
 	close(done)
@@ -164,10 +168,14 @@ func (c *childRun) order() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	links, err := c.cage.lend(c.w.cfg.Emulate)
+	if err != nil {
+		return nil, err
+	}
 	return json.Marshal(attempt.Order{
-		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Memory: c.w.memoryOf(c.l),
+		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Memory: c.w.budgetOf(c.l).Total(),
 		Scratch: c.cage.path(), SideDir: filepath.Join(c.cage.path(), "side"), Caged: c.cage.uid != 0,
-		OneMachine: c.w.oneMachine(), Emulate: c.w.cfg.Emulate, Rack: c.w.cfg.Rack, FetchStall: c.w.cfg.FetchStall,
+		OneMachine: c.w.oneMachine(), Emulate: links, Rack: c.w.cfg.Rack, FetchStall: c.w.cfg.FetchStall, Speed: c.w.cfg.Speed,
 	})
 }
 
@@ -180,10 +188,13 @@ func (c *childRun) credential() (string, error) {
 	return string(pem), err
 }
 
+// maxWord bounds a line that a child says: all counters with the longest names, errors and bad records fit.
+const maxWord = 2 << 20
+
 // listen takes in what the child says until it has nothing more to say.
 func (c *childRun) listen(r io.Reader) (end wire.Ended, path string, ok bool) {
 	sc := bufio.NewScanner(r)
-	sc.Buffer(make([]byte, 64<<10), 16<<20)
+	sc.Buffer(make([]byte, 4<<10), maxWord)
 	for sc.Scan() {
 		var word attempt.Word
 		if json.Unmarshal(sc.Bytes(), &word) != nil {
@@ -195,16 +206,33 @@ func (c *childRun) listen(r io.Reader) (end wire.Ended, path string, ok bool) {
 		if len(word.Net) > 0 {
 			c.w.childSent(c.l.ID, word.Net)
 		}
+		if word.Computes != nil {
+			c.computing(*word.Computes)
+		}
 		switch {
 		case word.Progress != nil:
-			c.w.progress(c.l.ID, *word.Progress)
-		case word.BadFetch != nil && word.BadFetch.By == c.l.ID:
+			c.w.progress(c.l.ID, wire.Bounded(*word.Progress))
+		case word.BadFetch != nil && word.BadFetch.Of(c.l.ID):
+			word.BadFetch.Bounded()
 			c.w.badFetch(*word.BadFetch)
 		case word.Ended != nil && word.Ended.ID == c.l.ID:
+			word.Ended.Bounded()
 			return *word.Ended, word.Output, true // children of its own may keep the pipe open
 		}
 	}
+	if errors.Is(sc.Err(), bufio.ErrTooLong) {
+		c.kill(fmt.Sprintf("the program said more than %d MiB on one line: are names of counters or errors that long?", maxWord>>20))
+	}
 	return end, path, false
+}
+
+// computing notes whether the child computes on the emulated machine.
+func (c *childRun) computing(now bool) {
+	if c.w.machine == nil || c.computes == now {
+		return
+	}
+	c.computes = now
+	c.w.machine.pace.Note(map[bool]int{true: 1, false: -1}[now])
 }
 
 // guard ends the process when the attempt is no longer wanted, when it takes too much memory or disk,
@@ -219,7 +247,7 @@ func (c *childRun) guard(ctx context.Context, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-stopping:
-			_ = syscall.Kill(c.cage.pid, syscall.SIGTERM) // a driver cleans up
+			procs.Stop(c.cage.pid) // a driver cleans up
 			stopping, hard = nil, time.After(2*time.Second)
 		case <-hard:
 			c.cage.kill()
@@ -262,7 +290,7 @@ func (c *childRun) postMortem(err error) wire.Ended {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	why := c.reason
-	if why == "" && c.cage.group != nil && c.cage.group.overran() {
+	if why == "" && c.cage.overran() {
 		why = fmt.Sprintf("memory limit: more than the %d MB allowed", c.w.limitOf(c.l)>>20)
 	}
 	if why == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/shuffle"
 )
 
 // Config is what a worker needs to know. DefaultConfig fills in all but Node, Master and Dir.
@@ -27,8 +28,11 @@ type Config struct {
 	// Reserve stays free on each disk, in bytes. Default 256 MiB.
 	Reserve  int64
 	Capacity wire.Capacity
-	// Memory is what attempts in this process share for sorting and merging. Default 512 MiB.
+	// Memory is the budget in bytes of this process, which [shuffle.Budget] divides. An attempt in a process of its own has one
+	// container's part of it. Default 1 GiB, for a worker that has the machine to itself.
 	Memory int64
+	// Sort, if not 0, is all that sorting and merging get of it, so that attempts spill sooner than they must.
+	Sort int64
 	// Build makes the jobs of a program that runs in this process.
 	Build func(p *wire.Program) ([]mapreduce.Job, error)
 	// Blocks changes the block service's configuration, if set.
@@ -44,10 +48,16 @@ type Config struct {
 	Log       *slog.Logger
 	// Emulate, if set, makes this node's links as slow as it says.
 	Emulate *emulate.Setting
+	// Speed, if not 0, emulates a machine: of what this one does, its attempts do this part (up to 1) in the same time, and
+	// it is as idle as its attempts leave it.
+	Speed float64
+	// Idle, if set, says how idle the processors were since the last call, in percent, in place of the kernel: of a machine
+	// that is emulated, say. The worker calls it from one goroutine at a time, about once a second.
+	Idle func() (percent float64, ok bool)
 	// SmallOutput is up to how many bytes the output of a map shares a file with others. Larger:
 	// fewer files. 0 gives each its own. Default 32 KiB.
 	SmallOutput int
-	// TaskTimeout is how long an attempt in a process of its own may give no sign of life. Default
+	// TaskTimeout is how long an attempt in a process of its own may be silent before the worker stops it. Default
 	// 10 minutes, as Hadoop.
 	TaskTimeout time.Duration
 	// FetchStall is how long a reduce waits for the next byte of map output before it asks again. Larger: slow sources
@@ -71,20 +81,31 @@ type Config struct {
 	// be in all; the oldest go first. 0 means no limit. Defaults 7 days and 1 GiB.
 	LogAge   time.Duration
 	LogBytes int64
+	// NamePatience is how long a worker whose name another has asks again before it gives up. Default 10 s.
+	NamePatience time.Duration
 	// Pause is how long a worker waits before it calls a master that does not answer again.
 	Pause time.Duration
+
+	budget shuffle.Budget // of Memory
 }
+
+// MinSpeed is the slowest machine that can be emulated: a hundred times slower than this.
+const MinSpeed = 0.01
 
 // DefaultConfig is a worker that uses this machine's processors.
 func DefaultConfig() Config {
 	return Config{
-		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, SmallOutput: 32 << 10, Memory: 512 << 20, Pause: 100 * time.Millisecond, TaskTimeout: 10 * time.Minute, FetchStall: 10 * time.Second, LogAge: 7 * 24 * time.Hour, LogBytes: 1 << 30,
+		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, SmallOutput: 32 << 10, Memory: shuffle.DefaultMemory, Pause: 100 * time.Millisecond, NamePatience: 10 * time.Second, TaskTimeout: 10 * time.Minute, FetchStall: 10 * time.Second, LogAge: 7 * 24 * time.Hour, LogBytes: 1 << 30,
 		Isolation: IsolationAuto, TaskUsers: UserRange{First: 60600, Last: 60855}, TaskProcesses: 512,
 		Capacity: wire.Capacity{Containers: int32(max(2, runtime.NumCPU()+1))}, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
 func (c *Config) validate() error {
+	var err error
+	if c.budget, err = shuffle.NewBudget(c.Memory, c.Sort); err != nil {
+		return fmt.Errorf("memory %w", err)
+	}
 	switch {
 	case c.Node == "":
 		return errors.New("the worker has no name: give --name")
@@ -92,12 +113,12 @@ func (c *Config) validate() error {
 		return errors.New("the worker knows no master: give --master ADDRESS")
 	case c.Dir == "":
 		return errors.New("the worker has no directory: give --dir")
-	case c.Memory < 16<<20:
-		return fmt.Errorf("memory is %d bytes, must be at least 16 MiB", c.Memory)
 	case c.Isolation != IsolationAuto && c.Isolation != IsolationNone && c.Isolation != IsolationUser:
 		return fmt.Errorf("isolation is %q, must be %s, %s or %s", c.Isolation, IsolationAuto, IsolationNone, IsolationUser)
 	case c.TaskProcesses < 32:
 		return fmt.Errorf("task processes are %d, must be at least 32", c.TaskProcesses)
+	case c.Speed != 0 && !(c.Speed >= MinSpeed && c.Speed <= 1):
+		return fmt.Errorf("speed is %g, must be %g to 1: a part of this machine's, or 0 for this machine as it is", c.Speed, MinSpeed)
 	case c.FetchStall <= 0:
 		return fmt.Errorf("fetch stall is %s, must be positive", c.FetchStall)
 	case c.TaskDisk < 0:

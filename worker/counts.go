@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/emulate"
+	"github.com/millrace/millrace/internal/metrics"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -22,15 +23,18 @@ type traffic struct {
 	live     map[wire.AttemptID]map[rpc.Peer]int64 // of those that run
 	told     map[rpc.Peer]int64                    // what the master has taken in
 	next     time.Time                             // when to look again
-	processor
+	idle     func() (percent float64, ok bool)     // as Config.Idle
 }
 
 // countEvery is how often counts are gathered for a report.
 const countEvery = 500 * time.Millisecond
 
-func newTraffic(meters ...*rpc.Meter) *traffic {
+func newTraffic(idle func() (float64, bool), meters ...*rpc.Meter) *traffic {
+	if idle == nil {
+		idle = new(processor).idle
+	}
 	return &traffic{
-		meters: meters, children: map[rpc.Peer]int64{}, live: map[wire.AttemptID]map[rpc.Peer]int64{}, told: map[rpc.Peer]int64{},
+		idle: idle, meters: meters, children: map[rpc.Peer]int64{}, live: map[wire.AttemptID]map[rpc.Peer]int64{}, told: map[rpc.Peer]int64{},
 	}
 }
 
@@ -38,6 +42,9 @@ func newTraffic(meters ...*rpc.Meter) *traffic {
 func (t *traffic) child(id wire.AttemptID, counts []wire.NetBytes) {
 	of := make(map[rpc.Peer]int64, min(len(counts), maxChildPeers))
 	for _, b := range counts[:min(len(counts), maxChildPeers)] {
+		if len(b.Peer) > wire.MaxName || len(b.What) > wire.MaxName {
+			continue
+		}
 		of[rpc.Peer{Name: string(b.Peer), What: rpc.Traffic(b.What)}] = b.Sent
 	}
 	t.live[id] = of
@@ -93,6 +100,7 @@ func (t *traffic) put(r *wire.Report, now time.Time) {
 		}
 	}
 	slices.SortFunc(r.Net, func(a, b wire.NetBytes) int { return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.What, b.What)) })
+	r.CPUMillis = metrics.ProcessTime().Milliseconds()
 	if idle, ok := t.idle(); ok {
 		r.Idle = idle
 	}
@@ -121,44 +129,48 @@ func (w *Worker) emulate(cc *rpc.ClientConfig, sc *rpc.ServerConfig) error {
 }
 
 // processor reads how busy the machine is.
-type processor struct{ busy, all int64 }
+type processor struct{ rest, all int64 }
 
-// idle is the share of time, in percent, that the processors had nothing to do since the last call.
+// idle is the share of time, in percent, that the processors had nothing to do since the last call, as vmstat's id:
+// waiting for a disk is not idle.
 func (p *processor) idle() (float64, bool) {
-	busy, all, ok := readStat("/proc/stat")
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, false
+	}
+	return p.since(string(b))
+}
+
+// since compares the kernel's statistics with those of the last call.
+func (p *processor) since(stat string) (float64, bool) {
+	rest, all, ok := parseStat(stat)
 	if !ok {
 		return 0, false
 	}
 	was := *p
-	p.busy, p.all = busy, all
+	p.rest, p.all = rest, all
 	if was.all == 0 || all <= was.all {
 		return 0, false
 	}
-	share := 1 - float64(busy-was.busy)/float64(all-was.all)
-	return 100 * min(max(share, 0), 1), true
+	return 100 * min(max(float64(rest-was.rest)/float64(all-was.all), 0), 1), true
 }
 
-// readStat reads the first line of the kernel's statistics: user, nice, system, idle, iowait and so
-// on, in ticks.
-func readStat(name string) (busy, all int64, ok bool) {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return 0, 0, false
-	}
-	line, _, _ := strings.Cut(string(b), "\n")
+// parseStat reads the first line of the kernel's statistics, in ticks: user, nice, system, idle, iowait and so on.
+func parseStat(stat string) (rest, all int64, ok bool) {
+	line, _, _ := strings.Cut(stat, "\n")
 	f := strings.Fields(line)
 	if len(f) < 6 || f[0] != "cpu" {
 		return 0, 0, false
 	}
 	for i, s := range f[1:min(len(f), 9)] { // guests' time is in user's already
 		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
+		if err != nil || n < 0 {
 			return 0, 0, false
 		}
 		all += n
-		if i != 3 && i != 4 {
-			busy += n
+		if i == 3 {
+			rest = n
 		}
 	}
-	return busy, all, true
+	return rest, all, true
 }

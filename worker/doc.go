@@ -1,5 +1,5 @@
 // Package worker is the process that owns disks and containers: it keeps blocks, runs attempts,
-// and serves map output. Its mind is worker/core; this package carries out what it decides.
+// and serves map output. Its mind is worker/roster; this package carries out what it decides.
 //
 //	w, err := worker.Start(cfg)
 //	w.Addr()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/membership"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
@@ -13,7 +15,7 @@ import (
 // gossip joins the cluster's gossip as soon as the master tells where, and stays in it.
 func (w *Worker) gossip(session string) {
 	var info wire.Gossip
-	err := rpc.Retry{First: w.cfg.Pause, For: 1 << 62}.Do(w.ctx, func() (err error) {
+	err := rpc.Retry{First: w.cfg.Pause, For: 1 << 62, Stubborn: true}.Do(w.ctx, func() (err error) {
 		info, err = w.askGossip()
 		return err
 	})
@@ -50,7 +52,7 @@ func (w *Worker) gossip(session string) {
 func (w *Worker) askGossip() (wire.Gossip, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
 	defer cancel()
-	return rpc.Call[struct{}, wire.Gossip](ctx, w.client, w.cfg.Master, "cluster.gossip", struct{}{})
+	return api.ClusterGossip.Call(ctx, w.client, w.cfg.Master, struct{}{})
 }
 
 // seeds is where the master gossips, asked again when it is missing: it may have restarted.

@@ -1,15 +1,15 @@
 package worker
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
-	"golang.org/x/sys/unix"
+	"github.com/millrace/millrace/task"
 )
 
 // How attempts that run users' code are kept apart from the worker and from one another.
@@ -49,111 +49,45 @@ func (r *UserRange) Set(s string) (err error) {
 // Type names the kind of value in help texts.
 func (*UserRange) Type() string { return "range" }
 
-// A jail makes cages.
-type jail struct {
-	cfg    *Config
-	mode   string // none or user
-	leases string // directory of locks on user ids
-	groups *cgroups
-	noPIDs atomic.Bool // the kernel refuses namespaces of process ids
-
-	mu   sync.Mutex // guards next
-	next uint32     // user id to try first
-}
-
-// needed are the capabilities without which nobody can be put into a cage.
-var needed = []uint{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL}
-
-// newJail settles what auto means here, and says so.
-func newJail(cfg *Config) (*jail, error) {
-	j := &jail{cfg: cfg, mode: IsolationNone, next: cfg.TaskUsers.First}
-	if cfg.Isolation == IsolationNone {
-		return j, nil
-	}
-	if err := able(cfg.TaskUsers); err != nil {
-		if cfg.Isolation == IsolationUser {
-			return nil, fmt.Errorf("isolation is %q: %w", IsolationUser, err)
-		}
-		cfg.Log.Info("programs of users run as the worker's user", "isolation", IsolationNone, "reason", err)
-		return j, nil
-	}
-	var err error
-	if j.leases, err = leaseDir(cfg.Dir); err != nil {
-		return nil, err
-	}
-	j.mode = IsolationUser
-	if j.groups, err = openCgroups(cgroupRoot, os.Getpid()); err != nil {
-		cfg.Log.Info("no cgroups for programs of users: memory is watched instead, processes are limited by user", "reason", err)
-	}
-	return j, nil
-}
-
-// able reports why attempts cannot have users of their own.
-func able(users UserRange) error {
-	if os.Geteuid() != 0 {
-		return errors.New("the worker does not run as root")
-	}
-	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&head, &data[0]); err != nil {
-		return fmt.Errorf("capget: %w", err)
-	}
-	for _, c := range needed {
-		if data[c/32].Effective&(1<<(c%32)) == 0 {
-			return fmt.Errorf("capability %d is missing", c)
-		}
-	}
-	m, err := os.ReadFile("/proc/self/uid_map")
-	if err != nil {
-		return err
-	}
-	if !mapped(string(m), users) {
-		return fmt.Errorf("user ids %s do not exist in this namespace", users.String())
-	}
-	return nil
-}
-
-// mapped reports whether a line of a uid_map (inside, outside, count) holds the whole range.
-func mapped(table string, users UserRange) bool {
-	for line := range strings.Lines(table) {
-		var inside, outside, count uint64
-		if n, _ := fmt.Sscan(line, &inside, &outside, &count); n == 3 &&
-			uint64(users.First) >= inside && uint64(users.Last) < inside+count {
-			return true
-		}
-	}
-	return false
-}
-
-func (j *jail) close() {
-	if j != nil && j.groups != nil {
-		j.groups.remove()
-	}
-}
-
-// Harden closes this process to users' programs: nobody but root may look into it, and what it starts
-// under another user cannot multiply without end, nor leave core files. It changes the whole process,
-// so it is for the main function of a worker.
-func Harden(cfg *Config) error {
-	if cfg.Isolation == IsolationNone || able(cfg.TaskUsers) != nil {
+// link puts side files into the cage.
+func (c *cage) link(from string) error {
+	if from == "" {
 		return nil
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("make the process undumpable: %w", err)
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
-		return fmt.Errorf("forbid core files: %w", err)
-	}
-	m, err := os.ReadFile("/proc/self/uid_map")
+	list, err := os.ReadDir(from)
 	if err != nil {
 		return err
 	}
-	if f := strings.Fields(string(m)); len(f) != 3 || f[0] != "0" || f[1] != "0" {
-		return nil // this root is not the machine's: the limit would bind the worker too
-	}
-	n := uint64(cfg.TaskProcesses)
-	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}); err != nil {
-		return fmt.Errorf("limit processes: %w", err)
+	for _, e := range list {
+		file, err := filepath.EvalSymlinks(filepath.Join(from, e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := os.Chmod(file, 0o755); err != nil { // the hash of a file says nothing of its rights
+			return err
+		}
+		to := filepath.Join(c.dir, "side", e.Name())
+		if err := os.Link(file, to); err != nil {
+			if err := task.CopyFile(file, to); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// environment is all that a program in the cage sees of the worker's.
+func (c *cage) environment() []string {
+	env := []string{"HOME=" + c.path(), "TMPDIR=" + c.path(), "PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")}
+	names := []string{"LANG", "LC_ALL", "TZ"}
+	if runtime.GOOS == "windows" {
+		env = append(env, "USERPROFILE="+c.path(), "TEMP="+c.path(), "TMP="+c.path())
+		names = append(names, "COMSPEC", "PATHEXT", "SYSTEMROOT", "WINDIR") // few programs start without
+	}
+	for _, name := range names {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
 }

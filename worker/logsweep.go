@@ -26,13 +26,16 @@ func (w *Worker) taskLog(_ context.Context, _ rpc.Caller, r wire.LogRequest) (wi
 // sweepLogs is how often old logs are looked for.
 const sweepLogs = 10 * time.Minute
 
-// logSweeper removes logs that are too old, or too many.
+// logSweeper removes logs and shipped files that are too old, or too many.
 func (w *Worker) logSweeper() {
 	t := time.NewTicker(sweepLogs)
 	defer t.Stop()
 	for {
 		if err := w.logs.sweep(time.Now(), w.cfg.LogAge, w.cfg.LogBytes); err != nil {
 			w.cfg.Log.Warn("old logs cannot be removed", "error", err)
+		}
+		if err := w.shipped.sweep(time.Now(), shippedAge, shippedBytes); err != nil {
+			w.cfg.Log.Warn("old shipped files cannot be removed", "error", err)
 		}
 		select {
 		case <-t.C:

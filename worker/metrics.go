@@ -31,7 +31,7 @@ func (w *Worker) routeMetrics() {
 
 func (w *Worker) collect(_ context.Context, put metrics.Put) error {
 	w.mu.Lock()
-	busy := w.core.Busy()
+	busy := w.roster.Busy()
 	w.mu.Unlock()
 	put("millrace_worker_attempts", float64(busy))
 	put("millrace_worker_memory_bytes", float64(w.pool.Budget()), "budget")

@@ -3,12 +3,12 @@ package worker
 import (
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/shuffle"
 )
 
@@ -54,14 +54,12 @@ const (
 	maxPackKey = 255
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 func appendPackHead(b []byte, name string, n int) []byte {
 	at := len(b)
 	b = binary.LittleEndian.AppendUint32(b, packMark)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(name)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(n))
-	sum := crc32.Update(crc32.Checksum(b[at:], castagnoli), castagnoli, []byte(name))
+	sum := codec.AddSum(codec.Sum(b[at:]), []byte(name))
 	b = binary.LittleEndian.AppendUint32(b, sum)
 	return append(b, name...)
 }
@@ -80,7 +78,7 @@ func readPackHead(r io.ReaderAt, off, size int64) (name string, at place, ok boo
 	if _, err := r.ReadAt(key, off+packHead); err != nil {
 		return "", at, false
 	}
-	if crc32.Update(crc32.Checksum(b[:16], castagnoli), castagnoli, key) != binary.LittleEndian.Uint32(b[16:]) {
+	if codec.AddSum(codec.Sum(b[:16]), key) != binary.LittleEndian.Uint32(b[16:]) {
 		return "", at, false
 	}
 	at = place{off: off + packHead + int64(k), n: int64(n)}

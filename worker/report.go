@@ -4,9 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/worker/core"
+	"github.com/millrace/millrace/worker/roster"
 )
 
 func (w *Worker) nudge() {
@@ -45,7 +46,7 @@ const reportTimeout = 10 * time.Second
 func (w *Worker) makeReport() *wire.Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.core.Report()
+	r := w.roster.Report()
 	w.traffic.put(r, time.Now())
 	return r
 }
@@ -62,22 +63,37 @@ const (
 func (w *Worker) send(r *wire.Report) outcome {
 	ctx, cancel := context.WithTimeout(w.ctx, reportTimeout)
 	defer cancel()
-	ans, err := rpc.Call[*wire.Report, wire.Answer](ctx, w.client, w.cfg.Master, "worker.report", r)
+	ans, err := api.WorkerReport.Call(ctx, w.client, w.cfg.Master, *r)
 	if err != nil {
+		w.nameTaken(err)
 		if w.ctx.Err() == nil {
 			w.cfg.Log.Debug("the master does not answer", "error", err)
 		}
 		return unheard
 	}
+	w.takeIn.Do(func() { close(w.taken) })
 	w.mu.Lock()
 	w.traffic.heard(r)
-	e := w.core.Answer(&ans)
+	e := w.roster.Answer(&ans)
 	w.mu.Unlock()
 	w.carryOut(e)
 	if len(ans.Kill) > 0 && len(e.Start)+len(e.Stop)+len(e.Drop)+len(ans.Ended) == 0 {
 		return repeated
 	}
 	return answered
+}
+
+// nameTaken ends a worker whose name another has had all the time since it started.
+func (w *Worker) nameTaken(err error) {
+	select {
+	case <-w.taken:
+		return
+	default:
+	}
+	if wire.KindOf(err) == wire.Exists && time.Since(w.begin) > w.cfg.NamePatience {
+		w.cfg.Log.Error("the worker cannot have its name", "error", err)
+		w.fail(err)
+	}
 }
 
 // pause waits before the next report if the last one led to nothing, or else the two would talk without end.
@@ -98,8 +114,8 @@ func (w *Worker) pause(how outcome) {
 	}
 }
 
-// carryOut does what the core has decided.
-func (w *Worker) carryOut(e core.Effects) {
+// carryOut does what the roster has decided.
+func (w *Worker) carryOut(e roster.Effects) {
 	for _, k := range e.Stop {
 		w.mu.Lock()
 		stop := w.cancels[k.ID]
@@ -122,6 +138,9 @@ func (w *Worker) forget(ref wire.StageRef) {
 	delete(w.stages, ref)
 	w.mu.Unlock()
 	w.logs.rest(ref.Job)
+	if err := w.shipped.forget(ref.Job); err != nil {
+		w.cfg.Log.Warn("links to side files cannot be removed", "job", ref.Job, "error", err)
+	}
 	if err := w.outputs.drop(ref); err != nil {
 		w.cfg.Log.Warn("map output cannot be removed", "job", ref.Job, "stage", ref.Stage, "error", err)
 	}

@@ -8,12 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/storage"
+	"github.com/millrace/millrace/task"
 	"github.com/millrace/millrace/worker/attempt"
 )
 
@@ -49,7 +52,7 @@ func (w *Worker) start(l *wire.Launch) {
 		w.logs.ended(&launch, &end)
 		w.mu.Lock()
 		delete(w.cancels, launch.ID)
-		e := w.core.Ended(end)
+		e := w.roster.Ended(end)
 		w.mu.Unlock()
 		w.carryOut(e)
 		w.nudge()
@@ -70,10 +73,6 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 		return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
 	}
 	user := w.dfs.As(l.Spec.User)
-	files := ctx
-	if l.ID.Kind == wire.DriverTask {
-		files = context.WithoutCancel(ctx) // a driver that is stopped still cleans up
-	}
 	side, err := w.sideDir(ctx, l, user)
 	if err != nil {
 		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}
@@ -87,8 +86,11 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 		return wire.Ended{ID: l.ID, Final: true, Error: err.Error()}
 	}
 	s := &attempt.Setting{
-		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Scratch: dir, ScratchFS: w.outputs.files, Pool: w.pool, MaxRecord: int(min(w.cfg.Memory/4, 1<<30)), SideDir: side,
-		Store:    storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(files)}},
+		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node,
+		Env: task.Env{
+			Store:   storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(attempt.FilesOf(ctx, l))}, Local: w.local.rights(l.Spec)},
+			Scratch: dir, ScratchFS: w.outputs.files, Pool: w.pool, MaxRecord: w.cfg.budget.MaxRecord(), SideDir: side, Pace: w.machine.paceOf(),
+		},
 		BadFetch: w.badFetch, OneMachine: w.oneMachine(), FetchStall: w.cfg.FetchStall, Own: w.ownShares,
 		Progress: func(done float64) { w.progress(l.ID, done) },
 		Info:     func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error) { return w.infoOf(ctx, c, ref) },
@@ -121,7 +123,7 @@ func (w *Worker) settle(end wire.Ended, out *shuffle.Output) wire.Ended {
 func (w *Worker) progress(id wire.AttemptID, done float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.core.Progress(id, done)
+	w.roster.Progress(id, done)
 }
 
 func (w *Worker) keep(id wire.AttemptID, out *shuffle.Output) error {
@@ -134,7 +136,7 @@ func (w *Worker) keep(id wire.AttemptID, out *shuffle.Output) error {
 
 func (w *Worker) badFetch(b wire.BadFetch) {
 	w.mu.Lock()
-	w.core.BadFetch(b)
+	w.roster.BadFetch(b)
 	w.mu.Unlock()
 	w.nudge()
 }
@@ -160,7 +162,7 @@ func (w *Worker) infoOf(ctx context.Context, c *stageCache, ref wire.StageRef) (
 	if c.info == nil {
 		var info wire.StageInfo
 		err := rpc.Retry{For: time.Hour}.Do(ctx, func() (err error) {
-			info, err = rpc.Call[wire.StageRef, wire.StageInfo](ctx, w.client, w.cfg.Master, "stage.info", ref)
+			info, err = api.StageInfo.Call(ctx, w.client, w.cfg.Master, ref)
 			return err
 		})
 		if err != nil {

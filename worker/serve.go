@@ -8,16 +8,18 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/worker/attempt"
 )
 
 func (w *Worker) routes() {
-	rpc.Handle(w.server, "health", rpc.Anyone, func(context.Context, rpc.Caller, struct{}) (wire.Text, error) {
+	rpc.Handle(w.server, api.Health, func(context.Context, rpc.Caller, struct{}) (wire.Text, error) {
 		return wire.Text{Text: "worker " + string(w.cfg.Node) + " is well"}, w.ctx.Err()
 	})
-	rpc.Handle(w.server, "task.log", rpc.Nodes, w.taskLog)
+	rpc.Handle(w.server, api.TaskLog, w.taskLog)
 	w.server.HandleHTTP(attempt.FetchPattern, rpc.Tasks, rpc.Shuffle, w.serveShuffle)
 	w.routeMetrics()
 }
@@ -83,7 +85,7 @@ func (w *Worker) shareOf(id wire.AttemptID, part int) share {
 		if !w.outputs.files.has(out.Path()) {
 			h.Error = fmt.Sprintf("the file of %s is gone from node %s", id, w.cfg.Node)
 			w.mu.Lock()
-			w.core.LostOutput(id)
+			w.roster.LostOutput(id)
 			w.mu.Unlock()
 			w.nudge()
 			break

@@ -10,28 +10,45 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/task"
 )
 
-// shipped keeps files of the block store on the local disk, by their hash.
+// shipped keeps files of the block store on the local disk, by user and hash. What one user may read another may not,
+// even who knows its hash.
 type shipped struct {
-	dir string
-	mu  sync.Mutex // held while a file is fetched: others want the same one
+	dir, side string // side has a directory of links for each job that runs
+	runs      func(job wire.JobID) bool
+
+	mu   sync.Mutex                     // guards all; held while a file is fetched: others want the same one
+	jobs map[string]map[wire.JobID]bool // who has used a file, by its name
 }
 
 // get returns where a file lies, fetching it if it is not here yet. What does not have the hash it
 // should have is not used.
-func (s *shipped) get(ctx context.Context, from *dfs.Client, path, hash string) (string, error) {
+func (s *shipped) get(ctx context.Context, from *dfs.Client, spec *wire.JobSpec, job wire.JobID, f wire.Side) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.locked(ctx, from, spec.User, job, f)
+}
+
+func (s *shipped) locked(ctx context.Context, from *dfs.Client, user string, job wire.JobID, f wire.Side) (string, error) {
+	path, hash := f.Path, f.Hash
 	if b, err := hex.DecodeString(hash); err != nil || len(b) != sha256.Size {
 		return "", wire.Errorf(wire.Invalid, "%s: %q is no SHA-256", path, hash)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	name := filepath.Join(s.dir, hash)
+	owner := sha256.Sum256([]byte(user)) // names of users are not names of files
+	name := filepath.Join(s.dir, hex.EncodeToString(owner[:8])+"-"+hash)
+	if s.jobs[name] == nil {
+		s.jobs[name] = map[wire.JobID]bool{}
+	}
+	s.jobs[name][job] = true
 	if _, err := os.Stat(name); err == nil {
-		return name, nil
+		now := time.Now()
+		return name, os.Chtimes(name, now, now) // it was used
 	}
 	if err := makeDir(s.dir); err != nil {
 		return "", err
@@ -66,7 +83,10 @@ func (w *Worker) sideDir(ctx context.Context, l *wire.Launch, from *dfs.Client) 
 	if len(l.Spec.Program.Files) == 0 {
 		return "", nil
 	}
-	dir := filepath.Join(w.cfg.Dir, "side", dirName(wire.StageRef{Job: l.ID.Job}))
+	s := w.shipped
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir := filepath.Join(s.side, string(l.ID.Job))
 	if err := makeDir(dir); err != nil {
 		return "", err
 	}
@@ -74,11 +94,11 @@ func (w *Worker) sideDir(ctx context.Context, l *wire.Launch, from *dfs.Client) 
 		if f.Name != filepath.Base(f.Name) || f.Name == "." || f.Name == ".." {
 			return "", wire.Errorf(wire.Invalid, "side file %q: not a plain name", f.Name)
 		}
-		have, err := w.shipped.get(ctx, from, f.Path, f.Hash)
+		have, err := s.locked(ctx, from, l.Spec.User, l.ID.Job, f)
 		if err != nil {
 			return "", err
 		}
-		if err := os.Symlink(have, filepath.Join(dir, f.Name)); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := task.PlaceSide(have, filepath.Join(dir, f.Name)); err != nil && !errors.Is(err, os.ErrExist) {
 			return "", err
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/shuffle"
-	"github.com/millrace/millrace/worker/core"
+	"github.com/millrace/millrace/worker/roster"
 )
 
 // A Worker is a running worker.
@@ -40,14 +40,20 @@ type Worker struct {
 	shipped *shipped
 	jail    *jail
 	links   *emulate.Links // nil if none are emulated
+	machine *machine       // nil if none is
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
+	begin   time.Time
+	taken   chan struct{} // closed when the master has taken this worker in
+	takeIn  sync.Once     // closes it
 	news    chan struct{} // the master should hear something
 	failed  chan error
 
 	mu      sync.Mutex // guards the fields below
-	core    *core.Core
+	roster  *roster.Roster
+	local   localDisks
+	lock    *disk.Lock
 	traffic *traffic
 	cancels map[wire.AttemptID]context.CancelFunc
 	stages  map[wire.StageRef]*stageCache
@@ -59,7 +65,7 @@ func Start(cfg Config) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		cfg: cfg, news: make(chan struct{}, 1), failed: make(chan error, 1), pool: shuffle.NewPool(cfg.Memory),
+		cfg: cfg, begin: time.Now(), taken: make(chan struct{}), news: make(chan struct{}, 1), failed: make(chan error, 1), pool: cfg.budget.Pool(),
 		cancels: map[wire.AttemptID]context.CancelFunc{}, stages: map[wire.StageRef]*stageCache{},
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -73,6 +79,11 @@ func Start(cfg Config) (*Worker, error) {
 		}
 	})
 	w.wg.Go(func() {
+		select { // before, another may have the name, and the blocks that go with it
+		case <-w.taken:
+		case <-w.ctx.Done():
+			return
+		}
 		if err := w.blocks.Run(w.ctx); err != nil {
 			w.cfg.Log.Error("the block store has failed", "error", err)
 			w.setSick(err.Error())
@@ -87,9 +98,12 @@ func Start(cfg Config) (*Worker, error) {
 }
 
 func (w *Worker) open() (net.Listener, error) {
+	var err error
+	if w.lock, err = disk.LockDir(w.cfg.Dir, "worker "+string(w.cfg.Node)); err != nil {
+		return nil, err
+	}
 	l := w.cfg.Listener
 	if l == nil {
-		var err error
 		if l, err = net.Listen("tcp", w.cfg.Listen); err != nil {
 			return nil, err
 		}
@@ -117,13 +131,16 @@ func (w *Worker) open() (net.Listener, error) {
 	}
 	w.client = rpc.NewClient(cc)
 	sc.Meter = &rpc.Meter{}
-	w.traffic = newTraffic(w.client.Meter(), sc.Meter)
+	w.machine = newMachine(w.cfg.Speed, w.cfg.Capacity, time.Now())
+	if w.machine != nil && w.cfg.Idle == nil {
+		w.cfg.Idle = func() (float64, bool) { return w.machine.idle(time.Now()) }
+	}
+	w.traffic = newTraffic(w.cfg.Idle, w.client.Meter(), sc.Meter)
 	if err := w.openStore(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	scratch := filepath.Join(w.cfg.Dir, "scratch")
 	var held []wire.AttemptID
-	var err error
 	if w.outputs, held, err = openOutputs(scratch, w.cfg.SmallOutput); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -133,9 +150,11 @@ func (w *Worker) open() (net.Listener, error) {
 	if w.jail, err = newJail(&w.cfg); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	w.shipped = &shipped{dir: filepath.Join(w.cfg.Dir, "shipped")}
+	if w.shipped, err = openShipped(w.cfg.Dir, w.jobRuns); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	w.session = rand.Text()
-	w.core = core.New(core.Config{
+	w.roster = roster.New(roster.Config{
 		Node: w.cfg.Node, Session: w.session, Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine,
 		Capacity: w.cfg.Capacity, Held: held, Isolation: w.jail.mode,
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -198,7 +217,7 @@ func (w *Worker) fail(err error) {
 
 func (w *Worker) setSick(why string) {
 	w.mu.Lock()
-	w.core.SetSick(why)
+	w.roster.SetSick(why)
 	w.mu.Unlock()
 	w.nudge()
 }
@@ -206,7 +225,7 @@ func (w *Worker) setSick(why string) {
 // Drain asks for nothing new. Idle says when nothing runs any more.
 func (w *Worker) Drain() {
 	w.mu.Lock()
-	w.core.Drain(true)
+	w.roster.Drain(true)
 	w.mu.Unlock()
 	w.nudge()
 }
@@ -215,7 +234,7 @@ func (w *Worker) Drain() {
 func (w *Worker) Idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.core.Busy() == 0
+	return w.roster.Busy() == 0
 }
 
 // Close stops everything at once and waits. Map output stays on disk for the next start. It may
@@ -251,6 +270,8 @@ func (w *Worker) Close() error {
 		errs = append(errs, w.links.Close())
 	}
 	w.disks = nil
+	errs = append(errs, w.lock.Close())
+	w.lock = nil
 	return errors.Join(errs...)
 }
 

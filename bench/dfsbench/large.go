@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/millrace/millrace/bench/live"
@@ -31,7 +30,7 @@ func (s Setup) large(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
 		if err := s.readRound(ctx, c, in, name, &network, &local); err != nil {
 			return nil, err
 		}
-		if _, err := timed(ctx, c.Self, "dfs", "--master", c.Master, "rm", name); err != nil {
+		if _, err := timed(ctx, c.Self, "dfs", "--master", c.Master, "rm", "--skip-trash", name); err != nil {
 			return nil, err
 		}
 		if err := s.gone(ctx); err != nil {
@@ -72,7 +71,7 @@ func (s Setup) gone(ctx context.Context) error {
 
 // writeRound writes the file with three copies, and the bytes that makes with dd: to the same disk.
 func (s Setup) writeRound(ctx context.Context, c *live.Cluster, in, name string, write, once *live.Duel) error {
-	syscall.Sync()
+	flushDisks()
 	ours, err := timed(ctx, c.Self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "put", "--progress", "none", in, name)
 	if err != nil {
 		return err
@@ -91,7 +90,7 @@ func (s Setup) writeRound(ctx context.Context, c *live.Cluster, in, name string,
 func (s Setup) dd(ctx context.Context, in string) (time.Duration, error) {
 	out := filepath.Join(s.Dir, "dd.out")
 	defer os.Remove(out)
-	syscall.Sync()
+	flushDisks()
 	return timed(ctx, "dd", "if="+in, "of="+out, "bs=1M", "conv=fdatasync")
 }
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,7 +40,7 @@ func (s Setup) million(ctx context.Context) (rows []live.Row, err error) {
 		return nil, err
 	}
 	defer func() {
-		err = errors.Join(err, master.Process.Signal(syscall.SIGKILL))
+		err = errors.Join(err, master.Process.Kill())
 		_ = master.Wait() // it says that it was killed
 	}()
 	where, err := answers(ctx, addr)
@@ -70,6 +69,7 @@ func fillNames(ctx context.Context, dir string, files int) ([]wire.Block, error)
 	defer root.Close()
 	begin := time.Now()
 	cfg := names.DefaultConfig()
+	cfg.Superuser = "bench"
 	cfg.Disk, cfg.Checkpoint = root, filepath.Join(dir, "checkpoint.db")
 	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(begin) }, time.Now
 	cfg.DeadAfter, cfg.CheckpointEvery = time.Hour, 10*files // one, at the end
@@ -125,7 +125,7 @@ func answers(ctx context.Context, addrFile string) (string, error) {
 			continue
 		}
 		addr := strings.TrimSpace(string(b))
-		cl, err := client.New(client.Config{Master: addr, User: "bench"})
+		cl, err := client.New(client.Config{Master: addr})
 		if err != nil {
 			return "", err
 		}

@@ -34,6 +34,7 @@ func (s Setup) parts() []live.Part {
 		{IDs: []string{"tasks", "processes"}, What: "tasks that do nothing", Measure: s.tasks},
 		{IDs: []string{"terasort", "wordcount"}, What: "large jobs, against local running", Measure: s.large},
 		{IDs: []string{"shuffle"}, What: "a shuffle, against a bare stream", Measure: s.shuffle},
+		{IDs: []string{"splits"}, What: "bytes that maps send for", Measure: s.splits},
 		{IDs: []string{"local"}, What: "maps where their data is", Measure: s.local},
 		{IDs: []string{"swarm"}, What: "a million tasks for a thousand simulated workers", Measure: s.swarm},
 		{IDs: []string{"idle"}, What: "an idle cluster", Measure: s.idle},

@@ -11,11 +11,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/bench/live"
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/worker/core"
+	"github.com/millrace/millrace/worker/roster"
 )
 
 // swarm lets many workers call one real master. They are the workers' own state machines, each with
@@ -33,7 +35,7 @@ func (s Setup) swarm(ctx context.Context) (rows []live.Row, err error) {
 	for i := range s.Swarm {
 		w.wg.Go(func() { w.worker(ctx, i) })
 	}
-	cl, err := client.New(client.Config{Master: addr, User: "bench"})
+	cl, err := client.New(client.Config{Master: addr})
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +116,7 @@ func (w *swarm) worker(ctx context.Context, i int) {
 	name := fmt.Sprintf("w%04d", i)
 	c := rpc.NewClient(rpc.ClientConfig{Node: name})
 	defer c.Close()
-	k := core.New(core.Config{
+	k := roster.New(roster.Config{
 		Node: wire.NodeName(name), Session: "1", Rack: fmt.Sprint("r", i%20), Addr: fmt.Sprintf("10.0.%d.%d:1", i/256, i%256),
 		Capacity: wire.Capacity{Containers: 8},
 	})
@@ -130,7 +132,7 @@ func (w *swarm) worker(ctx context.Context, i int) {
 			k.Ended(e)
 		default:
 		}
-		ans, err := rpc.Call[*wire.Report, wire.Answer](ctx, c, w.addr, "worker.report", k.Report())
+		ans, err := api.WorkerReport.Call(ctx, c, w.addr, *k.Report())
 		if err != nil {
 			if ctx.Err() == nil && sleep(ctx, 100*time.Millisecond) != nil {
 				return
@@ -164,13 +166,13 @@ func (w *swarm) drive(ctx context.Context, c *rpc.Client, id wire.AttemptID) err
 				Hosts:  []string{fmt.Sprintf("w%04d", i%997), fmt.Sprintf("w%04d", (i+331)%997), fmt.Sprintf("w%04d", (i+662)%997)},
 			})
 		}
-		got, err := rpc.Call[wire.DriverRequest, wire.Planned](ctx, c, w.addr, "driver.plan", wire.DriverRequest{ID: id, Part: part})
+		got, err := api.DriverPlan.Call(ctx, c, w.addr, wire.DriverRequest{ID: id, Part: part})
 		if err != nil {
 			return err
 		}
 		next = got.Next
 	}
-	if _, err := rpc.Call[wire.DriverRequest, wire.Planned](ctx, c, w.addr, "driver.plan", wire.DriverRequest{ID: id, Plan: plan}); err != nil {
+	if _, err := api.DriverPlan.Call(ctx, c, w.addr, wire.DriverRequest{ID: id, Plan: plan}); err != nil {
 		return err
 	}
 	return w.commit(ctx, c, id)
@@ -179,9 +181,9 @@ func (w *swarm) drive(ctx context.Context, c *rpc.Client, id wire.AttemptID) err
 // commit waits for the last map and says that the output has its name.
 func (w *swarm) commit(ctx context.Context, c *rpc.Client, id wire.AttemptID) error {
 	for {
-		step, err := rpc.Call[wire.DriverRequest, wire.DriverStep](ctx, c, w.addr, "driver.step", wire.DriverRequest{ID: id, Wait: 1000})
+		step, err := api.DriverStep.Call(ctx, c, w.addr, wire.DriverRequest{ID: id, Wait: 1000})
 		if err == nil && step.Do == "commit" {
-			_, err = rpc.Call[wire.DriverRequest, struct{}](ctx, c, w.addr, "driver.commit", wire.DriverRequest{ID: id})
+			_, err = api.DriverCommit.Call(ctx, c, w.addr, wire.DriverRequest{ID: id})
 		}
 		if err != nil || step.Do == "stop" {
 			return err

@@ -17,10 +17,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/procs"
 )
 
 // A Row is one figure. Value is what is judged; it must not be above Must, or with AtLeast not
@@ -150,11 +150,11 @@ func With(ctx context.Context, self, dir string, settings, flags []string, fn fu
 }
 
 // Kill ends a worker without warning.
-func (c *Cluster) Kill(i int) error { return syscall.Kill(c.Workers[i].PID, syscall.SIGKILL) }
+func (c *Cluster) Kill(i int) error { return procs.Kill(c.Workers[i].PID) }
 
 // Client talks to the cluster.
 func (c *Cluster) Client() (*client.Client, error) {
-	return client.New(client.Config{Master: c.Master, User: "bench"})
+	return client.New(client.Config{Master: c.Master})
 }
 
 // PIDs lists the processes, the master first.

@@ -188,14 +188,6 @@ func printHard(w io.Writer, rows []bench.HardRow) {
 	t.Render()
 }
 
-func newTable(w io.Writer, header ...any) table.Writer {
-	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(header)
-	return t
-}
-
 func benchRow(r bench.Row) table.Row {
 	num := func(f float64) string {
 		if f == 0 {

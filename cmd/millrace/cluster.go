@@ -8,13 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/procs"
+	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/shuffle"
 )
 
 func newCluster() *cobra.Command {
@@ -24,7 +27,7 @@ func newCluster() *cobra.Command {
 		Example: `  millrace cluster up --workers 4 --racks 2
   millrace cluster down`,
 	}
-	cmd.AddCommand(newClusterUp(), newClusterStatus(), newClusterDown(), newKeygen(), newCert())
+	cmd.AddCommand(newClusterUp(), newClusterStatus(), newClusterDown(), newKeygen(), newCert(), newRevoke())
 	return cmd
 }
 
@@ -66,20 +69,39 @@ type upOptions struct {
 	params     []string
 	admission  string
 	containers int
-	memory     string
+	memory     jobs.ByteSize
 	timeout    time.Duration
+	given      func(flag string) bool // on the command line
+	admitting  []string
 	topology   string
 	config     string
+	file       string
+	described  *describedCluster // what the file says; nil without one
 }
+
+// A plannedWorker is one that is to be started.
+type plannedWorker struct {
+	name, rack string
+	flags      []string
+}
+
+func workerName(i int) string { return fmt.Sprintf("w%d", i+1) }
+func rackName(i int) string   { return fmt.Sprintf("r%d", i+1) }
+
+// defaultContainers is what a worker has of cluster up.
+const defaultContainers = 3
 
 func newClusterUp() *cobra.Command {
 	var o upOptions
 	cmd := &cobra.Command{
 		Use:     "up",
 		Short:   "Start a master and workers as processes on this machine",
-		Example: "  millrace cluster up --workers 4 --racks 2 --dir .cluster",
+		Example: "  millrace cluster up --workers 4 --racks 2 --dir .cluster\n  millrace cluster up --file cluster.yaml",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.given = cmd.Flags().Changed
+			return o.run(cmd)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.dir, "dir", defaultClusterDir, "directory for everything the cluster keeps")
@@ -89,26 +111,31 @@ func newClusterUp() *cobra.Command {
 	f.StringVar(&o.policy, "policy", "fair", "scheduling policy (millrace scheduler ls)")
 	f.StringArrayVar(&o.params, "param", nil, "parameter of the policy, as name=value")
 	f.StringVar(&o.admission, "admission", "marp", "admission policy for drivers")
-	f.IntVar(&o.containers, "containers", 3, "attempts that run at once on each worker")
-	f.StringVar(&o.memory, "memory", "256MiB", "memory of each worker for sorting and merging")
+	f.StringArrayVar(&o.admitting, "admission-param", nil, "parameter of the admission policy, as name=value")
+	f.IntVar(&o.containers, "containers", defaultContainers, "attempts that run at once on each worker")
+	f.Var(&o.memory, "memory", "memory of each worker (default: "+jobs.FormatBytes(shuffle.DefaultMemory)+" for all together)")
 	f.StringVar(&o.topology, "topology", "", "file with rates of links that this machine is to emulate (docs/operations.md)")
 	f.StringVar(&o.config, "config", "", "configuration file of master and workers")
+	f.StringVar(&o.file, "file", "", "description of the cluster: classes of machines, racks, links, policies (docs/operations.md)")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for the cluster to be ready")
 	return cmd
 }
 
 func (o *upOptions) run(cmd *cobra.Command) error {
+	if err := o.describe(); err != nil {
+		return err
+	}
 	if o.workers < 1 || o.workers > 1000 || o.racks < 1 {
 		return fmt.Errorf("%d workers in %d racks: there must be 1 to 1000 workers and at least one rack", o.workers, o.racks)
 	}
-	if o.config == "" && o.workers*o.containers < 2 {
+	if o.config == "" && o.described == nil && o.workers*o.containers < 2 {
 		return fmt.Errorf("%d workers with %d containers each: a job needs two, one for its driver and one for a task", o.workers, o.containers)
 	}
 	dir, err := filepath.Abs(o.dir)
 	if err != nil {
 		return failed(err)
 	}
-	if old, err := readCluster(dir); err == nil && alive(old.PID) {
+	if old, err := readCluster(dir); err == nil && procs.Alive(old.PID) {
 		return failed(fmt.Errorf("a cluster runs in %s already, its master is process %d (millrace cluster down --dir %s stops it)", o.dir, old.PID, o.dir))
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
@@ -120,7 +147,7 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	begin := time.Now()
 	c, err := o.start(cmd.Context(), dir)
 	if err != nil {
-		return failed(errors.Join(err, stopCluster(c, 5*time.Second)))
+		return failed(errors.Join(err, stopCluster(dir, c, 5*time.Second)))
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), `cluster of %d workers in %d racks is ready after %.1f s; master and dashboard at %s
 
@@ -137,13 +164,13 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err error) {
 	addr := filepath.Join(dir, "master.addr")
 	_ = os.Remove(addr) // an old one would be taken for the new
-	args := []string{
-		"master", "--dir", filepath.Join(dir, "master"), "--listen", "127.0.0.1:" + strconv.Itoa(o.port),
-		"--policy", o.policy, "--admission", o.admission, "--addr-file", addr,
+	masters, workers, err := o.plan(dir)
+	if err != nil {
+		return c, err
 	}
-	for _, p := range o.params {
-		args = append(args, "--param", p)
-	}
+	args := append([]string{
+		"master", "--dir", filepath.Join(dir, "master"), "--listen", "127.0.0.1:" + strconv.Itoa(o.port), "--addr-file", addr,
+	}, masters...)
 	var more []string
 	for flag, file := range map[string]string{"--topology": o.topology, "--config": o.config} {
 		if file != "" {
@@ -164,12 +191,12 @@ func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err e
 	if c.Master, err = o.waitAddr(ctx, addr, c.PID, dir); err != nil {
 		return c, err
 	}
-	for i := range o.workers {
-		w := clusterWorker{Name: fmt.Sprintf("w%d", i+1), Rack: fmt.Sprintf("r%d", i%o.racks+1)}
-		w.PID, err = spawn(dir, w.Name, append([]string{
+	for _, p := range workers {
+		w := clusterWorker{Name: p.name, Rack: p.rack}
+		w.PID, err = spawn(dir, w.Name, slices.Concat([]string{
 			"worker", "--name", w.Name, "--rack", w.Rack, "--master", c.Master,
-			"--dir", filepath.Join(dir, w.Name), "--containers", strconv.Itoa(o.containers), "--memory", o.memory,
-		}, more...)...)
+			"--dir", filepath.Join(dir, w.Name),
+		}, p.flags, more)...)
 		if err != nil {
 			return c, err
 		}
@@ -198,15 +225,13 @@ func spawn(dir, name string, args ...string) (int, error) {
 	defer log.Close()
 	p := exec.Command(exe, args...)
 	p.Stdout, p.Stderr = log, log
-	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	procs.Detach(p)
 	if err := p.Start(); err != nil {
 		return 0, fmt.Errorf("start %s: %w", name, err)
 	}
 	pid := p.Process.Pid
 	return pid, p.Process.Release()
 }
-
-func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
 
 // waitAddr waits for the master to say where it listens.
 func (o *upOptions) waitAddr(ctx context.Context, file string, pid int, dir string) (string, error) {
@@ -217,19 +242,12 @@ func (o *upOptions) waitAddr(ctx context.Context, file string, pid int, dir stri
 			addr = "http://" + string(b)
 			return true, nil
 		}
-		if reaped(pid) {
+		if procs.Ended(pid) {
 			return false, fmt.Errorf("the master ended at once; its log is %s", filepath.Join(dir, "logs", "master.log"))
 		}
 		return false, nil
 	})
 	return addr, err
-}
-
-// reaped reports whether a child of ours has ended.
-func reaped(pid int) bool {
-	var st syscall.WaitStatus
-	got, err := syscall.Wait4(pid, &st, syscall.WNOHANG, nil)
-	return err == nil && got == pid || !alive(pid)
 }
 
 func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) error {
@@ -240,7 +258,7 @@ func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) er
 	defer cl.Close()
 	return o.poll(ctx, func() (bool, error) {
 		for _, w := range c.Workers {
-			if reaped(w.PID) {
+			if procs.Ended(w.PID) {
 				return false, fmt.Errorf("worker %s ended at once; its log is %s", w.Name, filepath.Join(dir, "logs", w.Name+".log"))
 			}
 		}
@@ -272,93 +290,4 @@ func (o *upOptions) poll(ctx context.Context, ready func() (bool, error)) error 
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-}
-
-func newClusterStatus() *cobra.Command {
-	var dir string
-	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Say how a cluster on this machine is",
-		Example: "  millrace cluster status --dir .cluster",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := readCluster(dir)
-			if err != nil {
-				return failed(err)
-			}
-			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "master %s, process %d, %s\n", c.Master, c.PID, upOrDown(c.PID))
-			for _, w := range c.Workers {
-				fmt.Fprintf(out, "%s in rack %s, process %d, %s\n", w.Name, w.Rack, w.PID, upOrDown(w.PID))
-			}
-			return nil
-		},
-	}
-	cmd.Flags().StringVar(&dir, "dir", defaultClusterDir, "directory of the cluster")
-	return cmd
-}
-
-func upOrDown(pid int) string {
-	if alive(pid) {
-		return "running"
-	}
-	return "not running"
-}
-
-func newClusterDown() *cobra.Command {
-	var dir string
-	cmd := &cobra.Command{
-		Use:     "down",
-		Short:   "Stop a cluster on this machine; its files stay",
-		Example: "  millrace cluster down --dir .cluster",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := readCluster(dir)
-			if err != nil {
-				return failed(err)
-			}
-			if err := stopCluster(c, 10*time.Second); err != nil {
-				return failed(err)
-			}
-			if err := os.Remove(clusterPath(dir)); err != nil {
-				return failed(err)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "cluster in %s is stopped; millrace cluster up --dir %s brings it back with its files and jobs\n", dir, dir)
-			return nil
-		},
-	}
-	cmd.Flags().StringVar(&dir, "dir", defaultClusterDir, "directory of the cluster")
-	return cmd
-}
-
-// stopCluster ends the workers, then the master, kindly first.
-func stopCluster(c clusterFile, patience time.Duration) error {
-	pids := []int{}
-	for _, w := range c.Workers {
-		pids = append(pids, w.PID)
-	}
-	var errs []error
-	for _, group := range [][]int{pids, {c.PID}} {
-		for _, pid := range group {
-			if pid > 0 {
-				_ = syscall.Kill(pid, syscall.SIGTERM) // it may be gone already
-			}
-		}
-		for _, pid := range group {
-			errs = append(errs, waitGone(pid, patience))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func waitGone(pid int, patience time.Duration) error {
-	for end := time.Now().Add(patience); pid > 0 && !reaped(pid); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return err
-			}
-			end = time.Now().Add(patience)
-		}
-	}
-	return nil
 }

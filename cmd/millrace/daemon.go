@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace/millrace/shuffle"
+
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/dfs/names"
@@ -23,7 +24,7 @@ import (
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/master"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 	"github.com/millrace/millrace/worker"
 	"github.com/millrace/millrace/worker/attempt"
 )
@@ -34,7 +35,7 @@ func newLog(level string) (*slog.Logger, error) {
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("--log-level %q: must be debug, info, warn or error", level)
 	}
-	if _, err := unix.IoctlGetWinsize(int(os.Stderr.Fd()), unix.TIOCGWINSZ); err == nil {
+	if console.Auto.Choose(os.Stderr) == console.Bar {
 		return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: l, TimeFormat: time.TimeOnly})), nil
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l})), nil
@@ -60,7 +61,7 @@ func newMaster() *cobra.Command {
 				return err
 			}
 			cfg.Queues = conf.Queues
-			if cfg.Core.Links, err = readLinks(topo); err != nil {
+			if cfg.Jobs.Links, err = readLinks(topo); err != nil {
 				return err
 			}
 			if cfg.PolicyParams, err = parseParams(params); err != nil {
@@ -99,24 +100,27 @@ func newMaster() *cobra.Command {
 	f.IntVar(&store.Replication, "replication", store.Replication, "copies of a block")
 	f.DurationVar(&store.DeadAfter, "dead-after", store.DeadAfter, "how long a worker may be silent before its blocks are copied elsewhere")
 	f.DurationVar(&store.LeaseTimeout, "lease-timeout", store.LeaseTimeout, "how long a writer may be silent before its file is closed for it")
-	defineCore(f, &cfg.Core)
+	defineJobs(f, &cfg.Jobs)
 	key.define(f)
+	f.StringVar((*string)(&cfg.LocalPaths), "local-paths", string(cfg.LocalPaths), "whose jobs may name paths on the workers' own disks: none, own (with the rights of the user's account there), admins, or auto (own without a key, none with one)")
 	f.BoolVar(&cfg.Insecure, "insecure", false, "listen to everybody without a key")
+	f.StringVar(&cfg.Groups, "groups", "", "file with the groups of users, in the form of /etc/group; it is read again when it changes")
+	f.StringVar(&cfg.Superuser, "superuser", "", "user who may do everything with files (default: who runs this)")
 	f.StringVar(&addrFile, "addr-file", "", "file to write the address to, once the master listens")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	return cmd
 }
 
-// defineCore adds how patient and how strict the master is with tasks and workers.
-func defineCore(f *pflag.FlagSet, c *core.Config) {
+// defineJobs adds how patient and how strict the master is with tasks and workers.
+func defineJobs(f *pflag.FlagSet, c *tracker.Config) {
 	f.IntVar(&c.Attempts, "attempts", c.Attempts, "how often a task is tried before its job fails")
 	f.DurationVar(&c.Silence, "silence", c.Silence, "how long a worker may be silent before its tasks are given to others")
-	f.DurationVar(&c.Return, "return", c.Return, "how long a worker that died may take to come back before maps whose output it has are run again, if nothing else of the job waits; else that is after --silence")
+	f.DurationVar(&c.Return, "return", c.Return, "how long a worker that died may take to come back before maps whose output it has run again, if nothing else of the job waits; otherwise they run again after --silence")
 	f.DurationVar(&c.Grace, "grace", c.Grace, "how long workers have to report after a restart of the master before their work is given away")
 	f.IntVar(&c.NodeFailures, "node-failures", c.NodeFailures, "attempts of a job that may fail on a node before the job avoids it")
-	f.DurationVar(&c.Avoid, "avoid", c.Avoid, "how long the job does")
+	f.DurationVar(&c.Avoid, "avoid", c.Avoid, "how long a job avoids a node on which its attempts failed")
 	f.IntVar(&c.Deaths, "deaths", c.Deaths, "times that a worker may be taken for dead within --exclude before it gets nothing for as long")
-	f.DurationVar(&c.Exclude, "exclude", c.Exclude, "how long a worker gets nothing that went silent, or was started anew, again and again")
+	f.DurationVar(&c.Exclude, "exclude", c.Exclude, "how long a worker gets nothing after it died, or was started again, --deaths times")
 	f.IntVar(&c.FetchFailures, "fetch-failures", c.FetchFailures, "reduces that must fail to fetch a map's output before the map is run again")
 	f.BoolVar(&c.Speculation.Off, "no-speculation", c.Speculation.Off, "start no second attempts of slow tasks")
 	f.DurationVar(&c.Speculation.After, "speculate-after", c.Speculation.After, "age below which an attempt is not called slow")
@@ -237,7 +241,7 @@ func newWorker() *cobra.Command {
 			if cfg.Key, err = key.load(); err != nil {
 				return failed(err)
 			}
-			console.LimitMemory(cfg.Memory)
+			debug.SetMemoryLimit(shuffle.ShareOf(cfg.Memory, 1).Collector())
 			return runWorker(cmd.Context(), cfg)
 		},
 	}
@@ -248,7 +252,8 @@ func newWorker() *cobra.Command {
 	f.StringVar(&links, "emulate", "", "slow transfers down as --topology says; a file that all workers of this machine share")
 	f.StringVar(&name, "name", host, "name of this node; it must stay the same across restarts")
 	f.StringVar(&cfg.Rack, "rack", cfg.Rack, "rack this node is in")
-	f.StringVar(&cfg.Machine, "machine", "", "machine type, for hybrid policies")
+	f.StringVar(&cfg.Machine, "class", "", "class of machine, for policies that tell machines apart")
+	f.Float64Var(&cfg.Speed, "speed", 0, "emulate a machine of this part of this one's speed, up to 1, which is as idle as its attempts leave it; 0 for this machine as it is")
 	f.StringVar(&cfg.Master, "master", os.Getenv("MILLRACE_MASTER"), "address of the master (default: $MILLRACE_MASTER)")
 	f.StringVar(&cfg.Listen, "listen", cfg.Listen, "address to listen on")
 	f.StringVar(&cfg.Gossip, "gossip", "127.0.0.1:0", "address to gossip on; empty for none")
@@ -259,16 +264,16 @@ func newWorker() *cobra.Command {
 	f.Int32Var(&cfg.Capacity.ReduceSlots, "reduce-slots", 0, "reduces that run at once")
 	f.Int32Var(&cfg.Capacity.VCores, "vcores", 0, "processors to give out; with --container-memory, instead of --containers")
 	f.Int64Var(&cfg.Capacity.MemoryMB, "container-memory", 0, "memory to give out to containers, in MiB")
-	f.Var(&memory, "memory", "memory that attempts share for sorting and merging")
+	f.Var(&memory, "memory", "memory of this process; of attempts in processes of their own, each has one container's part of as much again")
 	f.StringVar(&cfg.Advertise, "advertise", "", "address at which others reach this worker (default: where it listens)")
-	f.DurationVar(&cfg.TaskTimeout, "task-timeout", cfg.TaskTimeout, "how long an attempt may give no sign of life")
+	f.DurationVar(&cfg.TaskTimeout, "task-timeout", cfg.TaskTimeout, "how long an attempt in a process of its own may be silent before the worker stops it")
 	f.DurationVar(&cfg.FetchStall, "fetch-stall", cfg.FetchStall, "how long a reduce waits for the next byte of map output before it asks again")
 	f.StringVar(&cfg.Isolation, "isolation", cfg.Isolation, "how programs and commands of users are kept apart: user (each attempt as a user of its own; needs root), none, or auto: user where it can be")
 	f.Var(&cfg.TaskUsers, "task-user", "user ids that attempts run as, one each")
 	f.IntVar(&cfg.TaskProcesses, "task-processes", cfg.TaskProcesses, "processes and threads that an attempt with a user of its own may have")
 	f.Var((*jobs.ByteSize)(&cfg.TaskDisk), "task-disk", "disk that an attempt with a user of its own may take; 0 for its share of what is free")
-	f.DurationVar(&cfg.LogAge, "log-age", cfg.LogAge, "how long logs of attempts are kept after the last word of their job; 0 for ever")
-	f.Var((*jobs.ByteSize)(&cfg.LogBytes), "log-bytes", "how much room logs of attempts may take, the oldest go first; 0 for any")
+	f.DurationVar(&cfg.LogAge, "log-age", cfg.LogAge, "how long the worker keeps the logs of a job after the last line in them; 0 for ever")
+	f.Var((*jobs.ByteSize)(&cfg.LogBytes), "log-bytes", "how many bytes logs of attempts may take, the oldest go first; 0 for any number")
 	key.define(f)
 	f.BoolVar(&cfg.Insecure, "insecure", false, "listen to everybody without a key")
 	f.Var(&reserve, "reserve", "what stays free on each disk")
@@ -282,11 +287,7 @@ func knownProgram(p *wire.Program) (master.Program, error) {
 	if err != nil || len(stages) == 0 {
 		return master.Program{}, err
 	}
-	out := master.Program{Stages: len(stages)}
-	for _, in := range stages[0].AllInputs() {
-		out.Inputs = append(out.Inputs, in.Paths...)
-	}
-	return out, nil
+	return master.Describe(stages), nil
 }
 
 // buildJobs makes the jobs of a built-in program.

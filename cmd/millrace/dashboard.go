@@ -26,7 +26,7 @@ func newDashboard() *cobra.Command {
 		Long: `Serve the dashboard of a cluster to the browser of this machine.
 
 A cluster without a key serves it itself, at http://ADDRESS-OF-THE-MASTER/. One with a key asks for a certificate,
-which browsers do not have: this command has it, and lets in only who opens the address that it prints.`,
+which browsers do not have: this command has one, and serves only a browser that opens the address that it prints.`,
 		Example: "  millrace dashboard --master 10.0.0.1:7070 --key cluster.key",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/launch"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/jobs/textgen"
 	"github.com/millrace/millrace/local"
@@ -48,10 +49,8 @@ func newDemo() *cobra.Command {
 // seen the demo here.
 func demoDir() string {
 	dir := filepath.Join(os.TempDir(), "millrace-demo")
-	if info, err := os.Stat(dir); err == nil {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
-			return fmt.Sprintf("%s-%d", dir, os.Getuid())
-		}
+	if info, err := os.Stat(dir); err == nil && !disk.Ours(info) {
+		return fmt.Sprintf("%s-%d", dir, os.Getuid())
 	}
 	return dir
 }
@@ -165,17 +164,15 @@ func (d *demo) sorted() error {
 	if _, err := d.job("teravalidate", "--input", d.path("sorted"), "--output", d.path("check")); err != nil {
 		return err
 	}
-	return printParts(indented{d.out}, d.path("check"))
+	return launch.PrintParts(indented{d.out}, d.path("check"))
 }
 
 // scheduled compares policies in the simulator: the same jobs, the same cluster.
 func (d *demo) scheduled() error {
 	d.say("\n4. Scheduling: 300 jobs as Facebook had them, on 40 simulated nodes, under four policies.")
 	d.say("   How much longer than alone does a job take, in the worst twentieth of cases?\n")
-	o := simOptions{
-		trace: "gen:fb-2010:300", policies: []string{"fifo", "fair", "fbq", "srpt"}, params: []string{"fbq.limits=400"},
-		nodes: 40, racks: 8, containers: 6, scale: 0.05, seed: 1, seeds: 1,
-	}
+	o := defaultSim()
+	o.trace, o.scale, o.heartbeat, o.policies, o.params = "gen:fb-2010:300", 0.05, 0, []string{"fifo", "fair", "fbq", "srpt"}, []string{"fbq.limits=400"}
 	topo, err := o.check()
 	if err != nil {
 		return err
@@ -213,12 +210,20 @@ Everything is in %s
   words and counts   head %s
   sorted rows        ls -l %s
 Try next:
-  go run ./cmd/millrace run grep --pattern '[a-z]*oo[a-z]*' --input %s --output matches
-  go run ./cmd/millrace run --help
-  go run ./cmd/millrace lab run deadline-goals
-  go run ./examples/wordcount -input README.md -output counts`,
-		d.dir, d.path("counts/part-r-00000"), d.path("sorted"), d.path("words.txt"))
+  %[5]s run grep --pattern '[a-z]*oo[a-z]*' --input %[4]s --output matches
+  %[5]s run --help
+  %[5]s lab run deadline-goals`,
+		d.dir, d.path("counts/part-r-00000"), d.path("sorted"), d.path("words.txt"), selfName(os.Args[0]))
 	return nil
+}
+
+// selfName is how to call this program again: as it was called, or, where the go command built it for this once, by
+// that command.
+func selfName(called string) string {
+	if strings.Contains(called, "/go-build") {
+		return "go run ./cmd/millrace"
+	}
+	return called
 }
 
 func (d *demo) job(name string, words ...string) (local.Result, error) {
@@ -234,5 +239,7 @@ func (d *demo) jobIn(memory int64, name string, words ...string) (local.Result, 
 	if err != nil {
 		return local.Result{}, err
 	}
-	return watchRun(d.cmd.Context(), r, d.mode, stages)
+	stop := console.Watch(os.Stderr, d.mode, r.Progress)
+	defer stop()
+	return r.Run(d.cmd.Context(), stages...)
 }

@@ -20,7 +20,7 @@ func newDFS() *cobra.Command {
 	d := &dfsCommand{}
 	cmd := &cobra.Command{
 		Use:   "dfs",
-		Short: "Files in the block store: put, get, cat, ls, mkdir, mv, rm, stat, du, fsck and more",
+		Short: "Files in the block store: put, get, cat, ls, mkdir, mv, rm, chmod, stat, du, fsck and more",
 		Long: `Files in the block store.
 
 Paths may be written with dfs: before them or without. One that does not begin with a slash lies below
@@ -41,7 +41,7 @@ Paths may be written with dfs: before them or without. One that does not begin w
 	cmd.AddCommand(
 		d.newPut(), d.newGet(), d.newCat(),
 		d.newLs(), d.newStat(), d.newDu(),
-		d.newMkdir(), d.newMv(), d.newRm(), d.newSetrep(), d.newQuota(),
+		d.newMkdir(), d.newMv(), d.newRm(), d.newExpunge(), d.newChmod(), d.newChown(), d.newChgrp(), d.newSnapshot(), d.newSetrep(), d.newQuota(),
 		d.newFsck(), d.newSafemode(), d.newBalance(), d.newNodes(), d.newDrain(), d.newUndrain(), newRepair(),
 	)
 	return cmd

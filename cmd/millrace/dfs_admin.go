@@ -20,11 +20,11 @@ func (d *dfsCommand) newFsck() *cobra.Command {
 		Short: "Report the health of files; exit code 1 if one is not whole",
 		Long: `Report the health of files. Of those that are not healthy it says what is wrong:
 
-  under      fewer copies than wanted; they are being made
-  over       more copies than wanted; they are being removed
-  misplaced  all copies in one rack; one is being moved
+  under      fewer copies than wanted; the store is making them
+  over       more copies than wanted; the store is removing some
+  misplaced  all copies in one rack; the store is moving one
   open       being written
-  corrupt    every copy there is is damaged
+  corrupt    all copies are damaged
   missing    no live node has a copy
 
 Exit code 1 if a file is corrupt or missing, or a block has too few copies.`,
@@ -113,8 +113,9 @@ func (sum *fsckSummary) print(w io.Writer, p string, blocks bool) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "%d files, %d blocks, %s: %d blocks with too few copies, %d with too many, %d corrupt, %d missing; %d files open\n",
-		sum.Scanned, sum.Blocks, human.Bytes(sum.Bytes), sum.Under, sum.Over, sum.Corrupt, sum.Missing, sum.Open)
+	fmt.Fprintf(w, "%s, %s, %s: %s with too few copies, %d with too many, %d corrupt, %d missing; %s open\n",
+		human.Many(int64(sum.Scanned), "file"), human.Many(int64(sum.Blocks), "block"), human.Bytes(sum.Bytes), human.Many(int64(sum.Under), "block"), sum.Over, sum.Corrupt,
+		sum.Missing, human.Many(int64(sum.Open), "file"))
 	state := "HEALTHY"
 	if sum.Missing+sum.Corrupt > 0 {
 		state = "CORRUPT"
@@ -160,7 +161,7 @@ func (d *dfsCommand) newSafemode() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long wait waits")
+	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long safemode wait waits")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -193,7 +194,7 @@ func (d *dfsCommand) newBalance() *cobra.Command {
 		Use:   "balance",
 		Short: "Move replicas from full nodes to empty ones until all are about equally full",
 		Long: `Move replicas from full nodes to empty ones, and wait until all nodes are within the threshold of the mean, in
-percent of their space, or nothing more can be moved. Interrupted, the balancing goes on; --stop ends it.`,
+percent of their space, or nothing more can be moved. Balancing goes on after an interrupt; --stop ends it.`,
 		Example: "  millrace dfs balance --threshold 5",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -226,7 +227,7 @@ percent of their space, or nothing more can be moved. Interrupted, the balancing
 	}
 	f := cmd.Flags()
 	f.Float64Var(&threshold, "threshold", 10, "how far a node may be from the mean, in percent of its space")
-	f.BoolVar(&status, "status", false, "only say how it goes")
+	f.BoolVar(&status, "status", false, "only print how far it has come")
 	f.BoolVar(&stop, "stop", false, "stop")
 	f.BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd

@@ -31,7 +31,7 @@ func (d *dfsCommand) newMkdir() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&parents, "parents", "p", false, "also those above; they may be there already")
+	cmd.Flags().BoolVarP(&parents, "parents", "p", false, "also make the directories above; do not fail if they are there already")
 	return cmd
 }
 
@@ -90,35 +90,62 @@ func (s *session) move(sources []string, dst string, force bool) error {
 }
 
 func (d *dfsCommand) newRm() *cobra.Command {
-	var recursive, force bool
+	var o rmOptions
 	cmd := &cobra.Command{
-		Use: "rm PATH...", Short: "Remove files and directories; there is no way back",
-		Example: "  millrace dfs rm -r dfs:/tmp/old",
+		Use: "rm PATH...", Short: "Move files and directories into your trash, or remove them for good",
+		Long: `Move files and directories into your trash: /user/NAME/.Trash/TIME, under the paths that they had. For a day
+you can move them back from there; then the store removes them. It removes at once what is in the trash already.`,
+		Example: "  millrace dfs rm -r dfs:/tmp/old\n  millrace dfs rm --skip-trash dfs:/huge",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.with(cmd, func(s *session) error {
-				return each(args, func(a string) error { return s.remove(a, recursive, force) })
+				return each(args, func(a string) error { return s.remove(a, o) })
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "directories too, with all that is below them")
-	cmd.Flags().BoolVarP(&force, "force", "f", false, "nothing there is no error")
+	cmd.Flags().BoolVarP(&o.recursive, "recursive", "r", false, "directories too, with all that is below them")
+	cmd.Flags().BoolVarP(&o.force, "force", "f", false, "do not fail if there is nothing")
+	cmd.Flags().BoolVar(&o.skipTrash, "skip-trash", false, "remove for good: there is no way back")
 	return cmd
 }
 
-func (s *session) remove(arg string, recursive, force bool) error {
+// rmOptions are the flags of rm.
+type rmOptions struct{ recursive, force, skipTrash bool }
+
+func (d *dfsCommand) newExpunge() *cobra.Command {
+	return &cobra.Command{
+		Use: "expunge", Short: "Empty your trash",
+		Example: "  millrace dfs expunge",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.with(cmd, func(s *session) error {
+				err := s.Remove(s.ctx, s.home+"/.Trash", true)
+				if wire.KindOf(err) == wire.NotFound {
+					return nil
+				}
+				return err
+			})
+		},
+	}
+}
+
+func (s *session) remove(arg string, o rmOptions) error {
 	found, err := s.glob(arg)
-	if force && wire.KindOf(err) == wire.NotFound && err != nil {
+	if o.force && wire.KindOf(err) == wire.NotFound && err != nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	for _, i := range found {
-		if i.Dir && !recursive {
+		if i.Dir && !o.recursive {
 			return wire.Errorf(wire.Invalid, "%s is a directory: give -r", i.Path)
 		}
-		if err := s.Remove(s.ctx, i.Path, recursive); err != nil {
+		remove := s.Discard
+		if o.skipTrash {
+			remove = s.Remove
+		}
+		if err := remove(s.ctx, i.Path, o.recursive); err != nil {
 			return err
 		}
 	}

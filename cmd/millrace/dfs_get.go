@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"os"
 	"path"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -23,7 +23,7 @@ func (d *dfsCommand) newGet() *cobra.Command {
 		Use:   "get SRC... DST",
 		Short: "Copy files of the block store to this machine; an interrupted get is carried on",
 		Long: `Copy files of the block store to this machine. A file is written as DST.part and gets its name when it is whole
-and its checksum is right. If a DST.part is there from an interrupted get, only what is missing is fetched.`,
+and its checksum is right. If an interrupted get has left a DST.part, the command fetches only what is missing.`,
 		Example: `  millrace dfs get dfs:/out/part-r-00000 counts.txt
   millrace dfs get -r dfs:/out .`,
 		Args: cobra.MinimumNArgs(2),
@@ -149,7 +149,7 @@ func (g *getting) fetch(f *dfs.File, part string, resume bool) (copied, error) {
 		return out, err
 	}
 	defer w.Close()
-	sum := crc32.New(castagnoli)
+	sum := codec.NewSum()
 	if st, err := w.Stat(); err == nil && resume && info.HasCRC && st.Size() <= info.Len {
 		if out.Resumed, err = io.Copy(sum, w); err != nil {
 			return out, err
@@ -172,8 +172,6 @@ func (g *getting) fetch(f *dfs.File, part string, resume bool) (copied, error) {
 	out.CRC = fmt.Sprintf("%08x", sum.Sum32())
 	return out, w.Close()
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (d *dfsCommand) newCat() *cobra.Command {
 	var off, length int64

@@ -23,10 +23,9 @@ type lsOptions struct {
 func (d *dfsCommand) newLs() *cobra.Command {
 	var o lsOptions
 	cmd := &cobra.Command{
-		Use:   "ls [PATH]...",
-		Short: "List directories",
-		Long: `List directories: kind, replication, owner, size, time of change, name. The kind has the form that ls gives it;
-the store keeps no rights of its own.`,
+		Use:     "ls [PATH]...",
+		Short:   "List directories",
+		Long:    `List directories: kind and mode, replication, owner, group, size, time of change, name.`,
 		Example: "  millrace dfs ls -R -h dfs:/in",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -42,7 +41,7 @@ the store keeps no rights of its own.`,
 	f.BoolVarP(&o.human, "human", "h", false, "sizes as 1.50 GiB")
 	f.BoolVarP(&o.byTime, "time", "t", false, "newest first")
 	f.BoolVarP(&o.bySize, "size", "S", false, "largest first")
-	f.BoolVarP(&o.reverse, "reverse", "r", false, "the other way round")
+	f.BoolVarP(&o.reverse, "reverse", "r", false, "in reverse order")
 	f.BoolVar(&o.checksum, "checksum", false, "also the CRC32C of the content")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON array")
 	return cmd
@@ -110,21 +109,21 @@ func (o *lsOptions) sort(list []wire.FileInfo) {
 }
 
 func (o *lsOptions) print(w io.Writer, all []wire.FileInfo) error {
-	users, sizes := 0, 0
+	users, groups, sizes := 0, 0, 0
 	for _, i := range all {
-		users, sizes = max(users, len(userText(i))), max(sizes, len(sizeText(i.Len, o.human)))
+		users, groups, sizes = max(users, len(userText(i))), max(groups, len(groupText(i))), max(sizes, len(sizeText(i.Len, o.human)))
 	}
 	for _, i := range all {
-		kind, copies := "-rw-r--r--", fmt.Sprint(i.Replication)
+		copies := fmt.Sprint(i.Replication)
 		if i.Dir {
-			kind, copies = "drwxr-xr-x", "-"
+			copies = "-"
 		}
 		sum := ""
 		if o.checksum {
 			sum = fmt.Sprintf("%8s ", crcText(i))
 		}
-		_, err := fmt.Fprintf(w, "%s %3s %-*s %*s %s %s%s\n", kind, copies, users, userText(i), sizes, sizeText(i.Len, o.human),
-			when(i.ModTime), sum, human.Printable(i.Path))
+		_, err := fmt.Fprintf(w, "%s %3s %-*s %-*s %*s %s %s%s\n", wire.ModeText(i.Dir, i.Mode), copies, users, userText(i), groups, groupText(i),
+			sizes, sizeText(i.Len, o.human), when(i.ModTime), sum, human.Printable(i.Path))
 		if err != nil {
 			return err
 		}
@@ -133,6 +132,8 @@ func (o *lsOptions) print(w io.Writer, all []wire.FileInfo) error {
 }
 
 func userText(i wire.FileInfo) string { return human.Printable(cmp.Or(i.User, "-")) }
+
+func groupText(i wire.FileInfo) string { return human.Printable(cmp.Or(i.Group, "-")) }
 
 func when(millis int64) string { return time.UnixMilli(millis).Format("2006-01-02 15:04") }
 
@@ -207,18 +208,23 @@ func (s *session) allBlocks(i wire.FileInfo) (all []wire.LocatedBlock, err error
 	return all, nil
 }
 
+func (o statOutput) modeText() string {
+	return fmt.Sprintf("%04o (%s)", o.Mode, wire.ModeText(o.Dir, o.Mode))
+}
+
 func (o statOutput) print(w io.Writer) {
 	fmt.Fprintf(w, "%s\n", human.Printable(o.Path))
 	if o.Dir {
-		fmt.Fprintf(w, "  directory of %s, changed %s\n", userText(o.FileInfo), when(o.ModTime))
+		fmt.Fprintf(w, "  directory of %s, group %s, mode %s, changed %s\n", userText(o.FileInfo), groupText(o.FileInfo), o.modeText(), when(o.ModTime))
 		return
 	}
 	state := ""
 	if o.Open {
 		state = ", being written"
 	}
-	fmt.Fprintf(w, "  file of %s, changed %s%s\n", userText(o.FileInfo), when(o.ModTime), state)
-	fmt.Fprintf(w, "  %d bytes in %d blocks of %s, %d copies, CRC32C %s\n", o.Len, o.Blocks, human.Bytes(o.BlockSize), o.Replication, crcText(o.FileInfo))
+	fmt.Fprintf(w, "  file of %s, group %s, mode %s, changed %s%s\n", userText(o.FileInfo), groupText(o.FileInfo), o.modeText(), when(o.ModTime), state)
+	fmt.Fprintf(w, "  %s in %s of %s, %s, CRC32C %s\n", human.Many(o.Len, "byte"), human.Many(int64(o.Blocks), "block"), human.Bytes(o.BlockSize),
+		human.Many(int64(o.Replication), "copy"), crcText(o.FileInfo))
 	for _, b := range o.Located {
 		var places []string
 		for _, p := range b.Places {

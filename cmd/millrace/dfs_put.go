@@ -25,8 +25,8 @@ func (d *dfsCommand) newPut() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put SRC... DST",
 		Short: "Copy files of this machine into the block store; - is standard input",
-		Long: `Copy files of this machine into the block store. A file is there under its name when all of it is, on as
-many disks as asked for. If DST is a directory, or ends in a slash, files go into it.`,
+		Long: `Copy files of this machine into the block store. A file appears under its name when all of it is stored, on
+as many disks as asked for. If DST is a directory, or ends in a slash, files go into it.`,
 		Example: `  millrace dfs put words.txt dfs:/in/
   millrace dfs put -r --replication 2 --checksum books dfs:/books`,
 		Args: cobra.MinimumNArgs(2),

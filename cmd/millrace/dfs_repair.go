@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +34,7 @@ in files that end in .damaged and .lost. Exit code 1 if there is damage that was
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "directory of the master (required)")
-	cmd.Flags().BoolVar(&yes, "yes", false, "repair: give up what is told")
+	cmd.Flags().BoolVar(&yes, "yes", false, "repair, and give up what the command says is lost")
 	return cmd
 }
 
@@ -115,8 +114,9 @@ func notInUse(name string) error {
 		return err
 	}
 	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return fmt.Errorf("a master is running on %s: stop it first (%w)", filepath.Dir(filepath.Dir(name)), err)
+	free, err := disk.TryLock(f, false)
+	if err == nil && !free {
+		return fmt.Errorf("a master is running on %s: stop it first", filepath.Dir(filepath.Dir(name)))
 	}
-	return nil
+	return err
 }

@@ -3,18 +3,18 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/millrace/millrace/internal/procs"
 )
 
 // TestDFSScripts runs testdata/dfs: each script has a cluster of its own, of processes, whose
@@ -39,7 +39,9 @@ func TestDFSScripts(t *testing.T) {
 
 // clusterUp starts a cluster of processes and returns its master.
 func clusterUp(t *testing.T, dir string) string {
-	if out, err := exec.Command("millrace", "cluster", "up", "--workers", "3", "--racks", "2", "--dir", dir).CombinedOutput(); err != nil {
+	cmd := exec.Command("millrace", "cluster", "up", "--workers", "3", "--racks", "2", "--dir", dir)
+	cmd.Env = append(os.Environ(), "MILLRACE_MASTER_SUPERUSER=ann", "MILLRACE_MASTER_GROUPS="+groupsFile(t))
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("cluster up: %v\n%s", err, out)
 	}
 	c, err := readCluster(dir)
@@ -47,6 +49,15 @@ func clusterUp(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return c.Master
+}
+
+// groupsFile has bob and cat in the group pals.
+func groupsFile(t *testing.T) string {
+	name := filepath.Join(t.TempDir(), "groups")
+	if err := os.WriteFile(name, []byte("pals:x:100:bob,cat\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // clusterKill ends all processes of a cluster at once, as a power cut does.
@@ -60,7 +71,7 @@ func clusterKill(t *testing.T, dir string) {
 		pids = append(pids, w.PID)
 	}
 	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := procs.Kill(pid); err != nil {
 			t.Error(err)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/jobs/gensort"
@@ -144,11 +144,11 @@ func (o *genOptions) check(name string, size int64) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return failed(fmt.Errorf("%s cannot be made: %s is not a directory that exists", name, dir))
 	}
-	var fs unix.Statfs_t
-	if unix.Statfs(dir, &fs) != nil || fs.Blocks == 0 {
+	total, free, err := disk.Free(dir)
+	if err != nil || total == 0 {
 		return nil // the first write that fails will tell
 	}
-	if free := int64(fs.Bavail) * int64(fs.Bsize); free < size {
+	if free < size {
 		return failed(fmt.Errorf("%s would have %s, and the disk of %s has %s: %w", name, human.Bytes(size), dir, human.Bytes(free), syscall.ENOSPC))
 	}
 	return nil

@@ -56,15 +56,15 @@ func TestGzipBomb(t *testing.T) {
 
 	c.bomb("one.gz", 0, size)
 	c.run("millrace", "run", "wordcount", "--input", "one.gz", "--output", "out2", "--memory", "32MiB")
-	c.failed(c.path("out2"), "one.gz", "record at offset 0", "more than 16777216 bytes", "MaxRecordBytes")
+	c.failed(c.path("out2"), "one.gz", "record at offset 0", "more than 8388608 bytes", "MaxRecordBytes")
 	c.within(32<<20 + overhead)
 }
 
-// TestOneLargeRecord of 100 MB passes through a sort at 256 MiB; one of 25 MB at 64.
+// TestOneLargeRecord of 60 MB passes through a sort at 256 MiB; one of 15 MB at 64.
 func TestOneLargeRecord(t *testing.T) {
-	size, memory := 25_000_000, int64(64)
+	size, memory := 15_000_000, int64(64)
 	if require.Stressed() {
-		size, memory = 100_000_000, 256
+		size, memory = 60_000_000, 256
 	}
 	c := newChild(t)
 	large := strings.Repeat("0123456789", size/10)
@@ -73,16 +73,16 @@ func TestOneLargeRecord(t *testing.T) {
 	if got := c.parts("out"); got != large+"\na\nb\n" {
 		t.Errorf("the output has %d bytes and starts %.20q", len(got), got)
 	}
-	c.within(memory<<20 + overhead + int64(size)/2)
+	c.within(memory << 20)
 	c.run("millrace", "run", "sort", "--input", "in", "--output", "out2", "--memory", "32MiB")
-	c.failed(c.path("out2"), "in: record at offset 2", "more than 16777216 bytes", "memory")
+	c.failed(c.path("out2"), "in: record at offset 2", "more than 8388608 bytes", "memory")
 }
 
-// TestLargeRecords: several records of half the memory, alike to their very ends, in maps and reduces that run at once.
+// TestLargeRecords: several records of a quarter of the memory, alike to their very ends, in maps and reduces that run at once.
 func TestLargeRecords(t *testing.T) {
-	memory, size := int64(64), 30_000_000
+	memory, size := int64(64), 16_000_000
 	if raced { // its shadow of every byte takes a minute
-		memory, size = 20, 9_000_000
+		memory, size = 32, 8_000_000
 	}
 	budget := fmt.Sprintf("%dMiB", memory)
 	c := newChild(t)
@@ -115,7 +115,7 @@ func TestManySmallFiles(t *testing.T) {
 	for i := range n {
 		c.write(fmt.Sprintf("in/%05d", i), fmt.Appendf(nil, "word%d all\n", i%10))
 	}
-	c.ok("run", "wordcount", "--input", "in", "--output", "out", "--memory", "16MiB", "--reducers", "1", "--json")
+	c.ok("run", "wordcount", "--input", "in", "--output", "out", "--memory", "32MiB", "--sort-memory", "8MiB", "--reducers", "1", "--json")
 	if got, want := c.parts("out"), fmt.Sprintf("all\t%d\nword0\t%d\n", n, n/10); !strings.HasPrefix(got, want) {
 		t.Errorf("the output starts %.40q, want %q", got, want)
 	}
@@ -149,7 +149,7 @@ func TestManyKeys(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.ok("run", "wordcount", "--input", "in", "--output", "out", "--memory", "1MiB", "--reducers", "1")
+	c.ok("run", "wordcount", "--input", "in", "--output", "out", "--memory", "32MiB", "--sort-memory", "1MiB", "--reducers", "1")
 	lines := bufio.NewScanner(strings.NewReader(c.parts("out")))
 	for i := range n {
 		if want := fmt.Sprintf("key%09d\t%d", i, 2-i%2); !lines.Scan() || lines.Text() != want {
@@ -188,7 +188,7 @@ func TestOneGiantKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ok("run", "streaming", "--mapper", "cat", "--reducer", "cut -f1 | uniq -c | sort -rn | head -n 2 | awk '{ print $1, $2 }'",
-		"--input", "in", "--output", "out", "--memory", "2MiB", "--reducers", "3")
+		"--input", "in", "--output", "out", "--memory", "32MiB", "--sort-memory", "1MiB", "--reducers", "3")
 	if got, want := c.parts("out"), fmt.Sprintf("%d giant\n", rows/2); !strings.Contains(got, want) {
 		t.Errorf("the output is %q, want %q in it", got, want)
 	}

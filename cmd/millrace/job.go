@@ -70,13 +70,31 @@ func newLs[T any](m *masterFlags, short, example string, get func(cl *client.Cli
 }
 
 func newJobLs(m *masterFlags) *cobra.Command {
-	return newLs(m, "List jobs, newest first", "  millrace job ls --json", (*client.Client).Jobs,
-		[]any{"job", "name", "user", "state", "maps", "reduces", "attempts"}, func(s wire.JobStatus) table.Row {
+	var birth time.Time // of the cluster, whose clock times of jobs are by
+	get := func(cl *client.Client, ctx context.Context) ([]wire.JobStatus, error) {
+		load, err := cl.Load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		birth = time.Now().Add(-time.Duration(load.Now) * time.Millisecond)
+		return cl.Jobs(ctx)
+	}
+	return newLs(m, "List jobs, newest first", "  millrace job ls --json", get,
+		[]any{"job", "name", "user", "queue", "state", "maps", "reduces", "attempts", "submitted", "took"}, func(s wire.JobStatus) table.Row {
 			return table.Row{
-				s.Job, human.Printable(s.Name), human.Printable(s.User), s.State,
+				s.Job, human.Printable(s.Name), human.Printable(s.User), human.Printable(s.Queue), s.State,
 				fmt.Sprintf("%d/%d", s.Maps.Done, s.Maps.Total), fmt.Sprintf("%d/%d", s.Reduces.Done, s.Reduces.Total), s.Attempts,
+				birth.Add(time.Duration(s.Submitted) * time.Millisecond).Format(time.DateTime), took(s),
 			}
 		})
+}
+
+// took is how long a job has taken that has ended.
+func took(s wire.JobStatus) string {
+	if s.Ended == 0 {
+		return ""
+	}
+	return human.Duration(time.Duration(s.Ended-s.Submitted) * time.Millisecond)
 }
 
 // jobStatus is the shape that scripts may rely on.
@@ -97,7 +115,7 @@ type jobStatus struct {
 func newJobStatus(m *masterFlags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "status JOB", Short: "Say how a job stands", Example: "  millrace job status job-3", Args: cobra.ExactArgs(1),
+		Use: "status JOB", Short: "Print the state of a job", Example: "  millrace job status job-3", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withClient(m, func(cl *client.Client) error {
 				s, err := cl.Status(cmd.Context(), wire.JobID(args[0]))
@@ -105,7 +123,7 @@ func newJobStatus(m *masterFlags) *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd, jobStatus{s.Job, s.Name, s.State, s.User, s.Maps, s.Reduces, s.Attempts, s.Locality, flatCounts(s), s.Output, s.Error})
+					return printJSON(cmd, jobStatus{s.Job, s.Name, string(s.State), s.User, s.Maps, s.Reduces, s.Attempts, s.Locality, flatCounts(s), s.Output, s.Error})
 				}
 				printStatus(cmd, s)
 				return nil
@@ -133,6 +151,9 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 		s.Maps.Done, s.Maps.Running, s.Maps.Total, s.Reduces.Done, s.Reduces.Running, s.Reduces.Total, s.Attempts)
 	if n := s.Locality; len(n) > 0 {
 		fmt.Fprintf(out, "input    of %d maps on their node, of %d in their rack, of %d elsewhere\n", n["node"], n["rack"], n["remote"])
+	}
+	for _, f := range s.Figures {
+		fmt.Fprintf(out, "%-8s %.4g\n", f.Name, f.Value)
 	}
 	if s.Driver != "" {
 		fmt.Fprintf(out, "driver   on %s\n", s.Driver)
@@ -231,10 +252,18 @@ func newJobKill(m *masterFlags) *cobra.Command {
 
 func newJobWhy(m *masterFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "why JOB", Short: "Say why a job is not getting more", Example: "  millrace job why job-3", Args: cobra.ExactArgs(1),
+		Use: "why JOB", Short: "Say why a job is not getting more, or why it failed", Example: "  millrace job why job-3", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withClient(m, func(cl *client.Client) error {
-				text, err := cl.Why(cmd.Context(), wire.JobID(args[0]))
+				id := wire.JobID(args[0])
+				s, err := cl.Status(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				text := fmt.Sprintf("%s is %s after %s: %s\nwhat its attempts said:   millrace job logs %s\nwhat happened, and when:  millrace job history %s", id, s.State, took(s), human.Printable(s.Error), id, id)
+				if s.Error == "" || s.Ended == 0 {
+					text, err = cl.Why(cmd.Context(), id)
+				}
 				if err == nil {
 					fmt.Fprintln(cmd.OutOrStdout(), text)
 				}
@@ -249,8 +278,8 @@ func newNode() *cobra.Command {
 	var m masterFlags
 	m.define(cmd)
 	ls := newLs(&m, "List the workers", "  millrace node ls --json", (*client.Client).Nodes,
-		[]any{"node", "rack", "state", "running", "room", "isolation", "address"}, func(n wire.NodeStatus) table.Row {
-			return table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + human.Printable(n.Sick)), n.Running, n.Capacity, cmp.Or(human.Printable(n.Isolation), "?"), n.Addr}
+		[]any{"node", "rack", "state", "running", "class", "room", "isolation", "address"}, func(n wire.NodeStatus) table.Row {
+			return table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + human.Printable(n.Sick)), n.Running, human.Printable(n.Machine), n.Capacity, cmp.Or(human.Printable(n.Isolation), "?"), n.Addr}
 		})
 	cmd.AddCommand(ls, newNodeDrain(&m, false), newNodeDrain(&m, true))
 	return cmd

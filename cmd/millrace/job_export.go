@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/trace"
 )
@@ -18,13 +19,10 @@ import (
 // exportJobs writes jobs as a history file. Jobs that still run are left out: nobody knows how long they take.
 func exportJobs(cmd *cobra.Command, cl *client.Client, name string, jobs []wire.PastJob) (err error) {
 	h := &trace.History{Origin: trace.Origin{Source: "cluster"}}
-	if p, err := cl.Policies(cmd.Context()); err == nil {
-		h.Origin.Policy, h.Origin.Admission = p.Policy.Name, p.Admission.Name
-	}
-	if nodes, err := cl.Nodes(cmd.Context()); err == nil {
-		describeNodes(&h.Origin, nodes)
-	}
 	slices.SortFunc(jobs, func(a, b wire.PastJob) int { return cmp.Compare(a.Submitted, b.Submitted) })
+	if err := describe(cmd, cl, &h.Origin, jobs); err != nil {
+		return err
+	}
 	for i := range jobs {
 		if jobs[i].Over() {
 			if err := exportJob(cmd, cl, h, &jobs[i], jobs[0].Submitted); err != nil {
@@ -38,7 +36,7 @@ func exportJobs(cmd *cobra.Command, cl *client.Client, name string, jobs []wire.
 	if err := writeHistoryFile(name, h); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d jobs and %d attempts are in %s\n", len(h.Jobs), len(h.Attempts), name)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s and %s are in %s\n", human.Many(int64(len(h.Jobs)), "job"), human.Many(int64(len(h.Attempts)), "attempt"), name)
 	return nil
 }
 
@@ -48,15 +46,6 @@ func writeHistoryFile(name string, h *trace.History) error {
 		return err
 	}
 	return errors.Join(trace.WriteHistory(f, h), f.Close())
-}
-
-func describeNodes(o *trace.Origin, nodes []wire.NodeStatus) {
-	racks := map[string]bool{}
-	for _, n := range nodes {
-		racks[n.Rack] = true
-		o.Room += int(max(n.Capacity.Containers, n.Capacity.MapSlots+n.Capacity.ReduceSlots, n.Capacity.VCores))
-	}
-	o.Nodes, o.Racks = len(nodes), len(racks)
 }
 
 // exportJob adds the stages of a job: for the policies each is a job of its own.
@@ -94,7 +83,7 @@ func (x *exporter) stage(n int, at int64) *trace.PastJob {
 		return x.stages[n]
 	}
 	j := x.job
-	p := &trace.PastJob{ID: string(j.Job), Name: j.Name, User: j.User, Queue: j.Queue, Submit: x.at(at)}
+	p := &trace.PastJob{ID: string(j.Job), Name: j.Name, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int(j.Priority), Weight: j.Weight, Submit: x.at(at)}
 	if n == 0 {
 		p.Submit = x.at(j.Submitted)
 	}

@@ -30,8 +30,8 @@ func newJobHistory(m *masterFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history [JOB]", Short: "List jobs of the past, or tell the story of one",
 		Long: `List jobs of the past, newest first, or tell the story of one: how long each phase took, its
-counters, its slowest tasks, and attempts that failed. The history survives the job, restarts of the
-master, and jobs that the master itself has forgotten.
+counters, its slowest tasks, and attempts that failed. The history survives the job and restarts of the
+master, and holds jobs that the master itself has forgotten.
 
 --export writes the jobs, or the one, as a history file (docs/formats/history.md), which
 millrace sim run --trace replays under any policy.`,
@@ -63,12 +63,10 @@ millrace sim run --trace replays under any policy.`,
 	return cmd
 }
 
-var jobStates = []string{"QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"}
-
 func (o *historyOptions) query(now time.Time) (q wire.PastQuery, err error) {
-	q.User, q.State = o.user, strings.ToUpper(o.state)
-	if o.state != "" && !slices.Contains(jobStates, q.State) {
-		return q, fmt.Errorf("--state %q: must be %s", o.state, strings.Join(jobStates, ", "))
+	q.User, q.State = o.user, wire.JobState(strings.ToUpper(o.state))
+	if o.state != "" && !slices.Contains(wire.JobStates, q.State) {
+		return q, fmt.Errorf("--state %q: must be one of %s", o.state, wire.JobStates)
 	}
 	if o.limit < 0 {
 		return q, fmt.Errorf("--limit %d: must not be negative", o.limit)

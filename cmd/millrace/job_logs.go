@@ -140,8 +140,8 @@ func (o *logOptions) none(r wire.AttemptsRequest) error {
 	return fmt.Errorf("%s has no such attempt of %s (millrace job history %s shows its tasks)", r.Job, o.task, r.Job)
 }
 
-// pickTry picks the how manyth try of a task. After a restart of the master the counting begins anew: then the order
-// decides.
+// pickTry picks try number n of a task, from 1, by order in the list: after a restart of the master the numbers of tries
+// begin again.
 func pickTry(list []wire.PastAttempt, n int) []wire.PastAttempt {
 	if n > len(list) {
 		return nil

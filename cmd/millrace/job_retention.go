@@ -21,7 +21,7 @@ func (h *historyFlags) define(f *pflag.FlagSet) {
 	h.bytes = jobs.ByteSize(d.MaxBytes)
 	f.DurationVar(&h.age, "history-age", d.MaxAge, "how long ended jobs stay in the history; 0 for ever")
 	f.IntVar(&h.jobs, "history-jobs", d.MaxJobs, "how many jobs the history holds, the oldest go first; 0 for any number")
-	f.Var(&h.bytes, "history-bytes", "how much room the history may take, roughly; 0 for any")
+	f.Var(&h.bytes, "history-bytes", "how many bytes the history may take, roughly; 0 for any number")
 }
 
 func (h *historyFlags) set(c *history.Config) {

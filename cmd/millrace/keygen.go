@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,7 @@ import (
 func newKeygen() *cobra.Command {
 	return &cobra.Command{
 		Use:     "keygen FILE",
-		Short:   "Make the key of a cluster: who has it can join and administer",
+		Short:   "Make the key of a cluster: whoever has it can join and administer the cluster",
 		Example: "  millrace cluster keygen cluster.key",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,7 +37,7 @@ func newCert() *cobra.Command {
 	var admin bool
 	cmd := &cobra.Command{
 		Use:     "cert USER",
-		Short:   "Make a certificate for a user who shall not have the key",
+		Short:   "Make a certificate for a user who is not to have the key",
 		Example: "  millrace cluster cert ann --key cluster.key > ann.pem",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,5 +62,30 @@ func newCert() *cobra.Command {
 	}
 	key.define(cmd.Flags())
 	cmd.Flags().BoolVar(&admin, "admin", false, "the user may change the cluster")
+	return cmd
+}
+
+func newRevoke() *cobra.Command {
+	var key keyFlags
+	cmd := &cobra.Command{
+		Use:   "revoke USER",
+		Short: "Make the certificates that a user has now good for nothing",
+		Long: `Notes in the key file that the certificates that a user has now, and those of the user's tasks, are revoked. Daemons that
+use this file follow within seconds; give the others a copy. Connections that are open are refused, too. A certificate
+that millrace cluster cert makes later is good again. Jobs of the user go on: millrace job kill ends them.`,
+		Example: "  millrace cluster revoke ann --key cluster.key",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if key.key == "" {
+				return errors.New("no key: give --key FILE or set MILLRACE_KEY")
+			}
+			if err := secure.Revoke(key.key, args[0], time.Now()); err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "certificates that %s has now are revoked in %s; give the other machines of the cluster a copy of it\n", args[0], key.key)
+			return nil
+		},
+	}
+	key.define(cmd.Flags())
 	return cmd
 }

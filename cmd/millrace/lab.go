@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/lab/all"
 )
 
 func newLab() *cobra.Command {
@@ -50,7 +51,7 @@ func newLabLs() *cobra.Command {
 				Seconds int    `json:"seconds"`
 			}
 			rows := []row{}
-			for _, e := range lab.List() {
+			for _, e := range all.Experiments() {
 				rows = append(rows, row{e.ID, e.Title, e.Source, e.Seconds})
 			}
 			if asJSON {
@@ -125,11 +126,11 @@ func orExpected(args, expect []string) ([]string, error) {
 // experiments finds what is named; all are all.
 func experiments(ids []string) ([]*lab.Experiment, error) {
 	if len(ids) == 1 && ids[0] == "all" {
-		return lab.List(), nil
+		return all.Experiments(), nil
 	}
 	var list []*lab.Experiment
 	for _, id := range ids {
-		e, err := lab.Find(id)
+		e, err := all.Find(id)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +188,7 @@ func agree(w io.Writer, reports []lab.Report, expect []string) error {
 }
 
 func printLab(w io.Writer, r lab.Report) {
-	fmt.Fprintf(w, "%s: %s (%s; %d repetitions)\n", r.ID, r.Title, r.Source, r.Seeds)
+	fmt.Fprintf(w, "%s: %s (%s; %d repetitions)\n%s\n", r.ID, r.Title, r.Source, r.Seeds, text.WrapSoft(r.Document, 160))
 	t := newTable(w, "item", "published", "measured", "accepted", "verdict", "remark")
 	for _, c := range r.Checks {
 		t.AppendRow(table.Row{c.Item, c.Published, c.Measured, c.Tolerance, c.Verdict, text.WrapSoft(c.Why, 40)})

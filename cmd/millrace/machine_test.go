@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/millrace/millrace/internal/require"
@@ -19,7 +18,7 @@ func TestFullDisk(t *testing.T) {
 	c := newChild(t)
 	c.ok("gen", "tera", "--size", "20MB", "rows")
 
-	c.run("millrace", "run", "terasort", "--input", "rows", "--output", "out", "--memory", "1MiB", "--scratch", small)
+	c.run("millrace", "run", "terasort", "--input", "rows", "--output", "out", "--sort-memory", "1MiB", "--scratch", small)
 	c.failed(c.path("out"), "no space left on device", "--scratch")
 	empty(t, small)
 
@@ -69,9 +68,9 @@ func TestFewFileDescriptors(t *testing.T) {
 		c.run("/bin/sh", "-c", fmt.Sprintf("ulimit -n %d; exec millrace run %s --progress none", n, args))
 	}
 	for i, args := range []string{
-		"terasort --input rows --memory 1MiB --split-bytes 120000 --reducers 2",
-		"terasort --input rows --memory 1MiB --workers 8 --split-bytes 120000 --reducers 16",
-		"wordcount --input rows --memory 1MiB --workers 4 --reducers 8",
+		"terasort --input rows --sort-memory 1MiB --split-bytes 120000 --reducers 2",
+		"terasort --input rows --sort-memory 1MiB --workers 8 --split-bytes 120000 --reducers 16",
+		"wordcount --input rows --sort-memory 1MiB --workers 4 --reducers 8",
 	} {
 		out := fmt.Sprintf("out%d", i)
 		limited(64, args+" --output "+out)
@@ -80,7 +79,7 @@ func TestFewFileDescriptors(t *testing.T) {
 		}
 	}
 	c.ok("run", "teravalidate", "--input", "out1")
-	limited(12, "terasort --input rows --memory 1MiB --workers 8 --output out9")
+	limited(12, "terasort --input rows --sort-memory 1MiB --workers 8 --output out9")
 	c.failed(c.path("out9"), "too many open files", "ulimit -n")
 }
 
@@ -138,7 +137,7 @@ func (c *child) asNobody(args ...string) {
 	binary := c.copyBinary()
 	cmd := c.command(binary, args...)
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		becomeNobody(cmd)
 	}
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)

@@ -1,54 +1,73 @@
-// Command millrace is the one binary: it runs built-in jobs on this machine, makes
-// test data, measures itself, and gives a tour. Each subcommand is a file.
+// Command millrace is the one binary: it runs jobs on this machine or on a cluster, is the
+// master and the workers of that cluster, manages files of the block store, simulates and
+// compares scheduling policies, makes test data, measures itself, and gives a tour. Each
+// group of subcommands has a file, or several that begin with its name.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/internal/launch"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
 
 // run is main with a result, so that tests can call it.
 func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	ctx, stop := launch.WithSignals(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	root := newRoot()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	return launch.ExitCode(ctx, report(ctx, err))
+}
+
+// report tells how a command ended, and gives its exit code.
+func report(ctx context.Context, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	if fail, ok := errors.AsType[*failure](err); ok {
 		if fail.err != nil {
-			fmt.Fprintln(os.Stderr, "millrace: "+fail.Error())
+			fmt.Fprintln(os.Stderr, "millrace: "+textOf(ctx, fail.err))
 		}
-		return exitFailed
+		return cmp.Or(fail.code, exitFailed)
 	}
 	fmt.Fprintf(os.Stderr, "millrace: %v\n", err)
 	return exitUsage
 }
 
+// textOf is what to say about an error. After a signal nobody wants to hear what that did to the work.
+func textOf(ctx context.Context, err error) string {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "interrupted") {
+		return "interrupted"
+	}
+	return err.Error()
+}
+
 // Exit codes, which scripts may rely on.
 const (
 	exitOK     = 0
-	exitFailed = 1 // the job, or what was asked for, failed
+	exitFailed = 1 // the job, or what was asked for, failed; after a signal it is 128 and the signal's number
 	exitUsage  = 2 // the command line is wrong
+	// 3, of launch.Code: the job goes on by itself
 )
 
 // failure is an error of the work itself. All other errors are taken for mistakes
 // in the command line. A nil err has been reported already.
-type failure struct{ err error }
+type failure struct {
+	err  error
+	code int // 0 means exitFailed
+}
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
@@ -57,7 +76,7 @@ func failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &failure{err}
+	return &failure{err: err}
 }
 
 // refuseUnknown makes a word that is no command below a group of them a mistake, not a call for help.
@@ -147,26 +166,29 @@ func explainArgs(cmd *cobra.Command) {
 	}
 }
 
-// stopSignals end what runs, cleanly. The end of the terminal is one of them, unless nohup has said that
-// it is not.
-func stopSignals() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		list = append(list, syscall.SIGHUP)
+// leavesNothing has an interrupt end a command at once that only computes and prints.
+func leavesNothing(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		defer context.AfterFunc(cmd.Context(), func() {
+			fmt.Fprintln(os.Stderr, "millrace: interrupted")
+			os.Exit(launch.ExitCode(cmd.Context(), exitFailed))
+		})()
+		return run(cmd, args)
 	}
-	return list
+	return cmd
 }
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "millrace",
-		Short: "MapReduce small enough to read in a weekend and fast enough to use",
+		Short: "Run MapReduce jobs, here or on a cluster, and compare scheduling policies",
 		Example: `  millrace demo
   millrace run wordcount --input books/ --output counts`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newDemo(), newRun(), newGen(), newBench(), newBenchChild(), newBare(), newTrace(), newScheduler(), newLab(), newSim(), newWhatIf(), newMaster(), newWorker(), newTask(), newCluster(), newDFS(), newJob(), newNode(), newNet(), newQueue(), newDashboard(), newConfig(), newHealth(), newVersion())
+	root.AddCommand(newDemo(), newRun(), newGen(), newBench(), newBenchChild(), newBare(), newTrace(), newScheduler(), newLab(), newSim(), newPlay(), newPlayRun(), newWhatIf(), newMaster(), newWorker(), newTask(), newCluster(), newDFS(), newJob(), newNode(), newNet(), newQueue(), newDashboard(), newConfig(), newHealth(), newVersion())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/internal/launch"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 )
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		code := run(os.Args[1:])
 		notePeak()
 		os.Exit(code)
-	}})
+	}, "busy": busy})
 }
 
 // peakFile names the variable with the file that notePeak writes.
@@ -127,7 +128,7 @@ func cmpParts(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: cmpparts DIR FILE")
 	}
 	var all bytes.Buffer
-	ts.Check(printParts(&all, ts.MkAbs(args[0])))
+	ts.Check(launch.PrintParts(&all, ts.MkAbs(args[0])))
 	if want := ts.ReadFile(args[1]); (all.String() == want) == neg {
 		ts.Fatalf("the parts are\n%.2000s\nwant (%v)\n%.2000s", all.String(), !neg, want)
 	}

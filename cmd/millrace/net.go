@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,7 @@ func newNet() *cobra.Command {
 }
 
 func printNet(out io.Writer, s *wire.NetStatus) {
+	sortNet(s)
 	racks := newTable(out, "rack", "uplink", "used up", "used down", "sent", "received", "state", "episodes", "congested")
 	for _, r := range s.Racks {
 		state := ""
@@ -82,6 +84,27 @@ func printNet(out io.Writer, s *wire.NetStatus) {
 	if len(s.Racks) > 0 && s.Racks[0].Uplink == 0 {
 		fmt.Fprintln(out, "The rates of the links are not known: start the master with --topology FILE to see how full they are.")
 	}
+}
+
+// sortNet brings racks and nodes into the order of their names; they come in the order in which they joined.
+func sortNet(s *wire.NetStatus) {
+	order := make([]int, len(s.Racks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return human.Compare(s.Racks[a].Rack, s.Racks[b].Rack) })
+	racks := make([]wire.NetRack, 0, len(order))
+	for _, i := range order {
+		r := s.Racks[i]
+		to := make([]int64, 0, len(order))
+		for _, j := range order {
+			to = append(to, r.To[j])
+		}
+		r.To = to
+		racks = append(racks, r)
+	}
+	s.Racks = racks
+	slices.SortStableFunc(s.Nodes, func(a, b wire.NetNode) int { return human.Compare(string(a.Node), string(b.Node)) })
 }
 
 // printMatrix shows who sends to whom, darker where more.
@@ -154,13 +177,13 @@ func newQueue() *cobra.Command {
 		[]any{"queue", "waiting", "running", "succeeded", "failed", "attempts run", "tasks left", "may submit", "may administer"}, func(q wire.QueueStatus) table.Row {
 			return table.Row{
 				human.Printable(q.Queue), q.Waiting, q.Running, q.Succeeded, q.Failed, q.Tasks, q.Pending,
-				people(q.Submit), people(q.Admin),
+				userList(q.Submit), userList(q.Admin),
 			}
 		}))
 	return cmd
 }
 
-func people(list []string) string {
+func userList(list []string) string {
 	if len(list) == 0 {
 		return "administrators"
 	}

@@ -7,10 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/millrace/millrace"
+	"github.com/millrace/millrace/internal/launch"
+	"github.com/millrace/millrace/mapreduce"
 )
 
 // child is one run of the real command in a process of its own.
@@ -117,7 +122,7 @@ func (c *child) failed(output string, words ...string) {
 func (c *child) parts(dir string) string {
 	c.t.Helper()
 	var all bytes.Buffer
-	if err := printParts(&all, c.path(dir)); err != nil {
+	if err := launch.PrintParts(&all, c.path(dir)); err != nil {
 		c.t.Fatal(err)
 	}
 	return all.String()
@@ -139,7 +144,7 @@ func (c *child) within(limit int64) {
 		return kib
 	}
 	kib := of("VmHWM") - of("RssFile")
-	c.t.Logf("peak memory %d MiB, bound %d MiB", kib>>10, limit>>20)
+	c.t.Logf("peak memory %d MiB, bound %d MiB, pages of the program %d MiB", kib>>10, limit>>20, of("RssFile")>>10)
 	if kib<<10 > limit && !raced {
 		c.t.Errorf("peak memory %d MiB, more than %d MiB", kib>>10, limit>>20)
 	}
@@ -170,22 +175,76 @@ func TestInterrupt(t *testing.T) {
 				if d := time.Since(sent); d > 2*time.Second {
 					t.Errorf("it ended only after %s", d)
 				}
-				c.failed(c.path("out"), "interrupted: nothing was left behind")
+				c.interrupted(signal, "interrupted: nothing was left behind")
 			})
 		}
 	}
 }
 
+// interrupted wants the last run to have been ended by a signal, with these words and no output.
+func (c *child) interrupted(by os.Signal, words ...string) {
+	c.t.Helper()
+	if want := 128 + int(by.(syscall.Signal)); c.code != want {
+		c.t.Errorf("exit code %d, want %d", c.code, want)
+	}
+	c.code = 1
+	c.failed(c.path("out"), words...)
+}
+
 // waitForScratch waits until the run has made its directory for spills, which is
 // after it has begun to listen for signals.
-func (c *child) waitForScratch() {
+func (c *child) waitForScratch() { c.t.Helper(); c.waitFor(c.path("tmp/millrace-*")) }
+
+// waitFor waits until a run has made a file of this pattern.
+func (c *child) waitFor(pattern string) {
 	c.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		if found, _ := filepath.Glob(c.path("tmp/millrace-*")); len(found) > 0 {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
 			return
 		}
 		if time.Now().After(deadline) {
 			c.t.Fatal("the run did not start")
+		}
+	}
+}
+
+// TestInterruptedSimulation: what only computes ends at the signal, not when it is done, and says so.
+func TestInterruptedSimulation(t *testing.T) {
+	for name, args := range map[string][]string{
+		"sim run":   {"sim", "run", "--trace", "gen:fb-2010:20000", "--policy", "fair"},
+		"trace gen": {"trace", "gen", "--jobs", "50000000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newChild(t)
+			cmd := c.command("millrace", args...)
+			cmd.Stdout = nil // not into memory
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			c.waitForWork(cmd.Process.Pid)
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			c.wait(cmd)
+			if got := c.stderr.String(); c.code != 130 || !strings.HasSuffix(got, "millrace: interrupted\n") {
+				t.Errorf("exit code %d, %q", c.code, got)
+			}
+		})
+	}
+}
+
+// waitForWork waits until a process has computed for 300 ms: it listens to signals long before.
+func (c *child) waitForWork(pid int) {
+	c.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, rest, _ := strings.Cut(string(b), ") ") // behind the name: state, parent and so on; the twelfth is the time in user code
+		f := strings.Fields(rest)
+		if err != nil || len(f) < 12 || f[0] == "Z" || time.Now().After(deadline) {
+			c.t.Fatalf("the process does not work: %s, %v", b, err)
+		}
+		if ticks, err := strconv.Atoi(f[11]); err == nil && ticks >= 30 { // of 10 ms
+			return
 		}
 	}
 }
@@ -202,25 +261,33 @@ func TestInterruptAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wait(cmd)
-	if got := c.stdout.String(); c.code != 1 || !strings.Contains(got, `"state":"CANCELLED"`) || !strings.Contains(got, `"error":"interrupted"`) {
+	if got := c.stdout.String(); c.code != 130 || !strings.Contains(got, `"state":"CANCELLED"`) || !strings.Contains(got, `"error":"interrupted"`) {
 		t.Errorf("exit code %d, %s", c.code, got)
 	}
 }
 
 // TestSecondInterrupt ends a run that does not listen to the first one, because user
-// code is busy inside a single record. While the record is still being read the run
-// listens, and ends by itself: then it is given longer to begin.
+// code is busy inside a single record.
 func TestSecondInterrupt(t *testing.T) {
 	c := newChild(t)
-	c.write("in", bytes.Repeat([]byte("x"), 30_000_000))
-	for wait := 100 * time.Millisecond; ; wait *= 2 {
-		c.interruptBusyRun(wait)
-		if c.code == -1 {
-			break
+	c.write("in", []byte("one record\n"))
+	cmd := c.command("busy", "-input", "in", "-output", "out", "-progress", "none")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.waitFor(c.path("tmp/busy"))
+	done := make(chan struct{})
+	go func() { defer close(done); c.wait(cmd) }()
+	for ended := false; !ended; {
+		_ = cmd.Process.Signal(os.Interrupt) // it may just have ended
+		select {
+		case <-done:
+			ended = true
+		case <-time.After(20 * time.Millisecond):
 		}
-		if c.code != 1 || wait > 10*time.Second {
-			t.Fatalf("exit code %d after %s, want to be ended by the signal", c.code, wait)
-		}
+	}
+	if c.code != -1 {
+		t.Fatalf("exit code %d, want to be ended by the signal\n%s", c.code, c.stderr.String())
 	}
 	if _, err := os.Lstat(c.path("out")); err == nil {
 		t.Error("the output is visible")
@@ -238,29 +305,14 @@ func TestSecondInterrupt(t *testing.T) {
 	}
 }
 
-// interruptBusyRun starts a job that is busy inside a record for minutes, and after a while interrupts it
-// again and again until it ends.
-func (c *child) interruptBusyRun(wait time.Duration) {
-	c.t.Helper()
-	pattern := strings.Repeat("(x+x+)+", 30) + "y"
-	cmd := c.command("millrace", "run", "grep", "--pattern", pattern, "--input", "in", "--output", "out", "--progress", "none")
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.waitForScratch()
-	done := make(chan struct{})
-	go func() { defer close(done); c.wait(cmd) }()
-	next := time.NewTimer(wait)
-	defer next.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-next.C:
-			_ = cmd.Process.Signal(os.Interrupt) // it may just have ended
-			next.Reset(100 * time.Millisecond)
+// busy is a program whose mapper says that it has begun, in a file, and then neither ends nor listens.
+func busy() {
+	millrace.Main(mapreduce.Job{Map: mapreduce.Lines(func([]byte, func(string, string)) {
+		if err := os.WriteFile(filepath.Join(os.TempDir(), "busy"), nil, 0o644); err != nil {
+			panic(err)
 		}
-	}
+		select {}
+	})})
 }
 
 // TestInterruptInTheMiddleOfWork sends the signal while records flow and files are
@@ -269,7 +321,7 @@ func TestInterruptInTheMiddleOfWork(t *testing.T) {
 	c := newChild(t)
 	c.ok("gen", "tera", "--size", "20MB", "rows")
 	for moment := range 5 {
-		cmd := c.command("millrace", "run", "terasort", "--input", "rows", "--output", "out", "--memory", "1MiB", "--progress", "none")
+		cmd := c.command("millrace", "run", "terasort", "--input", "rows", "--output", "out", "--sort-memory", "1MiB", "--progress", "none")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +331,7 @@ func TestInterruptInTheMiddleOfWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.wait(cmd)
-		c.failed(c.path("out"), "interrupted")
+		c.interrupted(os.Interrupt, "interrupted")
 		c.checkClean()
 	}
 }

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/launch"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
@@ -52,15 +54,18 @@ func noWords(_ *cobra.Command, args []string) error {
 // runOptions are the flags of every run that concern the engine, not the job.
 type runOptions struct {
 	memory    jobs.ByteSize
+	sort      jobs.ByteSize
 	workers   int
 	scratch   string
+	timeout   time.Duration
 	overwrite bool
 	progress  string
 	jsonOnly  bool
 	detach    bool
+	local     bool
 	master    string
+	patience  time.Duration
 	key       keyFlags
-	kept      bool // the output stays where it was asked for
 }
 
 func newRunJob(b jobs.Builtin) *cobra.Command {
@@ -72,156 +77,102 @@ func newRunJob(b jobs.Builtin) *cobra.Command {
 		Example: "  millrace run " + b.Example,
 		Args:    noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.memory < local.MinMemory { // also 0, which would mean the default
-				return fmt.Errorf("--memory is %d bytes, must be at least %d (1MiB)", o.memory, local.MinMemory)
-			}
 			stages, err := job.Jobs()
 			if err != nil {
 				return err
 			}
-			if o.detach && o.master == "" {
-				return errors.New("--detach needs --master: here nobody would go on")
+			run, err := o.launch(cmd, job, stages)
+			if err != nil {
+				return err
 			}
-			if o.master != "" {
-				return o.runRemote(cmd, job, stages)
+			err = run.Do(cmd.Context())
+			switch code, tell := launch.Code(err); {
+			case code == 0:
+				return nil
+			case !tell:
+				return &failure{}
+			default:
+				return &failure{err: err, code: code}
 			}
-			return o.run(cmd, b, stages)
 		},
 	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.AddFlagSet(job.Flags)
-	f.Var(&o.memory, "memory", "memory for sorting and merging")
-	f.IntVar(&o.workers, "workers", 0, "tasks that run at once (0: one per core)")
-	f.StringVar(&o.scratch, "scratch", "", "directory for spills (default: the system's directory for temporary files)")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
-	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
-	f.StringVar(&o.master, "master", "", "run on the cluster of this master, not here")
-	f.BoolVar(&o.detach, "detach", false, "with --master: print the job's id and do not wait for its end (millrace job watch does)")
-	o.key.define(f)
-	f.StringVar(&o.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
-	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, and no progress")
+	o.define(cmd.Flags(), job)
 	return cmd
 }
 
-func (o *runOptions) run(cmd *cobra.Command, b jobs.Builtin, stages []mapreduce.Job) error {
-	mode, err := console.ParseMode(o.progress)
-	if err != nil {
-		return err
+func (o *runOptions) define(f *pflag.FlagSet, job *jobs.Command) {
+	f.SortFlags = false
+	f.AddFlagSet(job.Flags)
+	f.Var(&o.memory, "memory", "memory of this process, records of up to a quarter of it; what the job's own code allocates comes on top")
+	f.Var(&o.sort, "sort-memory", "of --memory, what sorting and merging get before they spill (default: all that is left beside buffers)")
+	f.IntVar(&o.workers, "workers", 0, "tasks that run at once (0: one per core)")
+	f.StringVar(&o.scratch, "scratch", "", "directory for spills (default: the system's directory for temporary files)")
+	f.DurationVar(&o.timeout, "task-timeout", local.DefaultTaskTimeout, "how long a task's own code may neither read, emit nor count anything before the task fails (0: for ever)")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
+	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
+	f.StringVar(&o.master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master, not here (default: $MILLRACE_MASTER)")
+	f.BoolVar(&o.local, "local", false, "run here, though MILLRACE_MASTER names a master")
+	f.BoolVar(&o.detach, "detach", false, "with --master: print the job's id and do not wait for its end (millrace job watch does)")
+	f.DurationVar(&o.patience, "patience", launch.DefaultPatience, "with --master: how long to wait for a master that does not answer any more")
+	o.key.define(f)
+	f.StringVar(&o.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
+	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, and no progress")
+}
+
+// launch checks how the flags want the job to be run.
+func (o *runOptions) launch(cmd *cobra.Command, job *jobs.Command, stages []mapreduce.Job) (*launch.Run, error) {
+	c := launch.Config{
+		Stages: stages, Local: local.Config{Workers: o.workers, Memory: int64(o.memory), Sort: int64(o.sort), Scratch: o.scratch, TaskTimeout: orForever(o.timeout), Overwrite: o.overwrite},
+		Patience: o.patience, Result: &job.Builtin, JSON: o.jsonOnly, Detach: o.detach, Progress: o.progress,
+		Out: cmd.OutOrStdout(), Err: os.Stderr, Dash: "--", Given: cmd.Flags().Changed,
+		Program: func(context.Context, *client.Client) (wire.Program, error) {
+			return builtinProgram(job, stages)
+		},
 	}
-	if o.jsonOnly {
-		mode = console.None
+	if o.master != "" && !o.local {
+		var err error
+		if c.Client, err = o.key.config(client.Config{Master: o.master, User: cmp.Or(stages[0].User, os.Getenv("MILLRACE_USER"))}); err != nil {
+			return nil, failed(err)
+		}
 	}
-	runner, err := local.New(local.Config{
-		Workers: o.workers, Memory: int64(o.memory), Scratch: o.scratch, Overwrite: o.overwrite,
+	return launch.New(c)
+}
+
+// orForever is a timeout as the engine takes it: 0 was given, and means no timeout.
+func orForever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// builtinProgram is a built-in job as the workers build it: from its flags as they were given, with local paths made absolute,
+// since workers have other working directories, and with the output that was decided on meanwhile.
+func builtinProgram(job *jobs.Command, stages []mapreduce.Job) (p wire.Program, err error) {
+	p.Builtin = job.Name
+	output := stages[len(stages)-1].Output
+	job.Flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || f.Name == "output" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if s, ok := f.Value.(pflag.SliceValue); ok {
+			values = s.GetSlice()
+		}
+		if f.Value.Type() == "stringToString" { // it shows itself in brackets, which it does not read
+			values[0] = strings.TrimSuffix(strings.TrimPrefix(values[0], "["), "]")
+		}
+		for _, v := range values {
+			if f.Name == "input" {
+				if v, err = launch.Absolute(v); err != nil {
+					return
+				}
+			}
+			p.Args = append(p.Args, "--"+f.Name+"="+v)
+		}
 	})
-	if err != nil {
-		return jobs.NameFlags("--", err)
+	if output != "" {
+		p.Args = append(p.Args, "--output="+output)
 	}
-	o.kept = stages[len(stages)-1].Output != ""
-	show, cleanup, err := o.resultDir(b, stages)
-	if err != nil {
-		return failed(err)
-	}
-	defer cleanup()
-	console.LimitMemory(int64(o.memory))
-	res, err := watchRun(cmd.Context(), runner, mode, stages)
-	found, err := o.result(cmd, b, res, err, func(w io.Writer) error { return printParts(w, res.Output) })
-	if show != "" {
-		res.Output = "" // it is shown, and gone
-	}
-	return o.report(cmd, stages, res, found, err)
-}
-
-// result shows the result of a job that has one, or returns it as values for the JSON report. With an output
-// directory that was asked for, it is there to be read, and only the report has it.
-func (o *runOptions) result(cmd *cobra.Command, b jobs.Builtin, res local.Result, err error, parts func(w io.Writer) error) (map[string]any, error) {
-	if !b.Result || err != nil || res.Output == "" {
-		return nil, err
-	}
-	if !o.jsonOnly {
-		if o.kept {
-			return nil, nil
-		}
-		return nil, parts(cmd.OutOrStdout())
-	}
-	var text strings.Builder
-	err = parts(&limited{&text, jobs.MaxResult})
-	return b.ParseResult(text.String()), err
-}
-
-// limited passes on so many bytes and drops the rest.
-type limited struct {
-	to   io.Writer
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	n := min(len(p), l.left)
-	l.left -= n
-	if _, err := l.to.Write(p[:n]); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-func watchRun(ctx context.Context, r *local.Runner, mode console.Mode, stages []mapreduce.Job) (local.Result, error) {
-	stop := console.Watch(os.Stderr, mode, r.Progress)
-	defer stop()
-	return r.Run(ctx, stages...)
-}
-
-// resultDir gives a job whose result is a short text a directory for it, when none
-// is asked for; show is then that directory.
-func (o *runOptions) resultDir(b jobs.Builtin, stages []mapreduce.Job) (show string, cleanup func(), err error) {
-	last := &stages[len(stages)-1]
-	if !b.Result || last.Output != "" {
-		return "", func() {}, nil
-	}
-	tmp, err := os.MkdirTemp(o.scratch, "millrace-result-")
-	if err != nil {
-		return "", nil, fmt.Errorf("make a directory for the result: %w", err)
-	}
-	last.Output = filepath.Join(tmp, "out")
-	return last.Output, func() { _ = os.RemoveAll(tmp) }, nil
-}
-
-func (o *runOptions) report(cmd *cobra.Command, stages []mapreduce.Job, res local.Result, found map[string]any, err error) error {
-	if o.jsonOnly {
-		r := console.ReportOf(stages, res, err)
-		if len(found) > 0 {
-			r.Result = found
-		}
-		if werr := r.WriteJSON(cmd.OutOrStdout()); werr != nil {
-			return failed(werr)
-		}
-		if err != nil {
-			return &failure{}
-		}
-		return nil
-	}
-	if err != nil {
-		return failed(errors.New(console.Failure(err)))
-	}
-	console.Summary(cmd.ErrOrStderr(), res)
-	return nil
-}
-
-// printParts copies the parts of an output directory in order.
-func printParts(w io.Writer, dir string) error {
-	parts, err := filepath.Glob(filepath.Join(dir, "part-*"))
-	if err != nil {
-		return err
-	}
-	for _, p := range parts {
-		f, err := os.Open(p)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(w, f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p, err
 }

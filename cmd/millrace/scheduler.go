@@ -19,19 +19,19 @@ import (
 
 func newScheduler() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "scheduler ls|show|get|set",
+		Use:   "scheduler ls|show|get|set|status|forecast|log|verify",
 		Short: "List the scheduling policies; look at and change a cluster's",
 		Example: `  millrace scheduler ls
   millrace scheduler show fair`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("scheduler needs a verb: ls, show, get or set")
+				return errors.New("scheduler needs a verb: ls, show, get, set, status, forecast, log or verify")
 			}
-			return fmt.Errorf("unknown verb %q (known: ls, show, get, set)", args[0])
+			return fmt.Errorf("unknown verb %q (known: ls, show, get, set, status, forecast, log, verify)", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSchedulerLs(), newSchedulerShow(), newSchedulerGet(), newSchedulerSet())
+	cmd.AddCommand(newSchedulerLs(), newSchedulerShow(), newSchedulerGet(), newSchedulerSet(), newSchedulerStatus(), newSchedulerForecast(), newSchedulerLog(), newSchedulerVerify())
 	return cmd
 }
 
@@ -42,6 +42,15 @@ type policyJSON struct {
 	Summary string      `json:"summary"`
 	Source  string      `json:"source"`
 	Params  []paramJSON `json:"params"`
+	Inputs  []inputJSON `json:"inputs"`
+}
+
+// inputJSON is something that a policy reads of a job.
+type inputJSON struct {
+	Flag   string `json:"flag"`
+	Field  string `json:"field"`
+	API    string `json:"api"`
+	Absent string `json:"absent"`
 }
 
 type paramJSON struct {
@@ -55,9 +64,15 @@ type paramJSON struct {
 }
 
 func policyOf(i *scheduler.Info) policyJSON {
-	out := policyJSON{Name: i.Name, Seam: string(i.Seam), Summary: i.Summary, Source: i.Source, Params: []paramJSON{}}
-	for _, p := range i.Params {
-		out.Params = append(out.Params, paramJSON{p.Name, string(p.Type), p.Default, i.Live[p.Name], p.Range(), p.Doc, p.Source})
+	out := policyJSON{Name: i.Name, Seam: string(i.Seam), Summary: i.Summary, Source: i.Source, Params: []paramJSON{}, Inputs: []inputJSON{}}
+	live := i.LiveParams(nil)
+	for _, p := range i.Params() {
+		out.Params = append(out.Params, paramJSON{p.Name, string(p.Type), p.Default, live[p.Name], p.Range(), p.Doc, p.Source})
+	}
+	if i.Seam != scheduler.Placing {
+		for _, in := range policies.InputsOf(i.Name) {
+			out.Inputs = append(out.Inputs, inputJSON{"--" + in.Flag, "mapreduce.Job." + in.Go, in.API, in.Absent})
+		}
 	}
 	return out
 }
@@ -91,7 +106,7 @@ func newSchedulerLs() *cobra.Command {
 func newSchedulerShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show POLICY", Short: "Print a policy's parameters with defaults and sources",
+		Use: "show POLICY", Short: "Print a policy's parameters with defaults and sources, and what it reads of a job",
 		Example: "  millrace scheduler show fair",
 		Args:    onePolicy,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -121,12 +136,25 @@ func onePolicy(cmd *cobra.Command, args []string) error {
 
 func printPolicy(w io.Writer, p policyJSON) {
 	fmt.Fprintf(w, "%s (%s): %s\nsource: %s\n", p.Name, p.Seam, p.Summary, p.Source)
-	if len(p.Params) == 0 {
+	printParams(w, p.Params)
+	if len(p.Inputs) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "What it reads of a job, beside its tasks and where their data is:")
+	t := newTable(w, "flag of run and of own programs", "field of the API", "field in Go", "where a job does not say it")
+	for _, in := range p.Inputs {
+		t.AppendRow(table.Row{in.Flag, in.API, in.Field, text.WrapSoft(in.Absent, 60)})
+	}
+	t.Render()
+}
+
+func printParams(w io.Writer, params []paramJSON) {
+	if len(params) == 0 {
 		fmt.Fprintln(w, "no parameters")
 		return
 	}
 	t := newTable(w, "parameter", "default", "allowed", "meaning", "source")
-	for _, a := range p.Params {
+	for _, a := range params {
 		def := a.Default
 		if def == "" {
 			def = "-"

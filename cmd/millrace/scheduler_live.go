@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -25,13 +26,7 @@ func newSchedulerGet() *cobra.Command {
 				if asJSON {
 					return printJSON(cmd, p)
 				}
-				for i, c := range []wire.Choice{p.Policy, p.Admission} {
-					fmt.Fprintf(cmd.OutOrStdout(), "%-10s %s", [...]string{"assignment", "admission"}[i], c.Name)
-					for _, k := range slices.Sorted(maps.Keys(c.Params)) {
-						fmt.Fprintf(cmd.OutOrStdout(), " %s=%s", k, c.Params[k])
-					}
-					fmt.Fprintln(cmd.OutOrStdout())
-				}
+				printPolicies(cmd.OutOrStdout(), &p)
 				return nil
 			})
 		},
@@ -39,6 +34,21 @@ func newSchedulerGet() *cobra.Command {
 	m.define(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+func printPolicies(w io.Writer, p *wire.Policies) {
+	for i, c := range []wire.Choice{p.Policy, p.Admission} {
+		fmt.Fprintf(w, "%-10s %s", [...]string{"assignment", "admission"}[i], c.Name)
+		for _, k := range slices.Sorted(maps.Keys(c.Params)) {
+			fmt.Fprintf(w, " %s=%s", k, c.Params[k])
+		}
+		fmt.Fprintln(w)
+	}
+	for _, f := range p.Figures {
+		if f.Job == "" {
+			fmt.Fprintf(w, "%-10s %s %.4g\n", "", f.Name, f.Value)
+		}
+	}
 }
 
 func newSchedulerSet() *cobra.Command {

@@ -10,11 +10,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/sim/compare"
 	"github.com/millrace/millrace/topology"
+	"github.com/millrace/millrace/trace"
 )
 
 func newSim() *cobra.Command {
@@ -47,13 +51,20 @@ type simOptions struct {
 	heartbeat  time.Duration
 	network    simNetwork
 	scale      float64
+	workload   string
+	rates      string
 	seed       uint64
 	seeds      int
+	noSecond   bool
 	asJSON     bool
 	out        string
 	history    string
 
-	arms []arm // what is compared
+	jobs   []sim.Listed // of a file
+	load   float64
+	arms   []arm // what is compared
+	record bool  // decision by decision, for the player
+	stop   func() error
 }
 
 // An arm is a policy with its parameters, under a name of its own.
@@ -62,6 +73,7 @@ type arm struct {
 	params       map[string]string
 	admission    string
 	admitParams  map[string]string
+	periods      []trace.Period // of whatif: what ran, if the history says it
 }
 
 func newSimRun() *cobra.Command {
@@ -77,6 +89,9 @@ the policies can also come from a YAML file (--file); flags that are given win o
   heartbeat: 1s
   trace: gen:fb-2010:200
   scale: 1
+  load: 0.7            # times of arrival are stretched so that the cluster is this busy
+  workload: swim,reduce-bytes=64MiB
+  rates: copy
   policies:
     - policy: fair
     - name: short queue
@@ -84,6 +99,13 @@ the policies can also come from a YAML file (--file); flags that are given win o
       params: {limits: "4000"}
   admission: {policy: marp, params: {marp: "0.2"}}
 
+Instead of a trace, jobs: lists them, with times in seconds:
+
+  jobs:
+    - {name: large, at: 0, maps: 400, map_time: 20, reduces: 10, reduce_time: 30}
+    - {name: small, at: 5, maps: 4, map_time: 3, user: ann, queue: short, deadline: 60}
+
+With --out, play.html plays the first two policies decision by decision.
 After Ctrl-C the runs that are done are still reported.`,
 		Example: `  millrace sim run --trace gen:fb-2010:500 --policy fifo,fair,delay --nodes 40 --racks 8 --out report
   millrace sim run --trace FB-2010.tsv --scale 0.1 --policy fbq --param fbq.limits=4000 --json
@@ -92,10 +114,14 @@ After Ctrl-C the runs that are done are still reported.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	f := cmd.Flags()
+	o.flags(cmd.Flags())
+	return cmd
+}
+
+func (o *simOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.file, "file", "", "YAML file with the cluster, the policies and their parameters")
 	f.StringVar(&o.trace, "trace", "gen:fb-2010:200", "SWIM trace or history file, or gen:MODEL:JOBS for a generated one ("+strings.Join(modelNames(), ", ")+")")
-	f.StringSliceVar(&o.policies, "policy", []string{"fifo", "fair"}, "policies to compare: "+strings.Join(policies.Names(scheduler.Assignment), ", "))
+	f.StringSliceVar(&o.policies, "policy", []string{"fifo", "fair"}, "policies to compare, by name or, for scripts, by a file that ends in .star: "+strings.Join(policies.Names(scheduler.Assignment), ", "))
 	f.StringArrayVar(&o.params, "param", nil, "parameter of a policy, POLICY.NAME=VALUE; may be given several times")
 	f.StringVar(&o.admission, "admission", "", "admission policy (default: every job at once): "+strings.Join(policies.Names(scheduler.Admitting), ", "))
 	f.IntVar(&o.nodes, "nodes", 40, "nodes of the cluster")
@@ -104,12 +130,22 @@ After Ctrl-C the runs that are done are still reported.`,
 	f.DurationVar(&o.heartbeat, "heartbeat", time.Second, "period in which nodes report (0: at once)")
 	o.network.flags(f)
 	f.Float64Var(&o.scale, "scale", 1, "factor on all sizes of the trace")
+	shapeFlag(f, &o.workload)
+	f.StringVar(&o.rates, "rates", "middle", "how fast tasks compute: copy, middle or slow, or MAP:REDUCE in bytes a second")
+	f.Float64Var(&o.load, "load", 0, "stretch the times of arrival so that the work needs this share of the containers (0: as they are)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the workload and of the first run")
 	f.IntVar(&o.seeds, "seeds", 1, "repetitions of each policy; a generated trace is another each time")
+	f.BoolVar(&o.noSecond, "no-speculation", false, "start no second attempts of slow tasks")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object")
 	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
 	f.StringVar(&o.history, "history", "", "file for what happened in the first run of the first policy (docs/formats/history.md)")
-	return cmd
+}
+
+// defaultSim are the options where no flag is given.
+func defaultSim() *simOptions {
+	o := &simOptions{}
+	o.flags(pflag.NewFlagSet("sim", pflag.ContinueOnError))
+	return o
 }
 
 func (o *simOptions) run(cmd *cobra.Command) error {
@@ -154,16 +190,25 @@ func (o *simOptions) report(cmd *cobra.Command, topo *topology.Topology, source 
 	if o.out == "" {
 		return nil
 	}
-	var done []lab.SimRun
+	var done []compare.Run
 	for _, r := range runs {
-		done = append(done, r.SimRun)
+		done = append(done, r.Run)
 	}
-	setup := fmt.Sprintf("%d jobs of %s on %d nodes in %d racks with %d containers each; seed %d.", source.len(), o.trace, o.nodes, o.racks, o.containers, o.seed)
-	page := lab.Page{Title: "millrace simulation", Reports: []lab.Report{lab.Compare("Policies side by side", setup, done)}}
-	if err := lab.WriteFiles(o.out, page); err != nil {
+	from := o.trace
+	if o.jobs != nil {
+		from = o.file
+	}
+	setup := fmt.Sprintf("%d jobs of %s on %d nodes in %d racks with %d containers each; seed %d.", source.len(), from, o.nodes, o.racks, o.containers, o.seed)
+	book := lab.Page{Title: "millrace simulation", Reports: []lab.Report{lab.Compared("Policies side by side", setup, done)}}
+	if err := lab.WriteFiles(o.out, book); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(o.out, "report.html"))
+	page := filepath.Join(o.out, "play.html")
+	if err := writePlay(page, setup, o.tapes(runs)); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "player: %s\n", page)
 	return nil
 }
 
@@ -172,13 +217,22 @@ func (o *simOptions) check() (*topology.Topology, error) {
 	if o.racks < 1 || o.nodes < o.racks || o.nodes%o.racks != 0 {
 		return nil, fmt.Errorf("--nodes is %d and --racks %d: racks must be of equal size and not empty", o.nodes, o.racks)
 	}
+	if o.load < 0 || o.load > 100 {
+		return nil, fmt.Errorf("--load is %v: give a share of the containers, such as 0.7, at most 100", o.load)
+	}
 	if o.containers < 1 || o.scale <= 0 || o.heartbeat < 0 || o.seeds < 1 || o.seeds > 1000 {
 		return nil, errors.New("--containers and --scale must be above 0, --heartbeat not below, --seeds in 1..1000")
+	}
+	if _, err := o.tasks(nil); err != nil {
+		return nil, err
 	}
 	if o.arms == nil {
 		if err := o.armsOfFlags(); err != nil {
 			return nil, err
 		}
+	}
+	if err := o.readScripts(); err != nil {
+		return nil, err
 	}
 	for _, a := range o.arms {
 		if err := a.check(); err != nil {
@@ -190,7 +244,7 @@ func (o *simOptions) check() (*topology.Topology, error) {
 
 // check makes the policies once, to see whether they can be made.
 func (a arm) check() error {
-	if _, err := policies.Policy(a.policy, a.params); err != nil {
+	if _, err := makePolicy(&a); err != nil {
 		return err
 	}
 	if a.admission == "" {
@@ -223,7 +277,7 @@ func (o *simOptions) armsOfFlags() error {
 		return errors.New("--policy is empty: name at least one (millrace scheduler ls)")
 	}
 	for _, name := range o.policies {
-		o.arms = append(o.arms, arm{name: name, policy: name, params: params[name], admission: o.admission, admitParams: params[o.admission]})
+		o.arms = append(o.arms, arm{name: name, policy: name, params: policies.UsualParams(name, params[name]), admission: o.admission, admitParams: params[o.admission]})
 	}
 	return nil
 }

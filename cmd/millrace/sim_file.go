@@ -2,31 +2,52 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
 )
 
-// simFile is what a file of sim run may hold. What is not in it keeps its default.
+// simFile is what a file of sim run may hold, and what the playground sends. What is not in it keeps its default.
 type simFile struct {
-	Nodes      *int     `yaml:"nodes"`
-	Racks      *int     `yaml:"racks"`
-	Containers *int     `yaml:"containers"`
-	Heartbeat  *string  `yaml:"heartbeat"`
-	Trace      *string  `yaml:"trace"`
-	Scale      *float64 `yaml:"scale"`
-	Policies   []struct {
-		Name   string            `yaml:"name"`
-		Policy string            `yaml:"policy"`
-		Params map[string]string `yaml:"params"`
-	} `yaml:"policies"`
-	Admission struct {
-		Policy string            `yaml:"policy"`
-		Params map[string]string `yaml:"params"`
-	} `yaml:"admission"`
+	Nodes       *int           `yaml:"nodes"`
+	Racks       *int           `yaml:"racks"`
+	Containers  *int           `yaml:"containers"`
+	Heartbeat   *string        `yaml:"heartbeat"`
+	Uplink      *float64       `yaml:"uplink"`
+	NIC         *float64       `yaml:"nic"`
+	Circuit     *float64       `yaml:"circuit"`
+	Trace       *string        `yaml:"trace"`
+	Jobs        []sim.Listed   `yaml:"jobs"`
+	Scale       *float64       `yaml:"scale"`
+	Load        *float64       `yaml:"load"`
+	Workload    *string        `yaml:"workload"`
+	Rates       *string        `yaml:"rates"`
+	Seed        *uint64        `yaml:"seed"`
+	Seeds       *int           `yaml:"seeds"`
+	Speculation *bool          `yaml:"speculation"`
+	Policies    []simFilePlan  `yaml:"policies"`
+	Admission   *simFilePolicy `yaml:"admission"`
+}
+
+// simFilePlan is a policy to compare, with an admission of its own or that of the file.
+type simFilePlan struct {
+	Name      string            `yaml:"name"`
+	Policy    string            `yaml:"policy"`
+	Params    map[string]string `yaml:"params"`
+	Admission *simFilePolicy    `yaml:"admission"`
+}
+
+type simFilePolicy struct {
+	Policy string            `yaml:"policy"`
+	Params map[string]string `yaml:"params"`
 }
 
 const maxSimFile = 1 << 20
@@ -37,6 +58,11 @@ func (o *simOptions) readFile(cmd *cobra.Command) error {
 	if err != nil {
 		return failed(err)
 	}
+	return o.parse(data, cmd.Flags().Changed)
+}
+
+// parse takes the values of a file, or of a playground, for all that is not given otherwise.
+func (o *simOptions) parse(data []byte, given func(flag string) bool) error {
 	if len(data) > maxSimFile {
 		return fmt.Errorf("%s: %d bytes are too many for a description of a cluster", o.file, len(data))
 	}
@@ -44,22 +70,43 @@ func (o *simOptions) readFile(cmd *cobra.Command) error {
 	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
 		return fmt.Errorf("%s: %s", o.file, yaml.FormatError(err, false, false))
 	}
-	if err := o.take(cmd, &f); err != nil {
+	if err := o.take(&f, given); err != nil {
 		return fmt.Errorf("%s:%d: heartbeat: %w", o.file, lineOf(data, "$.heartbeat"), err)
 	}
-	if cmd.Flags().Changed("policy") || f.Policies == nil {
+	for i := range f.Jobs {
+		if err := f.Jobs[i].Check(); err != nil {
+			return fmt.Errorf("%s:%d: jobs: %w", o.file, lineOf(data, fmt.Sprintf("$.jobs[%d]", i)), err)
+		}
+	}
+	if f.Jobs != nil && f.Trace != nil {
+		return fmt.Errorf("%s:%d: jobs: the file has a trace too; give one of them", o.file, lineOf(data, "$.jobs"))
+	}
+	if !given("trace") {
+		o.jobs = f.Jobs
+	}
+	if given("policy") || f.Policies == nil {
 		return nil
 	}
 	return o.armsOfFile(&f, data)
 }
 
-func (o *simOptions) take(cmd *cobra.Command, f *simFile) error {
-	given := cmd.Flags().Changed
+func (o *simOptions) take(f *simFile, given func(flag string) bool) error {
 	setIf(f.Nodes, &o.nodes, given("nodes"))
 	setIf(f.Racks, &o.racks, given("racks"))
 	setIf(f.Containers, &o.containers, given("containers"))
+	setIf(f.Uplink, &o.network.uplink, given("uplink"))
+	setIf(f.NIC, &o.network.nic, given("nic"))
+	setIf(f.Circuit, &o.network.circuit, given("circuit"))
 	setIf(f.Trace, &o.trace, given("trace"))
 	setIf(f.Scale, &o.scale, given("scale"))
+	setIf(f.Load, &o.load, given("load"))
+	setIf(f.Workload, &o.workload, given("workload"))
+	setIf(f.Rates, &o.rates, given("rates"))
+	setIf(f.Seed, &o.seed, given("seed"))
+	setIf(f.Seeds, &o.seeds, given("seeds"))
+	if f.Speculation != nil && !given("no-speculation") {
+		o.noSecond = !*f.Speculation
+	}
 	if f.Heartbeat != nil && !given("heartbeat") {
 		d, err := time.ParseDuration(*f.Heartbeat)
 		if err != nil {
@@ -80,7 +127,10 @@ func setIf[T any](from, to *T, given bool) {
 func (o *simOptions) armsOfFile(f *simFile, data []byte) error {
 	seen := map[string]bool{}
 	for i, p := range f.Policies {
-		a := arm{name: p.Name, policy: p.Policy, params: p.Params, admission: f.Admission.Policy, admitParams: f.Admission.Params}
+		a := arm{name: p.Name, policy: p.Policy, params: policies.UsualParams(p.Policy, p.Params)}
+		if admit := cmp.Or(p.Admission, f.Admission); admit != nil {
+			a.admission, a.admitParams = admit.Policy, admit.Params
+		}
 		if a.name == "" {
 			a.name = a.policy
 		}
@@ -89,15 +139,27 @@ func (o *simOptions) armsOfFile(f *simFile, data []byte) error {
 			return fmt.Errorf("%s:%d: policies: %q is there twice; give one a name", o.file, lineOf(data, key), a.name)
 		}
 		seen[a.name] = true
-		if err := (arm{policy: a.policy, params: a.params}).check(); err != nil {
+		if strings.HasSuffix(a.policy, ".star") { // check reads it
+			o.arms = append(o.arms, a)
+			continue
+		}
+		if err := (arm{name: a.name, policy: a.policy, params: a.params}).check(); err != nil {
 			return fmt.Errorf("%s:%d: policies: %w", o.file, lineOf(data, key), err)
 		}
 		if err := a.check(); err != nil {
-			return fmt.Errorf("%s:%d: admission: %w", o.file, lineOf(data, "$.admission"), err)
+			return fmt.Errorf("%s:%d: admission: %w", o.file, lineOf(data, admissionKey(key, &p)), err)
 		}
 		o.arms = append(o.arms, a)
 	}
 	return nil
+}
+
+// admissionKey is where the admission of a policy stands.
+func admissionKey(policy string, p *simFilePlan) string {
+	if p.Admission != nil {
+		return policy + ".admission"
+	}
+	return "$.admission"
 }
 
 // lineOf returns the line of a key, 1 where it cannot be found.

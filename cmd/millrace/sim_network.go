@@ -34,7 +34,7 @@ func (n *simNetwork) flags(f *pflag.FlagSet) {
 func (n *simNetwork) on() bool { return n.uplink > 0 }
 
 // topology makes racks of equal size with these links. The switch has the published
-// interval, dark time and threshold (jobpacker.md 3.14).
+// interval, dark time and threshold (spec/jobpacker 3.14).
 func (n *simNetwork) topology(racks, nodes int) (*topology.Topology, error) {
 	switch {
 	case n.uplink < 0 || n.nic < 0 || n.circuit < 0:
@@ -73,7 +73,7 @@ func (n *simNetwork) use(cfg *sim.Config, policy string) error {
 	}
 	net.WriteCopies = n.copies
 	if _, gate := cfg.Policy.(scheduler.ShuffleGate); gate {
-		net.Pairs = policy != "corral" // which holds nothing back (jobpacker.md 3.13)
+		net.Pairs = policy != "corral" // which holds nothing back (spec/jobpacker 3.13)
 	}
 	if _, plans := cfg.Policy.(scheduler.Planner); plans {
 		cfg.Placement = placement.NewPlanned(cfg.Topology)

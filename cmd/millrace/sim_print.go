@@ -12,7 +12,7 @@ import (
 
 	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/internal/human"
-	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/sim/compare"
 )
 
 // simResult is what scripts rely on: the first repetition of a policy.
@@ -27,7 +27,7 @@ type simResult struct {
 	Events         int64   `json:"events"`
 	Wall           float64 `json:"wall_s"`
 	// All repetitions, in full.
-	Metrics []lab.Metrics `json:"metrics"`
+	Metrics []compare.Metrics `json:"metrics"`
 }
 
 func resultsOf(runs []*simRun) map[string]*simResult {

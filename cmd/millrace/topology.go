@@ -16,14 +16,14 @@ import (
 //	racks:
 //	  r1: {uplink: 100Mb/s, downlink: 400Mb/s}
 type topologyFile struct {
-	NIC    string              `yaml:"nic"`
-	Uplink string              `yaml:"uplink"`
-	Racks  map[string]rackFile `yaml:"racks"`
+	NIC    string              `yaml:"nic,omitempty"`
+	Uplink string              `yaml:"uplink,omitempty"`
+	Racks  map[string]rackFile `yaml:"racks,omitempty"`
 }
 
 type rackFile struct {
-	Uplink   string `yaml:"uplink"`
-	Downlink string `yaml:"downlink"`
+	Uplink   string `yaml:"uplink,omitempty"`
+	Downlink string `yaml:"downlink,omitempty"`
 }
 
 // readLinks reads a topology file; no name means that nothing is known of the links.
@@ -39,13 +39,18 @@ func readLinks(name string) (l topology.Links, err error) {
 	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
 		return l, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
 	}
+	return f.links(name, "", data)
+}
+
+// links are the rates of a file; before is what stands before their keys in it.
+func (f *topologyFile) links(name, before string, data []byte) (l topology.Links, err error) {
 	rate := func(key, s string) topology.Rate {
 		if s == "" || err != nil {
 			return 0
 		}
 		r, perr := topology.ParseRate(s)
 		if perr != nil {
-			err = fmt.Errorf("%s:%d: %s: %w", name, lineOf(data, "$."+key), key, perr)
+			err = fmt.Errorf("%s:%d: %s: %w", name, lineOf(data, "$."+before+key), before+key, perr)
 		}
 		return r
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/trace"
@@ -19,34 +20,64 @@ import (
 
 func newTrace() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "trace stat|gen|fit|convert",
-		Short: "Describe job traces, and make new ones with the same tails",
+		Use:   "trace stat|gen|fit|convert|replay",
+		Short: "Describe job traces, make new ones with the same tails, and replay them on a cluster",
 		Example: `  millrace trace stat FB-2010_samples_24_times_1hr_0.tsv
   millrace trace gen --model fb-2010 --jobs 1000 > trace.tsv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("trace needs a verb: stat, gen, fit or convert")
+				return errors.New("trace needs a verb: stat, gen, fit, convert or replay")
 			}
-			return fmt.Errorf("unknown verb %q (known: stat, gen, fit, convert)", args[0])
+			return fmt.Errorf("unknown verb %q (known: stat, gen, fit, convert, replay)", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTraceStat(), newTraceGen(), newTraceFit(), newTraceConvert())
+	cmd.AddCommand(leavesNothing(newTraceStat()), leavesNothing(newTraceGen()), leavesNothing(newTraceFit()), newTraceConvert(), newTraceReplay())
 	return cmd
+}
+
+// shapeOptions are the flags of a trace that is to be replayed on a cluster.
+type shapeOptions struct {
+	workload string
+	scale    float64
+}
+
+func (o *shapeOptions) flags(f *pflag.FlagSet) {
+	shapeFlag(f, &o.workload)
+	f.Float64Var(&o.scale, "scale", 1, "factor on all sizes of the trace")
+}
+
+// sized gives the jobs the sizes that they have on a cluster of 40 machines with 6 containers, where the flag does not say otherwise.
+func (o *shapeOptions) sized(in []trace.Job) (trace.Shape, []trace.Job, error) {
+	s, err := parseShape(o.workload, 40, 240, o.scale)
+	if err != nil {
+		return s, nil, err
+	}
+	out := make([]trace.Job, len(in))
+	for i, j := range in {
+		out[i] = s.Sized(j)
+	}
+	return s, out, nil
 }
 
 func newTraceStat() *cobra.Command {
 	var asJSON bool
+	var shape shapeOptions
 	cmd := &cobra.Command{
 		Use: "stat FILE", Short: "Print the statistics of a SWIM trace or a history (- for standard input)",
-		Example: "  millrace trace stat trace.tsv --json",
-		Args:    cobra.ExactArgs(1),
+		Example: `  millrace trace stat trace.tsv --json
+  millrace trace stat trace.tsv --workload swim,machines=600 --scale 0.2`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			jobs, err := readTrace(args[0])
 			if err != nil {
 				return failed(err)
 			}
-			d := trace.Describe(jobs, 128<<20)
+			s, jobs, err := shape.sized(jobs)
+			if err != nil {
+				return err
+			}
+			d := trace.Describe(jobs, s)
 			if asJSON {
 				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(d))
 			}
@@ -54,6 +85,7 @@ func newTraceStat() *cobra.Command {
 			return nil
 		},
 	}
+	shape.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -63,8 +95,8 @@ func printTrace(w io.Writer, d trace.Description) {
 		return fmt.Sprintf("%s (%.2f %%)", human.Count(int64(n)), 100*float64(n)/float64(d.Jobs))
 	}
 	fmt.Fprintf(w, "%s jobs, submitted from %v to %v\n", human.Count(int64(d.Jobs)), d.First, d.Last)
-	fmt.Fprintf(w, "input %s, shuffle %s, output %s; %s map tasks of %s\n",
-		human.Bytes(d.Input), human.Bytes(d.Shuffle), human.Bytes(d.Output), human.Count(d.Maps), human.Bytes(d.BlockBytes))
+	fmt.Fprintf(w, "input %s, shuffle %s, output %s; %s map tasks of %s, %s reduces, at most %s in a job\n",
+		human.Bytes(d.Input), human.Bytes(d.Shuffle), human.Bytes(d.Output), human.Count(d.Maps), human.Bytes(d.BlockBytes), human.Count(d.Reduces), human.Count(d.MostReduces))
 	fmt.Fprintf(w, "input below 10 MiB: %s; one block: %.1f %%\n", share(d.SmallInput), 100*d.OneBlock)
 	fmt.Fprintf(w, "shuffle light (< 1 MiB): %s, medium: %s, heavy (> 100 MiB): %s; none: %.1f %%\n",
 		share(d.Light), share(d.Medium), share(d.Heavy), 100*d.NoShuffle)

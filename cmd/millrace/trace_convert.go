@@ -45,12 +45,15 @@ func readTrace(name string) ([]trace.Job, error) {
 
 func newTraceConvert() *cobra.Command {
 	var to string
+	var shape shapeOptions
 	cmd := &cobra.Command{
 		Use: "convert FILE", Short: "Turn a SWIM trace into a history or back, on standard output (- for standard input)",
-		Long: `Turn a SWIM trace into a history or back. The format of the input is found out by itself.
-A history that becomes a trace keeps ids, submit times and sizes; tasks and times are lost.`,
-		Example: "  millrace trace convert history.jsonl --to swim > trace.tsv",
-		Args:    cobra.ExactArgs(1),
+		Long: `Turn a SWIM trace into a history or back. The command recognises the format of the input.
+A history that becomes a trace keeps ids, submit times and sizes; tasks and times are lost.
+With --workload or --scale the jobs get the sizes that they would have on another cluster.`,
+		Example: `  millrace trace convert history.jsonl --to swim > trace.tsv
+  millrace trace convert FB-2010.tsv --to swim --workload swim,machines=40 --scale 0.0667 > small.tsv`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to != "swim" && to != "history" {
 				return fmt.Errorf("--to is %q, must be swim or history", to)
@@ -58,6 +61,12 @@ A history that becomes a trace keeps ids, submit times and sizes; tasks and time
 			h, jobs, err := readAny(args[0])
 			if err != nil {
 				return failed(err)
+			}
+			if cmd.Flags().Changed("workload") || cmd.Flags().Changed("scale") {
+				h = nil // the times that a history has belong to its own sizes
+				if _, jobs, err = shape.sized(jobs); err != nil {
+					return err
+				}
 			}
 			if to == "swim" {
 				return failed(trace.WriteSWIM(cmd.OutOrStdout(), jobs))
@@ -68,6 +77,7 @@ A history that becomes a trace keeps ids, submit times and sizes; tasks and time
 			return failed(trace.WriteHistory(cmd.OutOrStdout(), h))
 		},
 	}
+	shape.flags(cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "history", "format to write: swim or history")
 	return cmd
 }

@@ -4,17 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/sim/compare"
 	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/trace"
 )
@@ -24,14 +22,19 @@ type whatIf struct {
 	policies []string
 	params   []string
 	ran      string
-	size     trace.Origin // only what flags say of the cluster; Room is that of a node
+	size     size
 	seed     uint64
+	noSecond bool
+	noNet    bool
 	asJSON   bool
 	out      string
 
+	admission   string // of the others
+	admitParams []string
+
 	file    string
 	history *trace.History
-	past    *lab.Past
+	past    *compare.Past
 	topo    *topology.Topology
 	room    []scheduler.Capacity
 	arms    []arm // the first is the policy that ran
@@ -39,6 +42,9 @@ type whatIf struct {
 	mu     sync.Mutex
 	unable map[string]error // policies that cannot run these jobs; guarded by mu
 }
+
+// size is what flags say of the cluster; Room is that of a node.
+type size struct{ Nodes, Racks, Room int }
 
 func newWhatIf() *cobra.Command {
 	o := whatIf{unable: map[string]error{}}
@@ -48,10 +54,16 @@ func newWhatIf() *cobra.Command {
 same size, under the policy that really ran and under others. The replay of the first says how far
 the simulator is off; differences between policies that are smaller than that mean nothing.
 
-Tasks take as long as they took, wherever they run; blocks are placed at random, as a history does
-not say where they were; a later stage of a chain is submitted when it was. Jobs that failed are left out.`,
+The first replay changes policies when the cluster did. The others have one policy all the time, and the
+admission policy that the cluster had last, or that of --admission.
+
+Tasks take as long as they took, wherever they run. Where the history has the rates of the racks' links,
+their data moves over those, and only the rest of their time is fixed. Blocks are placed at random, as a
+history does not say where they were; a later stage of a chain is submitted when it was. Jobs that failed
+are left out.`,
 		Example: `  millrace job history --export week.jsonl && millrace whatif week.jsonl
-  millrace whatif week.jsonl --policies fair,fbq --param fbq.limits=4000 --out report`,
+  millrace whatif week.jsonl --policies fair,fbq --param fbq.limits=4000 --out report
+  millrace whatif week.jsonl --policies fair --admission cbt --admission-param start=0.2`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.file = args[0]
@@ -61,11 +73,15 @@ not say where they were; a later stage of a chain is submitted when it was. Jobs
 	f := cmd.Flags()
 	f.StringSliceVar(&o.policies, "policies", nil, "policies to try (default: all of them): "+strings.Join(policies.Names(scheduler.Assignment), ", "))
 	f.StringArrayVar(&o.params, "param", nil, "parameter of a policy, POLICY.NAME=VALUE; may be given several times")
+	f.StringVar(&o.admission, "admission", "", "admission policy of the others (default: as the history says): "+strings.Join(policies.Names(scheduler.Admitting), ", "))
+	f.StringArrayVar(&o.admitParams, "admission-param", nil, "parameter of that admission policy, as name=value; may be given several times")
+	f.BoolVar(&o.noNet, "no-network", false, "leave out the network, also where the history has the rates of links")
 	f.StringVar(&o.ran, "ran", "", "the policy that really ran (default: the one that the history names)")
 	f.IntVar(&o.size.Nodes, "nodes", 0, "nodes of the cluster (default: as the history says)")
 	f.IntVar(&o.size.Racks, "racks", 0, "racks they stand in (default: as the history says)")
 	f.IntVar(&o.size.Room, "containers", 0, "containers of a node (default: as the history says)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of where blocks are")
+	f.BoolVar(&o.noSecond, "no-speculation", false, "start no second attempts of slow tasks")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object")
 	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
 	return cmd
@@ -97,15 +113,18 @@ func (o *whatIf) read() (err error) {
 		return wrong("a trace of sizes does not say what happened; make a history by millrace job history --export, or use millrace sim run --trace")
 	}
 	o.resize()
-	if o.topo, o.room, err = lab.OriginCluster(o.history.Origin); err != nil {
+	if o.topo, o.room, err = compare.OriginCluster(o.history.Origin); err != nil {
 		return wrong("%w: --nodes, --racks and --containers do", err)
 	}
 	if err := o.choose(); err != nil {
 		return err
 	}
 	w := sim.DefaultWorkload(o.topo, o.history.Origin.Room)
-	if o.past, err = lab.NewPast(o.history, w, o.seed); err != nil {
+	if o.past, err = compare.NewPast(o.history, w, o.seed); err != nil {
 		return wrong("%w", err)
+	}
+	if o.hasNet() {
+		o.past.OverNetwork(o.topo)
 	}
 	return nil
 }
@@ -120,40 +139,13 @@ func (o *whatIf) resize() {
 	if o.size.Room > 0 {
 		at.Room = at.Nodes * o.size.Room
 	}
-	at.Racks = cmp.Or(o.size.Racks, at.Racks)
+	if at.Racks = cmp.Or(o.size.Racks, at.Racks); o.size != (size{}) {
+		at.Machines, at.Links = nil, nil // of another cluster
+	}
 }
 
-// choose makes the arms: what ran, then the others.
-func (o *whatIf) choose() error {
-	ran := o.ran
-	if ran == "" {
-		ran = o.history.Origin.Policy
-	}
-	if ran == "" {
-		return fmt.Errorf("%s does not name the policy that ran: say it with --ran", o.file)
-	}
-	names := o.policies
-	if names == nil {
-		names = policies.Names(scheduler.Assignment)
-	}
-	names = append([]string{ran}, slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == ran })...)
-	s := simOptions{policies: names, params: o.params}
-	if err := s.armsOfFlags(); err != nil {
-		return err
-	}
-	o.arms = s.arms
-	for i := range o.arms {
-		if o.history.Origin.Source == "cluster" {
-			o.arms[i].params = policies.LiveParams(o.arms[i].policy, o.arms[i].params)
-			o.arms[i].admission = o.history.Origin.Admission
-			o.arms[i].admitParams = policies.LiveParams(o.arms[i].admission, nil)
-		}
-		if err := o.arms[i].check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// hasNet reports whether data moves over links.
+func (o *whatIf) hasNet() bool { return !o.noNet && compare.HasLinks(o.history.Origin) }
 
 // try replays under one policy. One that cannot run these jobs does not keep others from it, unless it is the one that ran.
 func (o *whatIf) try(i int) (*simRun, error) {
@@ -167,41 +159,6 @@ func (o *whatIf) try(i int) (*simRun, error) {
 	return nil, nil
 }
 
-func (o *whatIf) replay(a arm) (*simRun, error) {
-	fail := func(err error) (*simRun, error) { return nil, fmt.Errorf("%s: %w", a.name, err) }
-	policy, err := policies.Policy(a.policy, a.params)
-	if err != nil {
-		return fail(err)
-	}
-	cfg := sim.Config{
-		Topology: o.topo, Capacities: o.room, Policy: policy, State: scheduler.DefaultConfig(), Model: sim.NewFixed(),
-		DriverStart: o.past.DriverStart, Seed: o.seed, BreakDeadlocks: true,
-	}
-	if o.history.Origin.Source == "sim" {
-		cfg.Heartbeat = time.Second
-	} else {
-		cfg.AskAgain = 100 * time.Millisecond // as the master does
-	}
-	if a.admission != "" {
-		if cfg.Admission, err = policies.Admission(a.admission, a.admitParams); err != nil {
-			return fail(err)
-		}
-	}
-	jobs, run := o.past.Workload(), &simRun{arm: a}
-	if o.out != "" && tasksOf(jobs) <= keptTasks {
-		run.watch = lab.WatchKinds()
-		run.watch.Attach(&cfg)
-	}
-	began := time.Now()
-	if run.res, err = sim.Run(cfg, jobs); err != nil {
-		return fail(err)
-	}
-	run.wall = time.Since(began)
-	run.SimRun = o.simRun(a.name, run.res, run.watch)
-	return run, nil
-}
-
-func (o *whatIf) simRun(name string, res *sim.Result, w *lab.Watcher) lab.SimRun {
-	room := o.history.Origin.Room
-	return lab.NewSimRun(name, o.seed, res, o.topo, func(j *sim.JobResult) time.Duration { return j.Job.Alone(room) }, room, w)
+func (o *whatIf) simRun(name string, res *sim.Result, w *compare.Watcher) compare.Run {
+	return compare.NewRun(name, o.seed, res, o.topo, o.history.Origin.Room, w)
 }

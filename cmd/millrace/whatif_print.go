@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/sim/compare"
 )
 
 // report prints and writes what the replays say.
@@ -29,11 +30,11 @@ func (o *whatIf) report(cmd *cobra.Command, runs []*simRun) error {
 	if o.out == "" {
 		return nil
 	}
-	all := []lab.SimRun{was}
+	all := []compare.Run{was}
 	for _, r := range runs {
-		all = append(all, r.SimRun)
+		all = append(all, r.Run)
 	}
-	page := lab.Page{Title: "millrace whatif", Reports: []lab.Report{lab.Compare("What other policies would have done", o.setup()+" "+missText(o.arms[0].name, miss), all)}}
+	page := lab.Page{Title: "millrace whatif", Reports: []lab.Report{lab.Compared("What other policies would have done", o.setup()+" "+missText(o.arms[0].name, miss), all)}}
 	if err := lab.WriteFiles(o.out, page); err != nil {
 		return err
 	}
@@ -50,15 +51,15 @@ func (o *whatIf) setup() string {
 	return text
 }
 
-func missText(name string, m lab.Miss) string {
+func missText(name string, m compare.Miss) string {
 	return fmt.Sprintf("The replay of %s misses the real mean completion by %+.1f %%, the makespan by %+.1f %%, and a single job by %.1f %% (median; one in ten by more than %.1f %%): smaller differences between policies mean nothing.",
 		name, 100*m.Completion, 100*m.Makespan, 100*m.Typical, 100*m.Bad)
 }
 
-func (o *whatIf) print(w io.Writer, was lab.SimRun, runs []*simRun, miss lab.Miss) {
+func (o *whatIf) print(w io.Writer, was compare.Run, runs []*simRun, miss compare.Miss) {
 	fmt.Fprintln(w, o.setup())
 	t := newTable(w, "policy", "mean completion", "against the replay", "mean wait", "median slowdown", "95 % slowdown", "makespan", "missed goals")
-	row := func(name string, m lab.Metrics, change string) {
+	row := func(name string, m compare.Metrics, change string) {
 		t.AppendRow(table.Row{
 			name, fmt.Sprintf("%.2f s", m.Completion.Mean), change, fmt.Sprintf("%.2f s", m.Wait.Mean), fmt.Sprintf("%.2f", m.Slowdown.Median), fmt.Sprintf("%.2f", m.Slowdown.P95),
 			fmt.Sprintf("%.1f s", m.Makespan), fmt.Sprintf("%d of %d", m.Missed, m.WithDeadline),
@@ -85,18 +86,18 @@ func changeOf(replayed, r *simRun) float64 {
 	return r.Metrics.Completion.Mean/max(replayed.Metrics.Completion.Mean, 1e-9) - 1
 }
 
-func (o *whatIf) printJSON(w io.Writer, was lab.SimRun, runs []*simRun, miss lab.Miss) error {
+func (o *whatIf) printJSON(w io.Writer, was compare.Run, runs []*simRun, miss compare.Miss) error {
 	type tried struct {
-		Change  float64     `json:"change"` // of mean completion, against the replay
-		Metrics lab.Metrics `json:"metrics"`
+		Change  float64         `json:"change"` // of mean completion, against the replay
+		Metrics compare.Metrics `json:"metrics"`
 	}
 	out := struct {
 		Ran      string           `json:"ran"`
 		Jobs     int              `json:"jobs"`
 		LeftOut  int              `json:"left_out"`
-		Real     lab.Metrics      `json:"real"`
-		Replayed lab.Metrics      `json:"replayed"`
-		Error    lab.Miss         `json:"error"`
+		Real     compare.Metrics  `json:"real"`
+		Replayed compare.Metrics  `json:"replayed"`
+		Error    compare.Miss     `json:"error"`
 		Policies map[string]tried `json:"policies"`
 		// Unable are the policies under which these jobs do not end, and why.
 		Unable map[string]string `json:"unable,omitempty"`

@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/trace"
 )
 
 // A policy under which the jobs of a history cannot run is named below the table; the others are in it.
@@ -47,5 +51,65 @@ func TestWhatIfWithoutOne(t *testing.T) {
 	out.Reset()
 	if err := o.report(cmd, runs); err != nil || !strings.Contains(out.String(), `"unable":{"odd":"odd: no assignment`) {
 		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// writeHistory writes a large job and a small one that comes a second later, on one node with room for both drivers and two tasks.
+func writeHistory(t *testing.T, origin trace.Origin) string {
+	t.Helper()
+	origin.Source, origin.Nodes, origin.Racks, origin.Room = "cluster", 1, 1, 4
+	h := &trace.History{Origin: origin}
+	for i, maps := range []int32{40, 2} {
+		id, at := fmt.Sprint("j", i), time.Duration(i)*time.Second
+		h.Jobs = append(h.Jobs, trace.PastJob{ID: id, User: id, Submit: at, Admitted: at, Start: at, End: at + time.Duration(maps)*time.Second, State: trace.JobDone, Maps: maps})
+		for m := range maps {
+			h.Attempts = append(h.Attempts, trace.PastAttempt{Job: id, Kind: "map", Index: m, Node: "w1", Start: at + time.Duration(m)*time.Second, End: at + time.Duration(m+1)*time.Second})
+		}
+	}
+	file := filepath.Join(t.TempDir(), "h.jsonl")
+	if err := writeHistoryFile(file, h); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// tried replays a history and returns when the second job ended, by arm.
+func tried(t *testing.T, o *whatIf) map[string]time.Duration {
+	t.Helper()
+	o.seed, o.unable = 1, map[string]error{}
+	if err := o.read(); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]time.Duration{}
+	for _, a := range o.arms {
+		r, err := o.replay(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[a.name] = r.res.Jobs[1].Finished
+	}
+	return out
+}
+
+// TestWhatIfPeriods: the replay of what ran changes the policy when the cluster did: the small job runs behind the large one
+// up to then, and beside it from then on.
+func TestWhatIfPeriods(t *testing.T) {
+	file := writeHistory(t, trace.Origin{Policy: "fair", Periods: []trace.Period{{Policy: "fifo"}, {From: 10 * time.Second, Policy: "fair"}}})
+	got := tried(t, &whatIf{file: file, policies: []string{"fifo", "fair"}})
+	was, fifo, fair := got["fifo, then fair"], got["fifo"], got["fair"]
+	if was < 10*time.Second || was > 16*time.Second || fifo < 18*time.Second || fair > 9*time.Second {
+		t.Errorf("the small job ends at %v as it was, %v under fifo, %v under fair: want 12 s, 21 s, 4 s", was, fifo, fair)
+	}
+}
+
+// TestWhatIfAdmission: another admission policy is tried under the policy that ran; the replay of what ran keeps its own.
+func TestWhatIfAdmission(t *testing.T) {
+	file := writeHistory(t, trace.Origin{Policy: "fair", Periods: []trace.Period{{Policy: "fair", Admission: "unlimited"}}})
+	got := tried(t, &whatIf{file: file, policies: []string{"fair"}, admission: "marp", admitParams: []string{"marp=0.1"}})
+	if was, one := got["fair"], got["fair under marp"]; was == 0 || was > 9*time.Second || one < 13*time.Second {
+		t.Errorf("the small job ends at %v, and at %v if one driver may run at a time: want 4 s and 15 s", was, one)
+	}
+	if err := (&whatIf{file: file, admitParams: []string{"marp=0.1"}}).read(); err == nil || !strings.Contains(err.Error(), "--admission") {
+		t.Errorf("parameters of no admission policy: %v", err)
 	}
 }

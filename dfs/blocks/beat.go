@@ -43,7 +43,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// pause waits for the next heartbeat: its time has come, or there are news.
+// pause waits until the next beat is due, or there is news.
 func (s *Service) pause(ctx context.Context, d time.Duration, listen bool, failed <-chan error) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -84,6 +84,7 @@ func (s *Service) introduce(ctx context.Context) error {
 	if !s.newer(resp.Epoch) {
 		return wire.Errorf(wire.Stale, "the name service is of epoch %d, a newer one was seen", resp.Epoch)
 	}
+	s.keys.Add(resp.Keys, time.Since(s.begin))
 	if err := s.store.Join(resp.Cluster); err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (s *Service) report(ctx context.Context, session uint64) error {
 	}
 }
 
-// beat sends one heartbeat and does what the answer says. It is false if the service has to
+// beat sends one beat and does what the answer says. It is false if the service has to
 // register again.
 func (s *Service) beat(ctx context.Context) bool {
 	s.mu.Lock()
@@ -134,7 +135,7 @@ func (s *Service) beat(ctx context.Context) bool {
 	defer cancel()
 	resp, err := s.cfg.Names.Beat(bctx, wire.BeatRequest{
 		Node: s.cfg.Node, Session: session, Volumes: s.store.Volumes(),
-		Received: n.Received, Deleted: n.Deleted, Corrupt: n.Corrupt, Failed: n.Failed, Done: n.Done,
+		Received: n.Received, Deleted: n.Deleted, Corrupt: n.Corrupt, Failed: n.Failed, Done: n.Done, Key: s.keys.Newest(),
 	})
 	if err != nil {
 		s.store.changes.putBack(n)
@@ -143,6 +144,7 @@ func (s *Service) beat(ctx context.Context) bool {
 	if !s.newer(resp.Epoch) {
 		return true // of a master that was replaced: not obeyed
 	}
+	s.keys.Add(resp.Keys, time.Since(s.begin))
 	if resp.Register {
 		s.store.changes.putBack(n)
 		return false
@@ -181,6 +183,7 @@ func (s *Service) probe(ctx context.Context, failed chan<- error) {
 			return
 		case <-t.C:
 		}
+		s.store.sweep(time.Since(s.begin) - s.cfg.LeftFor)
 		if err := s.store.Probe(); err != nil {
 			failed <- err
 			return

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,21 +12,27 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// TestLocalReadsAreVerified: whoever reads a block file straight from the disk gets no byte of a chunk
-// that has rotted, and every byte of the others.
-func TestLocalReadsAreVerified(t *testing.T) {
+// storeWith is a store on a disk that has a block, and the block's file.
+func storeWith(t *testing.T, b wire.Block) (s *Store, name string) {
+	t.Helper()
 	dir := t.TempDir()
 	root, err := disk.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
-	s := openOn(t, root)
-	b := wire.Block{ID: 5, Gen: 2, Len: 12*pipe.ChunkSize + 50}
+	t.Cleanup(func() { _ = root.Close() })
+	s = openOn(t, root)
 	if err := put(s, b); err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(dir, dirOf(b), fileName(b))
+	return s, filepath.Join(dir, dirOf(b), fileName(b))
+}
+
+// TestLocalReadsAreVerified: whoever reads a block file straight from the disk gets no byte of a chunk
+// that has rotted, and every byte of the others.
+func TestLocalReadsAreVerified(t *testing.T) {
+	b := wire.Block{ID: 5, Gen: 2, Len: 12*pipe.ChunkSize + 50}
+	s, name := storeWith(t, b)
 	const bad = 7*pipe.ChunkSize + 100
 	flip(t, name, headerSize+bad)
 	l, err := OpenLocal(name, b)
@@ -75,5 +82,21 @@ func flip(t *testing.T, name string, off int64) {
 	one[0] ^= 0x10
 	if _, err := f.WriteAt(one[:], off); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLocalReadsThatFail: a disk that does not answer is not called damage, which would cost the replica.
+func TestLocalReadsThatFail(t *testing.T) {
+	b := wire.Block{ID: 5, Gen: 2, Len: 2 * pipe.ChunkSize}
+	s, name := storeWith(t, b)
+	l, err := OpenLocal(name, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.ReadAt(make([]byte, 10), 0); !errors.Is(err, os.ErrClosed) || wire.KindOf(err) == wire.Corrupt {
+		t.Errorf("the read says: %v", err)
 	}
 }

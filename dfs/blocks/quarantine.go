@@ -41,6 +41,6 @@ func (s *Store) tellQuarantined() error {
 func (s *Store) superseded(b wire.Block) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.replicas[b.ID]
-	return r != nil && r.state == finished && r.block.Gen >= b.Gen
+	r := s.replicas[b.ID].whole()
+	return r != nil && r.block.Gen >= b.Gen
 }

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io/fs"
@@ -22,7 +23,7 @@ type Reader struct {
 // replica that is being written can be read up to what it had when it was opened.
 func (s *Store) Open(id wire.BlockID, gen uint64) (*Reader, error) {
 	s.mu.Lock()
-	r := s.replicas[id]
+	r := s.at(id, gen)
 	if r == nil {
 		s.mu.Unlock()
 		return nil, wire.Errorf(wire.NotFound, "%s is not on node %s", id, s.cfg.Node)
@@ -93,36 +94,45 @@ func (r *Reader) Close() error { return r.file.Close() }
 // Delete removes a replica of this generation or an older one; a newer one stays. One that
 // is quarantined goes for good.
 func (s *Store) Delete(b wire.Block) error {
-	s.mu.Lock()
-	r := s.replicas[b.ID]
-	if r != nil && r.block.Gen <= b.Gen {
-		delete(s.replicas, b.ID)
-	} else {
-		r = nil
-	}
-	s.mu.Unlock()
+	gone := s.take(b)
 	for _, v := range s.volumes {
 		if v.failure() == nil {
 			_ = v.fs.Remove(badDir + "/" + fileName(b)) // mostly it is not there
 		}
 	}
-	if r == nil {
+	if len(gone) == 0 {
 		s.changes.deleted(b) // so that the name service stops asking
-		return nil
 	}
-	s.dispose(r)
-	return r.vol.failure()
+	var err error
+	for _, r := range gone {
+		s.dispose(r)
+		err = cmp.Or(err, r.vol.failure())
+	}
+	return err
+}
+
+// take takes the replicas of a block up to a generation out of the index.
+func (s *Store) take(b wire.Block) (gone []*replica) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := s.replicas[b.ID]; r != nil; {
+		old := r.old
+		if r.block.Gen <= b.Gen && s.forget(r) {
+			gone = append(gone, r)
+		}
+		r = old
+	}
+	return gone
 }
 
 // quarantine moves a bad replica out of the way and reports it. It is kept until the name
 // service says that a good copy is safe.
 func (s *Store) quarantine(r *replica, b wire.Block, why string) {
 	s.mu.Lock()
-	if s.replicas[b.ID] != r || r.block != b || r.state != finished {
+	if r.block != b || r.state != finished || !s.forget(r) {
 		s.mu.Unlock()
 		return // it has changed meanwhile
 	}
-	delete(s.replicas, b.ID)
 	s.mu.Unlock()
 	if err := r.vol.fs.Rename(r.path(), badDir+"/"+fileName(b)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		_ = r.vol.blame(err) // the volume remembers
@@ -134,8 +144,8 @@ func (s *Store) quarantine(r *replica, b wire.Block, why string) {
 // finished, or not here, is left alone. report is as for CheckFile.
 func (s *Store) Verify(id wire.BlockID, report func(n int)) error {
 	s.mu.Lock()
-	r := s.replicas[id]
-	if r == nil || r.state != finished || r.vol.failure() != nil {
+	r := s.replicas[id].whole()
+	if r == nil || r.vol.failure() != nil {
 		s.mu.Unlock()
 		return nil
 	}
@@ -156,21 +166,15 @@ func (s *Store) Verify(id wire.BlockID, report func(n int)) error {
 	return r.vol.blame(err)
 }
 
-// A Replica describes what is here of a block.
-type Replica struct {
-	wire.Block
-	Finished bool `json:"finished"`
-}
-
 // Inspect says what is here of a block.
-func (s *Store) Inspect(id wire.BlockID) (Replica, error) {
+func (s *Store) Inspect(id wire.BlockID) (wire.Replica, error) {
 	s.mu.Lock()
 	r := s.replicas[id]
 	if r == nil {
 		s.mu.Unlock()
-		return Replica{}, wire.Errorf(wire.NotFound, "%s is not on node %s", id, s.cfg.Node)
+		return wire.Replica{}, wire.Errorf(wire.NotFound, "%s is not on node %s", id, s.cfg.Node)
 	}
-	out, w := Replica{r.block, r.state == finished}, r.writer
+	out, w := wire.Replica{Block: r.block, Finished: r.state == finished}, r.writer
 	s.mu.Unlock()
 	if w != nil {
 		w.mu.Lock()
@@ -184,7 +188,7 @@ func (s *Store) Inspect(id wire.BlockID) (Replica, error) {
 func (s *Store) Path(id wire.BlockID, gen uint64) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.replicas[id]
+	r := s.at(id, gen)
 	if r == nil || r.block.Gen != gen || r.state != finished {
 		return "", wire.Errorf(wire.NotFound, "%s generation %d is not on node %s", id, gen, s.cfg.Node)
 	}

@@ -3,6 +3,8 @@ package blocks
 import (
 	"context"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -17,16 +19,16 @@ var _ Names = Remote{}
 
 // Register calls the name service.
 func (r Remote) Register(ctx context.Context, req wire.RegisterRequest) (wire.RegisterResponse, error) {
-	return rpc.Call[wire.RegisterRequest, wire.RegisterResponse](ctx, r.Client, r.Addr, "dfs.register", req)
+	return api.DFSRegister.Call(ctx, r.Client, r.Addr, req)
 }
 
 // Report calls the name service.
 func (r Remote) Report(ctx context.Context, req wire.ReportRequest) error {
-	_, err := rpc.Call[wire.ReportRequest, struct{}](ctx, r.Client, r.Addr, "dfs.report", req)
+	_, err := api.DFSReport.Call(ctx, r.Client, r.Addr, req)
 	return err
 }
 
 // Beat calls the name service.
 func (r Remote) Beat(ctx context.Context, req wire.BeatRequest) (wire.BeatResponse, error) {
-	return rpc.Call[wire.BeatRequest, wire.BeatResponse](ctx, r.Client, r.Addr, "dfs.beat", req)
+	return api.DFSBeat.Call(ctx, r.Client, r.Addr, req)
 }

@@ -12,9 +12,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"golang.org/x/time/rate"
 
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/dfs/token"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
@@ -36,7 +39,7 @@ type Config struct {
 	Names   Names
 	Client  *rpc.Client // to reach other block services
 
-	// BeatEvery is the pause between heartbeats; news go out sooner. 0 means 1 s.
+	// BeatEvery is the pause between beats; news goes out sooner. 0 means 1 s.
 	BeatEvery time.Duration
 	// MaxBlock bounds what a writer may reserve; 0 means 1 GiB.
 	MaxBlock int64
@@ -51,6 +54,9 @@ type Config struct {
 	// HDFS does. ScrubRate bounds it, in bytes a second; 0 means 4 MiB.
 	ScrubPeriod time.Duration
 	ScrubRate   int64
+	// LeftFor is how long a replica that is not finished, and that nobody is connected to, waits for somebody who resumes it;
+	// 0 means 5 minutes: longer than the name service takes to have it recovered.
+	LeftFor time.Duration
 	// ProbeEvery is how often disks are tried; 0 means 2 s.
 	ProbeEvery time.Duration
 	Timing     pipe.Timing
@@ -74,6 +80,7 @@ func (c Config) withDefaults() Config {
 	set(&c.BeatEvery, time.Second)
 	set(&c.ScrubPeriod, 504*time.Hour)
 	set(&c.ProbeEvery, 2*time.Second)
+	set(&c.LeftFor, 5*time.Minute)
 	if c.MaxBlock == 0 {
 		c.MaxBlock = 1 << 30
 	}
@@ -103,6 +110,8 @@ type Service struct {
 	copied *rate.Limiter
 	wake   chan struct{} // there are news
 
+	keys       token.Ring
+	begin      time.Time
 	foreground foreground
 	wg         sync.WaitGroup
 
@@ -113,7 +122,7 @@ type Service struct {
 
 // NewService returns a service that does nothing yet.
 func NewService(store *Store, cfg Config) *Service {
-	s := &Service{cfg: cfg.withDefaults(), store: store, wake: make(chan struct{}, 1), foreground: foreground{begin: time.Now()}}
+	s := &Service{cfg: cfg.withDefaults(), store: store, wake: make(chan struct{}, 1), begin: time.Now(), foreground: foreground{begin: time.Now()}}
 	s.copies = make(chan struct{}, s.cfg.CopyStreams)
 	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), max(4, s.cfg.CopyYield)*pipe.ChunkSize) // small steps: readers come in between
 	store.changes.mu.Lock()
@@ -129,41 +138,36 @@ func (s *Service) nudge() {
 	}
 }
 
-// BlockRequest names a block for the small calls of this service.
-type BlockRequest struct {
-	Block wire.Block `json:"block"`
-}
-
-// LocalResponse is where a replica lies on this machine.
-type LocalResponse struct {
-	Path string `json:"path"`
-}
-
 // Register adds the service's routes to a server.
 func (s *Service) Register(srv *rpc.Server) {
 	rpc.HandleStream(srv, pipe.StreamName, rpc.Files, s.receive)
 	srv.HandleHTTP(pipe.FetchPattern, rpc.Files, rpc.Block, s.serveBlock)
-	rpc.Handle(srv, "block.inspect", rpc.Nodes, func(_ context.Context, _ rpc.Caller, r BlockRequest) (Replica, error) {
-		return s.store.Inspect(r.Block.ID)
+	handle(s, srv, api.BlockInspect, token.Write, func(b wire.Block) (wire.Replica, error) { return s.store.Inspect(b.ID) })
+	handle(s, srv, api.BlockSettle, token.Write, func(b wire.Block) (struct{}, error) { return struct{}{}, s.store.settle(b) })
+	handle(s, srv, api.BlockSum, token.Read, func(b wire.Block) (wire.BlockSum, error) {
+		crc, err := s.store.Sum(b)
+		return wire.BlockSum{CRC: crc}, err
 	})
-	rpc.Handle(srv, "block.settle", rpc.Nodes, func(_ context.Context, _ rpc.Caller, r BlockRequest) (struct{}, error) {
-		w, err := s.store.Resume(r.Block.ID, r.Block.Gen, r.Block.Len)
-		if err == nil {
-			err = w.Finish()
+	handle(s, srv, api.BlockLocal, token.Read, func(b wire.Block) (wire.LocalBlock, error) {
+		path, err := s.store.Path(b.ID, b.Gen)
+		return wire.LocalBlock{Path: path}, err
+	})
+	handle(s, srv, api.BlockSuspect, token.Read, func(b wire.Block) (struct{}, error) { return struct{}{}, s.suspect(b.ID) })
+}
+
+// handle registers a small call, which is made with a token or not at all.
+func handle[Resp any](s *Service, srv *rpc.Server, method rpc.Method[wire.BlockRequest, Resp], op token.Op, fn func(wire.Block) (Resp, error)) {
+	rpc.Handle(srv, method, func(_ context.Context, c rpc.Caller, r wire.BlockRequest) (resp Resp, err error) {
+		if err := s.allow(c, r.Token, r.Block, op); err != nil {
+			return resp, err
 		}
-		return struct{}{}, err
+		return fn(r.Block)
 	})
-	rpc.Handle(srv, "block.sum", rpc.Nodes, func(_ context.Context, _ rpc.Caller, r BlockRequest) (SumResponse, error) {
-		crc, err := s.store.Sum(r.Block)
-		return SumResponse{crc}, err
-	})
-	rpc.Handle(srv, "block.local", rpc.Files, func(_ context.Context, _ rpc.Caller, r BlockRequest) (LocalResponse, error) {
-		path, err := s.store.Path(r.Block.ID, r.Block.Gen)
-		return LocalResponse{path}, err
-	})
-	rpc.Handle(srv, "block.suspect", rpc.Files, func(_ context.Context, _ rpc.Caller, r BlockRequest) (struct{}, error) {
-		return struct{}{}, s.suspect(r.Block.ID)
-	})
+}
+
+// allow checks the token that comes with a request.
+func (s *Service) allow(c rpc.Caller, text string, b wire.Block, op token.Op) error {
+	return s.keys.Check(text, b, op, c, time.Since(s.begin))
 }
 
 // suspect verifies a replica that a reader found damaged. That the reader was wrong is no
@@ -181,12 +185,13 @@ func (s *Service) receive(ctx context.Context, c rpc.Caller, a pipe.WriteArgs, s
 	if c.Node == "" { // not a copy, nor the second of a pipeline, whose first knows
 		defer s.foreground.enter()()
 	}
-	w, err := s.prepare(ctx, a)
+	w, err := s.prepare(ctx, c, a)
 	if err != nil {
 		no := pipe.Ack{Failed: true, Kind: wire.KindOf(err), Text: fmt.Sprintf("%s: %v", s.cfg.Node, err)}
 		_, _ = st.Write(no.Append(nil)) // if it is lost, the broken connection says enough
 		return
 	}
+	defer func() { w.Leave(time.Since(s.begin)) }()
 	err = pipe.Receive(st, a.Start, w, s.cfg.Timing, s.opener(ctx, a))
 	if err != nil {
 		s.cfg.Event(Event{"pipeline broke", a.Block.ID, err})
@@ -199,26 +204,33 @@ func (s *Service) opener(ctx context.Context, a pipe.WriteArgs) func(notify func
 		if len(a.Next) == 0 {
 			return nil, nil
 		}
-		return pipe.Open(ctx, s.cfg.Client, a.Block, a.Next, a.Start, a.Resume, s.cfg.Timing, notify)
+		return pipe.Open(ctx, s.cfg.Client, a.Next[0].Place, a.Behind(), s.cfg.Timing, notify)
 	}
 }
 
 // Write begins a replica for a writer in this process, and the pipeline behind it.
 func (s *Service) Write(ctx context.Context, a pipe.WriteArgs) (*pipe.Head, error) {
-	w, err := s.prepare(ctx, a)
+	w, err := s.prepare(ctx, rpc.Caller{Node: string(s.cfg.Node)}, a)
 	if err != nil {
 		return nil, &pipe.Broken{Kind: wire.KindOf(err), Text: fmt.Sprintf("%s: %v", s.cfg.Node, err)}
 	}
-	return pipe.NewHead(a.Start, w, s.cfg.Timing, s.opener(ctx, a), s.foreground.enter())
+	done := s.foreground.enter()
+	return pipe.NewHead(a.Start, w, s.cfg.Timing, s.opener(ctx, a), func() {
+		w.Leave(time.Since(s.begin))
+		done()
+	})
 }
 
 // prepare makes the replica that packets will be appended to.
-func (s *Service) prepare(ctx context.Context, a pipe.WriteArgs) (*Writer, error) {
+func (s *Service) prepare(ctx context.Context, c rpc.Caller, a pipe.WriteArgs) (*Writer, error) {
+	if err := s.allow(c, a.Token, a.Block, token.Write); err != nil {
+		return nil, err
+	}
 	if a.Start < 0 || a.Block.Len < 0 || a.Block.Len > s.cfg.MaxBlock {
 		return nil, wire.Errorf(wire.Invalid, "block of %d bytes from %d; the limit is %d", a.Block.Len, a.Start, s.cfg.MaxBlock)
 	}
 	if a.Resume && a.From == nil {
-		return s.store.Resume(a.Block.ID, a.Block.Gen, a.Start)
+		return s.store.Resume(a.Block.ID, a.Block.Gen, a.Start, a.Block.Len)
 	}
 	w, err := s.store.Begin(a.Block, a.Block.Len)
 	if err != nil || a.Start == 0 {
@@ -227,7 +239,7 @@ func (s *Service) prepare(ctx context.Context, a pipe.WriteArgs) (*Writer, error
 	if a.From == nil {
 		err = wire.Errorf(wire.Invalid, "begins at %d and nobody has what comes before", a.Start)
 	} else {
-		err = s.catchUp(ctx, w, *a.From, a.Block, a.Start)
+		err = s.catchUp(ctx, w, a)
 	}
 	if err != nil {
 		w.Discard()
@@ -237,9 +249,10 @@ func (s *Service) prepare(ctx context.Context, a pipe.WriteArgs) (*Writer, error
 }
 
 // catchUp fetches what the others of a pipeline have already.
-func (s *Service) catchUp(ctx context.Context, w *Writer, from wire.Place, b wire.Block, length int64) error {
+func (s *Service) catchUp(ctx context.Context, w *Writer, a pipe.WriteArgs) error {
+	b, length := a.Block, a.Start
 	b.Len = length
-	in, err := pipe.Fetch(ctx, s.cfg.Client, from, b, 0, length)
+	in, err := pipe.Fetch(ctx, s.cfg.Client, *a.From, pipe.Range{Block: b, Len: length, Token: a.Token})
 	if err != nil {
 		return err
 	}
@@ -259,27 +272,18 @@ func (s *Service) catchUp(ctx context.Context, w *Writer, from wire.Place, b wir
 }
 
 // serveBlock answers a reader: the checksums, then the chunks, by sendfile where it can.
-func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, _ rpc.Caller) {
-	b, off, length, err := pipe.ParseFetch(r)
-	if err != nil {
-		rpc.WriteError(w, err)
-		return
-	}
-	rd, err := s.store.Open(b.ID, b.Gen)
+func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, c rpc.Caller) {
+	want, rd, err := s.openRange(r, c)
 	if err != nil {
 		rpc.WriteError(w, err)
 		return
 	}
 	defer rd.Close()
 	defer s.foreground.enter()()
-	if off >= rd.Block.Len {
-		rpc.WriteError(w, wire.Errorf(wire.Invalid, "%s has %d bytes, asked for %d and on", b.ID, rd.Block.Len, off))
-		return
-	}
-	from, to := pipe.Cover(rd.Block.Len, off, length)
+	from, to := pipe.Cover(rd.Block.Len, want.Off, want.Len)
 	table, err := rd.Table(from, to)
 	if err != nil {
-		s.readFailed(b.ID, err)
+		s.readFailed(rd.Block.ID, err)
 		rpc.WriteError(w, err)
 		return
 	}
@@ -289,8 +293,28 @@ func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, _ rpc.Calle
 		return // the reader went away
 	}
 	if err := sendBlock(w, rd, from, to); err != nil {
-		s.readFailed(b.ID, err)
+		s.readFailed(rd.Block.ID, err)
 	}
+}
+
+// openRange opens the replica that a reader asks for, if it may.
+func (s *Service) openRange(r *http.Request, c rpc.Caller) (pipe.Range, *Reader, error) {
+	want, err := pipe.ParseFetch(r)
+	if err == nil {
+		err = s.allow(c, want.Token, want.Block, token.Read)
+	}
+	if err != nil {
+		return want, nil, err
+	}
+	rd, err := s.store.Open(want.Block.ID, want.Block.Gen)
+	if err != nil {
+		return want, nil, err
+	}
+	if want.Off >= rd.Block.Len {
+		_ = rd.Close() // only read
+		return want, nil, wire.Errorf(wire.Invalid, "%s has %d bytes, asked for %d and on", rd.Block.ID, rd.Block.Len, want.Off)
+	}
+	return want, rd, nil
 }
 
 // sendBlock sends a part of a replica, by sendfile where there is one. It returns what went wrong on

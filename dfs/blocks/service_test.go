@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/dfs/token"
 	"github.com/millrace/millrace/internal/disk/memdisk"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
@@ -51,6 +52,7 @@ func startNodes(t testing.TB, n int) []*node {
 		svc := NewService(store, Config{Node: name, Addr: l.Addr().String(), Client: client, Timing: quick})
 		srv := rpc.NewServer(rpc.ServerConfig{})
 		svc.Register(srv)
+		svc.keys.Add(testKeys, 0)
 		done := make(chan error, 1)
 		go func() { done <- srv.Serve(l) }()
 		nd := &node{Service: svc, store: store, disk: d, place: wire.Place{Node: name, Addr: l.Addr().String()}}
@@ -69,6 +71,23 @@ func startNodes(t testing.TB, n int) []*node {
 		out = append(out, nd)
 	}
 	return out
+}
+
+// testKeys is what every service of these tests was told; testKey signs.
+var (
+	testKeys = []wire.BlockKey{{ID: 1, Secret: []byte("of these tests"), Age: time.Minute, Life: 3 * time.Hour}}
+	testKey  = token.NewKey(1, testKeys[0].Secret)
+)
+
+// permit is ann's leave to touch a block.
+func permit(b wire.Block, op token.Op) string {
+	return testKey.Sign(token.Claim{Block: b.ID, Gen: b.Gen, Op: op, Holder: "user ann", Until: time.Hour})
+}
+
+// openPipe opens a pipeline through hops.
+func openPipe(t *testing.T, client *rpc.Client, b wire.Block, hops []pipe.Hop, start int64) (*pipe.Sender, error) {
+	a := pipe.WriteArgs{Block: b, Start: start, Resume: start > 0, From: hops[0].From, Next: hops[1:], Token: permit(b, token.Write)}
+	return pipe.Open(t.Context(), client, hops[0].Place, a, quick, nil)
 }
 
 func hopsTo(nodes []*node) []pipe.Hop {
@@ -101,7 +120,7 @@ func TestPipeline(t *testing.T) {
 	defer client.Close()
 	for i, n := range []int{0, 1, pipe.ChunkSize, 20*pipe.ChunkSize + 5} {
 		b := wire.Block{ID: wire.BlockID(i + 1), Gen: 1, Len: int64(n)}
-		s, err := pipe.Open(t.Context(), client, b, hopsTo(nodes), 0, false, quick, nil)
+		s, err := openPipe(t, client, b, hopsTo(nodes), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +135,7 @@ func TestPipeline(t *testing.T) {
 			if n == 0 {
 				continue
 			}
-			r, err := pipe.Fetch(t.Context(), client, nd.place, b, 0, b.Len)
+			r, err := pipe.Fetch(t.Context(), client, nd.place, pipe.Range{Block: b, Len: b.Len, Token: permit(b, token.Read)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +180,7 @@ func tryBroken(t *testing.T, data []byte, at, when int, fault func(n *node)) {
 	client := rpc.NewClient(rpc.ClientConfig{User: "ann"})
 	defer client.Close()
 	b := wire.Block{ID: 9, Gen: 1, Len: int64(len(data))}
-	s, err := pipe.Open(t.Context(), client, b, hopsTo(nodes[:3]), 0, false, quick, nil)
+	s, err := openPipe(t, client, b, hopsTo(nodes[:3]), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +207,7 @@ func tryBroken(t *testing.T, data []byte, at, when int, fault func(n *node)) {
 		hops[2].From = &alive[0].place
 	}
 	b.Gen = 2
-	if s, err = pipe.Open(t.Context(), client, b, hops, acked, acked > 0, quick, nil); err != nil {
+	if s, err = openPipe(t, client, b, hops, acked); err != nil {
 		t.Fatalf("after %d bytes: %v", acked, err)
 	}
 	defer s.Close()
@@ -208,7 +227,7 @@ func TestCopy(t *testing.T) {
 	if err := put(nodes[0].store, b); err != nil {
 		t.Fatal(err)
 	}
-	nodes[0].copy(t.Context(), wire.CopyWork{Block: b, Targets: []wire.Place{nodes[1].place, nodes[2].place}})
+	nodes[0].copy(t.Context(), wire.CopyWork{Block: b, Token: permit(b, token.Write), Targets: []wire.Place{nodes[1].place, nodes[2].place}})
 	for _, n := range nodes {
 		if err := check(n.store, b); err != nil {
 			t.Error(n.place.Node, err)
@@ -230,7 +249,7 @@ func TestRotIsNotCopied(t *testing.T) {
 	if _, err := f.WriteAt([]byte("rot"), 2*pipe.ChunkSize); err != nil {
 		t.Fatal(err)
 	}
-	nodes[0].copy(t.Context(), wire.CopyWork{Block: b, Targets: []wire.Place{nodes[1].place}})
+	nodes[0].copy(t.Context(), wire.CopyWork{Block: b, Token: permit(b, token.Write), Targets: []wire.Place{nodes[1].place}})
 	if _, err := nodes[0].store.Inspect(b.ID); wire.KindOf(err) != wire.NotFound {
 		t.Errorf("the damaged source: %v", err)
 	}
@@ -261,7 +280,7 @@ func TestRecover(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			nodes := startNodes(t, 3)
-			work := wire.RecoverWork{Block: wire.Block{ID: 3, Gen: 1}, NewGen: 5}
+			work := wire.RecoverWork{Block: wire.Block{ID: 3, Gen: 1}, NewGen: 5, Token: permit(wire.Block{ID: 3, Gen: 5}, token.Write)}
 			for i, n := range nodes {
 				work.Places = append(work.Places, n.place)
 				if tt.chunks[i] < 0 {

@@ -58,6 +58,42 @@ type replica struct {
 	vol    *volume
 	state  replicaState
 	writer *Writer // who writes it now, if anybody
+	// old is the finished replica of an older generation, if there is one: it serves until this one is finished.
+	// Invariant: nil for a finished replica.
+	old *replica
+}
+
+// whole is the finished replica: this one, or the one that it will replace; nil if there is none. The lock is held.
+func (r *replica) whole() *replica {
+	if r == nil || r.state == finished {
+		return r
+	}
+	return r.old
+}
+
+// at finds the replica of a generation; if there is none, the newest of another. The lock is held.
+func (s *Store) at(id wire.BlockID, gen uint64) *replica {
+	r := s.replicas[id]
+	if r != nil && r.old != nil && r.old.block.Gen == gen {
+		return r.old
+	}
+	return r
+}
+
+// forget takes a replica out of the index; one that it was to replace takes its place. It is false if the replica is not in
+// the index. The lock is held.
+func (s *Store) forget(r *replica) bool {
+	switch at := s.replicas[r.block.ID]; {
+	case at == r && r.old != nil:
+		s.replicas[r.block.ID], r.old = r.old, nil
+	case at == r:
+		delete(s.replicas, r.block.ID)
+	case at != nil && at.old == r:
+		at.old = nil
+	default:
+		return false
+	}
+	return true
 }
 
 // OpenStore opens data directories, throws away what was being written when the process
@@ -190,16 +226,8 @@ func (s *Store) Join(cluster string) error {
 // Close lets go of the files of replicas that were never finished. Nothing may use the store after
 // it.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	var open []*Writer
-	for _, r := range s.replicas {
-		if r.writer != nil {
-			open = append(open, r.writer)
-		}
-	}
-	s.mu.Unlock()
 	var errs []error
-	for _, w := range open {
+	for _, w := range s.writers() {
 		errs = append(errs, w.letGo())
 	}
 	return errors.Join(errs...)
@@ -211,7 +239,7 @@ func (s *Store) List() []wire.Block {
 	defer s.mu.Unlock()
 	out := make([]wire.Block, 0, len(s.replicas))
 	for _, r := range s.replicas {
-		if r.state == finished && r.vol.failure() == nil {
+		if r = r.whole(); r != nil && r.vol.failure() == nil {
 			out = append(out, r.block)
 		}
 	}
@@ -229,7 +257,7 @@ func (s *Store) Count() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.replicas {
-		if r.state == finished && r.vol.failure() == nil {
+		if r = r.whole(); r != nil && r.vol.failure() == nil {
 			n++
 		}
 	}
@@ -269,13 +297,14 @@ func (s *Store) Probe() error {
 func (s *Store) drop(v *volume) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, r := range s.replicas {
-		if r.vol != v {
-			continue
-		}
-		delete(s.replicas, id)
-		if r.state == finished {
-			s.changes.deleted(r.block)
+	for _, r := range s.replicas {
+		for _, r := range []*replica{r, r.old} {
+			if r == nil || r.vol != v {
+				continue
+			}
+			if s.forget(r); r.state == finished {
+				s.changes.deleted(r.block)
+			}
 		}
 	}
 }

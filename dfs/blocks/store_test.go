@@ -139,7 +139,7 @@ func TestOldGenerationsGiveWay(t *testing.T) {
 		if _, err := s.Begin(wire.Block{ID: 1, Gen: gen}, 10); wire.KindOf(err) != want {
 			t.Errorf("generation %d over 3: %v", gen, err)
 		}
-		if _, err := s.Resume(1, gen, 0); wire.KindOf(err) != wire.Stale {
+		if _, err := s.Resume(1, gen, 0, 10); wire.KindOf(err) != wire.Stale {
 			t.Errorf("resume of generation %d over 3: %v", gen, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := s.Resume(7, 2, int64(keep))
+			w, err := s.Resume(7, 2, int64(keep), int64(len(data)))
 			if err != nil {
 				t.Fatal(done, keep, err)
 			}
@@ -196,7 +196,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, keep := range []int64{1, 999, 1001} {
-		if _, err := s.Resume(7, 2, keep); wire.KindOf(err) != wire.Invalid {
+		if _, err := s.Resume(7, 2, keep, 1000); wire.KindOf(err) != wire.Invalid {
 			t.Errorf("cut 1000 bytes to %d: %v", keep, err)
 		}
 	}

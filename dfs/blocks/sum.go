@@ -4,15 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/dfs/pipe"
-	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
-
-// SumResponse is the checksum of a whole replica.
-type SumResponse struct {
-	CRC uint32 `json:"crc"`
-}
 
 // Sum is the checksum of a finished replica's data as it was written: it comes from the checksums of
 // its chunks, so that nothing but their table is read.
@@ -46,7 +42,7 @@ func (s *Service) sumFile(ctx context.Context, w wire.RecoverWork, last wire.Blo
 	list := w.Before
 	if last.Len > 0 {
 		places := slices.DeleteFunc(slices.Clone(w.Places), func(p wire.Place) bool { return !slices.Contains(stored, p.Node) })
-		list = append(slices.Clip(list), wire.LocatedBlock{Block: last, Places: places})
+		list = append(slices.Clip(list), wire.LocatedBlock{Block: last, Places: places, Token: w.Token})
 	}
 	var all uint32
 	for _, b := range list {
@@ -67,7 +63,7 @@ func (s *Service) sumBlock(ctx context.Context, b wire.LocatedBlock) (uint32, bo
 			}
 			continue
 		}
-		if r, err := rpc.Call[BlockRequest, SumResponse](ctx, s.cfg.Client, p.Addr, "block.sum", BlockRequest{b.Block}); err == nil {
+		if r, err := api.BlockSum.Call(ctx, s.cfg.Client, p.Addr, wire.BlockRequest{Block: b.Block, Token: b.Token}); err == nil {
 			return r.CRC, true
 		}
 	}

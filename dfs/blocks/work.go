@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"golang.org/x/time/rate"
 
 	"github.com/millrace/millrace/dfs/pipe"
-	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -20,11 +21,7 @@ func (s *Service) copy(ctx context.Context, w wire.CopyWork) {
 	case <-ctx.Done():
 		return
 	}
-	hops := make([]pipe.Hop, len(w.Targets))
-	for i, p := range w.Targets {
-		hops[i].Place = p
-	}
-	if err := s.send(ctx, w.Block, hops); err != nil {
+	if err := s.send(ctx, w); err != nil {
 		s.cfg.Event(Event{"copy failed", w.Block.ID, err})
 		for _, t := range w.Targets {
 			s.store.changes.failed(wire.DoneWork{Block: w.Block, Target: t.Node, Why: err.Error()})
@@ -34,18 +31,25 @@ func (s *Service) copy(ctx context.Context, w wire.CopyWork) {
 
 // send streams a finished replica down a pipeline. If it turns out to be damaged it is
 // quarantined, and nobody keeps what was sent.
-func (s *Service) send(ctx context.Context, b wire.Block, hops []pipe.Hop) error {
-	rd, err := s.store.Open(b.ID, b.Gen)
+func (s *Service) send(ctx context.Context, w wire.CopyWork) error {
+	if len(w.Targets) == 0 {
+		return wire.Errorf(wire.Invalid, "%s: a copy to nobody", w.Block.ID)
+	}
+	rd, err := s.store.Open(w.Block.ID, w.Block.Gen)
 	if err != nil {
 		return err
 	}
 	defer rd.Close()
-	b = rd.Block
+	b := rd.Block
 	table, err := rd.Table(0, b.Len)
 	if err != nil {
 		return err
 	}
-	out, err := pipe.Open(ctx, s.cfg.Client, b, hops, 0, false, s.cfg.Timing, nil)
+	args := pipe.WriteArgs{Block: b, Token: w.Token}
+	for _, p := range w.Targets[1:] {
+		args.Next = append(args.Next, pipe.Hop{Place: p})
+	}
+	out, err := pipe.Open(ctx, s.cfg.Client, w.Targets[0], args, s.cfg.Timing, nil)
 	if err != nil {
 		return err
 	}
@@ -83,12 +87,12 @@ func (s *Service) recover(ctx context.Context, w wire.RecoverWork) {
 	defer cancel()
 	type found struct {
 		place wire.Place
-		r     Replica
+		r     wire.Replica
 	}
 	var all []found
 	var gen uint64
 	for _, p := range w.Places {
-		r, err := s.inspect(ctx, p, w.Block)
+		r, err := s.inspect(ctx, p, w)
 		if err != nil || r.Gen >= w.NewGen || r.Len == 0 {
 			continue
 		}
@@ -108,7 +112,7 @@ func (s *Service) recover(ctx context.Context, w wire.RecoverWork) {
 	b := wire.Block{ID: w.Block.ID, Gen: w.NewGen, Len: length}
 	var stored []wire.NodeName
 	for _, f := range all {
-		if f.r.Gen == gen && f.r.Len >= length && s.settle(ctx, f.place, b) == nil {
+		if f.r.Gen == gen && f.r.Len >= length && s.settle(ctx, f.place, wire.BlockRequest{Block: b, Token: w.Token}) == nil {
 			stored = append(stored, f.place.Node)
 		}
 	}
@@ -122,24 +126,21 @@ func (s *Service) recover(ctx context.Context, w wire.RecoverWork) {
 	s.store.changes.recovered(done)
 }
 
-func (s *Service) inspect(ctx context.Context, p wire.Place, b wire.Block) (Replica, error) {
+func (s *Service) inspect(ctx context.Context, p wire.Place, w wire.RecoverWork) (wire.Replica, error) {
 	if p.Node == s.cfg.Node {
-		return s.store.Inspect(b.ID)
+		return s.store.Inspect(w.Block.ID)
 	}
-	return rpc.Call[BlockRequest, Replica](ctx, s.cfg.Client, p.Addr, "block.inspect", BlockRequest{b})
+	r := wire.BlockRequest{Block: wire.Block{ID: w.Block.ID, Gen: w.NewGen}, Token: w.Token}
+	return api.BlockInspect.Call(ctx, s.cfg.Client, p.Addr, r)
 }
 
-func (s *Service) settle(ctx context.Context, p wire.Place, b wire.Block) error {
+func (s *Service) settle(ctx context.Context, p wire.Place, r wire.BlockRequest) error {
 	if p.Node == s.cfg.Node {
-		w, err := s.store.Resume(b.ID, b.Gen, b.Len)
-		if err != nil {
-			return err
-		}
-		return w.Finish()
+		return s.store.settle(r.Block)
 	}
-	_, err := rpc.Call[BlockRequest, struct{}](ctx, s.cfg.Client, p.Addr, "block.settle", BlockRequest{b})
+	_, err := api.BlockSettle.Call(ctx, s.cfg.Client, p.Addr, r)
 	if err != nil {
-		return fmt.Errorf("settle %s on %s: %w", b.ID, p.Node, err)
+		return fmt.Errorf("settle %s on %s: %w", r.Block.ID, p.Node, err)
 	}
 	return nil
 }

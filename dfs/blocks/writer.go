@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"sync"
+	"time"
 
 	"github.com/millrace/millrace/dfs/pipe"
 	"github.com/millrace/millrace/internal/disk"
@@ -20,14 +21,17 @@ type Writer struct {
 	file     disk.File
 	crcs     []uint32
 	n        int64 // Invariant: all but the last of crcs stand for whole chunks.
-	promised int64 // of the volume's room
-	over     bool  // finished, discarded, or resumed by another Writer
+	size     int64 // the most that it may become
+	promised int64 // of the volume's room, beyond what is written
+	left     bool  // nobody is connected to it any more
+	leftAt   time.Duration
+	over     bool // finished, discarded, or resumed by another Writer
 }
 
 var _ pipe.Replica = (*Writer)(nil)
 
-// Begin starts a new replica. size is what the block may grow to; the volume keeps that much
-// free for it. An older generation that is here is out of date and gives way.
+// Begin starts a new replica. size is what the block may grow to; the volume must have that much
+// free, and keeps a part of it for the writer, step by step. An older generation that is here serves until this one is finished, and then gives way.
 func (s *Store) Begin(b wire.Block, size int64) (*Writer, error) {
 	vol, err := s.pick(fileSize(size))
 	if err != nil {
@@ -35,7 +39,7 @@ func (s *Store) Begin(b wire.Block, size int64) (*Writer, error) {
 	}
 	b.Len = 0
 	r := &replica{block: b, vol: vol, state: writing}
-	w := &Writer{store: s, r: r, promised: fileSize(size)}
+	w := &Writer{store: s, r: r, size: size, promised: min(fileSize(size), promiseStep)}
 	r.writer = w
 	if err := s.replace(r); err != nil {
 		return nil, err
@@ -51,21 +55,29 @@ func (s *Store) Begin(b wire.Block, size int64) (*Writer, error) {
 	return w, nil
 }
 
-// replace puts a new replica into the index, in the place of an older generation.
+// replace puts a new replica into the index, in front of an older generation.
 func (s *Store) replace(r *replica) error {
 	s.mu.Lock()
 	old := s.replicas[r.block.ID]
 	if old != nil && old.block.Gen >= r.block.Gen {
+		w := old.writer
 		s.mu.Unlock()
 		if old.block.Gen == r.block.Gen {
+			if w != nil && w.abandoned() && w.Discard() {
+				return s.replace(r) // half a replica that nobody goes on with: a copy of the whole takes its place
+			}
 			return wire.Errorf(wire.Exists, "%s generation %d is here already", r.block.ID, r.block.Gen)
 		}
 		return wire.Errorf(wire.Stale, "%s is here in generation %d, newer than %d", r.block.ID, old.block.Gen, r.block.Gen)
 	}
+	var half *replica // gives way at once: nobody was promised anything of it
+	if r.old = old.whole(); old != nil && r.old != old {
+		half, old.old = old, nil
+	}
 	s.replicas[r.block.ID] = r
 	s.mu.Unlock()
-	if old != nil {
-		s.dispose(old)
+	if half != nil {
+		s.dispose(half)
 	}
 	return nil
 }
@@ -97,8 +109,11 @@ func (w *Writer) Append(chunk []byte, crc uint32) error {
 	if w.over {
 		return w.stale()
 	}
-	if w.n%pipe.ChunkSize != 0 || len(chunk) > pipe.ChunkSize || len(chunk) == 0 {
-		return wire.Errorf(wire.Invalid, "%s: chunk of %d bytes after %d", w.r.block.ID, len(chunk), w.n)
+	if w.n%pipe.ChunkSize != 0 || len(chunk) > pipe.ChunkSize || len(chunk) == 0 || w.n+int64(len(chunk)) > w.size {
+		return wire.Errorf(wire.Invalid, "%s: chunk of %d bytes after %d of %d", w.r.block.ID, len(chunk), w.n, w.size)
+	}
+	if err := w.use(int64(len(chunk))); err != nil {
+		return err
 	}
 	if _, err := w.file.Write(chunk); err != nil {
 		return w.r.vol.blame(err)
@@ -132,8 +147,13 @@ func (w *Writer) Finish() error {
 	}
 	w.end()
 	w.store.mu.Lock()
-	w.r.block, w.r.state, w.r.writer = b, finished, nil
+	old := w.r.old
+	w.r.block, w.r.state, w.r.writer, w.r.old = b, finished, nil, nil
 	w.store.mu.Unlock()
+	if old != nil { // only now that the new name is durable
+		w.store.dispose(old)
+		_ = old.vol.blame(old.vol.fs.SyncDir(dirOf(old.block))) // the volume remembers; an old file that comes back gives way again
+	}
 	w.store.changes.received(b)
 	return nil
 }
@@ -161,8 +181,8 @@ func (w *Writer) seal(b wire.Block) error {
 // end gives back what the writer held. The lock is held.
 func (w *Writer) end() {
 	w.over = true
-	w.r.vol.pending.Add(-w.promised)
-	w.file, w.promised = nil, 0
+	w.promise(-w.promised)
+	w.file = nil
 }
 
 // letGo closes the file and leaves it: the next start throws it away.
@@ -191,16 +211,14 @@ func (w *Writer) Discard() bool {
 	}
 	w.end()
 	w.store.mu.Lock()
-	if w.store.replicas[w.r.block.ID] == w.r {
-		delete(w.store.replicas, w.r.block.ID)
-	}
+	w.store.forget(w.r)
 	w.store.mu.Unlock()
 	return true
 }
 
 // Resume carries on with a block whose pipeline broke: its replica here is cut to length
-// bytes and becomes of generation gen. Who wrote it before cannot any more.
-func (s *Store) Resume(id wire.BlockID, gen uint64, length int64) (*Writer, error) {
+// bytes and becomes of generation gen. It may grow to size. The writer that had it before can no longer write it.
+func (s *Store) Resume(id wire.BlockID, gen uint64, length, size int64) (*Writer, error) {
 	s.mu.Lock()
 	r := s.replicas[id]
 	if r == nil {
@@ -217,10 +235,19 @@ func (s *Store) Resume(id wire.BlockID, gen uint64, length int64) (*Writer, erro
 		old.mu.Lock() // waits for the chunk, or the sync, that is under way
 		defer old.mu.Unlock()
 		if !old.over {
-			return s.takeOver(r, old, gen, length)
+			return s.takeOver(r, old, gen, length, size)
 		}
 	}
-	return s.reopen(r, gen, length)
+	return s.reopen(r, gen, length, size)
+}
+
+// settle brings the replica of an abandoned block to its last length and generation.
+func (s *Store) settle(b wire.Block) error {
+	w, err := s.Resume(b.ID, b.Gen, b.Len, b.Len)
+	if err != nil {
+		return err
+	}
+	return w.Finish()
 }
 
 // cut checks a length and returns how many checksums stand for it.
@@ -232,7 +259,7 @@ func cut(b wire.Block, have, length int64) (int64, error) {
 }
 
 // takeOver resumes a replica that is being written. The old writer's lock is held.
-func (s *Store) takeOver(r *replica, old *Writer, gen uint64, length int64) (*Writer, error) {
+func (s *Store) takeOver(r *replica, old *Writer, gen uint64, length, size int64) (*Writer, error) {
 	keep, err := cut(r.block, old.n, length)
 	if err != nil {
 		return nil, err
@@ -240,13 +267,14 @@ func (s *Store) takeOver(r *replica, old *Writer, gen uint64, length int64) (*Wr
 	if err := old.file.Truncate(headerSize + length); err != nil {
 		return nil, r.vol.blame(err)
 	}
-	return s.regenerate(r, &Writer{store: s, r: r, file: old.file, crcs: old.crcs[:keep], n: length, promised: old.promised}, gen, func() {
+	return s.regenerate(r, &Writer{store: s, r: r, file: old.file, crcs: old.crcs[:keep], n: length, size: size}, gen, func() {
+		old.promise(-old.promised)
 		old.over, old.file = true, nil
 	})
 }
 
 // reopen resumes a replica that was finished here while another failed.
-func (s *Store) reopen(r *replica, gen uint64, length int64) (*Writer, error) {
+func (s *Store) reopen(r *replica, gen uint64, length, size int64) (*Writer, error) {
 	keep, err := cut(r.block, r.block.Len, length)
 	if err != nil {
 		return nil, err
@@ -264,7 +292,7 @@ func (s *Store) reopen(r *replica, gen uint64, length int64) (*Writer, error) {
 		return nil, r.vol.blame(err)
 	}
 	old := r.block
-	w, err := s.regenerate(r, &Writer{store: s, r: r, file: f, crcs: decodeTable(table), n: length}, gen, func() {})
+	w, err := s.regenerate(r, &Writer{store: s, r: r, file: f, crcs: decodeTable(table), n: length, size: size}, gen, func() {})
 	if err == nil {
 		s.changes.deleted(old)
 	}

@@ -54,6 +54,7 @@ type Node struct {
 	Dir     string
 	FS      disk.FS
 	service *blocks.Service
+	meter   *rpc.Meter
 	stop    func()
 }
 
@@ -110,6 +111,7 @@ func (c *Cluster) StartNames() {
 	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(begin) }, time.Now
 	cfg.SafeExtension, cfg.DeadAfter, cfg.LeaseTimeout = 50*time.Millisecond, 2*time.Second, 3*time.Second
 	cfg.DeleteDelay = 200 * time.Millisecond
+	cfg.Superuser = "ann" // as whom Client's clients act
 	if c.cfg.Names != nil {
 		c.cfg.Names(&cfg)
 	}
@@ -191,7 +193,8 @@ func (n *Node) Start() {
 		c.cfg.Blocks(&cfg)
 	}
 	svc := blocks.NewService(store, cfg)
-	srv := rpc.NewServer(rpc.ServerConfig{})
+	n.meter = &rpc.Meter{}
+	srv := rpc.NewServer(rpc.ServerConfig{Meter: n.meter})
 	svc.Register(srv)
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background())
@@ -216,6 +219,16 @@ func (n *Node) Stop() {
 	if n.stop != nil {
 		n.stop()
 	}
+}
+
+// BytesSent is what the node has sent since it was started, of blocks.
+func (n *Node) BytesSent() (sum int64) {
+	for p, b := range n.meter.Read() {
+		if p.What == rpc.Block {
+			sum += b.Sent
+		}
+	}
+	return sum
 }
 
 // Inside makes a client one that is in the node's own process.

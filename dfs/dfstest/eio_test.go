@@ -65,7 +65,7 @@ func wantEverywhere(t *testing.T, cl *dfs.Client, data []byte) {
 			t.Errorf("%s is on %v", b.ID, b.Places)
 		}
 		for _, p := range b.Places {
-			in, err := pipe.Fetch(t.Context(), rc, p, b.Block, 0, b.Len)
+			in, err := pipe.Fetch(t.Context(), rc, p, pipe.Range{Block: b.Block, Len: b.Len, Token: b.Token})
 			check(t, err)
 			got, err := io.ReadAll(in)
 			if err != nil || !bytes.Equal(got, data[b.Off:b.Off+b.Len]) {

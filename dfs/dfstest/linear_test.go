@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/anishathalye/porcupine"
 
 	"github.com/millrace/millrace/dfs/dfstest"
@@ -160,13 +162,13 @@ func perform(rc *rpc.Client, addr string, s step) (err error) {
 	a, b := fmt.Sprint("/d", s.a), fmt.Sprint("/d", s.b)
 	switch s.op {
 	case "mkdir":
-		_, err = rpc.Call[wire.MkdirRequest, wire.FileInfo](ctx, rc, addr, "dfs.mkdir", wire.MkdirRequest{Path: a})
+		_, err = api.DFSMkdir.Call(ctx, rc, addr, wire.MkdirRequest{Path: a})
 	case "stat":
-		_, err = rpc.Call[wire.PathRequest, wire.FileInfo](ctx, rc, addr, "dfs.stat", wire.PathRequest{Path: a})
+		_, err = api.DFSStat.Call(ctx, rc, addr, wire.PathRequest{Path: a})
 	case "delete":
-		_, err = rpc.Call[wire.DeleteRequest, struct{}](ctx, rc, addr, "dfs.delete", wire.DeleteRequest{Path: a})
+		_, err = api.DFSDelete.Call(ctx, rc, addr, wire.DeleteRequest{Path: a})
 	default:
-		_, err = rpc.Call[wire.RenameRequest, wire.FileInfo](ctx, rc, addr, "dfs.rename", wire.RenameRequest{From: a, To: b})
+		_, err = api.DFSRename.Call(ctx, rc, addr, wire.RenameRequest{From: a, To: b})
 	}
 	return err
 }

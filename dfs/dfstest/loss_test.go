@@ -13,6 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/require"
 )
 
+const kib = 1 << 10
+
 // TestLossUnderReaders is FAULTS row 43: a node with 200 blocks of 1 MiB dies while files are read.
 // Readers notice nothing but time, and all copies are back. Fewer and smaller blocks in CI.
 func TestLossUnderReaders(t *testing.T) {

@@ -1,9 +1,11 @@
 package names
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -16,6 +18,8 @@ func (s *Service) apply(seq uint64, e *edit) error {
 		return s.applyPut(seq, e)
 	case opQuota:
 		return s.applyQuota(seq, e)
+	case opSnapshot:
+		return s.applySnapshot(seq, e)
 	case opGen:
 		s.gen = max(s.gen, e.gen)
 		return nil
@@ -24,7 +28,7 @@ func (s *Service) apply(seq uint64, e *edit) error {
 		return nil
 	}
 	i := s.inodes[e.id]
-	if i == nil || i == s.root {
+	if i == nil || i == s.root && e.op != opRights {
 		return fmt.Errorf("change %d of file %d, which is not there", e.op, e.id)
 	}
 	i.seq = seq
@@ -34,6 +38,9 @@ func (s *Service) apply(seq uint64, e *edit) error {
 		return s.applyMove(seq, i, e)
 	case opRemove:
 		s.applyRemove(seq, i, e.mtime)
+		return nil
+	case opRights:
+		s.applyRights(i, e)
 		return nil
 	}
 	if i.file == nil {
@@ -72,7 +79,8 @@ func (s *Service) applyPut(seq uint64, e *edit) error {
 	if dir == nil || dir.dir == nil || s.inodes[e.id] != nil {
 		return fmt.Errorf("new file %d in directory %d: one is there, or the other is not", e.id, e.parent)
 	}
-	i := &inode{id: e.id, parent: dir, name: e.name, owner: s.account(e.user), mtime: e.mtime, seq: seq}
+	i := &inode{id: e.id, parent: dir, name: e.name, owner: s.account(e.user), mtime: e.mtime, seq: seq, mode: e.mode}
+	i.group = s.group(cmp.Or(e.group, s.cfg.Supergroup))
 	if e.dir {
 		i.dir = &directory{quota: quota{noLimit, noLimit}, seq: seq}
 	} else {
@@ -95,8 +103,15 @@ func (s *Service) applyPut(seq uint64, e *edit) error {
 }
 
 // link puts an inode into its directory; a shadow beside the entries.
-func (s *Service) link(i *inode) {
+func (t *tree) link(i *inode) {
 	d := i.parent.dir
+	if i.snapshot() {
+		if d.snaps == nil {
+			d.snaps = map[string]*inode{}
+		}
+		d.snaps[strings.TrimPrefix(i.name, snapshotDir+"/")] = i
+		return
+	}
 	if i.file == nil || i.file.writing == nil || !i.file.writing.shadow {
 		d.kids.add(i)
 		return
@@ -107,8 +122,12 @@ func (s *Service) link(i *inode) {
 	d.shadows[i.id] = i
 }
 
-func (s *Service) unlink(i *inode) {
+func (t *tree) unlink(i *inode) {
 	d := i.parent.dir
+	if i.snapshot() {
+		delete(d.snaps, strings.TrimPrefix(i.name, snapshotDir+"/"))
+		return
+	}
 	if _, shadow := d.shadows[i.id]; shadow {
 		delete(d.shadows, i.id)
 		return
@@ -125,7 +144,7 @@ func (s *Service) touch(dir *inode, seq uint64, mtime int64) {
 
 // charge adds what an inode counts, or takes it away, from its owner and all
 // directories above it.
-func (s *Service) charge(i *inode, u usage, sign int64) {
+func (t *tree) charge(i *inode, u usage, sign int64) {
 	i.owner.use.add(u, sign)
 	chargeDirs(i.parent, u, sign)
 }
@@ -137,9 +156,9 @@ func chargeDirs(dir *inode, u usage, sign int64) {
 }
 
 // recharge counts the difference to what an inode counted before.
-func (s *Service) recharge(i *inode, before usage) {
-	s.charge(i, before, -1)
-	s.charge(i, i.own(), 1)
+func (t *tree) recharge(i *inode, before usage) {
+	t.charge(i, before, -1)
+	t.charge(i, i.own(), 1)
 }
 
 func (s *Service) applyMove(seq uint64, i *inode, e *edit) error {
@@ -163,26 +182,37 @@ func (s *Service) applyRemove(seq uint64, i *inode, mtime int64) {
 	s.unlink(i)
 	chargeDirs(i.parent, i.total(), -1)
 	s.touch(i.parent, seq, mtime)
-	s.forget(i)
+	s.forget(i, i.frozen())
 }
 
-// forget drops an inode and all below it from the tables.
-func (s *Service) forget(i *inode) {
+// forget drops an inode and all below it from the tables. What is frozen was charged as a whole.
+func (s *Service) forget(i *inode, frozen bool) {
 	delete(s.inodes, i.id)
 	s.dirty[i.id] = struct{}{}
-	i.owner.use.add(i.own(), -1)
+	switch {
+	case i.snapshot():
+		frozen = true
+		i.owner.use.add(i.total(), -1)
+	case !frozen:
+		i.owner.use.add(i.own(), -1)
+	}
 	if i.file != nil {
 		s.release(i)
 		for _, b := range i.file.blocks {
-			s.free(b)
+			if !s.unshare(b, i) {
+				s.free(b)
+			}
 		}
 		return
 	}
 	for k := range i.dir.kids.all() {
-		s.forget(k)
+		s.forget(k, frozen)
 	}
 	for _, id := range slices.Sorted(maps.Keys(i.dir.shadows)) {
-		s.forget(i.dir.shadows[id])
+		s.forget(i.dir.shadows[id], frozen)
+	}
+	for _, k := range i.snapshots() {
+		s.forget(k, true)
 	}
 }
 
@@ -257,6 +287,17 @@ func (s *Service) applyClose(seq uint64, i *inode, e *edit) error {
 	return nil
 }
 
+// applyRights gives an inode another owner, who from now on is charged for it, another group and another mode.
+func (s *Service) applyRights(i *inode, e *edit) {
+	u := i.own()
+	if i == s.root { // nobody is charged for it
+		u = usage{}
+	}
+	i.owner.use.add(u, -1)
+	i.owner, i.group, i.mode = s.account(e.user), s.group(cmp.Or(e.group, s.cfg.Supergroup)), e.mode
+	i.owner.use.add(u, 1)
+}
+
 func (s *Service) applyQuota(seq uint64, e *edit) error {
 	q := quota{e.files, e.bytes}
 	if e.id == 0 {
@@ -274,11 +315,11 @@ func (s *Service) applyQuota(seq uint64, e *edit) error {
 }
 
 // account returns the user called name.
-func (s *Service) account(name string) *account {
-	a := s.accounts[name]
+func (t *tree) account(name string) *account {
+	a := t.accounts[name]
 	if a == nil {
 		a = &account{name: name, quota: quota{noLimit, noLimit}}
-		s.accounts[name] = a
+		t.accounts[name] = a
 	}
 	return a
 }

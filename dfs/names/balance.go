@@ -8,7 +8,7 @@ import (
 )
 
 // balancePatience is how long nothing may be movable before balancing ends: nodes tell
-// what they hold with their heartbeats.
+// what they hold with their beats.
 const balancePatience = 10 * time.Second
 
 // A balancer moves replicas from full nodes to empty ones: a copy, then the deletion of
@@ -68,9 +68,9 @@ func (n *node) fullness() float64 {
 }
 
 // spreadOfUse is the mean share of used bytes and the largest distance from it.
-func (s *Service) spreadOfUse() (mean, worst float64) {
+func (f *fleet) spreadOfUse() (mean, worst float64) {
 	var total, used int64
-	for _, n := range s.nodes {
+	for _, n := range f.nodes {
 		if !n.dead && !n.draining {
 			t, u := n.space()
 			total, used = total+t, used+u
@@ -80,7 +80,7 @@ func (s *Service) spreadOfUse() (mean, worst float64) {
 		return 0, 0
 	}
 	mean = float64(used) / float64(total)
-	for _, n := range s.nodes {
+	for _, n := range f.nodes {
 		if !n.dead && !n.draining {
 			worst = max(worst, math.Abs(n.fullness()-mean))
 		}
@@ -156,8 +156,8 @@ func (s *Service) moveFrom(from *node, mean float64, change map[*node]int64, now
 // emptier finds the emptiest node below the mean that may take a block from another
 // without loss of spread.
 func (s *Service) emptier(b *block, from *node, mean float64, change map[*node]int64, now time.Duration) (best *node) {
-	c := s.count(b)
-	if c.live != c.lessThan || c.corrupt+c.leaving > 0 {
+	c := b.count()
+	if c.live != c.wanted || c.corrupt+c.leaving > 0 {
 		return nil
 	}
 	least := mean

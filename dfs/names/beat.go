@@ -55,8 +55,8 @@ func (s *Service) newNode(name wire.NodeName) *node {
 }
 
 // inSession finds a node by its session; nil: it must register.
-func (s *Service) inSession(name wire.NodeName, session uint64) *node {
-	if n := s.byName[name]; n != nil && n.session == session && !n.dead {
+func (f *fleet) inSession(name wire.NodeName, session uint64) *node {
+	if n := f.byName[name]; n != nil && n.session == session && !n.dead {
 		return n
 	}
 	return nil
@@ -106,7 +106,7 @@ func (s *Service) endReport(n *node) {
 	}
 }
 
-// Beat takes a heartbeat and answers with what the node shall do.
+// Beat takes the beat of a block service and answers with what the node should do.
 func (s *Service) Beat(r wire.BeatRequest) (wire.BeatResponse, error) {
 	return do(s, func() (wire.BeatResponse, error) {
 		out := wire.BeatResponse{Epoch: s.epoch}
@@ -135,7 +135,7 @@ func (s *Service) Beat(r wire.BeatRequest) (wire.BeatResponse, error) {
 	})
 }
 
-// news takes in what a heartbeat tells.
+// news takes in what a beat tells.
 func (s *Service) news(n *node, r *wire.BeatRequest, now time.Duration) error {
 	for _, b := range r.Deleted {
 		s.deleted(n, b)

@@ -20,33 +20,69 @@ func (q quota) refuses(used, add usage) string {
 // Rename moves a file or directory in one step. A client that lost the answer and asks
 // again gets NotFound for From and can look whether To is what it moved.
 func (s *Service) Rename(r wire.RenameRequest) (wire.FileInfo, error) {
-	return do(s, func() (none wire.FileInfo, err error) {
-		if err := s.errNow(); err != nil {
-			return none, err
+	return do(s, func() (wire.FileInfo, error) { return s.rename(s.actor(r.User, r.Super), &r) })
+}
+
+// maxMoves bounds the moves of one call: others wait meanwhile.
+const maxMoves = 1000
+
+// RenameAll moves files, each in a step of its own that replaces what is there, and waits for the disk once. It stops at the
+// first that fails. One that is not there any more, but at its new name, was moved before.
+func (s *Service) RenameAll(r wire.RenameAllRequest) error {
+	if len(r.Moves) > maxMoves {
+		return wire.Errorf(wire.Invalid, "%d moves in one call: at most %d", len(r.Moves), maxMoves)
+	}
+	_, err := do(s, func() (none struct{}, err error) {
+		a := s.actor(r.User, r.Super)
+		for _, m := range r.Moves {
+			_, err := s.rename(a, &wire.RenameRequest{From: m.From, To: m.To, User: r.User, Replace: true, Super: r.Super})
+			if wire.KindOf(err) == wire.NotFound {
+				if _, there := s.walk(&view{}, a, m.To); there == nil {
+					continue
+				}
+			}
+			if err != nil {
+				return none, err
+			}
 		}
-		i, err := s.walk(&view{}, r.From)
-		if err != nil {
-			return none, wire.Errorf(wire.KindOf(err), "rename %w", err)
-		}
-		if i == s.root {
-			return none, wire.Errorf(wire.Invalid, "rename %s: the root has no other name", r.From)
-		}
-		c, err := s.claim(r.To, false)
-		if err != nil {
-			return none, wire.Errorf(wire.KindOf(err), "rename %s: %w", r.From, err)
-		}
-		if c.there == i {
-			return i.info(r.To), nil
-		}
-		edits, err := s.move(&r, i, c)
-		if err != nil {
-			return none, err
-		}
-		if err := s.commit(edits...); err != nil {
-			return none, err
-		}
-		return i.info(r.To), nil
+		return none, nil
 	})
+	return err
+}
+
+// rename is Rename under the lock.
+func (s *Service) rename(a *actor, r *wire.RenameRequest) (none wire.FileInfo, err error) {
+	if err := s.errNow(); err != nil {
+		return none, err
+	}
+	i, err := s.walkToChange(a, r.From)
+	if err != nil {
+		return none, wire.Errorf(wire.KindOf(err), "rename %w", err)
+	}
+	if i == s.root {
+		return none, wire.Errorf(wire.Invalid, "rename %s: the root has no other name", r.From)
+	}
+	c, err := s.claim(a, r.To, false)
+	if err == nil {
+		err = s.mustTake(a, i)
+	}
+	if err != nil {
+		return none, wire.Errorf(wire.KindOf(err), "rename %s: %w", r.From, err)
+	}
+	if c.there == i {
+		return s.info(i, r.To), nil
+	}
+	edits, err := s.move(r, i, c)
+	if err == nil {
+		err = s.mayAdd(a, c)
+	}
+	if err != nil {
+		return none, err
+	}
+	if err := s.commit(edits...); err != nil {
+		return none, err
+	}
+	return s.info(i, r.To), nil
 }
 
 // move checks a rename and makes its edits.
@@ -63,18 +99,21 @@ func (s *Service) move(r *wire.RenameRequest, i *inode, c claim) ([]edit, error)
 	case c.there != nil:
 		edits = append(edits, edit{op: opRemove, id: c.there.id, mtime: now})
 	}
+	made, parent, _ := s.dirs(c, r.User, now)
+	edits = append(edits, made...)
 	common := c.at
 	for !i.below(common) {
 		common = common.parent
 	}
 	add := i.total()
+	add.dirs += int64(len(c.make))
 	if c.there != nil {
 		add.add(c.there.total(), -1)
 	}
 	if err := s.room(c.at, common, "", add); err != nil {
 		return nil, wire.Errorf(wire.Quota, "rename %s to %s: %w", r.From, r.To, err)
 	}
-	return append(edits, edit{op: opMove, id: i.id, parent: c.at.id, name: c.name, mtime: now}), nil
+	return append(edits, edit{op: opMove, id: i.id, parent: parent, name: c.name, mtime: now}), nil
 }
 
 // Delete removes a file, or with Recursive a directory with all below it. A second
@@ -84,7 +123,8 @@ func (s *Service) Delete(r wire.DeleteRequest) error {
 		if err := s.errNow(); err != nil {
 			return none, err
 		}
-		i, err := s.walk(&view{}, r.Path)
+		a := s.actor(r.User, r.Super)
+		i, err := s.walkToChange(a, r.Path)
 		if err != nil {
 			return none, wire.Errorf(wire.KindOf(err), "delete %w", err)
 		}
@@ -93,6 +133,15 @@ func (s *Service) Delete(r wire.DeleteRequest) error {
 		}
 		if i.dir != nil && !r.Recursive && i.dir.kids.n > 0 {
 			return none, wire.Errorf(wire.Invalid, "delete %s: the directory is not empty", r.Path)
+		}
+		if top := hasSnapshots(i); top != nil {
+			return none, wire.Errorf(wire.Invalid, "delete %s: %s has snapshots: remove them first (millrace dfs snapshot rm)", r.Path, top.path())
+		}
+		if err := s.mustRemove(a, i); err != nil {
+			return none, wire.Errorf(wire.KindOf(err), "delete %s: %w", r.Path, err)
+		}
+		if r.Trash {
+			return none, s.discardTo(a, i, &r)
 		}
 		return none, s.commit(edit{op: opRemove, id: i.id, mtime: s.nowMillis()})
 	})
@@ -105,7 +154,14 @@ func (s *Service) SetReplication(r wire.SetReplicationRequest) (wire.FileInfo, e
 		if err := s.errNow(); err != nil {
 			return none, err
 		}
-		i, err := s.file(&view{}, r.Path)
+		a := s.actor(r.User, r.Super)
+		i, err := s.file(&view{}, a, r.Path)
+		if err == nil {
+			err = s.must(a, i, write)
+		}
+		if err == nil && i.frozen() {
+			err = wire.Errorf(wire.Invalid, "%s: is in a snapshot, which is read-only", r.Path)
+		}
 		if err != nil {
 			return none, err
 		}
@@ -124,7 +180,7 @@ func (s *Service) SetReplication(r wire.SetReplicationRequest) (wire.FileInfo, e
 		for _, b := range i.file.blocks {
 			s.settle(b)
 		}
-		return i.info(r.Path), nil
+		return s.info(i, r.Path), nil
 	})
 }
 
@@ -139,7 +195,7 @@ func (s *Service) SetQuota(r wire.QuotaRequest) error {
 			return none, wire.Errorf(wire.Invalid, "user %.40q: %s", r.Of, why)
 		}
 		if r.Of == "" {
-			i, err := s.walk(&view{}, r.Path)
+			i, err := s.walk(&view{}, s.actor("", true), r.Path)
 			if err != nil {
 				return none, err
 			}

@@ -32,7 +32,8 @@ type state struct {
 	Draining  []wire.NodeName     `json:"draining,omitempty"`
 }
 
-const stateVersion = 1
+// stateVersion is of the checkpoint as a whole. Version 1 had no rights; it is read.
+const stateVersion = 2
 
 // state describes the service; the lock is held for reading.
 func (s *Service) state() state {
@@ -77,7 +78,7 @@ func (s *Service) save() error {
 		err = s.fence.check()
 	}
 	if err == nil {
-		err = s.db.Update(func(tx *bolt.Tx) error { return write(tx, st, changes) })
+		err = s.db.Update(func(tx *bolt.Tx) error { return writeAll(tx, st, changes) })
 	}
 	s.mu.Lock()
 	every := uint64(s.cfg.CheckpointEvery)
@@ -95,19 +96,19 @@ func (s *Service) save() error {
 	return s.journal.DropBefore(st.Applied + 1)
 }
 
-func (s *Service) changes(dirty map[wire.FileID]struct{}) []change {
+func (t *tree) changes(dirty map[wire.FileID]struct{}) []change {
 	list := make([]change, 0, len(dirty))
 	for _, id := range slices.Sorted(maps.Keys(dirty)) {
 		c := change{key: inodeKey(id)}
-		if i := s.inodes[id]; i != nil {
-			c.value = encodeImage(c.key, imageOf(i))
+		if i := t.inodes[id]; i != nil {
+			c.value = encodeImage(c.key, t.imageOf(i))
 		}
 		list = append(list, c)
 	}
 	return list
 }
 
-func write(tx *bolt.Tx, st state, changes []change) error {
+func writeAll(tx *bolt.Tx, st state, changes []change) error {
 	b := tx.Bucket(inodeBucket)
 	b.FillPercent = 0.9 // keys come in order
 	for _, c := range changes {
@@ -138,6 +139,10 @@ func readState(tx *bolt.Tx) (st state, err error) {
 	if value == nil {
 		return state{Version: stateVersion, NextFile: rootID + 1, NextBlock: 1}, nil
 	}
+	return decodeState(value)
+}
+
+func decodeState(value []byte) (st state, err error) {
 	text, err := unseal(stateKey, value)
 	if err == nil {
 		err = json.Unmarshal(text, &st)
@@ -145,8 +150,8 @@ func readState(tx *bolt.Tx) (st state, err error) {
 	if err != nil {
 		return st, wire.Errorf(wire.Corrupt, "entry %q: %w", stateKey, err)
 	}
-	if st.Version != stateVersion {
-		return st, wire.Errorf(wire.Invalid, "is of version %d; this program knows version %d", st.Version, stateVersion)
+	if st.Version < 1 || st.Version > stateVersion {
+		return st, wire.Errorf(wire.Invalid, "is of version %d; this program knows up to version %d", st.Version, stateVersion)
 	}
 	return st, nil
 }

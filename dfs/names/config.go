@@ -1,6 +1,7 @@
 package names
 
 import (
+	crand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -30,6 +31,22 @@ type Config struct {
 	Wall func() time.Time
 	// Rand chooses nodes and the cluster's name.
 	Rand *rand.Rand
+	// Secret makes 32 bytes that nobody can guess, for the keys of block tokens.
+	Secret func() []byte
+	// KeyEvery is how long a key signs block tokens, and how long nodes know it before. TokenLife is how long a token is
+	// good. Shorter: what was learnt in secret is of use for less time, and long reads ask again more often. (HDFS: 10 h
+	// both; ours 1 h)
+	KeyEvery, TokenLife time.Duration
+	// Superuser may do everything, and so may members of Supergroup. Admins says that those whom the server knows to be
+	// administrators may, too; it must not be set where callers are believed without proof.
+	Superuser, Supergroup string
+	Admins                bool
+	// Groups lists the groups of a user; nil means that nobody has any. It must not block.
+	Groups func(user string) []string
+	// Umask is taken from the modes of new files (0666) and directories (0777). (HDFS: 022)
+	Umask uint16
+	// TrashAfter is how long what was moved to the trash stays there. (HDFS: off; ours a day)
+	TrashAfter time.Duration
 	// Epoch is the least that this opening gets; it is always above the one before.
 	Epoch uint64
 
@@ -82,8 +99,11 @@ func DefaultConfig() Config {
 	return Config{
 		CheckpointEvery: 50_000,
 		Rand:            rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
-		Placement:       func(t *topology.Topology) (placement.Policy, error) { return placement.New("rack-aware", t) },
-		Replication:     3, BlockSize: 64 << 20, MaxReplication: 64, MinReplicas: 1,
+		Superuser:       "root", Supergroup: "supergroup", Umask: 0o022, TrashAfter: 24 * time.Hour,
+		Secret:   secret,
+		KeyEvery: time.Hour, TokenLife: time.Hour,
+		Placement:   func(t *topology.Topology) (placement.Policy, error) { return placement.New("rack-aware", t) },
+		Replication: 3, BlockSize: 64 << 20, MaxReplication: 64, MinReplicas: 1,
 		DeadAfter: 10 * time.Second, VanishShare: 2.0 / 3,
 		LeaseTimeout: time.Minute, RecoverTimeout: 10 * time.Second, RecoverGiveUp: 2 * time.Minute,
 		SafeThreshold: 0.999, SafeExtension: 3 * time.Second,
@@ -92,8 +112,18 @@ func DefaultConfig() Config {
 	}
 }
 
+func secret() []byte {
+	b := make([]byte, 32)
+	_, _ = crand.Read(b) // never fails
+	return b
+}
+
 func (c *Config) validate() error {
 	switch {
+	case c.Superuser == "" || c.Supergroup == "" || c.Umask&^0o777 != 0 || c.TrashAfter <= 0:
+		return fmt.Errorf("names config: Superuser, Supergroup and TrashAfter must be set, and Umask be below 01000")
+	case c.Secret == nil || c.KeyEvery <= 0 || c.TokenLife <= 0:
+		return fmt.Errorf("names config: Secret, KeyEvery and TokenLife must be set")
 	case c.Disk == nil || c.Checkpoint == "" || c.Now == nil || c.Wall == nil || c.Rand == nil || c.Placement == nil:
 		return fmt.Errorf("names config: Disk, Checkpoint, Now, Wall, Rand and Placement must be set")
 	case c.Replication < 1 || c.MaxReplication < c.Replication || c.MaxReplication > 255 || c.MinReplicas < 1:

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -16,8 +17,8 @@ func (s *Service) errNow() error {
 
 // room checks quotas before something is added below dir for a user. A quota that was
 // exceeded before does not forbid what adds nothing.
-func (s *Service) room(dir, upTo *inode, user string, add usage) error {
-	if a := s.accounts[user]; a != nil {
+func (t *tree) room(dir, upTo *inode, user string, add usage) error {
+	if a := t.accounts[user]; a != nil {
 		if why := a.quota.refuses(a.use, add); why != "" {
 			return wire.Errorf(wire.Quota, "user %s: %s", user, why)
 		}
@@ -33,14 +34,15 @@ func (s *Service) room(dir, upTo *inode, user string, add usage) error {
 // claim is where a new name goes: the directories to be made for it, and the last
 // directory there is.
 type claim struct {
-	at    *inode // the deepest directory there is
+	list  []string // all components of the path
+	at    *inode   // the deepest directory there is
 	make  []string
 	name  string
 	there *inode // what has the name already
 }
 
-// claim looks at the place of a new name.
-func (s *Service) claim(path string, parents bool) (c claim, err error) {
+// claim looks at the place of a new name, as far as a may.
+func (s *Service) claim(a *actor, path string, parents bool) (c claim, err error) {
 	list, err := parts(path)
 	if err != nil {
 		return c, err
@@ -48,18 +50,21 @@ func (s *Service) claim(path string, parents bool) (c claim, err error) {
 	if len(list) == 0 {
 		return claim{there: s.root}, nil
 	}
+	if slices.Contains(list, snapshotDir) {
+		return c, wire.Errorf(wire.Invalid, "%s: the name %s is for snapshots, which are read-only (millrace dfs snapshot)", path, snapshotDir)
+	}
 	at := s.root
 	for n, name := range list {
+		if err := s.must(a, at, execute); err != nil {
+			return c, err
+		}
 		next := at.dir.kids.get(name)
 		last := n == len(list)-1
 		if next == nil {
-			if !last && !parents {
-				return c, wire.Errorf(wire.NotFound, "%s: there is no directory /%s", path, strings.Join(list[:n+1], "/"))
-			}
-			return claim{at: at, make: list[n : len(list)-1], name: list[len(list)-1]}, nil
+			return s.claimNew(claim{list: list, at: at, make: list[n : len(list)-1], name: list[len(list)-1]}, a, path, parents)
 		}
 		if last {
-			return claim{at: at, name: name, there: next}, nil
+			return claim{list: list, at: at, name: name, there: next}, nil
 		}
 		if next.dir == nil {
 			return c, wire.Errorf(wire.Invalid, "%s: /%s is a file, not a directory", path, strings.Join(list[:n+1], "/"))
@@ -69,11 +74,25 @@ func (s *Service) claim(path string, parents bool) (c claim, err error) {
 	return c, nil
 }
 
-// dirs makes edits for the missing directories and returns the id of the last.
+// claimNew is claim for a name that is not there. Without parents only standing directories may be missing above it.
+func (s *Service) claimNew(c claim, a *actor, path string, parents bool) (claim, error) {
+	for n := len(c.list) - len(c.make); n < len(c.list) && !parents; n++ {
+		if _, ok := s.standing(c.list[:n], a.user); !ok {
+			return c, wire.Errorf(wire.NotFound, "%s: there is no directory /%s", path, strings.Join(c.list[:n], "/"))
+		}
+	}
+	return c, nil
+}
+
+// dirs makes edits for the missing directories and returns the id of the last. They have the group of the one above.
 func (s *Service) dirs(c claim, user string, now int64) (edits []edit, parent wire.FileID, next wire.FileID) {
 	parent, next = c.at.id, s.nextFile
-	for _, name := range c.make {
-		edits = append(edits, edit{op: opPut, id: next, parent: parent, name: name, user: user, mtime: now, dir: true})
+	for n, name := range c.make {
+		d, ok := s.standing(c.list[:len(c.list)-len(c.make)+n], user)
+		if !ok {
+			d = attributes{user, s.dirMode()}
+		}
+		edits = append(edits, edit{op: opPut, id: next, parent: parent, name: name, user: d.owner, group: s.groups[c.at.group], mode: d.mode, mtime: now, dir: true})
 		parent = next
 		next++
 	}
@@ -86,28 +105,32 @@ func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
 		if err := s.errNow(); err != nil {
 			return none, err
 		}
-		c, err := s.claim(r.Path, r.Parents)
+		a := s.actor(r.User, r.Super)
+		c, err := s.claim(a, r.Path, r.Parents)
 		if err != nil {
 			return none, err
 		}
 		if c.there != nil {
 			if c.there.dir != nil && r.Parents {
-				return c.there.info(r.Path), nil
+				return s.info(c.there, r.Path), nil
 			}
 			return none, wire.Errorf(wire.Exists, "%s: exists", r.Path)
 		}
 		if why := badWord(r.User); why != "" {
 			return none, wire.Errorf(wire.Invalid, "user %.40q: %s", r.User, why)
 		}
+		if err := s.mayAdd(a, c); err != nil {
+			return none, err
+		}
 		if err := s.room(c.at, nil, r.User, usage{dirs: int64(len(c.make)) + 1}); err != nil {
 			return none, wire.Errorf(wire.Quota, "%s: %w", r.Path, err)
 		}
-		c.make = append(c.make[:len(c.make):len(c.make)], c.name)
+		c.make, c.list = append(c.make[:len(c.make):len(c.make)], c.name), append(c.list[:len(c.list):len(c.list)], "") // it is itself one to be made
 		edits, id, _ := s.dirs(c, r.User, s.nowMillis())
 		if err := s.commit(edits...); err != nil {
 			return none, err
 		}
-		return s.inodes[id].info(r.Path), nil
+		return s.info(s.inodes[id], r.Path), nil
 	})
 }
 
@@ -162,13 +185,14 @@ func (s *Service) Create(r wire.CreateRequest) (wire.CreateResponse, error) {
 		if err := s.checkCreate(&r); err != nil {
 			return none, err
 		}
-		c, err := s.claim(r.Path, r.Parents)
+		a := s.actor(r.User, r.Super)
+		c, err := s.claim(a, r.Path, r.Parents)
 		if err != nil {
 			return none, err
 		}
-		if i := s.requests[requestKey(r.Holder, r.Request)]; i != nil && r.Request != "" && i.path() == r.Path {
+		if i := s.requests[requestKey(r.Holder, r.Request)]; i != nil && r.Request != "" && i.path() == r.Path && i.owner.name == r.User {
 			s.renew(r.Holder)
-			return wire.CreateResponse{File: i.info(r.Path)}, nil
+			return wire.CreateResponse{File: s.info(i, r.Path)}, nil
 		}
 		if c.there != nil && c.there.dir != nil {
 			return none, wire.Errorf(wire.Exists, "%s: is a directory", r.Path)
@@ -176,17 +200,30 @@ func (s *Service) Create(r wire.CreateRequest) (wire.CreateResponse, error) {
 		if c.there != nil && !r.Overwrite {
 			return none, existsError(r.Path, c.there)
 		}
+		if err := s.mayCreate(a, c); err != nil {
+			return none, err
+		}
 		i, err := s.create(&r, c)
 		if err != nil {
 			return none, err
 		}
-		return wire.CreateResponse{File: i.info(r.Path)}, nil
+		return wire.CreateResponse{File: s.info(i, r.Path)}, nil
 	})
 }
 
+// mayCreate is an error unless a may put a file at its place; one that is there must be a's to write and to take away.
+func (s *Service) mayCreate(a *actor, c claim) error {
+	if c.there != nil {
+		if err := s.must(a, c.there, write); err != nil {
+			return err
+		}
+	}
+	return s.mayAdd(a, c)
+}
+
 func existsError(path string, i *inode) error {
-	if w := i.file.writing; w != nil {
-		return wire.Errorf(wire.Exists, "%s: exists and is being written by %s", path, w.holder)
+	if i.file.writing != nil { // who holds the lease is nobody's business: the holder's name is all it takes to write
+		return wire.Errorf(wire.Exists, "%s: exists and is being written by %s", path, i.owner.name)
 	}
 	return wire.Errorf(wire.Exists, "%s: exists", path)
 }
@@ -198,7 +235,7 @@ func (s *Service) create(r *wire.CreateRequest, c claim) (*inode, error) {
 	now := s.nowMillis()
 	edits, parent, id := s.dirs(c, r.User, now)
 	edits = append(edits, edit{
-		op: opPut, id: id, parent: parent, name: c.name, user: r.User, mtime: now,
+		op: opPut, id: id, parent: parent, name: c.name, user: r.User, group: s.groups[c.at.group], mode: s.fileMode(), mtime: now,
 		replicas: uint8(r.Replication), blockSize: r.BlockSize, holder: r.Holder, request: r.Request, shadow: c.there != nil,
 	})
 	if err := s.commit(edits...); err != nil {

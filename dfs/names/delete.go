@@ -34,13 +34,13 @@ func (s *Service) discard(n *node, at wire.Block, good bool) {
 }
 
 // undo takes a deletion back, or notes that it is done.
-func (s *Service) undo(n *node, id wire.BlockID) {
+func (t *tree) undo(n *node, id wire.BlockID) {
 	d := n.deletes[id]
 	if d == nil {
 		return
 	}
 	delete(n.deletes, id)
-	if b := s.blocks[id]; d.good && b != nil {
+	if b := t.blocks[id]; d.good && b != nil {
 		b.dying--
 	}
 }
@@ -101,9 +101,9 @@ func (s *Service) takeDeletes(n *node, now time.Duration) (list []wire.Block) {
 
 // forgetCommands drops what a node was to be told: it was restarted or is dead, and its
 // next report says what it has.
-func (s *Service) forgetCommands(n *node) {
+func (t *tree) forgetCommands(n *node) {
 	for id := range n.deletes {
-		s.undo(n, id)
+		t.undo(n, id)
 	}
 	n.deletes, n.order, n.recover = map[wire.BlockID]*deletion{}, nil, nil
 }

@@ -2,6 +2,7 @@ package names
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ func (s *Service) dump() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var b strings.Builder
-	dumpInode(&b, s.root)
+	s.dumpInode(&b, s.root)
 	for _, name := range []string{"u0", "u1"} {
 		q := quota{noLimit, noLimit} // of a user who has nothing, too: nothing is kept of such
 		if a := s.accounts[name]; a != nil {
@@ -27,18 +28,21 @@ func (s *Service) dump() string {
 	return b.String()
 }
 
-func dumpInode(b *strings.Builder, i *inode) {
-	m := imageOf(i)
+func (s *Service) dumpInode(b *strings.Builder, i *inode) {
+	m := s.imageOf(i)
 	fmt.Fprintf(b, "%s %d %+v\n", i.path(), i.id, *m)
 	if i.dir == nil {
 		return
 	}
 	for k := range i.dir.kids.all() {
-		dumpInode(b, k)
+		s.dumpInode(b, k)
+	}
+	for _, k := range i.snapshots() {
+		s.dumpInode(b, k)
 	}
 	for id := range wire.FileID(1000) { // few, and in order
 		if k := i.dir.shadows[id]; k != nil {
-			dumpInode(b, k)
+			s.dumpInode(b, k)
 		}
 	}
 }
@@ -89,6 +93,9 @@ func (a *auditor) walk(dir *inode) (u usage) {
 	for _, k := range dir.dir.shadows {
 		u.add(a.visit(dir, k), 1)
 	}
+	for _, k := range dir.snapshots() {
+		u.add(a.visit(dir, k), 1)
+	}
 	if u != dir.dir.use {
 		a.t.Fatalf("%s: uses %+v, counted %+v", dir.path(), u, dir.dir.use)
 	}
@@ -103,7 +110,12 @@ func (a *auditor) visit(dir, i *inode) usage {
 		a.t.Fatalf("%s is not linked as it should be", i.path())
 	}
 	u, of := i.own(), a.users[i.owner.name]
-	of.add(u, 1)
+	switch {
+	case i.snapshot():
+		of.add(i.total(), 1)
+	case !i.frozen():
+		of.add(u, 1)
+	}
 	a.users[i.owner.name] = of
 	if i.dir != nil {
 		u.add(a.walk(i), 1)
@@ -121,13 +133,18 @@ func (a *auditor) file(i *inode) {
 	}
 	var size int64
 	for n, b := range i.file.blocks {
-		a.blocks++
-		if a.s.blocks[b.ID] != b || b.owner != i || b.building != nil && n != len(i.file.blocks)-1 {
+		first := b.owner == i
+		if a.s.blocks[b.ID] != b || !first && !slices.Contains(a.s.shared[b.ID], i) || b.building != nil && n != len(i.file.blocks)-1 {
 			a.t.Fatalf("%s: block %d is not as it should be", i.path(), n)
 		}
+		if first {
+			a.blocks++
+		}
 		if b.building == nil {
-			a.finished++
 			size += b.Len
+		}
+		if b.building == nil && first {
+			a.finished++
 		}
 	}
 	if size != i.file.size {

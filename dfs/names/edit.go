@@ -1,25 +1,32 @@
 package names
 
 import (
+	"github.com/millrace/millrace/internal/codec"
+
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// recordVersion is the first byte of every journal record.
-const recordVersion = 1
+// recordVersion is the first byte of every journal record. Version 1 had no groups and modes; it is read.
+const recordVersion = 2
+
+// maxText bounds a string in a record.
+const maxText = 8 << 10
 
 // What an edit does. Numbers are stored: append only.
 const (
-	opPut     byte = 1 + iota // a new file or directory
-	opBlock                   // a block of an open file is added or changed
-	opDrop                    // the last block of an open file is dropped
-	opClose                   // a file is closed; a shadow takes its name
-	opHold                    // the lease of an open file is taken for recovery
-	opMove                    // another name
-	opRemove                  // a file or directory is gone, with all below it
-	opReplica                 // another replication
-	opQuota                   // of a directory, or of a user
-	opGen                     // generations up to this one are used
-	opDrain                   // a node is to be emptied, or no longer
+	opPut      byte = 1 + iota // a new file or directory
+	opBlock                    // a block of an open file is added or changed
+	opDrop                     // the last block of an open file is dropped
+	opClose                    // a file is closed; a shadow takes its name
+	opHold                     // the lease of an open file is taken for recovery
+	opMove                     // another name
+	opRemove                   // a file or directory is gone, with all below it
+	opReplica                  // another replication
+	opQuota                    // of a directory, or of a user
+	opGen                      // generations up to this one are used
+	opDrain                    // a node is to be emptied, or no longer
+	opRights                   // another owner, group and mode
+	opSnapshot                 // a copy of a tree is kept
 	numOps
 )
 
@@ -28,6 +35,8 @@ type edit struct {
 	op                          byte
 	id, parent                  wire.FileID
 	name, user, holder, request string
+	group                       string
+	mode                        uint16
 	mtime, blockSize            int64
 	replicas                    uint8
 	dir, shadow, on             bool
@@ -39,91 +48,120 @@ type edit struct {
 	gen                         uint64
 }
 
-// fields describes each kind of edit to a coder.
-func (e *edit) fields(c *coder) {
+// fields describes each kind of edit both ways.
+func (e *edit) fields(c *codec.Fields) {
 	switch e.op {
 	case opPut:
 		e.putFields(c)
 	case opBlock:
-		num(c, &e.id)
-		num(c, &e.index)
-		c.block(&e.block)
-		c.flags(&e.on) // finished
-		c.names(&e.pipeline)
+		codec.Number(c, &e.id)
+		codec.Number(c, &e.index)
+		blockFields(c, &e.block)
+		c.Flags(&e.on) // finished
+		codec.List(c, &e.pipeline, codec.Text)
 	case opDrop, opHold:
-		num(c, &e.id)
+		codec.Number(c, &e.id)
 	case opClose:
-		num(c, &e.id)
-		num(c, &e.mtime)
-		num(c, &e.crc)
-		c.flags(&e.on) // the checksum is known
+		codec.Number(c, &e.id)
+		codec.Number(c, &e.mtime)
+		codec.Number(c, &e.crc)
+		c.Flags(&e.on) // the checksum is known
 	case opMove:
-		num(c, &e.id)
-		num(c, &e.parent)
-		c.text(&e.name)
-		num(c, &e.mtime)
+		codec.Number(c, &e.id)
+		codec.Number(c, &e.parent)
+		codec.Text(c, &e.name)
+		codec.Number(c, &e.mtime)
 	case opRemove:
-		num(c, &e.id)
-		num(c, &e.mtime)
+		codec.Number(c, &e.id)
+		codec.Number(c, &e.mtime)
 	case opReplica:
-		num(c, &e.id)
-		num(c, &e.replicas)
+		codec.Number(c, &e.id)
+		codec.Number(c, &e.replicas)
 	case opQuota:
-		num(c, &e.id) // 0: of the user
-		c.text(&e.user)
-		num(c, &e.files)
-		num(c, &e.bytes)
+		codec.Number(c, &e.id) // 0: of the user
+		codec.Text(c, &e.user)
+		codec.Number(c, &e.files)
+		codec.Number(c, &e.bytes)
 	case opGen:
-		num(c, &e.gen)
+		codec.Number(c, &e.gen)
 	case opDrain:
-		c.text(&e.name)
-		c.flags(&e.on)
+		codec.Text(c, &e.name)
+		c.Flags(&e.on)
+	case opSnapshot:
+		codec.Number(c, &e.id)
+		codec.Text(c, &e.name)
+		codec.Number(c, &e.mtime)
+	case opRights:
+		codec.Number(c, &e.id)
+		rightsFields(c, &e.user, &e.group, &e.mode)
 	}
 }
 
-func (e *edit) putFields(c *coder) {
-	num(c, &e.id)
-	num(c, &e.parent)
-	c.text(&e.name)
-	c.text(&e.user)
-	num(c, &e.mtime)
-	c.flags(&e.dir, &e.shadow)
+// rights codes an owner, and a group and a mode where the version has them.
+func rightsFields(c *codec.Fields, user, group *string, mode *uint16) {
+	if codec.Text(c, user); c.Version < 2 {
+		return
+	}
+	codec.Text(c, group)
+	if codec.Number(c, mode); *mode > allModes {
+		c.Fail("has a mode that is none")
+	}
+}
+
+func (e *edit) putFields(c *codec.Fields) {
+	codec.Number(c, &e.id)
+	codec.Number(c, &e.parent)
+	codec.Text(c, &e.name)
+	rightsFields(c, &e.user, &e.group, &e.mode)
+	codec.Number(c, &e.mtime)
+	c.Flags(&e.dir, &e.shadow)
+	if c.Version < 2 {
+		e.mode = oldMode(e.dir)
+	}
 	if e.dir {
 		return
 	}
-	num(c, &e.replicas)
-	num(c, &e.blockSize)
-	c.text(&e.holder)
-	c.text(&e.request)
+	codec.Number(c, &e.replicas)
+	codec.Number(c, &e.blockSize)
+	codec.Text(c, &e.holder)
+	codec.Text(c, &e.request)
+}
+
+// oldMode is the mode of what comes from a version without modes.
+func oldMode(dir bool) uint16 {
+	if dir {
+		return 0o755
+	}
+	return 0o644
 }
 
 // encode makes a journal record.
 func encode(b []byte, edits []edit) []byte {
-	c := coder{b: append(b, recordVersion)}
+	c := codec.Write(append(b, recordVersion), recordVersion)
 	for i := range edits {
-		c.byte(&edits[i].op)
+		c.Byte(&edits[i].op)
 		edits[i].fields(&c)
 	}
-	return c.b
+	return c.Written()
 }
 
 // decode takes a journal record apart.
 func decode(record []byte) ([]edit, error) {
-	if len(record) == 0 || record[0] != recordVersion {
+	if len(record) == 0 || record[0] < 1 || record[0] > recordVersion {
 		return nil, wire.Errorf(wire.Invalid, "a record of an unknown version: %.10x", record)
 	}
-	c := coder{b: record[1:], read: true}
+	c := codec.Read(record[1:], record[0], maxText)
 	var edits []edit
-	for len(c.b) > 0 && c.err == nil {
+	for c.More() {
 		var e edit
-		if c.byte(&e.op); e.op == 0 || e.op >= numOps {
+		if c.Byte(&e.op); e.op == 0 || e.op >= numOps {
 			return nil, wire.Errorf(wire.Invalid, "a record with the unknown change %d", e.op)
 		}
 		e.fields(&c)
 		edits = append(edits, e)
 	}
-	if c.err != nil {
-		return nil, wire.Errorf(wire.Corrupt, "a record that %w", c.err)
+	if err := c.End(); err != nil {
+		return nil, wire.Errorf(wire.Corrupt, "a record that %w", err)
 	}
 	return edits, nil
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,8 @@ import (
 
 // allEdits has one edit of each kind.
 var allEdits = []edit{
-	{op: opPut, id: 2, parent: 1, name: "d", user: "u", mtime: 5, dir: true},
-	{op: opPut, id: 3, parent: 2, name: "é", user: "", mtime: 1 << 40, shadow: true, replicas: 3, blockSize: 1 << 26, holder: "h", request: "r"},
+	{op: opPut, id: 2, parent: 1, name: "d", user: "u", group: "g", mode: 0o1777, mtime: 5, dir: true},
+	{op: opPut, id: 3, parent: 2, name: "é", user: "", group: "g", mode: 0o600, mtime: 1 << 40, shadow: true, replicas: 3, blockSize: 1 << 26, holder: "h", request: "r"},
 	{op: opBlock, id: 3, index: 4, block: wire.Block{ID: 1 << 60, Gen: 9, Len: 77}, on: true, pipeline: []wire.NodeName{"n1", "n2"}},
 	{op: opDrop, id: 3},
 	{op: opClose, id: 3, mtime: 6, crc: 1<<32 - 1, on: true},
@@ -33,10 +34,12 @@ var allEdits = []edit{
 	{op: opQuota, user: "u", files: 10, bytes: -1},
 	{op: opGen, gen: 12},
 	{op: opDrain, name: "n1", on: true},
+	{op: opRights, id: 3, user: "v", group: "g", mode: 0o750},
+	{op: opSnapshot, id: 2, name: "monday", mtime: 9},
 }
 
 func TestEditsGolden(t *testing.T) {
-	golden(t, "testdata/golden-v1.record", encode(nil, allEdits))
+	golden(t, "testdata/golden-v2.record", encode(nil, allEdits))
 	got, err := decode(encode(nil, allEdits))
 	must(t, err)
 	if d := cmp.Diff(allEdits, got, cmp.AllowUnexported(edit{})); d != "" {
@@ -56,6 +59,19 @@ func TestEditsGolden(t *testing.T) {
 	}
 }
 
+// TestOldRecord reads what version 1 wrote: the same edits, without groups and with the modes that there were.
+func TestOldRecord(t *testing.T) {
+	record, err := os.ReadFile("testdata/golden-v1.record")
+	must(t, err)
+	got, err := decode(record)
+	must(t, err)
+	want := slices.Clone(allEdits[:len(allEdits)-2])
+	want[0].group, want[0].mode, want[1].group, want[1].mode = "", 0o755, "", 0o644
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(edit{})); d != "" {
+		t.Error(d)
+	}
+}
+
 // golden compares bytes with a file, or with MILLRACE_REWRITE makes it.
 func golden(t *testing.T, name string, want []byte) {
 	t.Helper()
@@ -69,13 +85,18 @@ func golden(t *testing.T, name string, want []byte) {
 	}
 }
 
-// TestGoldenCheckpoint opens a checkpoint that version 1 wrote. The file's pages are
-// bbolt's, so what is compared is what comes out.
+// TestGoldenCheckpoint opens a checkpoint of each version. The file's pages are bbolt's, so what is compared is what
+// comes out. Of version 1 everything has the group supergroup and the modes 0755 and 0644.
 func TestGoldenCheckpoint(t *testing.T) {
-	const name = "testdata/golden-v1.db"
+	for _, name := range []string{"testdata/golden-v1.db", "testdata/golden-v2.db"} {
+		t.Run(name, func(t *testing.T) { goldenCheckpoint(t, name) })
+	}
+}
+
+func goldenCheckpoint(t *testing.T, name string) {
 	r := newRig(t)
 	r.cfg.Rand = rand.New(rand.NewPCG(3, 3))
-	if os.Getenv("MILLRACE_REWRITE") != "" {
+	if os.Getenv("MILLRACE_REWRITE") != "" && name != "testdata/golden-v1.db" {
 		r.open()
 		r.makeGolden()
 		want := r.s.dump()
@@ -104,7 +125,7 @@ func (r *rig) makeGolden() {
 	}
 	must(r.t, r.put(wire.CreateRequest{Path: "/d/closed", User: "u0", Parents: true}, 2, "n0"))
 	must(r.t, r.put(wire.CreateRequest{Path: "/d/empty ü", User: "u1"}, 0, "n0"))
-	must(r.t, r.s.SetQuota(wire.QuotaRequest{Path: "/d", Files: 10, Bytes: -1}))
+	must(r.t, r.s.SetQuota(wire.QuotaRequest{Path: "/d", Files: 20, Bytes: -1}))
 	must(r.t, r.s.SetQuota(wire.QuotaRequest{Of: "u0", Files: -1, Bytes: 1 << 30}))
 	for _, path := range []string{"/d/open", "/d/closed"} {
 		f, err := r.s.Create(wire.CreateRequest{Path: path, User: "u0", Holder: "h", Request: path, Overwrite: true, BlockSize: 1000})
@@ -112,7 +133,11 @@ func (r *rig) makeGolden() {
 		_, err = r.s.AddBlock(wire.AddBlockRequest{File: f.File.ID, Holder: "h"})
 		must(r.t, err)
 	}
-	_, err := r.s.Drain(wire.DrainRequest{Node: "n1", Force: true})
+	_, err := r.s.SetRights(wire.SetRightsRequest{Path: "/d/closed", Owner: "u1", Group: "g", Mode: 0o640})
+	must(r.t, err)
+	_, err = r.s.Snapshot(wire.SnapshotRequest{Path: "/d", Name: "monday"})
+	must(r.t, err)
+	_, err = r.s.Drain(wire.DrainRequest{Node: "n1", Force: true})
 	must(r.t, err)
 }
 

@@ -12,7 +12,8 @@ import (
 // a walk through the tree by name.
 func (s *Service) Fsck(r wire.FsckRequest) (wire.FsckResponse, error) {
 	return look(s, func(v *view) (out wire.FsckResponse, err error) {
-		i, err := s.walk(v, r.Path)
+		a := s.actor(r.User, r.Super)
+		i, err := s.walk(v, a, r.Path)
 		if err != nil {
 			return out, err
 		}
@@ -24,7 +25,7 @@ func (s *Service) Fsck(r wire.FsckRequest) (wire.FsckResponse, error) {
 			}
 		}
 		limit := page(r.Limit)
-		s.files(i, strings.TrimSuffix(r.Path, "/"), after, func(f *inode, path string) bool {
+		s.files(a, i, strings.TrimSuffix(r.Path, "/"), after, func(f *inode, path string) bool {
 			if len(out.Files) == limit || out.Scanned == maxPage {
 				out.More = true
 				return false
@@ -49,10 +50,13 @@ func (s *Service) afterParts(dir *inode, after string) ([]string, error) {
 	return list[len(base):], nil
 }
 
-// files walks through the files below i, from behind the one that after names.
-func (s *Service) files(i *inode, path string, after []string, fn func(*inode, string) bool) bool {
+// files walks through the files below i that a can see, from behind the one that after names.
+func (t *tree) files(a *actor, i *inode, path string, after []string, fn func(*inode, string) bool) bool {
 	if i.file != nil {
 		return fn(i, path)
+	}
+	if !t.may(a, i, read|execute) {
+		return true
 	}
 	from := ""
 	if len(after) > 0 {
@@ -65,7 +69,7 @@ func (s *Service) files(i *inode, path string, after []string, fn func(*inode, s
 				continue
 			}
 		}
-		if !s.files(k, path+"/"+k.name, rest, fn) {
+		if !t.files(a, k, path+"/"+k.name, rest, fn) {
 			return false
 		}
 	}
@@ -75,24 +79,24 @@ func (s *Service) files(i *inode, path string, after []string, fn func(*inode, s
 // Health of a block, the worst first.
 var healths = []string{"missing", "corrupt", "under", "misplaced", "over", "healthy"}
 
-func (s *Service) health(b *block, c count) string {
+func (f *fleet) health(b *block, c count) string {
 	switch {
 	case c.live+c.leaving == 0 && c.corrupt > 0:
 		return "corrupt"
 	case c.live+c.leaving == 0:
 		return "missing"
-	case c.live < c.lessThan:
+	case c.live < c.wanted:
 		return "under"
-	case c.racks == 1 && c.lessThan > 1 && s.liveRacks() > 1:
+	case c.racks == 1 && c.wanted > 1 && f.liveRacks() > 1:
 		return "misplaced"
-	case c.live > c.lessThan:
+	case c.live > c.wanted:
 		return "over"
 	}
 	return "healthy"
 }
 
 // fsckFile looks at one file and adds it to the page.
-func (s *Service) fsckFile(i *inode, path string, all bool, out *wire.FsckResponse) {
+func (fl *fleet) fsckFile(i *inode, path string, all bool, out *wire.FsckResponse) {
 	f := wire.FsckFile{Path: path, Len: i.file.size, Status: "healthy"}
 	worst := len(healths) - 1
 	out.Scanned++
@@ -101,13 +105,13 @@ func (s *Service) fsckFile(i *inode, path string, all bool, out *wire.FsckRespon
 		if b.building != nil {
 			continue
 		}
-		c := s.count(b)
-		h := s.health(b, c)
+		c := b.count()
+		h := fl.health(b, c)
 		out.Blocks++
 		tally(out, h)
 		if rank := slices.Index(healths, h); rank < worst {
 			worst, f.Status = rank, h
-			f.Problem = fmt.Sprintf("%v has %d good replicas of %d in %d racks, %d corrupt", b.ID, c.live+c.leaving, c.lessThan, c.racks, c.corrupt)
+			f.Problem = fmt.Sprintf("%v has %d good replicas of %d in %d racks, %d corrupt", b.ID, c.live+c.leaving, c.wanted, c.racks, c.corrupt)
 		}
 		if all || h != "healthy" {
 			f.Blocks = append(f.Blocks, fsckBlock(b, c))
@@ -135,7 +139,7 @@ func tally(out *wire.FsckResponse, health string) {
 }
 
 func fsckBlock(b *block, c count) wire.FsckBlock {
-	fb := wire.FsckBlock{Block: b.Block, Want: c.lessThan, Racks: c.racks, Live: []wire.NodeName{}}
+	fb := wire.FsckBlock{Block: b.Block, Want: c.wanted, Racks: c.racks, Live: []wire.NodeName{}}
 	for _, r := range b.replicas {
 		if r.corrupt {
 			fb.Corrupt = append(fb.Corrupt, r.node.name)

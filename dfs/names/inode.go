@@ -19,6 +19,8 @@ type inode struct {
 	parent *inode // nil: the root
 	name   string
 	owner  *account
+	group  uint32 // its number in Service.groups
+	mode   uint16
 	mtime  int64      // milliseconds since 1970
 	seq    uint64     // journal record of its last change
 	dir    *directory // nil: a file
@@ -29,6 +31,7 @@ type inode struct {
 type directory struct {
 	kids    kids
 	shadows map[wire.FileID]*inode // files being written that will replace an entry; nil: none
+	snaps   map[string]*inode      // snapshots by name; nil: none
 	use     usage                  // of all below it
 	quota   quota
 	seq     uint64 // journal record of the last change of an entry
@@ -165,9 +168,9 @@ func (i *inode) below(dir *inode) bool {
 	return false
 }
 
-// info describes the inode under the path by which it was found.
-func (i *inode) info(path string) wire.FileInfo {
-	fi := wire.FileInfo{Path: path, ID: i.id, ModTime: i.mtime, User: i.owner.name, Dir: i.dir != nil}
+// info describes an inode under the path by which it was found.
+func (t *tree) info(i *inode, path string) wire.FileInfo {
+	fi := wire.FileInfo{Path: path, ID: i.id, ModTime: i.mtime, User: i.owner.name, Group: t.groups[i.group], Mode: i.mode, Dir: i.dir != nil}
 	if f := i.file; f != nil {
 		fi.Open, fi.Len, fi.Replication, fi.BlockSize = f.writing != nil, f.size, int(f.replicas), f.blockSize
 		fi.CRC, fi.HasCRC, fi.Blocks = f.crc, f.hasCRC, len(f.blocks)

@@ -37,19 +37,19 @@ func (s *Service) lease(i *inode) {
 }
 
 // release forgets an open file of a holder.
-func (s *Service) release(i *inode) {
+func (ls *leases) release(i *inode) {
 	w := i.file.writing
 	if w == nil {
 		return
 	}
-	delete(s.requests, requestKey(w.holder, w.request))
+	delete(ls.requests, requestKey(w.holder, w.request))
 	holder := w.holder
 	if w.recovering {
 		holder = recoveryHolder
 	}
-	if l := s.holders[holder]; l != nil {
+	if l := ls.holders[holder]; l != nil {
 		if delete(l.files, i.id); len(l.files) == 0 {
-			delete(s.holders, holder)
+			delete(ls.holders, holder)
 		}
 	}
 }
@@ -67,6 +67,11 @@ func (s *Service) RenewLease(r wire.LeaseRequest) error {
 	defer s.mu.Unlock()
 	if s.holders[r.Holder] == nil || r.Holder == recoveryHolder {
 		return wire.Errorf(wire.Stale, "%s holds no lease", r.Holder)
+	}
+	for _, i := range s.holders[r.Holder].files {
+		if r.By != "" && r.By != i.owner.name {
+			return wire.Errorf(wire.Denied, "user %s holds no lease of this name", r.By)
+		}
 	}
 	s.renew(r.Holder)
 	return nil
@@ -140,14 +145,14 @@ const maxSummed = 4096
 
 // before lists the finished blocks of a file that is being recovered; ok is false if they are too many
 // or one of them is nowhere.
-func (s *Service) before(i *inode) (list []wire.LocatedBlock, ok bool) {
+func (f *fleet) before(i *inode) (list []wire.LocatedBlock, ok bool) {
 	whole := i.file.blocks[:len(i.file.blocks)-1]
 	if len(whole) > maxSummed {
 		return nil, false
 	}
 	var off int64
 	for _, b := range whole {
-		lb := wire.LocatedBlock{Block: b.Block, Off: off, Places: s.places(b, "")}
+		lb := wire.LocatedBlock{Block: b.Block, Off: off, Places: f.places(b, "")}
 		if len(lb.Places) == 0 {
 			return nil, false
 		}

@@ -134,3 +134,39 @@ func TestCheckpointsTrimTheJournal(t *testing.T) {
 	r.restart()
 	r.s.audit(t)
 }
+
+// TestRenameAll: many files move by one call, which may be repeated; what cannot move stops it, and is named.
+func TestRenameAll(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	_, err := r.s.Mkdir(wire.MkdirRequest{Path: "/out/tmp", Parents: true})
+	must(t, err)
+	var moves []wire.Move
+	for i := range 50 { // directories move as files do
+		m := wire.Move{From: fmt.Sprintf("/out/tmp/part-%d-try", i), To: fmt.Sprintf("/out/part-%d", i)}
+		_, err := r.s.Mkdir(wire.MkdirRequest{Path: m.From})
+		must(t, err)
+		moves = append(moves, m)
+	}
+	must(t, r.s.RenameAll(wire.RenameAllRequest{Moves: moves[:20]}))
+	must(t, r.s.RenameAll(wire.RenameAllRequest{Moves: moves}))
+	r.restart()
+	must(t, r.s.RenameAll(wire.RenameAllRequest{Moves: moves}))
+	for path, want := range map[string]int{"/out": 51, "/out/tmp": 0} {
+		resp, err := r.s.List(wire.ListRequest{Path: path})
+		must(t, err)
+		if len(resp.Entries) != want {
+			t.Errorf("%s has %d entries, want %d", path, len(resp.Entries), want)
+		}
+	}
+	err = r.s.RenameAll(wire.RenameAllRequest{Moves: []wire.Move{{From: "/out/part-1", To: "/out/x"}, {From: "/none", To: "/there"}, {From: "/out/part-2", To: "/out/y"}}})
+	if !errors.Is(err, wire.NotFound) || !strings.Contains(err.Error(), "/none") {
+		t.Errorf("a file that is nowhere: %v", err)
+	}
+	if _, err := r.s.Stat(wire.PathRequest{Path: "/out/y"}); err == nil {
+		t.Error("it went on")
+	}
+	if err := r.s.RenameAll(wire.RenameAllRequest{Moves: make([]wire.Move, maxMoves+1)}); !errors.Is(err, wire.Invalid) {
+		t.Errorf("too many: %v", err)
+	}
+}

@@ -86,7 +86,7 @@ func (n *node) failedVolumes() (count int) {
 	return count
 }
 
-// silent reports that a node missed enough heartbeats to be passed over.
+// silent reports that a node missed enough beats to be passed over.
 func (s *Service) silent(n *node, now time.Duration) bool { return now-n.last > s.cfg.DeadAfter/2 }
 
 // usable reports that a node can be given a block of that size.
@@ -116,9 +116,9 @@ func (s *Service) rebuild() {
 }
 
 // liveRacks counts the racks with a node that can take replicas.
-func (s *Service) liveRacks() int {
+func (f *fleet) liveRacks() int {
 	var racks []string
-	for _, n := range s.nodes {
+	for _, n := range f.nodes {
 		if !n.dead && !n.draining && !slices.Contains(racks, n.rack) {
 			racks = append(racks, n.rack)
 		}
@@ -159,10 +159,10 @@ func (s *Service) choose(i *inode, have []*node, writer wire.NodeName, exclude [
 	return s.nodesOf(placed.Nodes), nil
 }
 
-func (s *Service) nodesOf(ids []topology.NodeID) []*node {
+func (f *fleet) nodesOf(ids []topology.NodeID) []*node {
 	list := make([]*node, len(ids))
 	for k, id := range ids {
-		list[k] = s.nodes[id]
+		list[k] = f.nodes[id]
 	}
 	return list
 }

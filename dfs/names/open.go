@@ -1,13 +1,17 @@
 package names
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 	bolterr "go.etcd.io/bbolt/errors"
 
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/journal"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -22,7 +26,7 @@ func Open(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	s := newService(cfg)
-	db, err := bolt.Open(cfg.Checkpoint, 0o600, &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType})
+	db, err := openCheckpoint(cfg.Checkpoint)
 	switch {
 	case errors.Is(err, bolterr.ErrTimeout):
 		return nil, wire.Errorf(wire.Unavailable, "checkpoint %s: another service has it open", cfg.Checkpoint)
@@ -34,19 +38,79 @@ func Open(cfg Config) (*Service, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	s.start()
+	if err := s.upgrade(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+// upgrade gives /tmp and what is ours in it the rights that all need, in a namespace of a version without rights.
+func (s *Service) upgrade() error {
+	if s.version >= stateVersion {
+		return nil
+	}
+	_, err := do(s, func() (none struct{}, err error) {
+		for _, path := range []string{"/tmp", "/tmp/.millrace"} {
+			i, err := s.walk(&view{}, s.actor("", true), path)
+			if err != nil || i.dir == nil {
+				return none, nil // it will be made
+			}
+			if err := s.commit(edit{op: opRights, id: i.id, user: i.owner.name, group: s.groups[i.group], mode: allModes}); err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}
+
+// openCheckpoint opens the file, after a look whether bbolt can bear its pages.
+func openCheckpoint(name string) (db *bolt.DB, err error) {
+	if err := checkFile(name); err != nil {
+		return nil, fmt.Errorf("%w (millrace dfs repair says what can be saved)", err)
+	}
+	defer func() {
+		if v := recover(); v != nil { // say, a damaged list of free pages
+			err = fmt.Errorf("its pages are damaged: %v (millrace dfs repair says what can be saved)", v)
+		}
+	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	return bolt.Open(name, 0o600, &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType})
+}
+
+// checkFile looks at the pages of a checkpoint that nobody has open. One that is not there, or empty, will be made.
+func checkFile(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if free, _ := disk.TryLock(f, true); !free {
+		return nil // its owner is writing it; opening says so
+	}
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	return checkPages(f, info.Size())
 }
 
 func newService(cfg Config) *Service {
 	s := &Service{
 		cfg: cfg, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		inodes: map[wire.FileID]*inode{}, blocks: map[wire.BlockID]*block{},
-		accounts: map[string]*account{}, holders: map[string]*lease{}, requests: map[string]*inode{},
-		draining: map[wire.NodeName]bool{}, dirty: map[wire.FileID]struct{}{},
-		byName: map[wire.NodeName]*node{}, copies: map[wire.BlockID][]*copying{},
-		stale: map[wire.BlockID][]staleReplica{},
+		log: log{dirty: map[wire.FileID]struct{}{}},
+		tree: tree{
+			inodes: map[wire.FileID]*inode{}, blocks: map[wire.BlockID]*block{}, shared: map[wire.BlockID][]*inode{},
+			accounts: map[string]*account{}, groupIDs: map[string]uint32{},
+		},
+		leases:  leases{holders: map[string]*lease{}, requests: map[string]*inode{}},
+		fleet:   fleet{byName: map[wire.NodeName]*node{}, draining: map[wire.NodeName]bool{}},
+		repairs: repairs{copies: map[wire.BlockID][]*copying{}, stale: map[wire.BlockID][]staleReplica{}},
 	}
-	s.root = &inode{id: rootID, owner: s.account("root"), dir: &directory{quota: quota{noLimit, noLimit}}}
+	s.root = &inode{id: rootID, owner: s.account(cfg.Superuser), group: s.group(cfg.Supergroup), mode: s.dirMode(), dir: &directory{quota: quota{noLimit, noLimit}}}
 	s.inodes[rootID] = s.root
 	return s
 }
@@ -89,7 +153,7 @@ func (s *Service) take(st *state) {
 		st.Cluster = fmt.Sprintf("cluster-%016x", s.cfg.Rand.Uint64())
 	}
 	st.Epoch = max(st.Epoch+1, s.cfg.Epoch)
-	s.cluster, s.epoch = st.Cluster, st.Epoch
+	s.cluster, s.epoch, s.version = st.Cluster, st.Epoch, st.Version
 	s.applied, s.saveAt = st.Applied, st.Applied+uint64(s.cfg.CheckpointEvery)
 	s.nextFile, s.nextID, s.gen = st.NextFile, st.NextBlock, st.Gen
 	for name, q := range st.Users {
@@ -134,6 +198,9 @@ func (s *Service) loadInodes(tx *bolt.Tx) error {
 	if err := s.hang(s.root, parents, map[wire.FileID]bool{}); err != nil {
 		return err
 	}
+	if err := s.checkShared(); err != nil {
+		return err
+	}
 	if u := s.root.dir.use; int(u.files+u.dirs)+1 != len(s.inodes) {
 		return wire.Errorf(wire.Corrupt, "%d entries, but only %d hang below the root", len(s.inodes), u.files+u.dirs)
 	}
@@ -144,9 +211,12 @@ func (s *Service) loadInodes(tx *bolt.Tx) error {
 func (s *Service) revive(id wire.FileID, m *image) (*inode, error) {
 	if id == rootID {
 		s.root.dir.quota, s.root.mtime = m.quota, m.mtime
+		if m.group != "" { // else it is of a version without rights
+			s.root.owner, s.root.group, s.root.mode = s.account(m.user), s.group(m.group), m.mode
+		}
 		return s.root, nil
 	}
-	i := &inode{id: id, name: m.name, owner: s.account(m.user), mtime: m.mtime}
+	i := &inode{id: id, name: m.name, owner: s.account(m.user), mtime: m.mtime, group: s.group(cmp.Or(m.group, s.cfg.Supergroup)), mode: m.mode}
 	s.inodes[id] = i
 	if m.dir {
 		i.dir = &directory{quota: m.quota}
@@ -159,13 +229,20 @@ func (s *Service) revive(id wire.FileID, m *image) (*inode, error) {
 	}
 	f.blocks = make([]*block, 0, len(m.blocks))
 	for n, at := range m.blocks {
-		if s.blocks[at.ID] != nil {
-			return nil, wire.Errorf(wire.Corrupt, "entry %x: block %v belongs to another file too", inodeKey(id), at.ID)
+		last := m.unread && n == len(m.blocks)-1
+		if b := s.blocks[at.ID]; b != nil {
+			if b.Block != at || b.building != nil || last {
+				return nil, wire.Errorf(wire.Corrupt, "entry %x: block %v belongs to another file too", inodeKey(id), at.ID)
+			}
+			s.shared[at.ID] = append(s.shared[at.ID], i) // one of them is in a snapshot, or checkShared complains
+			f.blocks = append(f.blocks, b)
+			f.size += b.Len
+			continue
 		}
 		b := &block{Block: at, owner: i}
 		f.blocks = append(f.blocks, b)
 		s.blocks[b.ID] = b
-		if m.unread && n == len(m.blocks)-1 {
+		if last {
 			b.building = &building{pipeline: m.pipeline}
 			continue
 		}
@@ -191,27 +268,37 @@ func (s *Service) hang(dir *inode, parents map[wire.FileID][]*inode, done map[wi
 				continue
 			}
 		}
-		linked = append(linked, i)
 		if i.dir != nil {
 			if err := s.hang(i, parents, done); err != nil {
 				return err
 			}
 		}
-		s.countIn(dir, i)
+		if s.countIn(dir, i); i.snapshot() {
+			s.link(i)
+			continue
+		}
+		linked = append(linked, i)
 	}
 	dir.dir.kids.build(linked)
 	return nil
 }
 
-// countIn counts a child with all below it in its directory, and itself for its owner.
-func (s *Service) countIn(dir, i *inode) {
-	i.owner.use.add(i.own(), 1)
+// countIn counts a child with all below it in its directory, and itself for its owner; of a snapshot all for the owner of its
+// top.
+func (t *tree) countIn(dir, i *inode) {
+	switch {
+	case i.snapshot():
+		i.owner.use.add(i.total(), 1)
+	case !dir.frozen():
+		i.owner.use.add(i.own(), 1)
+	}
 	dir.dir.use.add(i.total(), 1)
 }
 
 // start begins the life of a loaded service.
 func (s *Service) start() {
 	now := s.cfg.Now()
+	s.mint = newMint(&s.cfg, s.epoch)
 	s.began, s.lastTick = now, now
 	for _, l := range s.holders {
 		l.renewed = now

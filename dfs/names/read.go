@@ -21,23 +21,31 @@ func page(limit int) int {
 	return min(limit, maxPage)
 }
 
-// walk finds a path. It notes in v what the answer depends on.
-func (s *Service) walk(v *view, path string) (*inode, error) {
+// walk finds a path, if a may pass through the directories on the way. It notes in v what the answer depends on.
+func (t *tree) walk(v *view, a *actor, path string) (*inode, error) {
 	list, err := parts(path)
 	if err != nil {
 		return nil, err
 	}
-	return s.follow(v, path, list)
+	return t.follow(v, a, path, list)
 }
 
-func (s *Service) follow(v *view, path string, list []string) (*inode, error) {
-	at := s.root
-	for n, name := range list {
+func (t *tree) follow(v *view, a *actor, path string, list []string) (*inode, error) {
+	at := t.root
+	for n := 0; n < len(list); n++ {
+		name := list[n]
 		v.saw(at.seq)
 		if at.dir == nil {
 			return nil, wire.Errorf(wire.NotFound, "%s: /%s is a file, not a directory", path, strings.Join(list[:n], "/"))
 		}
+		if err := t.must(a, at, execute); err != nil {
+			return nil, err
+		}
 		next := at.dir.kids.get(name)
+		if name == snapshotDir && n+1 < len(list) {
+			n++
+			next = at.dir.snaps[list[n]]
+		}
 		if next == nil {
 			v.saw(at.dir.seq)
 			return nil, wire.Errorf(wire.NotFound, "%s: no such file or directory", path)
@@ -49,8 +57,8 @@ func (s *Service) follow(v *view, path string, list []string) (*inode, error) {
 }
 
 // file finds a path that must be a file.
-func (s *Service) file(v *view, path string) (*inode, error) {
-	i, err := s.walk(v, path)
+func (t *tree) file(v *view, a *actor, path string) (*inode, error) {
+	i, err := t.walk(v, a, path)
 	if err == nil && i.file == nil {
 		err = wire.Errorf(wire.Invalid, "%s: is a directory", path)
 	}
@@ -60,33 +68,51 @@ func (s *Service) file(v *view, path string) (*inode, error) {
 // Stat describes a file or directory.
 func (s *Service) Stat(r wire.PathRequest) (wire.FileInfo, error) {
 	return look(s, func(v *view) (wire.FileInfo, error) {
-		i, err := s.walk(v, r.Path)
+		dir, _ := ofSnapshots(r.Path)
+		i, err := s.walk(v, s.actor(r.User, r.Super), dir)
 		if err != nil {
 			return wire.FileInfo{}, err
 		}
 		if i.dir != nil {
 			v.saw(i.dir.seq) // its modification time
 		}
-		return i.info(r.Path), nil
+		return s.info(i, r.Path), nil
 	})
+}
+
+// ofSnapshots is the directory whose snapshots a path stands for: DIR/.snapshot.
+func ofSnapshots(path string) (dir string, ok bool) {
+	if dir, ok = strings.CutSuffix(path, "/"+snapshotDir); ok && dir == "" {
+		dir = "/"
+	}
+	return dir, ok
 }
 
 // List returns a page of a directory, by name. A file lists itself.
 func (s *Service) List(r wire.ListRequest) (wire.ListResponse, error) {
 	return look(s, func(v *view) (out wire.ListResponse, err error) {
-		i, err := s.walk(v, r.Path)
+		a := s.actor(r.User, r.Super)
+		dir, snaps := ofSnapshots(r.Path)
+		i, err := s.walk(v, a, dir)
 		if err != nil {
 			return out, err
 		}
 		if i.dir == nil {
-			out.Entries = []wire.FileInfo{i.info(r.Path)}
+			out.Entries = []wire.FileInfo{s.info(i, r.Path)}
 			return out, nil
+		}
+		if err := s.must(a, i, read|execute); err != nil {
+			return out, err
 		}
 		v.saw(i.dir.seq)
 		base := strings.TrimSuffix(r.Path, "/") + "/"
 		limit := page(r.Limit)
-		for k := range i.dir.kids.from(r.After) {
-			if k.name == r.After {
+		from := i.dir.kids.from(r.After)
+		if snaps {
+			from, base = slices.Values(i.snapshots()), strings.TrimSuffix(dir, "/")+"/"
+		}
+		for k := range from {
+			if strings.TrimPrefix(k.name, snapshotDir+"/") <= r.After {
 				continue
 			}
 			if len(out.Entries) == limit {
@@ -97,7 +123,7 @@ func (s *Service) List(r wire.ListRequest) (wire.ListResponse, error) {
 			if k.dir != nil {
 				v.saw(k.dir.seq)
 			}
-			out.Entries = append(out.Entries, k.info(base+k.name))
+			out.Entries = append(out.Entries, s.info(k, base+k.name))
 		}
 		return out, nil
 	})
@@ -107,18 +133,25 @@ func (s *Service) List(r wire.ListRequest) (wire.ListResponse, error) {
 func (s *Service) Usage(r wire.QuotaRequest) (wire.Usage, error) {
 	return look(s, func(v *view) (wire.Usage, error) {
 		v.saw(s.applied)
+		a := s.actor(r.User, r.Super)
 		if r.Of != "" {
+			if r.Of != a.user && !a.super {
+				return wire.Usage{}, wire.Errorf(wire.Denied, "user %s may not see what user %s has", a.user, r.Of)
+			}
 			if a := s.accounts[r.Of]; a != nil {
 				return a.use.wire(a.quota), nil
 			}
 			return usage{}.wire(quota{noLimit, noLimit}), nil
 		}
-		i, err := s.walk(v, r.Path)
+		i, err := s.walk(v, a, r.Path)
 		switch {
 		case err != nil:
 			return wire.Usage{}, err
 		case i.dir == nil:
 			return i.own().wire(quota{noLimit, noLimit}), nil
+		}
+		if err := s.must(a, i, read|execute); err != nil {
+			return wire.Usage{}, err
 		}
 		return i.dir.use.wire(i.dir.quota), nil
 	})
@@ -133,7 +166,11 @@ func (u usage) wire(q quota) wire.Usage {
 // Unavailable: its nodes may still report.
 func (s *Service) Locate(r wire.LocateRequest) (wire.LocateResponse, error) {
 	return look(s, func(v *view) (out wire.LocateResponse, err error) {
-		i, err := s.file(v, r.Path)
+		a := s.actor(r.User, r.Super)
+		i, err := s.file(v, a, r.Path)
+		if err == nil {
+			err = s.must(a, i, read)
+		}
 		if err != nil {
 			return out, err
 		}
@@ -144,7 +181,7 @@ func (s *Service) Locate(r wire.LocateRequest) (wire.LocateResponse, error) {
 		if r.Len >= 0 && r.Len < end-r.Off {
 			end = r.Off + r.Len
 		}
-		out.File = i.info(r.Path)
+		out.File = s.info(i, r.Path)
 		out.Blocks, err = s.locateRange(i, &r, end)
 		return out, err
 	})
@@ -171,12 +208,12 @@ func (s *Service) locateRange(i *inode, r *wire.LocateRequest, end int64) (list 
 
 // places lists the good replicas of a block: on the reader's node, in its rack,
 // elsewhere; nodes that are being emptied last. Readers without a rack are spread.
-func (s *Service) places(b *block, reader wire.NodeName) []wire.Place {
+func (f *fleet) places(b *block, reader wire.NodeName) []wire.Place {
 	type ranked struct {
 		rank int
 		n    *node
 	}
-	from := s.byName[reader]
+	from := f.byName[reader]
 	var list []ranked
 	for k, r := range b.replicas {
 		if r.corrupt {

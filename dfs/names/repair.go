@@ -19,26 +19,26 @@ func (s *Service) lacks(b *block, c count) int {
 		return 0 // nobody has it: only a report can help
 	}
 	under := len(s.copies[b.ID])
-	if n := c.lessThan - c.live - under; n > 0 {
+	if n := c.wanted - c.live - under; n > 0 {
 		return n
 	}
-	if under == 0 && c.lessThan > 1 && c.live > 1 && c.racks == 1 && s.liveRacks() > 1 {
+	if under == 0 && c.wanted > 1 && c.live > 1 && c.racks == 1 && s.liveRacks() > 1 {
 		return 1
 	}
 	return 0
 }
 
 // enqueue puts a block into the repair queue: the fewest copies first.
-func (s *Service) enqueue(b *block, c count) {
+func (r *repairs) enqueue(b *block, c count) {
 	p := min(c.live+c.leaving-1, 2)
-	if c.live >= c.lessThan {
+	if c.live >= c.wanted {
 		p = spreadPriority
 	}
 	if b.queued != 0 && int(b.queued-1) <= p {
 		return
 	}
 	b.queued = int8(p + 1) // its place in a less urgent queue is passed over
-	s.queue[p] = append(s.queue[p], b)
+	r.queue[p] = append(r.queue[p], b)
 }
 
 // repair works the queue off as far as streams and bytes allow.
@@ -70,12 +70,12 @@ func (s *Service) repair(now time.Duration) {
 // repairBlock starts the copies a block lacks. It returns false if some could not be
 // started and should be tried again.
 func (s *Service) repairBlock(b *block, now time.Duration) bool {
-	c := s.count(b)
+	c := b.count()
 	n := s.lacks(b, c)
 	if n == 0 {
 		return true
 	}
-	spread := c.live >= c.lessThan
+	spread := c.live >= c.wanted
 	targets := s.targets(b, c.racks, n, spread, now)
 	if len(targets) == 0 && !spread && c.corrupt > 0 && c.live > 0 {
 		s.dropCorrupt(b) // there is no other node: its own must take the good copy
@@ -174,11 +174,11 @@ func (s *Service) startCopy(b *block, from, to *node, now time.Duration, move bo
 }
 
 // endCopy forgets a copy, done or failed.
-func (s *Service) endCopy(c *copying) {
+func (r *repairs) endCopy(c *copying) {
 	id := c.block.ID
-	list := slices.DeleteFunc(s.copies[id], func(o *copying) bool { return o == c })
-	if s.copies[id] = list; len(list) == 0 {
-		delete(s.copies, id)
+	list := slices.DeleteFunc(r.copies[id], func(o *copying) bool { return o == c })
+	if r.copies[id] = list; len(list) == 0 {
+		delete(r.copies, id)
 	}
 	c.from.copies = slices.DeleteFunc(c.from.copies, func(o *copying) bool { return o == c })
 	c.from.sending--
@@ -186,11 +186,11 @@ func (s *Service) endCopy(c *copying) {
 }
 
 // arrived ends the copy that brought a replica to a node.
-func (s *Service) arrived(b *block, n *node) {
-	for _, c := range s.copies[b.ID] {
+func (r *repairs) arrived(b *block, n *node) {
+	for _, c := range r.copies[b.ID] {
 		if c.to == n {
-			if s.endCopy(c); c.move {
-				s.balance.done(b, c.from)
+			if r.endCopy(c); c.move {
+				r.balance.done(b, c.from)
 			}
 			return
 		}

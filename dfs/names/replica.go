@@ -45,22 +45,22 @@ func (s *Service) found(n *node, at wire.Block) {
 	}
 }
 
-func (s *Service) addStale(n *node, at wire.Block) {
-	list := s.stale[at.ID]
+func (r *repairs) addStale(n *node, at wire.Block) {
+	list := r.stale[at.ID]
 	for _, st := range list {
 		if st.node == n && st.block.Gen == at.Gen {
 			return
 		}
 	}
-	s.stale[at.ID] = append(list, staleReplica{n, at})
+	r.stale[at.ID] = append(list, staleReplica{n, at})
 }
 
 // gain notes a good replica. One that is corrupt stays so: only deleting it helps.
-func (s *Service) gain(b *block, n *node) {
+func (r *repairs) gain(b *block, n *node) {
 	if n.report != nil {
 		n.report.seen[b] = struct{}{}
 	}
-	s.arrived(b, n)
+	r.arrived(b, n)
 	if _, known := n.blocks[b]; known {
 		return
 	}
@@ -133,15 +133,15 @@ func (s *Service) free(b *block) {
 
 // A count is what a block has.
 type count struct {
-	live     int // good, on nodes that stay
-	leaving  int // good, on nodes that are being emptied
-	corrupt  int
-	racks    int // of the live ones
-	lessThan int // live ones that are wanted
+	live    int // good, on nodes that stay
+	leaving int // good, on nodes that are being emptied
+	corrupt int
+	racks   int // of the live ones
+	wanted  int // live ones that are wanted
 }
 
-func (s *Service) count(b *block) (c count) {
-	c.lessThan = int(b.owner.file.replicas)
+func (b *block) count() (c count) {
+	c.wanted = int(b.owner.file.replicas)
 	for k, r := range b.replicas {
 		switch {
 		case r.corrupt:
@@ -174,7 +174,7 @@ func (s *Service) settle(b *block) {
 	if b.owner == nil || b.building != nil {
 		return
 	}
-	c := s.count(b)
+	c := b.count()
 	if has := c.live+c.leaving > 0; has != b.counted {
 		b.counted = has
 		if has {
@@ -186,16 +186,16 @@ func (s *Service) settle(b *block) {
 	if s.safe.on {
 		return
 	}
-	if c.live < c.lessThan && b.dying > 0 && s.callBack(b) {
-		c = s.count(b)
+	if c.live < c.wanted && b.dying > 0 && s.callBack(b) {
+		c = b.count()
 	}
 	if s.lacks(b, c) > 0 {
 		s.enqueue(b, c)
 	}
-	if c.live > c.lessThan {
+	if c.live > c.wanted {
 		s.trim(b, c)
 	}
-	if c.live >= c.lessThan {
+	if c.live >= c.wanted {
 		s.dropCorrupt(b)
 	}
 	if c.live > 0 {
@@ -224,7 +224,7 @@ func (s *Service) dropStale(b *block) {
 
 // trim has surplus replicas deleted, as long as the racks stay spread.
 func (s *Service) trim(b *block, c count) {
-	for ; c.live > c.lessThan; c = s.count(b) {
+	for ; c.live > c.wanted; c = b.count() {
 		n := s.surplus(b, c)
 		if n == nil {
 			return
@@ -237,19 +237,19 @@ func (s *Service) trim(b *block, c count) {
 // surplus chooses the replica to go: the one that a move copied away, else one in the
 // fullest rack, on the fullest node. Never one whose loss would leave fewer racks than
 // two, where two are there and wanted.
-func (s *Service) surplus(b *block, c count) *node {
+func (rp *repairs) surplus(b *block, c count) *node {
 	inRack := map[string]int{}
 	for _, r := range b.replicas {
 		if !r.corrupt && !r.node.draining {
 			inRack[r.node.rack]++
 		}
 	}
-	moved := s.balance.moved[b.ID]
-	delete(s.balance.moved, b.ID)
+	moved := rp.balance.moved[b.ID]
+	delete(rp.balance.moved, b.ID)
 	var best *node
 	for _, r := range b.replicas {
 		n := r.node
-		if r.corrupt || n.draining || inRack[n.rack] == 1 && c.racks <= min(2, c.lessThan) {
+		if r.corrupt || n.draining || inRack[n.rack] == 1 && c.racks <= min(2, c.wanted) {
 			continue
 		}
 		if n == moved {

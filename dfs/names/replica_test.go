@@ -25,11 +25,11 @@ func TestSurplusKeepsRacks(t *testing.T) {
 	b := r.s.blocks[1]
 	b.owner.file.replicas = 2
 	r.s.balance.moved = map[wire.BlockID]*node{1: r.s.byName["n0"]}
-	if n := r.s.surplus(b, r.s.count(b)); n == nil || n.rack != "b" {
+	if n := r.s.surplus(b, b.count()); n == nil || n.rack != "b" {
 		t.Errorf("the surplus is on %+v", n)
 	}
 	r.s.balance.moved = map[wire.BlockID]*node{1: r.s.byName["n1"]}
-	if n := r.s.surplus(b, r.s.count(b)); n == nil || n.name != "n1" {
+	if n := r.s.surplus(b, b.count()); n == nil || n.name != "n1" {
 		t.Errorf("the surplus is on %+v, although n1's was moved", n)
 	}
 }

@@ -76,7 +76,8 @@ func newRig(t testing.TB) *rig {
 	r.cfg = DefaultConfig()
 	r.cfg.Checkpoint = filepath.Join(t.TempDir(), "names.db")
 	r.cfg.Journal = smallJournal
-	r.cfg.CheckpointEvery = 1 << 30 // tests say when
+	r.cfg.Groups = func(string) []string { return []string{"supergroup"} } // tests of rights say otherwise
+	r.cfg.CheckpointEvery = 1 << 30                                        // tests say when
 	r.cfg.Now = func() time.Duration { return r.now }
 	r.cfg.Wall = func() time.Time { return r.wall }
 	r.cfg.Rand = rand.New(rand.NewPCG(1, 1))

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -8,66 +9,90 @@ import (
 // Routes adds the service's calls to a server. What a client says about its user is replaced by
 // what is known about it; a node speaks for the users whose work it does.
 func (s *Service) Routes(srv *rpc.Server) {
-	route(srv, "dfs.create", func(c rpc.Caller, r wire.CreateRequest) (wire.CreateResponse, error) {
-		speak(c, &r.User)
-		return s.Create(r)
-	})
-	route(srv, "dfs.add-block", func(_ rpc.Caller, r wire.AddBlockRequest) (wire.Pipeline, error) { return s.AddBlock(r) })
-	route(srv, "dfs.bump", func(_ rpc.Caller, r wire.BumpRequest) (wire.Pipeline, error) { return s.Bump(r) })
-	route(srv, "dfs.complete", func(_ rpc.Caller, r wire.CompleteRequest) (wire.FileInfo, error) { return s.Complete(r) })
-	route(srv, "dfs.abandon", func(_ rpc.Caller, r wire.LeaseRequest) (none, error) { return none{}, s.Abandon(r) })
-	route(srv, "dfs.renew", func(_ rpc.Caller, r wire.LeaseRequest) (none, error) { return none{}, s.RenewLease(r) })
 	s.routeReads(srv)
-	route(srv, "dfs.mkdir", func(c rpc.Caller, r wire.MkdirRequest) (wire.FileInfo, error) {
-		speak(c, &r.User)
-		return s.Mkdir(r)
-	})
-	route(srv, "dfs.rename", func(c rpc.Caller, r wire.RenameRequest) (wire.FileInfo, error) {
-		speak(c, &r.User)
-		return s.Rename(r)
-	})
-	route(srv, "dfs.delete", func(c rpc.Caller, r wire.DeleteRequest) (none, error) {
-		speak(c, &r.User)
-		return none{}, s.Delete(r)
-	})
-	route(srv, "dfs.set-replication", func(c rpc.Caller, r wire.SetReplicationRequest) (wire.FileInfo, error) {
-		speak(c, &r.User)
-		return s.SetReplication(r)
-	})
+	s.routeChanges(srv)
+	s.routeWrites(srv)
 	s.routeNodes(srv)
+	s.routeAdmins(srv)
+}
+
+// routeWrites adds what a client calls while it writes a file.
+func (s *Service) routeWrites(srv *rpc.Server) {
+	asUser(s, srv, api.DFSCreate, alone(s.Create))
+	asHolder(srv, api.DFSAddBlock, func(c rpc.Caller, r wire.AddBlockRequest) (wire.Pipeline, error) {
+		p, err := s.AddBlock(r)
+		return s.mint.writable(c, p, err)
+	})
+	asHolder(srv, api.DFSBump, func(c rpc.Caller, r wire.BumpRequest) (wire.Pipeline, error) {
+		p, err := s.Bump(r)
+		return s.mint.writable(c, p, err)
+	})
+	asHolder(srv, api.DFSComplete, alone(s.Complete))
+	asHolder(srv, api.DFSAbandon, silent(s.Abandon))
+	asHolder(srv, api.DFSRenew, silent(s.RenewLease))
+}
+
+// routeChanges adds what changes names and rights.
+func (s *Service) routeChanges(srv *rpc.Server) {
+	asUser(s, srv, api.DFSMkdir, alone(s.Mkdir))
+	asUser(s, srv, api.DFSRename, alone(s.Rename))
+	asUser(s, srv, api.DFSRenameAll, silent(s.RenameAll))
+	asUser(s, srv, api.DFSDelete, silent(s.Delete))
+	asUser(s, srv, api.DFSSetReplication, alone(s.SetReplication))
+	asUser(s, srv, api.DFSSnapshot, alone(s.Snapshot))
+	asUser(s, srv, api.DFSSetRights, alone(s.SetRights))
 }
 
 func (s *Service) routeReads(srv *rpc.Server) {
-	route(srv, "dfs.stat", func(c rpc.Caller, r wire.PathRequest) (wire.FileInfo, error) {
-		speak(c, &r.User)
-		return s.Stat(r)
+	asUser(s, srv, api.DFSStat, alone(s.Stat))
+	asUser(s, srv, api.DFSList, alone(s.List))
+	asUser(s, srv, api.DFSLocate, func(c rpc.Caller, r wire.LocateRequest) (wire.LocateResponse, error) {
+		resp, err := s.Locate(r)
+		s.mint.readable(c, resp.Blocks)
+		return resp, err
 	})
-	route(srv, "dfs.list", func(c rpc.Caller, r wire.ListRequest) (wire.ListResponse, error) {
-		speak(c, &r.User)
-		return s.List(r)
-	})
-	route(srv, "dfs.locate", func(c rpc.Caller, r wire.LocateRequest) (wire.LocateResponse, error) {
-		speak(c, &r.User)
-		return s.Locate(r)
-	})
-	route(srv, "dfs.usage", func(c rpc.Caller, r wire.QuotaRequest) (wire.Usage, error) {
-		speak(c, &r.User)
-		return s.Usage(r)
-	})
-	route(srv, "dfs.fsck", func(c rpc.Caller, r wire.FsckRequest) (wire.FsckResponse, error) {
-		speak(c, &r.User)
-		return s.Fsck(r)
-	})
-	route(srv, "dfs.nodes", func(rpc.Caller, none) ([]wire.StoreNode, error) { return s.Nodes(), nil })
+	asUser(s, srv, api.DFSUsage, alone(s.Usage))
+	asUser(s, srv, api.DFSFsck, alone(s.Fsck))
+	rpc.HandleQuick(srv, api.DFSNodes, func(rpc.Caller, none) ([]wire.StoreNode, error) { return s.Nodes(), nil })
 }
 
-// routeNodes adds what nodes and administrators call.
+// routeNodes adds what nodes call.
 func (s *Service) routeNodes(srv *rpc.Server) {
-	handle(srv, "dfs.register", rpc.Nodes, func(_ rpc.Caller, r wire.RegisterRequest) (wire.RegisterResponse, error) { return s.Register(r) })
-	handle(srv, "dfs.report", rpc.Nodes, func(_ rpc.Caller, r wire.ReportRequest) (none, error) { return none{}, s.Report(r) })
-	handle(srv, "dfs.beat", rpc.Nodes, func(_ rpc.Caller, r wire.BeatRequest) (wire.BeatResponse, error) { return s.Beat(r) })
-	handle(srv, "dfs.set-quota", rpc.Admins, func(_ rpc.Caller, r wire.QuotaRequest) (none, error) { return none{}, s.SetQuota(r) })
-	handle(srv, "dfs.safemode", rpc.Users, func(c rpc.Caller, r wire.SafeModeRequest) (wire.SafeMode, error) {
+	rpc.HandleQuick(srv, api.DFSRegister, func(c rpc.Caller, r wire.RegisterRequest) (wire.RegisterResponse, error) {
+		if err := itself(c, r.Node); err != nil {
+			return wire.RegisterResponse{}, err
+		}
+		resp, err := s.Register(r)
+		resp.Keys = s.mint.tell(0)
+		return resp, err
+	})
+	rpc.HandleQuick(srv, api.DFSReport, func(c rpc.Caller, r wire.ReportRequest) (none, error) {
+		if err := itself(c, r.Node); err != nil {
+			return none{}, err
+		}
+		return none{}, s.Report(r)
+	})
+	rpc.HandleQuick(srv, api.DFSBeat, func(c rpc.Caller, r wire.BeatRequest) (wire.BeatResponse, error) {
+		if err := itself(c, r.Node); err != nil {
+			return wire.BeatResponse{}, err
+		}
+		resp, err := s.Beat(r)
+		return s.mint.orders(c, r, resp), err
+	})
+}
+
+// itself keeps a node from speaking as another.
+func itself(c rpc.Caller, name wire.NodeName) error {
+	if c.Node != string(name) {
+		return wire.Errorf(wire.Denied, "node %s speaks as node %s", c.Node, name)
+	}
+	return nil
+}
+
+// routeAdmins adds what administrators call.
+func (s *Service) routeAdmins(srv *rpc.Server) {
+	rpc.HandleQuick(srv, api.DFSSetQuota, func(_ rpc.Caller, r wire.QuotaRequest) (none, error) { return none{}, s.SetQuota(r) })
+	rpc.HandleQuick(srv, api.DFSSafemode, func(c rpc.Caller, r wire.SafeModeRequest) (wire.SafeMode, error) {
 		if r.Set != "" {
 			if err := rpc.Admins.Check(c); err != nil {
 				return wire.SafeMode{}, err
@@ -75,22 +100,57 @@ func (s *Service) routeNodes(srv *rpc.Server) {
 		}
 		return s.SafeMode(r)
 	})
-	handle(srv, "dfs.drain", rpc.Admins, func(_ rpc.Caller, r wire.DrainRequest) (wire.StoreNode, error) { return s.Drain(r) })
-	handle(srv, "dfs.balance", rpc.Admins, func(_ rpc.Caller, r wire.BalanceRequest) (wire.BalanceStatus, error) { return s.Balance(r) })
+	rpc.HandleQuick(srv, api.DFSDrain, func(_ rpc.Caller, r wire.DrainRequest) (wire.StoreNode, error) { return s.Drain(r) })
+	rpc.HandleQuick(srv, api.DFSBalance, func(_ rpc.Caller, r wire.BalanceRequest) (wire.BalanceStatus, error) { return s.Balance(r) })
 }
 
-type none struct{}
+type none = struct{}
 
-func speak(c rpc.Caller, user *string) {
+// asUser adds a call that is made on somebody's behalf: the service says on whose, never the client. No handler can forget it.
+func asUser[Req, Resp any, P interface {
+	*Req
+	wire.Behalf
+}](s *Service, srv *rpc.Server, m rpc.Method[Req, Resp], fn func(rpc.Caller, Req) (Resp, error)) {
+	rpc.HandleQuick(srv, m, func(c rpc.Caller, r Req) (Resp, error) {
+		user, super := P(&r).Behalf()
+		s.speak(c, user, super)
+		return fn(c, r)
+	})
+}
+
+// asHolder adds a call about an open file, which must belong to the caller.
+func asHolder[Req, Resp any, P interface {
+	*Req
+	wire.Held
+}](srv *rpc.Server, m rpc.Method[Req, Resp], fn func(rpc.Caller, Req) (Resp, error)) {
+	rpc.HandleQuick(srv, m, func(c rpc.Caller, r Req) (Resp, error) {
+		*P(&r).HeldBy() = by(c)
+		return fn(c, r)
+	})
+}
+
+// alone is a call that needs to know nothing about the caller but what stands in the request.
+func alone[Req, Resp any](fn func(Req) (Resp, error)) func(rpc.Caller, Req) (Resp, error) {
+	return func(_ rpc.Caller, r Req) (Resp, error) { return fn(r) }
+}
+
+// silent is such a call that answers nothing.
+func silent[Req any](fn func(Req) error) func(rpc.Caller, Req) (none, error) {
+	return func(_ rpc.Caller, r Req) (none, error) { return none{}, fn(r) }
+}
+
+// speak puts into a request on whose behalf it is made, and whether that one may do everything.
+func (s *Service) speak(c rpc.Caller, user *string, super *bool) {
 	if c.Node == "" || *user == "" {
 		*user = c.User
 	}
+	*super = s.cfg.Admins && c.Admin && c.Node == ""
 }
 
-func route[Req, Resp any](srv *rpc.Server, name string, fn func(rpc.Caller, Req) (Resp, error)) {
-	handle(srv, name, rpc.Files, fn)
-}
-
-func handle[Req, Resp any](srv *rpc.Server, name string, rule rpc.Rule, fn func(rpc.Caller, Req) (Resp, error)) {
-	rpc.HandleQuick(srv, name, rule, fn)
+// by is the user whose open files a caller may write; a node writes for all.
+func by(c rpc.Caller) string {
+	if c.Node != "" {
+		return ""
+	}
+	return c.User
 }

@@ -22,11 +22,11 @@ type safety struct {
 }
 
 // share is the part of all finished blocks that has a good replica.
-func (s *Service) share() float64 {
-	if s.finished == 0 {
+func (r *repairs) share() float64 {
+	if r.finished == 0 {
 		return 1
 	}
-	return float64(s.counted) / float64(s.finished)
+	return float64(r.counted) / float64(r.finished)
 }
 
 // why explains safe mode.

@@ -37,7 +37,7 @@ func (l *Loss) String() string {
 
 // Salvage looks for damaged entries in the checkpoint of a service that does not run, and returns nil if
 // there are none. With repair it writes a new checkpoint from all that is whole, journal included; the old
-// file stays beside it as .damaged. A damaged state entry, or pages that bbolt cannot read, are beyond it.
+// file stays beside it as .damaged. Pages that are damaged or cut off are passed over; a damaged state entry is beyond it.
 // Of cfg only Disk, Journal and Checkpoint are needed.
 func Salvage(cfg Config, repair bool) (*Loss, error) {
 	c := DefaultConfig()
@@ -69,51 +69,61 @@ func Salvage(cfg Config, repair bool) (*Loss, error) {
 	return l, s.rewrite()
 }
 
-// salvageFile reads what is whole.
-func (s *Service) salvageFile(l *Loss) (err error) {
-	defer func() {
-		if v := recover(); v != nil { // bbolt trusts its pages
-			err = wire.Errorf(wire.Corrupt, "its pages are damaged: %v", v)
-		}
-	}()
-	db, err := bolt.Open(s.cfg.Checkpoint, 0o600, &bolt.Options{Timeout: lockWait, ReadOnly: true})
+// salvageFile reads what is whole, page by page: bbolt trusts its pages.
+func (s *Service) salvageFile(l *Loss) error {
+	f, err := os.Open(s.cfg.Checkpoint)
 	if err != nil {
-		return wire.Errorf(wire.Corrupt, "%w", err)
+		return err
 	}
-	defer db.Close()
-	return db.View(func(tx *bolt.Tx) error {
-		if tx.Bucket(metaBucket) == nil || tx.Bucket(inodeBucket) == nil {
-			return wire.Errorf(wire.Corrupt, "it has no entries")
-		}
-		st, err := readState(tx)
-		if err != nil {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	found, parents := false, map[wire.FileID][]*inode{}
+	p := &pages{file: f, size: info.Size(), bad: func(err error) error { l.Bad = append(l.Bad, err.Error()); return nil }}
+	p.entry = func(bucket string, k, v []byte) error {
+		switch {
+		case bucket == string(inodeBucket):
+			return s.salvageInode(k, v, parents, l)
+		case bucket == string(metaBucket) && string(k) == string(stateKey):
+			st, err := decodeState(v)
+			if err == nil {
+				found = true
+				s.take(&st)
+			}
 			return err
 		}
-		s.take(&st)
-		return s.salvageInodes(tx, l)
-	})
-}
-
-func (s *Service) salvageInodes(tx *bolt.Tx, l *Loss) error {
-	parents := map[wire.FileID][]*inode{}
-	err := tx.Bucket(inodeBucket).ForEach(func(k, v []byte) error {
-		id, m, err := entry(k, v)
-		if err == nil && slices.ContainsFunc(m.blocks, func(b wire.Block) bool { return s.blocks[b.ID] != nil }) {
-			err = fmt.Errorf("entry %x: one of its blocks belongs to another file", k)
-		}
-		if err != nil {
-			l.Bad = append(l.Bad, err.Error())
-			return nil
-		}
-		i, err := s.revive(id, m)
-		if err == nil && id != rootID {
-			parents[m.parent] = append(parents[m.parent], i)
-		}
-		return err
-	})
-	if err != nil {
+		return nil
+	}
+	if err := p.walk(); err != nil {
 		return err
 	}
+	if !found {
+		return wire.Errorf(wire.Corrupt, "the entry %q is lost (%s)", stateKey, strings.Join(l.Bad[:min(len(l.Bad), 3)], "; "))
+	}
+	return s.salvageTree(parents, l)
+}
+
+// salvageInode takes in one entry, if it is whole.
+func (s *Service) salvageInode(k, v []byte, parents map[wire.FileID][]*inode, l *Loss) error {
+	id, m, err := entry(k, v)
+	if err == nil && slices.ContainsFunc(m.blocks, func(b wire.Block) bool { return s.blocks[b.ID] != nil && s.blocks[b.ID].Block != b }) {
+		err = fmt.Errorf("entry %x: one of its blocks belongs to another file", k)
+	}
+	if err != nil {
+		l.Bad = append(l.Bad, err.Error())
+		return nil
+	}
+	i, err := s.revive(id, m)
+	if err == nil && id != rootID {
+		parents[m.parent] = append(parents[m.parent], i)
+	}
+	return err
+}
+
+// salvageTree hangs what was saved below the root.
+func (s *Service) salvageTree(parents map[wire.FileID][]*inode, l *Loss) error {
 	s.adopt(parents, l)
 	if err := s.hang(s.root, parents, map[wire.FileID]bool{}); err != nil {
 		return err
@@ -151,7 +161,7 @@ func (s *Service) adopt(parents map[wire.FileID][]*inode, l *Loss) {
 		for slices.ContainsFunc(parents[rootID], func(i *inode) bool { return i.name == name }) {
 			name += "-again"
 		}
-		p = &inode{id: id, name: name, owner: s.account("root"), dir: &directory{quota: quota{noLimit, noLimit}}}
+		p = &inode{id: id, name: name, owner: s.account("root"), group: s.group(s.cfg.Supergroup), mode: 0o700, dir: &directory{quota: quota{noLimit, noLimit}}}
 		s.inodes[id] = p
 		parents[rootID] = append(parents[rootID], p)
 	}
@@ -161,7 +171,9 @@ func (s *Service) forgetStray(id wire.FileID, i *inode) {
 	delete(s.inodes, id)
 	if i.file != nil {
 		for _, b := range i.file.blocks {
-			delete(s.blocks, b.ID)
+			if !s.unshare(b, i) {
+				delete(s.blocks, b.ID)
+			}
 		}
 	}
 }
@@ -182,7 +194,7 @@ func (s *Service) rewrite() error {
 				return err
 			}
 		}
-		return write(tx, s.state(), s.changes(s.dirty))
+		return writeAll(tx, s.state(), s.changes(s.dirty))
 	})
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err

@@ -21,7 +21,9 @@ type Service struct {
 	db      *bolt.DB
 	cluster string
 	epoch   uint64
+	version int // of the checkpoint that was opened
 	fence   *fence
+	mint    *mint
 
 	wake, done chan struct{}
 	wg         sync.WaitGroup
@@ -29,31 +31,61 @@ type Service struct {
 	saveErr    error      // of the last checkpoint; guarded by saving
 	closed     bool       // guarded by saving
 
-	mu sync.RWMutex // guards all that follows
+	mu       sync.RWMutex  // guards all that follows
+	log                    // what of the journal is in memory, and what of memory is in the checkpoint
+	tree                   // files and blocks: changed by journal records only
+	leases                 // who writes
+	fleet                  // who stores
+	repairs                // what has too few replicas, and what is done about it
+	began    time.Duration // this service, by its own clock
+	lastTick time.Duration
+	swept    time.Duration // the trash
+}
 
-	applied  uint64 // the last journal record made in memory
-	saveAt   uint64 // the one with which the next checkpoint is due
-	broken   error  // memory and journal differ: a fault of ours
-	fenced   error  // another service has the directory
+// log is how far memory is ahead of the checkpoint. A change is made in memory and given to the journal in one step under the
+// lock, so that memory is always the records up to applied.
+type log struct {
+	applied uint64 // the last journal record made in memory
+	saveAt  uint64 // the one with which the next checkpoint is due
+	broken  error  // memory and journal differ: a fault of ours
+	fenced  error  // another service has the directory
+	dirty   map[wire.FileID]struct{}
+	scratch []byte
+}
+
+// tree is the files, and the blocks they have. Every block belongs to the one inode that it names as its owner; shared lists the
+// others. An account has what the files below it add up to.
+type tree struct {
 	root     *inode
 	inodes   map[wire.FileID]*inode
 	blocks   map[wire.BlockID]*block
+	shared   map[wire.BlockID][]*inode // files that have a block beside its owner
 	accounts map[string]*account
-	holders  map[string]*lease
-	requests map[string]*inode // open files by holder and request
-	draining map[wire.NodeName]bool
+	groups   []string // by number, as inodes have them
+	groupIDs map[string]uint32
 	nextFile wire.FileID
 	nextID   wire.BlockID
 	gen      uint64 // the last generation given out
-	dirty    map[wire.FileID]struct{}
-	scratch  []byte
+}
 
-	nodes   []*node // by topology.NodeID
-	byName  map[wire.NodeName]*node
-	topo    *topology.Topology
-	policy  placement.Policy
-	session uint64
+// leases are the writers. A file that is open has the lease of its holder, and is among the holder's files.
+type leases struct {
+	holders  map[string]*lease
+	requests map[string]*inode // open files by holder and request
+}
 
+// fleet is the block stores. A node keeps its number for as long as the service runs, and byName has each once.
+type fleet struct {
+	nodes    []*node // by topology.NodeID
+	byName   map[wire.NodeName]*node
+	draining map[wire.NodeName]bool // from the journal
+	topo     *topology.Topology
+	policy   placement.Policy
+	session  uint64
+}
+
+// repairs is what is known of replicas, as the stores have reported it: nothing here is in the journal.
+type repairs struct {
 	finished int // blocks that are not being written
 	counted  int // of these, with a good replica
 	safe     safety
@@ -61,8 +93,6 @@ type Service struct {
 	copies   map[wire.BlockID][]*copying
 	stale    map[wire.BlockID][]staleReplica
 	balance  balancer
-	began    time.Duration // this service, by its own clock
-	lastTick time.Duration
 }
 
 // do runs a change under the lock and answers when all it saw and did is durable.

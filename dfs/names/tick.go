@@ -9,17 +9,18 @@ import (
 // Tick lets time pass: nodes die, leases end, copies are started and given up, safe mode
 // is entered and left. Its owner calls it a few times a second. An error is the
 // journal's; the next Tick tries again. One of kind Stale says that another service has taken the
-// directory over: this one answers nobody any more and should be closed.
+// directory over: this one no longer answers anybody and should be closed.
 func (s *Service) Tick() error {
 	if err := s.stepDown(); err != nil {
 		return err
 	}
+	s.mint.turn(s.cfg.Now())
 	_, err := do(s, func() (struct{}, error) {
 		now := s.cfg.Now()
-		s.forgive(now)
+		s.extendTimeouts(now)
 		s.tickSafeMode(now)
 		if !s.safe.vanished {
-			s.buryNodes(now)
+			s.markDead(now)
 		}
 		if s.safe.on {
 			return struct{}{}, nil
@@ -28,14 +29,17 @@ func (s *Service) Tick() error {
 		s.tickDrain()
 		s.repair(now)
 		s.tickBalance(now)
+		if err := s.sweepTrash(now); err != nil {
+			return struct{}{}, err
+		}
 		return struct{}{}, s.tickLeases(now)
 	})
 	return err
 }
 
-// forgive gives everybody the time back in which this process did not run: it was
+// extendTimeouts gives everybody the time back in which this process did not run: it was
 // stopped, or the machine slept.
-func (s *Service) forgive(now time.Duration) {
+func (s *Service) extendTimeouts(now time.Duration) {
 	gap := now - s.lastTick
 	s.lastTick = now
 	if gap <= s.cfg.DeadAfter/2 {
@@ -60,8 +64,8 @@ func (s *Service) Lost(name wire.NodeName) {
 	}
 }
 
-// buryNodes takes silent nodes for dead and their replicas for lost.
-func (s *Service) buryNodes(now time.Duration) {
+// markDead takes silent nodes for dead and their replicas for lost.
+func (s *Service) markDead(now time.Duration) {
 	for _, n := range s.nodes {
 		if n.dead || now-n.last <= s.cfg.DeadAfter {
 			continue
@@ -127,14 +131,14 @@ func (s *Service) applyDrain(name wire.NodeName, on bool) {
 }
 
 // tickDrain counts what nodes that are being emptied still have to give away.
-func (s *Service) tickDrain() {
-	for _, n := range s.nodes {
+func (f *fleet) tickDrain() {
+	for _, n := range f.nodes {
 		if !n.draining || n.dead {
 			continue
 		}
 		n.left = 0
 		for b := range n.blocks {
-			if c := s.count(b); c.live < c.lessThan {
+			if c := b.count(); c.live < c.wanted {
 				n.left++
 			}
 		}

@@ -3,20 +3,19 @@ package names
 import (
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// valueVersion is the first byte of every inode in the checkpoint.
-const valueVersion = 1
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// valueVersion is the first byte of every inode in the checkpoint. Version 1 had no groups and modes; it is read.
+const valueVersion = 2
 
 // An image is an inode as the checkpoint has it.
 type image struct {
 	parent                                   wire.FileID
-	name, user                               string
+	name, user, group                        string
+	mode                                     uint16
 	mtime                                    int64
 	dir                                      bool
 	quota                                    quota
@@ -29,46 +28,40 @@ type image struct {
 	pipeline                                 []wire.NodeName
 }
 
-func (m *image) fields(c *coder) {
-	num(c, &m.parent)
-	c.text(&m.name)
-	c.text(&m.user)
-	num(c, &m.mtime)
-	c.flags(&m.dir, &m.hasCRC, &m.open, &m.shadow, &m.recovering, &m.unread)
+func (m *image) fields(c *codec.Fields) {
+	codec.Number(c, &m.parent)
+	codec.Text(c, &m.name)
+	rightsFields(c, &m.user, &m.group, &m.mode)
+	codec.Number(c, &m.mtime)
+	c.Flags(&m.dir, &m.hasCRC, &m.open, &m.shadow, &m.recovering, &m.unread)
+	if c.Version < 2 {
+		m.mode = oldMode(m.dir)
+	}
 	if m.dir {
-		num(c, &m.quota.files)
-		num(c, &m.quota.bytes)
+		codec.Number(c, &m.quota.files)
+		codec.Number(c, &m.quota.bytes)
 		return
 	}
-	num(c, &m.replicas)
-	num(c, &m.blockSize)
-	num(c, &m.crc)
+	codec.Number(c, &m.replicas)
+	codec.Number(c, &m.blockSize)
+	codec.Number(c, &m.crc)
 	if m.open {
-		c.text(&m.holder)
-		c.text(&m.request)
-		c.names(&m.pipeline)
+		codec.Text(c, &m.holder)
+		codec.Text(c, &m.request)
+		codec.List(c, &m.pipeline, codec.Text)
 	}
-	m.blockFields(c)
+	codec.List(c, &m.blocks, blockFields)
 }
 
-func (m *image) blockFields(c *coder) {
-	n := len(m.blocks)
-	num(c, &n)
-	if c.read {
-		if n < 0 || n > len(c.b) {
-			c.fail(errShort)
-			return
-		}
-		m.blocks = make([]wire.Block, n)
-	}
-	for i := range m.blocks {
-		c.block(&m.blocks[i])
-	}
+func blockFields(c *codec.Fields, b *wire.Block) {
+	codec.Number(c, &b.ID)
+	codec.Number(c, &b.Gen)
+	codec.Number(c, &b.Len)
 }
 
 // imageOf describes an inode.
-func imageOf(i *inode) *image {
-	m := &image{name: i.name, user: i.owner.name, mtime: i.mtime, dir: i.dir != nil}
+func (t *tree) imageOf(i *inode) *image {
+	m := &image{name: i.name, user: i.owner.name, group: t.groups[i.group], mode: i.mode, mtime: i.mtime, dir: i.dir != nil}
 	if i.parent != nil {
 		m.parent = i.parent.id
 	}
@@ -92,13 +85,13 @@ func imageOf(i *inode) *image {
 
 // encodeImage makes a value: version, fields, CRC32C of key, version and fields.
 func encodeImage(key []byte, m *image) []byte {
-	c := coder{b: []byte{valueVersion}}
+	c := codec.Write([]byte{valueVersion}, valueVersion)
 	m.fields(&c)
-	return seal(key, c.b)
+	return seal(key, c.Written())
 }
 
 func seal(key, value []byte) []byte {
-	crc := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	crc := codec.AddSum(codec.Sum(key), value)
 	return binary.LittleEndian.AppendUint32(value, crc)
 }
 
@@ -107,10 +100,10 @@ var errChecksum = errors.New("its checksum is wrong")
 // unseal checks and removes the checksum.
 func unseal(key, value []byte) ([]byte, error) {
 	if len(value) < 5 {
-		return nil, errShort
+		return nil, errors.New("it is cut short")
 	}
 	body := value[:len(value)-4]
-	crc := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, body)
+	crc := codec.AddSum(codec.Sum(key), body)
 	if crc != binary.LittleEndian.Uint32(value[len(body):]) {
 		return nil, errChecksum
 	}
@@ -123,17 +116,14 @@ func decodeImage(key, value []byte) (*image, error) {
 	if err != nil {
 		return nil, wire.Errorf(wire.Corrupt, "entry %x: %w", key, err)
 	}
-	if body[0] != valueVersion {
-		return nil, wire.Errorf(wire.Invalid, "entry %x: is of version %d; this program knows version %d", key, body[0], valueVersion)
+	if body[0] < 1 || body[0] > valueVersion {
+		return nil, wire.Errorf(wire.Invalid, "entry %x: is of version %d; this program knows up to version %d", key, body[0], valueVersion)
 	}
-	c := coder{b: body[1:], read: true}
+	c := codec.Read(body[1:], body[0], maxText)
 	m := &image{}
 	m.fields(&c)
-	if c.err == nil && len(c.b) > 0 {
-		c.err = errors.New("has bytes behind its end")
-	}
-	if c.err != nil {
-		return nil, wire.Errorf(wire.Corrupt, "entry %x: %w", key, c.err)
+	if err := c.End(); err != nil {
+		return nil, wire.Errorf(wire.Corrupt, "entry %x: %w", key, err)
 	}
 	return m, nil
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// open finds an open file of a holder and renews its lease.
-func (s *Service) open(id wire.FileID, holder string) (*inode, error) {
+// open finds an open file of a holder and renews its lease. by, if not empty, is the user who must own it.
+func (s *Service) open(id wire.FileID, holder, by string) (*inode, error) {
 	i := s.inodes[id]
 	switch {
 	case i == nil:
 		return nil, wire.Errorf(wire.NotFound, "file %d: is deleted", id)
+	case by != "" && i.owner.name != by:
+		return nil, wire.Errorf(wire.Denied, "file %d: is not being written by user %s", id, by)
 	case i.file == nil:
 		return nil, wire.Errorf(wire.Invalid, "%s: is a directory", i.path())
 	case i.file.writing == nil:
@@ -30,7 +32,7 @@ func (s *Service) AddBlock(r wire.AddBlockRequest) (wire.Pipeline, error) {
 		if err := s.errNow(); err != nil {
 			return none, err
 		}
-		i, err := s.open(r.File, r.Holder)
+		i, err := s.open(r.File, r.Holder, r.By)
 		if err != nil {
 			return none, err
 		}
@@ -150,7 +152,7 @@ func (s *Service) Bump(r wire.BumpRequest) (wire.Pipeline, error) {
 		if err := s.errNow(); err != nil {
 			return none, err
 		}
-		i, err := s.open(r.File, r.Holder)
+		i, err := s.open(r.File, r.Holder, r.By)
 		if err != nil {
 			return none, err
 		}
@@ -191,10 +193,10 @@ func (s *Service) Complete(r wire.CompleteRequest) (wire.FileInfo, error) {
 		if err := s.errNow(); err != nil {
 			return none, err
 		}
-		if i := s.inodes[r.File]; i != nil && i.file != nil && i.file.writing == nil && i.file.completed(&r) {
-			return i.info(i.path()), nil
+		if i := s.inodes[r.File]; i != nil && i.file != nil && i.file.writing == nil && i.file.completed(&r) && (r.By == "" || r.By == i.owner.name) {
+			return s.info(i, i.path()), nil
 		}
-		i, err := s.open(r.File, r.Holder)
+		i, err := s.open(r.File, r.Holder, r.By)
 		if err != nil {
 			return none, err
 		}
@@ -209,7 +211,7 @@ func (s *Service) Complete(r wire.CompleteRequest) (wire.FileInfo, error) {
 		if last != nil {
 			s.settle(last)
 		}
-		return i.info(i.path()), nil
+		return s.info(i, i.path()), nil
 	})
 }
 
@@ -253,7 +255,7 @@ func (s *Service) Abandon(r wire.LeaseRequest) error {
 		if err := s.errNow(); err != nil {
 			return none, err
 		}
-		i, err := s.open(r.File, r.Holder)
+		i, err := s.open(r.File, r.Holder, r.By)
 		if err != nil {
 			return none, err
 		}

@@ -6,39 +6,47 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A reader asks GET /blocks/ID?gen=G&off=O&len=L. The answer is the checksums of the
+// A reader asks GET /blocks/ID?gen=G&off=O&len=L&token=T. The answer is the checksums of the
 // chunks that hold the range, u32 little endian each, and then these chunks whole (the
 // last as long as the block has it).
 
-// FetchPath is the request for a range of a block.
-func FetchPath(b wire.Block, off, length int64) string {
-	return fmt.Sprintf("/blocks/%d?gen=%d&off=%d&len=%d", uint64(b.ID), b.Gen, off, length)
+// A Range is a part of a block, and the leave to read it. Whoever asks knows the block's length; it is not sent.
+type Range struct {
+	Block    wire.Block
+	Off, Len int64
+	Token    string
+}
+
+// Path is the request for it.
+func (r *Range) Path() string {
+	return fmt.Sprintf("/blocks/%d?gen=%d&off=%d&len=%d&token=%s", uint64(r.Block.ID), r.Block.Gen, r.Off, r.Len, url.QueryEscape(r.Token))
 }
 
 // FetchPattern is where the block service answers it.
 const FetchPattern = "GET /blocks/{id}"
 
 // ParseFetch reads the request back.
-func ParseFetch(r *http.Request) (b wire.Block, off, length int64, err error) {
+func ParseFetch(r *http.Request) (Range, error) {
 	id, err1 := strconv.ParseUint(r.PathValue("id"), 10, 64)
 	gen, err2 := strconv.ParseUint(r.FormValue("gen"), 10, 64)
 	off, err3 := strconv.ParseInt(r.FormValue("off"), 10, 64)
 	length, err4 := strconv.ParseInt(r.FormValue("len"), 10, 64)
 	for _, e := range []error{err1, err2, err3, err4} {
 		if e != nil {
-			return b, 0, 0, wire.Errorf(wire.Invalid, "block request %s: %w", r.URL, e)
+			return Range{}, wire.Errorf(wire.Invalid, "block request %s: %w", r.URL.Path, e)
 		}
 	}
 	if off < 0 || length <= 0 || off > off+length {
-		return b, 0, 0, wire.Errorf(wire.Invalid, "block request %s: range %d+%d", r.URL, off, length)
+		return Range{}, wire.Errorf(wire.Invalid, "block request %s: range %d+%d", r.URL.Path, off, length)
 	}
-	return wire.Block{ID: wire.BlockID(id), Gen: gen}, off, length, nil
+	return Range{wire.Block{ID: wire.BlockID(id), Gen: gen}, off, length, r.FormValue("token")}, nil
 }
 
 // Cover widens the range [off, off+length) of a block of size bytes to whole chunks.
@@ -61,14 +69,14 @@ type Checked struct {
 	name  string
 }
 
-// Fetch opens a range of a block at one replica. b.Len must be the block's length. The
+// Fetch opens a range of a block at one replica. r.Block.Len must be the block's length. The
 // range must lie in the block.
-func Fetch(ctx context.Context, c *rpc.Client, from wire.Place, b wire.Block, off, length int64) (*Checked, error) {
-	resp, err := c.Get(ctx, from.Addr, FetchPath(b, off, length))
+func Fetch(ctx context.Context, c *rpc.Client, from wire.Place, r Range) (*Checked, error) {
+	resp, err := c.Get(ctx, from.Addr, r.Path())
 	if err != nil {
-		return nil, fmt.Errorf("%s on %s: %w", b.ID, from.Node, err)
+		return nil, fmt.Errorf("%s on %s: %w", r.Block.ID, from.Node, err)
 	}
-	return NewChecked(resp.Body, b, off, length, fmt.Sprintf("%s on %s", b.ID, from.Node))
+	return NewChecked(resp.Body, r.Block, r.Off, r.Len, fmt.Sprintf("%s on %s", r.Block.ID, from.Node))
 }
 
 // NewChecked reads a range in the form of an answer from body, which it closes.

@@ -2,22 +2,20 @@ package pipe
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"io"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/wire"
 )
 
 // ChunkSize is how many bytes share a checksum, and the most a packet carries.
 const ChunkSize = 64 << 10
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Checksum is the CRC32C of a chunk.
-func Checksum(chunk []byte) uint32 { return crc32.Checksum(chunk, castagnoli) }
+func Checksum(chunk []byte) uint32 { return codec.Sum(chunk) }
 
 // Extend continues the checksum of what came before.
-func Extend(crc uint32, p []byte) uint32 { return crc32.Update(crc, castagnoli, p) }
+func Extend(crc uint32, p []byte) uint32 { return codec.AddSum(crc, p) }
 
 // Chunks is how many chunks n bytes make.
 func Chunks(n int64) int64 { return (n + ChunkSize - 1) / ChunkSize }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,13 @@ type WriteArgs struct {
 	Resume bool        `json:"resume,omitempty"`
 	From   *wire.Place `json:"from,omitempty"`
 	Next   []Hop       `json:"next,omitempty"`
+	Token  string      `json:"token,omitempty"` // the leave to write the block at its generation
+}
+
+// Behind is what opens the pipeline at the first replica of Next.
+func (a WriteArgs) Behind() WriteArgs {
+	a.From, a.Next = a.Next[0].From, a.Next[1:]
+	return a
 }
 
 // Broken says which replica of a pipeline failed, counted from the first.
@@ -49,7 +57,7 @@ func (b *Broken) Unwrap() error { return b.Kind }
 type Timing struct {
 	// Ack is how long the replica at the end may be silent while something is owed; each
 	// replica before it is given half as much more, so that the one next to the culprit
-	// speaks first. 0 means 10 s.
+	// speaks first. 0 means 1 s: a replica that was stopped holds a pipeline of three up for 3 s at most.
 	Ack time.Duration
 	// Disk is how long one write or sync may take before a replica gives itself up; 0
 	// means 60 s.
@@ -59,7 +67,7 @@ type Timing struct {
 func (t Timing) ack(behind int) time.Duration {
 	base := t.Ack
 	if base == 0 {
-		base = 10 * time.Second
+		base = time.Second
 	}
 	return base + base*time.Duration(behind)/2
 }
@@ -88,30 +96,30 @@ type Sender struct {
 	notify  func()
 }
 
-// Open asks the first hop to make the pipeline and waits until all replicas stand ready.
+// Open asks the first replica of a pipeline to make it and waits until all replicas stand ready.
 // notify, if not nil, is called at each acknowledgement and at the end, without locks held.
-func Open(ctx context.Context, c *rpc.Client, block wire.Block, hops []Hop, start int64, resume bool, t Timing, notify func()) (*Sender, error) {
-	if len(hops) == 0 {
-		return nil, wire.Errorf(wire.Invalid, "a pipeline needs a replica")
-	}
-	args := WriteArgs{Block: block, Start: start, Resume: resume, From: hops[0].From, Next: hops[1:]}
-	st, err := c.Stream(ctx, hops[0].Addr, StreamName, args)
+func Open(ctx context.Context, c *rpc.Client, first wire.Place, a WriteArgs, t Timing, notify func()) (*Sender, error) {
+	timeout := t.ack(1 + len(a.Next))
+	deadline := time.Now().Add(timeout + a.patience())
+	opening, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	st, err := c.Stream(opening, first.Addr, StreamName, a)
 	if err != nil {
-		return nil, &Broken{0, wire.KindOf(err), fmt.Sprintf("%s: %v", hops[0].Node, err)}
+		return nil, &Broken{0, wire.KindOf(err), fmt.Sprintf("%s: %v", first.Node, err)}
 	}
-	s := &Sender{st: st, timeout: t.ack(len(hops)), notify: notify, sent: start, acked: start, owed: time.Now()}
+	s := &Sender{st: st, timeout: timeout, notify: notify, sent: a.Start, acked: a.Start, owed: time.Now()}
 	if s.changed.L = &s.mu; notify == nil {
 		s.notify = func() {}
 	}
 	// The first ack says that everybody is ready.
-	_ = st.SetReadDeadline(time.Now().Add(s.timeout + connectPatience))
+	_ = st.SetReadDeadline(deadline)
 	stop := context.AfterFunc(ctx, func() { st.Close() })
 	defer stop()
-	a, err := ReadAck(st)
-	if err == nil && a.Failed {
-		err = &Broken{a.At, a.Kind, a.Text}
+	ready, err := ReadAck(st)
+	if err == nil && ready.Failed {
+		err = &Broken{ready.At, ready.Kind, ready.Text}
 	} else if err != nil {
-		err = &Broken{0, wire.Unavailable, fmt.Sprintf("%s: %v", hops[0].Node, err)}
+		err = &Broken{0, wire.Unavailable, fmt.Sprintf("%s: %v", first.Node, err)}
 	}
 	if err != nil {
 		st.Close()
@@ -122,9 +130,16 @@ func Open(ctx context.Context, c *rpc.Client, block wire.Block, hops []Hop, star
 	return s, nil
 }
 
-// connectPatience is added where replicas have to connect to each other, or fetch what
-// others have, before they can answer.
-const connectPatience = 20 * time.Second
+// resumePatience is added where replicas have to wait for a sync that is under way, or to fetch what others have, before they
+// can answer.
+const resumePatience = 20 * time.Second
+
+func (a *WriteArgs) patience() time.Duration {
+	if a.Resume || a.From != nil || slices.ContainsFunc(a.Next, func(h Hop) bool { return h.From != nil }) {
+		return resumePatience
+	}
+	return 0
+}
 
 // Send sends a packet. After an error the pipeline is broken; Err says how.
 func (s *Sender) Send(p *Packet) error {
@@ -166,7 +181,7 @@ func (s *Sender) readAcks() {
 
 // readAck takes in one acknowledgement, or looks whether one is overdue.
 func (s *Sender) readAck() error {
-	_ = s.st.SetReadDeadline(time.Now().Add(s.timeout / 2))
+	_ = s.st.SetReadDeadline(time.Now().Add(s.timeout / 8))
 	if _, err := s.st.In.Peek(ackHeader); errors.Is(err, os.ErrDeadlineExceeded) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -4,9 +4,9 @@
 //
 // The three policies are the rack-aware default (first replica on the writer,
 // second off its rack, third beside the second), the two machine classes of the
-// hybrid cluster (two replicas on scale-out, one on scale-up; hybrid.md 3.5) and
+// hybrid cluster (two replicas on scale-out, one on scale-up; spec/hybrid 3.5) and
 // the planned racks of jobpacker (first replica where the maps will run;
-// jobpacker.md 3.9).
+// spec/jobpacker 3.9).
 //
 // The three calls that matter:
 //

@@ -15,11 +15,11 @@ type HybridConfig struct {
 	Up string
 	// OutShare and UpShare are how many replicas of three go to each class; other
 	// replication factors are split in the same proportion, one of each at least
-	// from two replicas on. Default 2 and 1 (hybrid.md 3.5). More on scale-up:
+	// from two replicas on. Default 2 and 1 (spec/hybrid 3.5). More on scale-up:
 	// more local reads there, and its few disks fill sooner.
 	OutShare, UpShare int
 	// LeastUsed puts the scale-up replica on the emptiest node, by Request.Used,
-	// instead of a random one. Default false (hybrid.md 3.5).
+	// instead of a random one. Default false (spec/hybrid 3.5).
 	LeastUsed bool
 }
 
@@ -38,7 +38,7 @@ func (c *HybridConfig) validate() error {
 
 // Hybrid puts two replicas on nodes of one scale-out rack and one on a scale-up
 // node, so that a job finds local data on either side, also after it was stolen
-// (hybrid.md 3.5, challenges D.1 and D.2). When one class is full the other
+// (spec/hybrid 3.5, challenges D.1 and D.2). When one class is full the other
 // takes its part, and Bent says Overflow.
 type Hybrid struct {
 	topo  *topology.Topology

@@ -50,7 +50,7 @@ type Request struct {
 	Racks []topology.RackID
 	First int
 	// Others, if not empty, are where further replicas go instead of any other
-	// rack (jobpacker.md 3.12).
+	// rack (spec/jobpacker 3.12).
 	Others []topology.RackID
 }
 

@@ -65,7 +65,7 @@ func racksOf(topo *topology.Topology, nodes []topology.NodeID) []topology.RackID
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
-// nas.md 2.2, item 7: one replica on the writer's rack, two on different nodes
+// spec/nas 2.2, item 7: one replica on the writer's rack, two on different nodes
 // of a second rack.
 func TestRackAwareThree(t *testing.T) {
 	topo := cluster(t, 4, 5, 0)
@@ -143,9 +143,9 @@ func TestTooFewNodes(t *testing.T) {
 	}
 }
 
-// hybrid.md 5, item 1: 10,000 blocks, each with exactly two scale-out replicas
+// spec/hybrid 5, item 1: 10,000 blocks, each with exactly two scale-out replicas
 // and one scale-up replica on three nodes in exactly two racks.
-// hybrid.md 3.9, example 5: two scale-up nodes get about half each.
+// spec/hybrid 3.9, example 5: two scale-up nodes get about half each.
 func TestHybridTwoPlusOne(t *testing.T) {
 	topo := cluster(t, 4, 10, 2)
 	p, rng := policy(t, "two-plus-one", topo), seeded(2)
@@ -215,7 +215,7 @@ func TestHybridSplitsAndLeastUsed(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.9: replica-1 racks go round, so that each of r_map racks gets
+// spec/jobpacker 3.9: replica-1 racks go round, so that each of r_map racks gets
 // ceil(N_map/r_map) blocks at most; replicas 2 and 3 share one other rack.
 func TestPlannedGoesRound(t *testing.T) {
 	topo := cluster(t, 6, 4, 0)
@@ -237,7 +237,7 @@ func TestPlannedGoesRound(t *testing.T) {
 	if got.Bent != OffPlan || got.Nodes[0] != 0 {
 		t.Errorf("dead planned rack: %v, bent %v", got.Nodes, got.Bent)
 	}
-	// jobpacker.md 3.12: the further replicas in racks chosen from the rest.
+	// spec/jobpacker 3.12: the further replicas in racks chosen from the rest.
 	got = place(t, p, rng, Request{Replicas: 3, Racks: []topology.RackID{1}, Others: []topology.RackID{1, 3}})
 	if r := racksOf(topo, got.Nodes); !slices.Equal(r, []topology.RackID{1, 3, 3}) {
 		t.Errorf("racks %v, want 1 3 3", r)

@@ -9,7 +9,7 @@ import (
 
 // Planned puts the first replica of each block of a planned job in the racks
 // where its maps will run, going round so that each rack gets its share, and the
-// second and third together in one other rack (jobpacker.md 3.9, 6.13). A block
+// second and third together in one other rack (spec/jobpacker 3.9, 6.13). A block
 // without a plan is placed by the default rule.
 type Planned struct{ topo *topology.Topology }
 

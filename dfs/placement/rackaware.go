@@ -9,7 +9,7 @@ import (
 // RackAware is the default: the first replica on the writer (else in its rack,
 // else anywhere), the second in another rack, the third beside the second,
 // further ones anywhere with few per rack. One copy is written for free, one
-// rack may burn, and the block crosses the core once (nas.md 2.2, item 7).
+// rack may burn, and the block crosses the core once (spec/nas 2.2, item 7).
 type RackAware struct{ topo *topology.Topology }
 
 var _ Policy = RackAware{}

@@ -20,7 +20,7 @@ var (
 
 func policy(t testing.TB, name string) func() scheduler.Policy {
 	return func() scheduler.Policy {
-		p, err := policies.Policy(name, nil)
+		p, err := policies.Policy(name, policies.LiveParams(name, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

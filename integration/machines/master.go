@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 )
 
 // A masterBox is one life of the master: the real state machine and a journal that syncs late.
 type masterBox struct {
 	w        *World
-	core     *core.Core
+	core     *tracker.Tracker
 	dead     bool
-	unsynced []core.Record
+	unsynced []tracker.Record
 	waiting  []func() // answers held back until the next sync
 	syncing  bool
 	before   int // records of earlier lives
@@ -22,11 +22,11 @@ type masterBox struct {
 
 func (w *World) startMaster() {
 	w.epoch++
-	cfg := core.DefaultConfig()
+	cfg := tracker.DefaultConfig()
 	cfg.Epoch, cfg.Silence, cfg.Grace = w.epoch, 5*time.Second, 2*time.Second
 	cfg.Speculation.Off = !w.cfg.Speculation
 	cfg.Return = cmp.Or(w.cfg.Return, cfg.Return)
-	c, err := core.New(cfg, w.cfg.Policy(), nil)
+	c, err := tracker.New(cfg, w.cfg.Policy(), nil)
 	if err != nil {
 		w.fail("master: %v", err)
 		return
@@ -82,7 +82,7 @@ func (m *masterBox) tick() {
 	m.w.after(200*time.Millisecond, m.tick)
 }
 
-// flush takes what the core wants written and calls release when it is on disk.
+// flush takes what the tracker wants written and calls release when it is on disk.
 func (m *masterBox) flush(release func()) {
 	out := m.core.Take()
 	m.check(out.Records)
@@ -120,9 +120,9 @@ func (m *masterBox) sync() {
 }
 
 // check holds the records against each other: a task is done once, unless it was lost.
-func (m *masterBox) check(records []core.Record) {
+func (m *masterBox) check(records []tracker.Record) {
 	for _, r := range records {
-		if r.Kind == core.TaskDone {
+		if r.Kind == tracker.TaskDone {
 			m.w.trace("%s/%d %s %d is done by %d on %s", r.Job, r.Stage, r.Task.Kind, r.Task.Index, r.Task.Try, r.Task.Node)
 		} else {
 			m.w.trace("%s %s/%d %s %s", r.Kind, r.Job, r.Stage, r.State, r.Text)

@@ -6,29 +6,29 @@ import (
 	"slices"
 
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 	"github.com/millrace/millrace/scheduler"
 )
 
-func (w *World) keep(records []core.Record) {
+func (w *World) keep(records []tracker.Record) {
 	w.journal, w.all = append(w.journal, records...), append(w.all, records...)
 }
 
-func replay(c *core.Core, records []core.Record) {
+func replay(c *tracker.Tracker, records []tracker.Record) {
 	for i := range records {
 		r := records[i]
 		c.Replay(&r)
 	}
 }
 
-// snapshot puts the core's snapshot, as it would be read again, into the place of the journal. Everything that
-// the core has written down is on disk when it is called.
-func (w *World) snapshot(c *core.Core) {
+// snapshot puts the tracker's snapshot, as it would be read again, into the place of the journal. Everything that
+// the tracker has written down is on disk when it is called.
+func (w *World) snapshot(c *tracker.Tracker) {
 	w.Snapshots++
 	w.journal = nil
 	for _, r := range c.Snapshot(w.now) {
 		b, err := json.Marshal(&r)
-		var back core.Record
+		var back tracker.Record
 		if err == nil {
 			err = json.Unmarshal(b, &back)
 		}
@@ -42,8 +42,8 @@ func (w *World) snapshot(c *core.Core) {
 
 // compare holds a master that has come back from a snapshot and what followed it against one that has read
 // everything there ever was.
-func (w *World) compare(got *core.Core, cfg core.Config) {
-	want, err := core.New(cfg, w.cfg.Policy(), nil)
+func (w *World) compare(got *tracker.Tracker, cfg tracker.Config) {
+	want, err := tracker.New(cfg, w.cfg.Policy(), nil)
 	if err != nil {
 		w.fail("master: %v", err)
 		return
@@ -62,7 +62,7 @@ func (w *World) compare(got *core.Core, cfg core.Config) {
 }
 
 // observe is all that can be asked of a master.
-func (w *World) observe(c *core.Core) (out []string) {
+func (w *World) observe(c *tracker.Tracker) (out []string) {
 	say := func(v any) {
 		b, err := json.Marshal(v)
 		out = append(out, fmt.Sprintf("%s %v", b, err))

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
-	worker "github.com/millrace/millrace/worker/core"
+	"github.com/millrace/millrace/master/tracker"
+	"github.com/millrace/millrace/worker/roster"
 )
 
 // A workerBox is a machine: the real state machine, a disk that outlives it, and attempts that
@@ -16,7 +16,7 @@ type workerBox struct {
 	w       *World
 	name    wire.NodeName
 	rack    string
-	core    *worker.Core
+	core    *roster.Roster
 	alive   bool
 	cut     bool
 	life    int
@@ -40,7 +40,7 @@ func (b *workerBox) start() {
 	}
 	slices.SortFunc(held, func(x, y wire.AttemptID) int { return int(int64(x.Try) - int64(y.Try)) })
 	b.stop, b.over = map[wire.AttemptID]bool{}, map[wire.AttemptID]bool{}
-	b.core = worker.New(worker.Config{
+	b.core = roster.New(roster.Config{
 		Node: b.name, Session: b.session, Rack: b.rack, Addr: b.addr(),
 		Capacity: wire.Capacity{Containers: 3}, Held: held,
 	})
@@ -62,6 +62,9 @@ func (b *workerBox) die(diskToo bool) {
 		return // nobody sees its connection break
 	}
 	session := b.session
+	if m := b.w.master; m != nil {
+		m.core.Loose(b.name, session)
+	}
 	b.w.after(500*time.Millisecond, func() {
 		if m := b.w.master; m != nil {
 			m.core.NodeGone(b.w.now, b.name, session, "its connection broke")
@@ -78,7 +81,7 @@ func (w *World) bounce() {
 	w.bounced = map[string]int{}
 	var last *workerBox
 	for _, r := range w.all {
-		if r.Kind != core.TaskDone || r.Task.Kind != wire.MapTask {
+		if r.Kind != tracker.TaskDone || r.Task.Kind != wire.MapTask {
 			continue
 		}
 		task := fmt.Sprint(r.Job, r.Stage, r.Task.Kind, r.Task.Index)
@@ -111,6 +114,9 @@ func (b *workerBox) report() {
 	b.parked = false
 	b.w.call(b, func(m *masterBox) (func(), bool) {
 		ans, err := m.core.Report(b.w.now, r, m.durable())
+		if wire.KindOf(err) == wire.Exists && err != nil { // its life before was heard of lately: it asks again
+			return func() {}, true
+		}
 		if err != nil {
 			b.w.fail("report of %s: %v", b.name, err)
 		}
@@ -128,7 +134,7 @@ func (b *workerBox) answer(session string, a wire.Answer) {
 	b.do(b.core.Answer(&a))
 }
 
-func (b *workerBox) do(e worker.Effects) {
+func (b *workerBox) do(e roster.Effects) {
 	for _, k := range e.Stop {
 		b.stop[k.ID] = true
 		b.w.stopped = append(b.w.stopped, k.ID.String())

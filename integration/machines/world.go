@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/master/core"
+	"github.com/millrace/millrace/master/tracker"
 	"github.com/millrace/millrace/scheduler"
 )
 
@@ -59,9 +59,9 @@ type World struct {
 
 	master  *masterBox
 	workers []*workerBox
-	journal []core.Record // what is on the master's disk: a snapshot and what came after it
-	all     []core.Record // what would be there without snapshots
-	snaps   *rand.Rand    // when snapshots are taken
+	journal []tracker.Record // what is on the master's disk: a snapshot and what came after it
+	all     []tracker.Record // what would be there without snapshots
+	snaps   *rand.Rand       // when snapshots are taken
 	epoch   uint64
 
 	parts     map[partKey]part // what reduces have written
@@ -282,9 +282,9 @@ func (w *World) unrest() (out string) {
 func (w *World) verify() {
 	for _, id := range w.ids {
 		s, err := w.master.core.Status(id)
-		want := "SUCCEEDED"
+		want := wire.Succeeded
 		if s.Name == "poison" {
-			want = "FAILED"
+			want = wire.Failed
 		}
 		if err != nil || s.State != want {
 			w.fail("%s ended %s: %s %v", id, s.State, s.Error, err)

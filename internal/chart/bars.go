@@ -27,6 +27,18 @@ func Plain(label string, value float64) Bar {
 	return Bar{Label: label, Value: value, Low: math.NaN(), High: math.NaN(), Published: math.NaN()}
 }
 
+// In puts a bar into a group.
+func (b Bar) In(group int) Bar {
+	b.Group = group
+	return b
+}
+
+// Beside puts a published value beside a bar.
+func (b Bar) Beside(published float64) Bar {
+	b.Published = published
+	return b
+}
+
 const barHeight = 20
 
 func (b Bars) frame() Frame {

@@ -39,6 +39,15 @@ type Series struct {
 	X, Y []float64
 }
 
+// Curve computes a series from its places on the x axis.
+func Curve(name string, x []float64, y func(float64) float64) Series {
+	s := Series{Name: name, X: x}
+	for _, at := range x {
+		s.Y = append(s.Y, y(at))
+	}
+	return s
+}
+
 // A Mark is a line across the chart at a value, such as a published number or a goal.
 type Mark struct {
 	Name     string

@@ -173,3 +173,20 @@ func TestStagesOnACluster(t *testing.T) {
 		t.Errorf("without a history the sum is %d, want 12", n)
 	}
 }
+
+// TestPlainLinesTellNews: a phase without a measure is named once.
+func TestPlainLinesTellNews(t *testing.T) {
+	queued, mapping := local.Progress{Phase: local.Queued, Stage: 1}, local.Progress{Phase: local.Mapping, Stage: 1, Total: 3}
+	if !news(local.Progress{Stage: -1}, queued) || news(queued, queued) || !news(queued, mapping) || !news(mapping, mapping) {
+		t.Error("queued is said again, or maps are not")
+	}
+}
+
+// TestRetriesAreFailures: attempts that are not first ones have not all failed.
+func TestRetriesAreFailures(t *testing.T) {
+	var r Remote
+	r.Note(wire.JobStatus{State: "RUNNING", Attempts: 20, Maps: wire.TaskTotals{Total: 8}, Reduces: wire.TaskTotals{Total: 2}})
+	if n := r.Progress().Retries; n != 0 {
+		t.Errorf("%d retries where nothing failed", n)
+	}
+}

@@ -3,19 +3,11 @@ package console
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 )
-
-// minLimit is below what the runtime itself needs to work without collecting all the time.
-const minLimit = 32 << 20
-
-// LimitMemory tells the garbage collector the budget of the run, less what a process has
-// beside the memory that the collector counts.
-func LimitMemory(bytes int64) { debug.SetMemoryLimit(max(bytes-bytes/16, minLimit)) }
 
 // ReportOf makes the JSON report of a run that ended with err, or well.
 func ReportOf(stages []mapreduce.Job, res local.Result, err error) Report {

@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/local"
 )
@@ -39,22 +37,19 @@ func (m Mode) Choose(f *os.File) Mode {
 	if m != Auto {
 		return m
 	}
-	if width(f) > 0 {
+	if Width(f) > 0 {
 		return Bar
 	}
 	return Plain
 }
 
-// width returns the columns of a terminal, or 0 for anything else.
-func width(f *os.File) int {
-	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0
-	}
-	if ws.Col == 0 {
+// Width returns the columns of a terminal, or 0 for anything else.
+func Width(f *os.File) int {
+	n, ok := columns(f)
+	if ok && n == 0 {
 		return 80
 	}
-	return int(ws.Col)
+	return n
 }
 
 const (
@@ -87,6 +82,7 @@ func watch(f *os.File, mode Mode, every time.Duration, progress func() local.Pro
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	var eta estimator
+	said := local.Progress{Stage: -1} // the last plain line
 	for {
 		select {
 		case <-done:
@@ -101,12 +97,19 @@ func watch(f *os.File, mode Mode, every time.Duration, progress func() local.Pro
 			}
 			left := eta.left(p)
 			if mode == Bar {
-				fmt.Fprint(f, "\r\x1b[K"+barLine(p, left, width(f)-1))
-			} else {
+				fmt.Fprint(f, "\r\x1b[K"+barLine(p, left, Width(f)-1))
+			} else if news(said, p) {
 				plainLine(f, p, left)
+				said = p
 			}
 		}
 	}
+}
+
+// news reports whether there is anything to say after the last line: in phases that have no measure there is not, once they
+// have been named.
+func news(said, p local.Progress) bool {
+	return p.Phase != said.Phase || p.Stage != said.Stage || p.Total > 0 || p.TotalBytes > 0
 }
 
 const (

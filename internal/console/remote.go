@@ -20,16 +20,27 @@ import (
 type Remote struct {
 	Begin time.Time
 
-	mu   sync.Mutex // guards last
+	mu   sync.Mutex // guards the fields below
 	last wire.JobStatus
+	away time.Duration // since when the master does not answer; 0: it does
 }
 
 // Note takes in how the job stands.
 func (r *Remote) Note(s wire.JobStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last = s
+	r.last, r.away = s, 0
 }
+
+// Away takes in since when the master does not answer.
+func (r *Remote) Away(since time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.away = since
+}
+
+// awayAfter is how long a master may be silent before people hear of it.
+const awayAfter = 2 * time.Second
 
 // Progress is for Watch.
 func (r *Remote) Progress() local.Progress {
@@ -38,9 +49,11 @@ func (r *Remote) Progress() local.Progress {
 	s := &r.last
 	p := local.Progress{
 		Job: s.Name, Stage: max(1, s.Stage), Stages: max(1, s.Stages), Phase: local.Planning, Elapsed: time.Since(r.Begin),
-		Retries: max(0, s.Attempts-s.Maps.Total-s.Reduces.Total-1),
+		// Retries: the status counts attempts, second ones and those of earlier stages among them; not which of them failed.
 	}
 	switch {
+	case r.away > awayAfter:
+		p.Phase = local.Waiting
 	case s.State == "QUEUED":
 		p.Phase = local.Queued
 	case s.Maps.Total == 0 && s.Reduces.Total == 0:
@@ -76,8 +89,8 @@ func ResultOf(s wire.JobStatus) (local.Result, error) {
 		res.Skipped = append(res.Skipped, local.BadRecord(b))
 	}
 	slices.SortFunc(res.Skipped, local.BadRecord.Compare)
-	if s.State != "SUCCEEDED" {
-		if s.State == "CANCELLED" {
+	if s.State != wire.Succeeded {
+		if s.State == wire.Cancelled {
 			return res, fmt.Errorf("%s was cancelled: %s", s.Job, human.Printable(s.Error))
 		}
 		return res, errors.New(string(s.Job) + " failed: " + s.Error)

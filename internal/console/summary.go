@@ -18,7 +18,8 @@ func Summary(w io.Writer, res local.Result) {
 		fmt.Fprintf(w, "%s: %s\n", human.Printable(s.Job), phases(s))
 		fmt.Fprintf(w, "  read     %s\n", amount(s.Counts, mapreduce.MapInputRecords, mapreduce.MapInputBytes))
 		if s.Reduces > 0 {
-			fmt.Fprintf(w, "  shuffled %s%s\n", amount(s.Counts, mapreduce.MapOutputRecords, mapreduce.MapOutputBytes), spills(s.Counts))
+			fmt.Fprintf(w, "  emitted  %s\n", amount(s.Counts, mapreduce.MapOutputRecords, mapreduce.MapOutputBytes))
+			fmt.Fprintf(w, "  shuffled %s%s\n", amount(s.Counts, mapreduce.ShuffleRecords, mapreduce.ShuffleBytes), spills(s.Counts))
 		}
 		fmt.Fprintf(w, "  wrote    %s\n", amount(s.Counts, mapreduce.OutputRecords, mapreduce.OutputBytes))
 	}

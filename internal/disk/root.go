@@ -1,11 +1,10 @@
 package disk
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
-
-	"golang.org/x/sys/unix"
 )
 
 // Root is a directory of the real disk. Names cannot leave it, not even by links:
@@ -32,6 +31,19 @@ func OpenRoot(path string) (*Root, error) {
 // Path is where the directory lies.
 func (r *Root) Path() string { return r.path }
 
+// Lost reports that the directory was removed, or that another has its name: what is written there is lost, or unseen.
+func (r *Root) Lost() error {
+	have, err := r.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(r.path)
+	if err != nil || !os.SameFile(have, there) {
+		return fmt.Errorf("the directory %s was removed or replaced while it was in use", r.path)
+	}
+	return nil
+}
+
 // Close gives the directory back. Open files stay usable.
 func (r *Root) Close() error { return r.root.Close() }
 
@@ -47,6 +59,14 @@ func (f *osFile) Size() (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+// Sync makes the bytes durable. A file that has lost its name cannot be found again, so that nothing in it is.
+func (f *osFile) Sync() error {
+	if err := f.File.Sync(); err != nil {
+		return err
+	}
+	return named(f.File)
 }
 
 func (f *osFile) Write(p []byte) (int, error) {
@@ -136,7 +156,7 @@ func (r *Root) SyncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
+	err = syncDir(d)
 	if e := d.Close(); err == nil {
 		err = e
 	}
@@ -144,18 +164,4 @@ func (r *Root) SyncDir(name string) error {
 }
 
 // Free asks the file system.
-func (r *Root) Free() (total, free int64, err error) {
-	d, err := r.root.Open(".")
-	if err != nil {
-		return 0, 0, err
-	}
-	defer d.Close()
-	var st unix.Statfs_t
-	if err := unix.Fstatfs(int(d.Fd()), &st); err != nil {
-		return 0, 0, &fs.PathError{Op: "statfs", Path: r.path, Err: err}
-	}
-	if st.Ffree == 0 && st.Files > 0 {
-		return int64(st.Blocks) * st.Bsize, 0, nil // no inodes: no room either
-	}
-	return int64(st.Blocks) * st.Bsize, int64(st.Bavail) * st.Bsize, nil
-}
+func (r *Root) Free() (total, free int64, err error) { return Free(r.path) }

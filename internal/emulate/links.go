@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/zeebo/xxh3"
-	"golang.org/x/sys/unix"
 
 	"github.com/millrace/millrace/topology"
 )
@@ -38,13 +37,18 @@ func Open(path string) (*Links, error) {
 	if err != nil {
 		return nil, fmt.Errorf("emulated links: %w", err)
 	}
+	return share(f)
+}
+
+// share maps an open file, and closes it.
+func share(f *os.File) (*Links, error) {
 	defer f.Close()
 	if err := f.Truncate(slots * slotSize); err != nil {
-		return nil, fmt.Errorf("emulated links %s: %w", path, err)
+		return nil, fmt.Errorf("emulated links %s: %w", f.Name(), err)
 	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, slots*slotSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	mem, err := mapFile(f, slots*slotSize)
 	if err != nil {
-		return nil, fmt.Errorf("emulated links %s: %w", path, err)
+		return nil, fmt.Errorf("emulated links %s: %w", f.Name(), err)
 	}
 	return &Links{mem, unsafe.Slice((*slot)(unsafe.Pointer(&mem[0])), slots)}, nil
 }
@@ -54,7 +58,7 @@ func (l *Links) Close() error {
 	if l.mem == nil {
 		return nil
 	}
-	err := unix.Munmap(l.mem)
+	err := unmap(l.mem)
 	l.mem, l.slots = nil, nil
 	return err
 }
@@ -92,13 +96,4 @@ func (s *slot) reserve(now int64, n int, r topology.Rate) time.Duration {
 			return time.Duration(from + takes - now)
 		}
 	}
-}
-
-// clock is the same for all processes of the machine and does not jump.
-func clock() int64 {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-		return 0
-	}
-	return ts.Nano()
 }

@@ -2,8 +2,11 @@ package emulate
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
+
+	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
@@ -12,14 +15,15 @@ import (
 
 // A Setting says which links are emulated, in a form that can be handed to another process.
 type Setting struct {
-	File  string         `json:"file"` // shared by all processes
+	File  string         `json:"file"`         // shared by all processes
+	FD    int            `json:"fd,omitempty"` // if not 0, this process has inherited the file, which it could not open itself
 	Rates topology.Links `json:"rates"`
 }
 
 // Start returns the shaper of a node. The nodes are asked for when a peer is not known; Close ends
 // it when nothing is sent any more.
 func (s Setting) Start(self Place, nodes func(ctx context.Context) ([]wire.NodeStatus, error)) (*Shaper, error) {
-	links, err := Open(s.File)
+	links, err := s.open()
 	if err != nil {
 		return nil, err
 	}
@@ -27,10 +31,17 @@ func (s Setting) Start(self Place, nodes func(ctx context.Context) ([]wire.NodeS
 	return &Shaper{Links: links, Rates: s.Rates, Self: self, Locate: p.locate}, nil
 }
 
+func (s Setting) open() (*Links, error) {
+	if s.FD != 0 {
+		return share(os.NewFile(uintptr(s.FD), "links"))
+	}
+	return Open(s.File)
+}
+
 // Nodes asks a master for its nodes.
 func Nodes(c func() *rpc.Client, master string) func(ctx context.Context) ([]wire.NodeStatus, error) {
 	return func(ctx context.Context) ([]wire.NodeStatus, error) {
-		return rpc.Call[struct{}, []wire.NodeStatus](ctx, c(), master, "node.list", struct{}{})
+		return api.NodeList.Call(ctx, c(), master, struct{}{})
 	}
 }
 

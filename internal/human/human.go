@@ -74,9 +74,12 @@ func Count(n int64) string {
 	return s
 }
 
-// Many prints a number of things: 1 map, 2 maps.
+// Many prints a number of things: 1 map, 2 maps, 3 copies.
 func Many(n int64, what string) string {
 	if n != 1 {
+		if stem, ok := strings.CutSuffix(what, "y"); ok {
+			what = stem + "ie"
+		}
 		what += "s"
 	}
 	return Count(n) + " " + what

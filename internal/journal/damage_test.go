@@ -5,19 +5,19 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/disk/memdisk"
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/wire"
 )
 
 func appendHeaderSum(b []byte) []byte {
-	return binary.LittleEndian.AppendUint32(nil, crc32.Checksum(b, castagnoli))
+	return binary.LittleEndian.AppendUint32(nil, codec.Sum(b))
 }
 
 var roomy = Config{ReserveBytes: 1, MaxRecord: 1 << 10, MaxBatch: 1 << 10}

@@ -3,10 +3,10 @@ package journal
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"strconv"
 	"strings"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -23,8 +23,6 @@ const (
 	maxBack   = 1<<24 - 1
 	suffix    = ".journal"
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // segmentName is the file that begins with record first.
 func segmentName(first uint64) string { return fmt.Sprintf("%020d%s", first, suffix) }
@@ -46,7 +44,7 @@ func appendHeader(b []byte, first uint64) []byte {
 	b = binary.LittleEndian.AppendUint32(b, 0)
 	b = binary.LittleEndian.AppendUint64(b, first)
 	b = binary.LittleEndian.AppendUint32(b, 0)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
+	return binary.LittleEndian.AppendUint32(b, codec.Sum(b[at:]))
 }
 
 // checkHeader says what is wrong with the header of the segment that first begins.
@@ -54,7 +52,7 @@ func checkHeader(name string, b []byte, first uint64) error {
 	if len(b) < headerLen || string(b[:8]) != magic {
 		return wire.Errorf(wire.Corrupt, "journal %s: offset 0: this is not the header of a journal file", name)
 	}
-	if crc32.Checksum(b[:28], castagnoli) != binary.LittleEndian.Uint32(b[28:]) {
+	if codec.Sum(b[:28]) != binary.LittleEndian.Uint32(b[28:]) {
 		return wire.Errorf(wire.Corrupt, "journal %s: offset 0: the header's checksum is wrong", name)
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v != version {
@@ -85,17 +83,17 @@ func start(rec []byte, seq uint64) uint32 {
 	var b [11]byte
 	copy(b[:], rec[1:4])
 	binary.LittleEndian.PutUint64(b[3:], seq)
-	return crc32.Update(0, castagnoli, b[:])
+	return codec.AddSum(0, b[:])
 }
 
 func finish(crc uint32, payload []byte) uint32 {
-	return finishLen(crc32.Update(crc, castagnoli, payload), len(payload))
+	return finishLen(codec.AddSum(crc, payload), len(payload))
 }
 
 func finishLen(crc uint32, n int) uint32 {
 	var b [4]byte
 	binary.LittleEndian.PutUint32(b[:], uint32(n))
-	return crc32.Update(crc, castagnoli, b[:])
+	return codec.AddSum(crc, b[:])
 }
 
 // A record as it lies in a file.

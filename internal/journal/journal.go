@@ -26,7 +26,7 @@ type Journal struct {
 	spare   []byte
 	base    uint64
 	next    uint64 // sequence number of the next record
-	leading bool   // somebody writes and syncs; he alone uses file and size
+	leading bool   // a goroutine writes and syncs for all; it alone uses file and size
 	err     error  // why the journal refuses everything
 	closed  bool
 	low     bool // the reserve is not there
@@ -74,8 +74,8 @@ func (j *Journal) append(payload []byte, anyway bool) (seq uint64, err error) {
 // Durable returns the sequence number up to which all is on the disk.
 func (j *Journal) Durable() uint64 { return j.durable.Load() }
 
-// Wait returns when the record seq and all before it are durable. Whoever comes first
-// writes for all that wait; those that come while he does share the next turn.
+// Wait returns when the record seq and all before it are durable. The first
+// caller writes for all that wait; callers that come meanwhile share the next turn.
 func (j *Journal) Wait(seq uint64) error {
 	if j.durable.Load() >= seq {
 		return nil

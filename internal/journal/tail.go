@@ -2,7 +2,8 @@ package journal
 
 import (
 	"encoding/binary"
-	"hash/crc32"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 // sector is the unit in which a disk writes or loses bytes.
@@ -76,7 +77,7 @@ func changedHeader(b []byte, want uint64) bool {
 		if b[at] != endMark {
 			continue
 		}
-		crc, done = crc32.Update(crc, castagnoli, b[done:at]), at
+		crc, done = codec.AddSum(crc, b[done:at]), at
 		if finishLen(crc, at-20) == sum {
 			return true
 		}

@@ -10,21 +10,23 @@ var rooms = map[string][]string{
 	// Nothing of ours.
 	"topology":             nil,
 	"storage":              nil,
-	"mapreduce/recordfile": nil,
-	"shuffle":              nil,
+	"mapreduce/recordfile": {"internal/codec"},
+	"shuffle":              {"internal/codec", "internal/pages"},
 	"trace":                nil,
 	"jobs/gensort":         nil,
-	"jobs/textgen":         nil,
+	"jobs/textgen":         {"internal/codec"},
 	"bench":                nil,
 	"bench/bare":           {"internal/find"},
 	"bench/dfsbench":       {"bench/live", "client", "dfs", "dfs/blocks", "dfs/names", "internal/disk", "internal/rpc", "internal/wire"},
-	"bench/live":           {"client"},
+	"bench/live":           {"client", "internal/procs"},
 	"bench/noop":           {"jobs", "worker/attempt"}, // what a user's program is, but for its map and reduce
-	"bench/jobbench":       {"bench/live", "client", "dfs", "internal/rpc", "internal/wire", "worker/core"},
+	"bench/jobbench":       {"internal/api", "bench/live", "client", "dfs", "internal/rpc", "internal/wire", "worker/roster"},
 	"internal/find":        nil,
+	"internal/pages":       nil,
+	"internal/procs":       nil,
 
-	"mapreduce":      {"mapreduce/recordfile"},
-	"jobs/streaming": {"mapreduce"},
+	"mapreduce":      {"mapreduce/recordfile", "internal/pages", "internal/priority"},
+	"jobs/streaming": {"mapreduce", "internal/pages", "internal/procs"},
 	"jobs":           {"mapreduce", "jobs/gensort", "jobs/streaming", "internal/find"},
 	"task":           {"mapreduce", "shuffle", "storage"},
 	"local":          {"mapreduce", "shuffle", "storage", "task"},
@@ -32,7 +34,8 @@ var rooms = map[string][]string{
 	"netmon":        {"topology"},
 	"dfs/placement": {"topology"},
 
-	"scheduler":               {"topology", "netmon"},
+	"scheduler":               {"topology", "netmon", "internal/priority"},
+	"scheduler/drive":         {"topology", "scheduler"},
 	"scheduler/fifo":          {"topology", "netmon", "scheduler"},
 	"scheduler/fair":          {"topology", "netmon", "scheduler"},
 	"scheduler/admission":     {"topology", "netmon", "scheduler"},
@@ -43,55 +46,80 @@ var rooms = map[string][]string{
 	"scheduler/jobpacker":     {"topology", "netmon", "scheduler", "scheduler/fair"},
 	"scheduler/hybrid":        {"topology", "netmon", "scheduler", "scheduler/fair", "scheduler/hybrid/svm"},
 	"scheduler/hybrid/svm":    nil,
+	"scheduler/script":        {"topology", "scheduler"},
 	"scheduler/policies":      {"scheduler/...", "topology", "dfs/placement"},
-	"scheduler/schedulertest": {"topology", "netmon", "scheduler", "scheduler/policies"},
+	"scheduler/schedulertest": {"internal/priority", "topology", "netmon", "scheduler", "scheduler/policies"},
 
 	"sim/flow": {"topology"},
-	"sim":      {"topology", "netmon", "scheduler", "scheduler/policies", "trace", "dfs/placement", "sim/flow"},
+	"sim":      {"topology", "netmon", "scheduler", "scheduler/drive", "scheduler/policies", "trace", "dfs/placement", "sim/flow"},
 
-	"lab": {"topology", "netmon", "scheduler", "scheduler/...", "trace", "dfs/placement", "sim", "sim/flow", "internal/chart"},
+	"sim/compare": {"topology", "scheduler", "trace", "sim", "internal/chart", "internal/stats"},
 
-	"master/core":          {"topology", "netmon", "scheduler", "internal/wire"},
-	"worker/core":          {"internal/wire"},
-	"master/history":       {"internal/wire"},
-	"master":               {"internal/secure", "master/core", "master/history", "topology", "netmon", "scheduler", "scheduler/policies", "dfs", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
-	"worker/attempt":       {"internal/emulate", "internal/secure", "mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
-	"worker":               {"internal/emulate", "internal/secure", "worker/core", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics"},
-	"client":               {"internal/wire", "internal/rpc", "internal/secure", "dfs", "mapreduce"},
-	"web":                  {"internal/wire", "internal/chart", "internal/human"},
-	"internal/testcluster": {"..."},
+	"play": {"topology", "scheduler", "scheduler/drive"},
 
+	"lab":           {"topology", "scheduler", "scheduler/policies", "trace", "sim", "sim/compare", "internal/chart", "internal/stats"},
+	"lab/capacity":  labDocument("scheduler/capacity"),
+	"lab/deadline":  labDocument("scheduler/deadline"),
+	"lab/hybrid":    labDocument("scheduler/hybrid", "dfs/placement"),
+	"lab/jobpacker": labDocument("scheduler/jobpacker", "dfs/placement", "sim/flow"),
+	"lab/marp":      labDocument("scheduler/admission"),
+	"lab/nas":       labDocument("scheduler/nas"),
+	"lab/slowdown":  labDocument(),
+	"lab/all":       {"lab", "lab/..."},
+
+	"master/tracker":       {"topology", "netmon", "scheduler", "scheduler/drive", "internal/codec", "internal/stats", "mapreduce", "internal/wire"},
+	"worker/roster":        {"internal/wire"},
+	"master/history":       {"internal/codec", "internal/wire"},
+	"master":               {"internal/api", "internal/codec", "mapreduce", "storage", "internal/secure", "master/tracker", "master/history", "topology", "netmon", "scheduler", "scheduler/policies", "dfs", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
+	"worker/attempt":       {"internal/api", "internal/codec", "internal/emulate", "internal/secure", "mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
+	"worker":               {"internal/api", "internal/codec", "internal/emulate", "internal/secure", "worker/roster", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics", "internal/procs"},
+	"client":               {"internal/api", "internal/codec", "internal/wire", "internal/rpc", "internal/secure", "dfs", "mapreduce"},
+	"web":                  {"internal/api", "internal/rpc", "internal/wire", "internal/chart", "internal/human", "sim/compare"},
+	"internal/testcluster": {"internal/api", "..."},
+
+	"internal/launch":  {"client", "internal/console", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
 	"internal/console": {"internal/human", "local", "mapreduce", "internal/wire"},
 	"internal/chart":   nil,
+	"internal/stats":   {"internal/chart"},
 	"internal/human":   nil,
 
 	"internal/disk":         nil,
 	"internal/disk/memdisk": {"internal/disk"},
 	"internal/memnet":       nil,
 	"internal/metrics":      nil,
-	"internal/journal":      {"internal/disk", "internal/wire"},
-	"internal/wire":         {"topology"},
+	"internal/journal":      {"internal/codec", "internal/disk", "internal/wire"},
+	"internal/codec":        {},
+	"internal/mutate":       nil,
+	"internal/priority":     {},
+	"internal/wire":         {"internal/codec", "internal/priority", "mapreduce", "topology"},
 	"internal/membership":   {"topology"},
-	"internal/rpc":          {"internal/wire", "internal/metrics"},
-	"internal/emulate":      {"topology", "internal/rpc", "internal/wire"},
+	"internal/api":          {"internal/rpc", "internal/wire"},
+	"internal/rpc":          {"internal/codec", "internal/wire", "internal/metrics"},
+	"internal/emulate":      {"internal/api", "topology", "internal/rpc", "internal/wire"},
 	"internal/secure":       {"internal/rpc", "internal/wire"},
 
-	"dfs":              {"dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},
-	"dfs/pipe":         {"internal/wire", "internal/rpc"},
-	"dfs/dfstest":      {"dfs", "dfs/...", "internal/wire", "internal/rpc", "internal/disk"},
-	"dfs/names":        {"dfs/placement", "topology", "internal/wire", "internal/rpc", "internal/journal", "internal/disk"},
-	"dfs/blocks":       {"dfs/pipe", "internal/wire", "internal/rpc", "internal/disk"},
+	"dfs":              {"internal/api", "dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},
+	"dfs/pipe":         {"internal/codec", "internal/wire", "internal/rpc"},
+	"dfs/token":        {"internal/wire", "internal/rpc"},
+	"dfs/dfstest":      {"internal/api", "dfs", "dfs/...", "internal/wire", "internal/rpc", "internal/disk"},
+	"dfs/names":        {"internal/api", "internal/codec", "dfs/placement", "dfs/token", "topology", "internal/wire", "internal/rpc", "internal/journal", "internal/disk"},
+	"dfs/blocks":       {"internal/api", "dfs/pipe", "dfs/token", "internal/wire", "internal/rpc", "internal/disk"},
 	"internal/lint":    nil,
 	"internal/require": nil,
-	".":                {"internal/console", "internal/wire", "jobs", "local", "mapreduce", "client", "worker/attempt"},
+	".":                {"internal/launch", "internal/wire", "jobs", "local", "mapreduce", "client", "worker/attempt"},
 	"examples":         {".", "mapreduce"},
 	"integration":      {"..."},
 	"cmd/millrace":     {"..."},
 }
 
+// labDocument is what a document of the laboratory may import: the kit, what it runs, and the policies that it looks into.
+func labDocument(looksInto ...string) []string {
+	return append(looksInto, "lab", "topology", "scheduler", "scheduler/policies", "trace", "sim", "sim/compare", "internal/chart", "internal/human", "internal/stats")
+}
+
 // pure rooms decide and do nothing else: the simulator and the live cluster run the
 // same code.
-var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim", "internal/chart", "master/core", "worker/core"}
+var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim", "internal/chart", "internal/stats", "master/tracker", "worker/roster"}
 
 // impure lists what a pure room may not import.
 var impure = []string{"os", "net", "context", "log", "io/fs", "os/exec", "log/slog", "syscall", "unsafe", "crypto/rand", "runtime"}
@@ -100,4 +128,4 @@ var impure = []string{"os", "net", "context", "log", "io/fs", "os/exec", "log/sl
 var wallClock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
 // clockless rooms are not pure, but measure leases and timeouts with a clock that is passed in and never jumps.
-var clockless = []string{"dfs/names"}
+var clockless = []string{"dfs/names", "dfs/token"}

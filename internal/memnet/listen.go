@@ -83,7 +83,7 @@ func (h *Host) Dial(ctx context.Context, addr string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: tcpAddr(to), Err: err}
 	}
 	for again := time.Second; ; again *= 2 {
-		trip, ok := h.knock(to)
+		trip, ok := h.handshake(to)
 		if !ok {
 			trip = again
 		}
@@ -103,8 +103,8 @@ func (h *Host) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	return s, nil
 }
 
-// knock says how long the handshake takes, if nothing of it is lost.
-func (h *Host) knock(to netip.AddrPort) (time.Duration, bool) {
+// handshake says how long the handshake takes, if nothing of it is lost.
+func (h *Host) handshake(to netip.AddrPort) (time.Duration, bool) {
 	n := h.net
 	n.mu.Lock()
 	defer n.mu.Unlock()

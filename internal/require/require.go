@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -31,24 +30,6 @@ func Root(t testing.TB) {
 	if os.Geteuid() != 0 {
 		missing(t, "root", "the test does not run as root")
 	}
-}
-
-// Tmpfs mounts a file system of that many bytes in memory, which is gone when the
-// test ends, and returns its directory. It needs root, and a machine that lets root
-// mount.
-func Tmpfs(t testing.TB, options string) string {
-	t.Helper()
-	Root(t)
-	dir := t.TempDir()
-	if err := syscall.Mount("millrace-test", dir, "tmpfs", 0, options); err != nil {
-		missing(t, "tmpfs", "cannot mount a tmpfs: "+err.Error())
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount %s: %v", dir, err)
-		}
-	})
-	return dir
 }
 
 // Stress skips a long test unless MILLRACE_STRESS is set (make stress).

@@ -223,12 +223,12 @@ func (c *Client) handshake(conn net.Conn, addr, path, proto string, args []byte)
 		req.Header.Set(argsHeader, string(args))
 	}
 	if err := req.Write(conn); err != nil {
-		return nil, wire.Errorf(wire.Unavailable, "%s: %w", addr, err)
+		return nil, unanswered(addr, err)
 	}
 	in := bufio.NewReaderSize(conn, 64<<10)
 	resp, err := http.ReadResponse(in, req)
 	if err != nil {
-		return nil, wire.Errorf(wire.Unavailable, "%s: %w", addr, err)
+		return nil, unanswered(addr, err)
 	}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		defer resp.Body.Close()

@@ -38,8 +38,8 @@ func (s *short) UnmarshalBinary(b []byte) error {
 // TestForms calls between sides that know a message's binary form and sides that do not.
 func TestForms(t *testing.T) {
 	addr, c := start(t, ServerConfig{}, func(s *Server) {
-		HandleQuick(s, "both", Users, func(_ Caller, r short) (short, error) { return r, nil })
-		Handle(s, "plain", Users, func(_ context.Context, _ Caller, r told) (short, error) { return short(r), nil })
+		HandleQuick(s, Method[short, short]{"both", Users}, func(_ Caller, r short) (short, error) { return r, nil })
+		Handle(s, Method[told, short]{"plain", Users}, func(_ context.Context, _ Caller, r told) (short, error) { return short(r), nil })
 	})
 	used := func(fn func() (string, error)) int32 {
 		t.Helper()

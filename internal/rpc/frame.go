@@ -3,9 +3,9 @@ package rpc
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -40,8 +40,6 @@ type header struct {
 	form    form
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // appendFrame appends a whole frame to buf.
 func appendFrame(buf []byte, h header, name string, payload []byte) []byte {
 	at := len(buf)
@@ -52,7 +50,7 @@ func appendFrame(buf []byte, h header, name string, payload []byte) []byte {
 	buf = append(buf, byte(h.kind), byte(len(name)), byte(h.form), 0)
 	buf = append(buf, name...)
 	buf = append(buf, payload...)
-	crc := crc32.Update(crc32.Checksum(buf[at:at+4], castagnoli), castagnoli, buf[at+8:])
+	crc := codec.AddSum(codec.Sum(buf[at:at+4]), buf[at+8:])
 	binary.LittleEndian.PutUint32(buf[at+4:], crc)
 	return buf
 }
@@ -60,11 +58,20 @@ func appendFrame(buf []byte, h header, name string, payload []byte) []byte {
 // readFrame reads one frame whose payload is at most limit bytes. The payload is fresh
 // memory. Damage is wire.Corrupt; the connection cannot be used after it.
 func readFrame(r io.Reader, limit int) (header, []byte, error) {
-	var raw [headerSize]byte
-	if _, err := io.ReadFull(r, raw[:]); err != nil {
-		return header{}, nil, err
+	h, raw, err := readHeader(r, limit)
+	if err != nil {
+		return h, nil, err
 	}
-	h := header{
+	payload, err := readPayload(r, h, int(h.length), headerSum(raw))
+	return h, payload, err
+}
+
+// readHeader reads the beginning of a frame.
+func readHeader(r io.Reader, limit int) (h header, raw [headerSize]byte, err error) {
+	if _, err := io.ReadFull(r, raw[:]); err != nil {
+		return h, raw, err
+	}
+	h = header{
 		length:  binary.LittleEndian.Uint32(raw[0:]),
 		crc:     binary.LittleEndian.Uint32(raw[4:]),
 		id:      binary.LittleEndian.Uint64(raw[8:]),
@@ -74,33 +81,25 @@ func readFrame(r io.Reader, limit int) (header, []byte, error) {
 		form:    form(raw[22]),
 	}
 	if h.kind < callFrame || h.kind > cancelFrame || h.form > knownForms || uint32(h.nameLen) > h.length {
-		return h, nil, wire.Errorf(wire.Corrupt, "frame of kind %d with a name of %d in %d bytes", h.kind, h.nameLen, h.length)
+		return h, raw, wire.Errorf(wire.Corrupt, "frame of kind %d with a name of %d in %d bytes", h.kind, h.nameLen, h.length)
 	}
 	if int64(h.length) > int64(limit) {
-		return h, nil, wire.Errorf(wire.TooLarge, "frame of %d bytes, the limit is %d", h.length, limit)
+		return h, raw, wire.Errorf(wire.TooLarge, "frame of %d bytes, the limit is %d", h.length, limit)
 	}
-	payload, err := readSteps(r, int(h.length))
-	if err != nil {
-		return h, nil, fmt.Errorf("frame cut short: %w", err)
-	}
-	crc := crc32.Update(crc32.Checksum(raw[:4], castagnoli), castagnoli, raw[8:])
-	if crc = crc32.Update(crc, castagnoli, payload); crc != h.crc {
-		return h, nil, wire.Errorf(wire.Corrupt, "frame of %d bytes has checksum %08x, should be %08x", h.length, crc, h.crc)
-	}
-	return h, payload, nil
+	return h, raw, nil
 }
 
-// readSteps reads n bytes and allocates no more than came: a header that promises much
-// costs nothing by itself.
-func readSteps(r io.Reader, n int) ([]byte, error) {
-	const step = 256 << 10
-	buf := make([]byte, min(n, step))
-	for got := 0; ; {
-		m, err := io.ReadFull(r, buf[got:])
-		got += m
-		if err != nil || got == n {
-			return buf[:got], err
-		}
-		buf = append(buf, make([]byte, min(n-got, len(buf)))...)
+// headerSum is the checksum of a header.
+func headerSum(raw [headerSize]byte) uint32 { return codec.AddSum(codec.Sum(raw[:4]), raw[8:]) }
+
+// readPayload reads the last n bytes of a frame; sum is the checksum of what came before.
+func readPayload(r io.Reader, h header, n int, sum uint32) ([]byte, error) {
+	payload, err := codec.ReadN(r, nil, n)
+	if err != nil {
+		return nil, fmt.Errorf("frame cut short: %w", err)
 	}
+	if sum = codec.AddSum(sum, payload); sum != h.crc {
+		return nil, wire.Errorf(wire.Corrupt, "frame of %d bytes has checksum %08x, should be %08x", h.length, sum, h.crc)
+	}
+	return payload, nil
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"container/list"
 	"io"
 	"maps"
 	"net"
@@ -86,6 +87,12 @@ type countedConn struct {
 	net.Conn
 	peer   atomic.Pointer[peerCounts]
 	shaper Shaper
+
+	// Of connections to a server.
+	server *Server
+	host   string
+	place  *list.Element           // at the door; its mutex guards it
+	owner  atomic.Pointer[account] // whom it is counted for
 }
 
 type peerCounts struct {
@@ -105,6 +112,33 @@ func (c *countedConn) rename(m *Meter, peer Peer) {
 	if old := c.peer.Load(); old == nil || old.Peer != peer {
 		c.peer.Store(&peerCounts{peer, m.of(peer)})
 	}
+}
+
+// belongs says whose the connection is, once.
+func (c *countedConn) belongs(a account) error {
+	c.server.door.leave(c)
+	if c.owner.Load() != nil {
+		return nil
+	}
+	one := holding{conns: 1}
+	if err := c.server.books.take(a, one); err != nil {
+		return err
+	}
+	if !c.owner.CompareAndSwap(nil, &a) { // it was closed meanwhile
+		c.server.books.give(a, one)
+	}
+	return nil
+}
+
+// Close gives back what the connection is counted for.
+func (c *countedConn) Close() error {
+	if c.server != nil {
+		c.server.door.leave(c)
+		if a := c.owner.Swap(&account{}); a != nil {
+			c.server.books.give(*a, holding{conns: 1})
+		}
+	}
+	return c.Conn.Close()
 }
 
 func (c *countedConn) Read(p []byte) (int, error) {

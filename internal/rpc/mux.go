@@ -5,6 +5,7 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -12,9 +13,10 @@ import (
 // A frameConn writes and reads frames. Writes of many goroutines are gathered: while one
 // of them is in the system call the others append to the next buffer.
 type frameConn struct {
-	conn  net.Conn
-	in    *bufio.Reader
-	limit int
+	conn     net.Conn
+	in       *bufio.Reader
+	limit    int
+	patience func(n int) time.Duration // how long a write of n bytes may take; nil: for ever
 
 	mu      sync.Mutex // guards the fields below
 	buf     []byte     // frames not yet handed to the system
@@ -62,7 +64,7 @@ func (f *frameConn) send(h header, name string, payload []byte) error {
 		f.buf = f.spare[:0]
 		f.room.Broadcast()
 		f.mu.Unlock()
-		_, err := f.conn.Write(out)
+		err := f.write(out)
 		f.mu.Lock()
 		if f.spare = out; cap(out) > maxGather {
 			f.spare = nil
@@ -74,6 +76,18 @@ func (f *frameConn) send(h header, name string, payload []byte) error {
 	f.writing = false
 	f.room.Broadcast()
 	return f.err
+}
+
+// write hands bytes to the system. A connection on which that failed is of no use any more.
+func (f *frameConn) write(b []byte) error {
+	if f.patience != nil {
+		_ = f.conn.SetWriteDeadline(time.Now().Add(f.patience(len(b)))) // an error shows when it is written
+	}
+	_, err := f.conn.Write(b)
+	if err != nil {
+		_ = f.conn.Close()
+	}
+	return err
 }
 
 func (f *frameConn) read() (header, []byte, error) { return readFrame(f.in, f.limit) }

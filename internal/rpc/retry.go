@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -14,6 +15,8 @@ type Retry struct {
 	First time.Duration // pause after the first failure; doubles; 0 means 20 ms
 	Most  time.Duration // longest pause; 0 means 1 s
 	For   time.Duration // give up after this; 0 means 30 s
+	// Stubborn tries again also with a stranger: another may have the address by then.
+	Stubborn bool
 }
 
 // Do calls fn until it succeeds, fails for good, or time is up.
@@ -31,7 +34,7 @@ func (r Retry) Do(ctx context.Context, fn func() error) error {
 	begin := time.Now()
 	for {
 		err := fn()
-		if err == nil || !wire.KindOf(err).Retryable() || ctx.Err() != nil || time.Since(begin)+pause > limit {
+		if err == nil || !wire.KindOf(err).Retryable() || (errors.Is(err, ErrStranger) && !r.Stubborn) || ctx.Err() != nil || time.Since(begin)+pause > limit {
 			return err
 		}
 		t := time.NewTimer(pause/2 + rand.N(pause/2+1))

@@ -51,7 +51,7 @@ func start(t testing.TB, cfg ServerConfig, setup func(s *Server)) (string, *Clie
 }
 
 func echo(s *Server) {
-	Handle(s, "echo", Users, func(_ context.Context, c Caller, r ask) (told, error) {
+	Handle(s, Method[ask, told]{"echo", Users}, func(_ context.Context, c Caller, r ask) (told, error) {
 		if r.Text == "fail" {
 			return told{}, wire.Errorf(wire.NotFound, "nothing called %q for %s", r.Text, c.User)
 		}
@@ -120,7 +120,7 @@ func TestHandlersHearOfTheEnd(t *testing.T) {
 	ended := make(chan error, 1)
 	begun := make(chan bool, 1)
 	addr, c := start(t, ServerConfig{}, func(s *Server) {
-		Handle(s, "wait", Anyone, func(ctx context.Context, _ Caller, _ ask) (told, error) {
+		Handle(s, Method[ask, told]{"wait", Anyone}, func(ctx context.Context, _ Caller, _ ask) (told, error) {
 			begun <- true
 			<-ctx.Done()
 			ended <- ctx.Err()
@@ -155,7 +155,7 @@ func TestHandlersHearOfTheEnd(t *testing.T) {
 func TestDeathOfAPeerIsSeenAtOnce(t *testing.T) {
 	s := NewServer(ServerConfig{})
 	release := make(chan bool)
-	Handle(s, "wait", Anyone, func(ctx context.Context, _ Caller, _ ask) (told, error) {
+	Handle(s, Method[ask, told]{"wait", Anyone}, func(ctx context.Context, _ Caller, _ ask) (told, error) {
 		close(release)
 		<-ctx.Done()
 		return told{}, ctx.Err()
@@ -212,7 +212,7 @@ func TestPlainHTTP(t *testing.T) {
 		{"ann", "echo", `{"Text":"fail"}`, 404, `{"kind":2,"text":"nothing called \"fail\" for ann"}`},
 		{"", "echo", `{}`, 403, `{"kind":4,"text":"an unknown caller may not do this: it is for known users"}`},
 		{"ann", "ohce", `{}`, 400, `{"kind":1,"text":"there is no method \"ohce\" here"}`},
-		{"ann", "echo", strings.Repeat("x", 2000), 413, `{"kind":11,"text":"request: http: request body too large"}`},
+		{"ann", "echo", strings.Repeat("x", 2000), 413, `{"kind":11,"text":"request of 2000 bytes, the limit is 1000"}`},
 	} {
 		if status, answer := post(tt.user, tt.method, tt.body); status != tt.status || answer != tt.answer {
 			t.Errorf("%s %s: %d %s, want %d %s", tt.method, tt.body[:min(20, len(tt.body))], status, answer, tt.status, tt.answer)
@@ -281,7 +281,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 			bad()
 		}()
 	}
-	if r := s.Routes(); len(r) != 1 || r[0] != (Route{Prefix + "echo", Users}) {
+	if r := s.Routes(); len(r) != 1 || r[0].Path != Prefix+"echo" || r[0].Rule != Users || r[0].Req == nil {
 		t.Errorf("routes %v", r)
 	}
 }

@@ -15,6 +15,8 @@ type Caller struct {
 	Node string // name of the peer if it is a node of the cluster
 	Job  string // the only job this caller may speak for, if it is a task
 	Addr string // where it calls from
+	// Issued is when the caller's certificate was made, in seconds.
+	Issued int64 `json:"-"`
 	// Admin is set for those who may change the cluster.
 	Admin bool
 }

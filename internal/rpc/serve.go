@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,28 +52,99 @@ func ReadError(resp *http.Response) error {
 	if err == nil && json.Unmarshal(body, e) == nil && e.Text != "" {
 		return e
 	}
+	if wantsKey(resp, body) {
+		return wire.Errorf(wire.Denied, "%s: %w: it has a key, so give --key FILE or set MILLRACE_KEY", resp.Request.URL.Host, ErrStranger)
+	}
 	return wire.Errorf(wire.Internal, "%s: HTTP status %s", resp.Request.URL.Path, resp.Status)
 }
 
-// serveCall answers POST /api/v1/METHOD.
+// serveHTTP hands a request to its route. Only methods are asked with a body: HTTP would wait for the end of one.
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 && !strings.HasPrefix(r.URL.Path, Prefix) {
+		refuse(w, wire.Errorf(wire.Invalid, "%s %s takes no body", r.Method, r.URL.Path))
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// refuse answers and closes the connection. HTTP would wait for the rest of the request as long as it likes to come.
+func refuse(w http.ResponseWriter, err error) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second)) // it may be closed already
+	w.Header().Set("Connection", "close")
+	WriteError(w, err)
+}
+
+// serveCall answers POST /api/v1/METHOD: first whether the caller may, then what it wants.
 func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 	c, err := s.identify(r, Control)
 	if err != nil {
-		WriteError(w, err)
+		refuse(w, err)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.cfg.MaxMessage)))
+	m, err := s.find(c, []byte(r.PathValue("method")))
 	if err != nil {
-		WriteError(w, wire.Errorf(wire.TooLarge, "request: %w", err))
+		refuse(w, err)
 		return
 	}
-	resp, _, err := s.run(r.Context(), c, r.PathValue("method"), body, 0)
+	n := s.cfg.Budget.limit(c, s.cfg.MaxMessage)
+	if r.ContentLength > int64(n) {
+		refuse(w, wire.Errorf(wire.TooLarge, "request of %d bytes, the limit is %d", r.ContentLength, n))
+		return
+	}
+	if r.ContentLength >= 0 {
+		n = int(r.ContentLength)
+	}
+	a, h := accountOf(c), message(n, 2)
+	h.calls = 1
+	if err := s.books.take(a, h); err != nil {
+		refuse(w, err)
+		return
+	}
+	defer s.books.give(a, h)
+	body, err := s.readBody(w, r, n)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	resp, _, err := s.run(r.Context(), c, m, body, 0)
 	if err != nil {
 		WriteError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(resp) // as above
+}
+
+// readBody reads a request of at most n bytes, which must come in time.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, n int) ([]byte, error) {
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(s.cfg.Budget.Grace)) // an error shows when it is read
+	p := &paced{r: http.MaxBytesReader(w, r.Body, int64(n)), began: time.Now(), budget: &s.cfg.Budget, conn: conn}
+	body, err := io.ReadAll(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, wire.Errorf(wire.Unavailable, "request: %d bytes came in %s, too few", len(body), time.Since(p.began).Round(time.Millisecond))
+	}
+	if err != nil {
+		return nil, wire.Errorf(wire.TooLarge, "request: %w", err)
+	}
+	return body, conn.SetReadDeadline(time.Time{}) // HTTP listens for the end of the connection
+}
+
+// A paced reader gives the rest of a body more time as it comes.
+type paced struct {
+	r      io.Reader
+	began  time.Time
+	budget *Budget
+	conn   *http.ResponseController
+	got    int
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	if p.got += n; n > 0 {
+		_ = p.conn.SetReadDeadline(p.began.Add(p.budget.allowed(p.got))) // as above
+	}
+	return n, err
 }
 
 // upgrade takes the connection over from HTTP after answering 101.
@@ -93,70 +167,6 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, proto string) (
 		return nil, nil, false
 	}
 	return conn, rw.Reader, true
-}
-
-// serveFrames answers the calls of one upgraded connection until it breaks; then their
-// contexts end.
-func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) {
-	c, err := s.identify(r, Control)
-	if err != nil {
-		WriteError(w, err)
-		return
-	}
-	conn, in, ok := s.upgrade(w, r, framesProto)
-	if !ok {
-		return
-	}
-	defer s.release(conn)
-	ctx, cancel := context.WithCancel(s.base)
-	defer cancel()
-	calls := &callTable{cancels: map[uint64]context.CancelFunc{}}
-	crew := newCrew()
-	defer crew.close()
-	defer cancel()
-	f := newFrameConn(conn, in, s.cfg.MaxMessage)
-	slots := make(chan struct{}, s.cfg.MaxCalls)
-	for {
-		h, payload, err := f.read()
-		if err != nil {
-			return
-		}
-		switch h.kind {
-		case cancelFrame:
-			calls.cancel(h.id)
-		case callFrame:
-			slots <- struct{}{}
-			call := ctx
-			quick := s.methods[string(payload[:h.nameLen])].quick
-			if !quick {
-				call = calls.begin(ctx, h) // here: its cancellation may be the next frame
-			}
-			crew.do(func() {
-				s.answer(call, f, c, h, payload)
-				if !quick {
-					calls.end(h.id)
-				}
-				<-slots
-			})
-		default:
-			return // a server gets no replies
-		}
-	}
-}
-
-func (s *Server) answer(ctx context.Context, f *frameConn, c Caller, h header, payload []byte) {
-	resp, form, err := s.run(ctx, c, string(payload[:h.nameLen]), payload[h.nameLen:], h.form)
-	kind := replyFrame
-	if err == nil && len(resp) > f.limit {
-		err = wire.Errorf(wire.TooLarge, "response of %d bytes, the limit is %d", len(resp), f.limit)
-	}
-	if err != nil {
-		kind, form = errorFrame, 0
-		if resp, err = json.Marshal(wire.ToError(err)); err != nil {
-			resp = []byte(`{"kind":0,"text":"error cannot be encoded"}`)
-		}
-	}
-	_ = f.send(header{id: h.id, kind: kind, form: form}, "", resp) // the reader of the connection sees it break
 }
 
 // A callTable holds what is under way on one connection, so that it can be cancelled.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -20,6 +21,13 @@ import (
 type ServerConfig struct {
 	// Authenticate finds out who calls; nil means Trusting.
 	Authenticate Authenticator
+	// Revoked, if set, says why a caller that was identified is not served any more. It is asked at every call, on
+	// connections from before, too.
+	Revoked func(Caller) error
+	// Called, if set, hears of every call of a method that Audited names, and of every call that was refused; req is nil if
+	// the request was not read. It may be called concurrently.
+	Called  func(c Caller, method string, req any, err error)
+	Audited func(method string) bool
 	// TLS, if set, is asked of every connection.
 	TLS *tls.Config
 	// MaxMessage bounds a request and a response; 0 means 16 MiB. Larger: fewer
@@ -28,8 +36,10 @@ type ServerConfig struct {
 	// MaxCalls is how many calls of one connection run at once; 0 means 256. The
 	// connection is not read while they do.
 	MaxCalls int
-	Meter    *Meter
-	Shaper   Shaper
+	// Budget bounds what callers make the server hold.
+	Budget Budget
+	Meter  *Meter
+	Shaper Shaper
 	// Panicked is told of a panic in a handler; the caller gets an internal error.
 	Panicked func(method string, v any, stack []byte)
 }
@@ -47,8 +57,12 @@ func (c ServerConfig) withDefaults() ServerConfig {
 	if c.MaxCalls == 0 {
 		c.MaxCalls = 256
 	}
+	c.Budget = c.Budget.withDefaults(c.TLS == nil, c.MaxMessage)
 	if c.Meter == nil {
 		c.Meter = &Meter{}
+	}
+	if c.Revoked == nil {
+		c.Revoked = func(Caller) error { return nil }
 	}
 	if c.Panicked == nil {
 		c.Panicked = func(string, any, []byte) {}
@@ -59,6 +73,8 @@ func (c ServerConfig) withDefaults() ServerConfig {
 // A Server answers calls. Register everything before Serve.
 type Server struct {
 	cfg     ServerConfig
+	books   *books
+	door    *door
 	mux     *http.ServeMux
 	http    *http.Server
 	methods map[string]method
@@ -74,6 +90,7 @@ type Server struct {
 }
 
 type method struct {
+	name  string
 	rule  Rule
 	quick bool // it is not told when its call is given up
 	call  func(ctx context.Context, c Caller, req []byte, f form) ([]byte, form, error)
@@ -83,6 +100,7 @@ type method struct {
 type Route struct {
 	Path string
 	Rule Rule
+	Req  reflect.Type // what a method or a stream is asked with; nil for plain HTTP
 }
 
 // Prefix begins the path of every method.
@@ -94,9 +112,11 @@ func NewServer(cfg ServerConfig) *Server {
 		cfg: cfg.withDefaults(), mux: http.NewServeMux(),
 		methods: map[string]method{}, streams: map[string]stream{}, conns: map[net.Conn]bool{},
 	}
+	s.books = &books{budget: s.cfg.Budget, accounts: map[account]holding{}}
+	s.door = newDoor(s.cfg.Budget.Strangers)
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler:           s.mux,
+		Handler:           http.HandlerFunc(s.serveHTTP),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -113,27 +133,32 @@ func NewServer(cfg ServerConfig) *Server {
 type connKey struct{}
 
 // Handle registers a method. The name must be new; the rule must be one of the rules.
-func Handle[Req, Resp any](s *Server, name string, rule Rule, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
-	handle(s, name, rule, false, fn)
+func Handle[Req, Resp any](s *Server, m Method[Req, Resp], fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
+	handle(s, m, false, fn)
 }
 
 // HandleQuick is Handle for methods that wait for nobody: they need no context, and do without what
 // one costs.
-func HandleQuick[Req, Resp any](s *Server, name string, rule Rule, fn func(c Caller, req Req) (Resp, error)) {
-	handle(s, name, rule, true, func(_ context.Context, c Caller, req Req) (Resp, error) { return fn(c, req) })
+func HandleQuick[Req, Resp any](s *Server, m Method[Req, Resp], fn func(c Caller, req Req) (Resp, error)) {
+	handle(s, m, true, func(_ context.Context, c Caller, req Req) (Resp, error) { return fn(c, req) })
 }
 
-func handle[Req, Resp any](s *Server, name string, rule Rule, quick bool, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
+func handle[Req, Resp any](s *Server, m Method[Req, Resp], quick bool, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
+	name, rule := m.Name, m.Rule
+	audited := s.cfg.Called != nil && s.cfg.Audited(m.Name)
 	if _, taken := s.methods[name]; taken || rule == noRule || len(name) > 255 {
 		panic(fmt.Sprintf("rpc: method %q is registered already, or has no rule", name))
 	}
-	s.routes = append(s.routes, Route{Prefix + name, rule})
-	s.methods[name] = method{rule, quick, func(ctx context.Context, c Caller, body []byte, f form) ([]byte, form, error) {
+	s.routes = append(s.routes, Route{Prefix + name, rule, reflect.TypeFor[Req]()})
+	s.methods[name] = method{name, rule, quick, func(ctx context.Context, c Caller, body []byte, f form) ([]byte, form, error) {
 		var req Req
 		if err := decode(body, f, &req); err != nil {
 			return nil, 0, wire.Errorf(wire.Invalid, "%s: request is not understood: %w", name, err)
 		}
 		resp, err := fn(ctx, c, req)
+		if audited || err != nil && s.cfg.Called != nil && wire.KindOf(err) == wire.Denied {
+			s.cfg.Called(c, name, req, err)
+		}
 		if err != nil {
 			return nil, 0, err
 		}
@@ -147,13 +172,16 @@ func (s *Server) HandleHTTP(pattern string, rule Rule, what Traffic, h func(w ht
 	if rule == noRule {
 		panic("rpc: " + pattern + " has no rule")
 	}
-	s.routes = append(s.routes, Route{pattern, rule})
+	s.routes = append(s.routes, Route{pattern, rule, nil})
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.identify(r, what)
 		if err == nil {
 			err = rule.Check(c)
 		}
 		if err != nil {
+			if s.cfg.Called != nil {
+				s.cfg.Called(c, pattern, nil, err)
+			}
 			WriteError(w, err)
 			return
 		}
@@ -176,6 +204,9 @@ func (s *Server) Routes() []Route {
 // identify finds out who calls, and from then on counts the connection's bytes there.
 func (s *Server) identify(r *http.Request, what Traffic) (Caller, error) {
 	c, err := s.cfg.Authenticate(r)
+	if err == nil {
+		err = s.cfg.Revoked(c)
+	}
 	if err != nil {
 		return c, err
 	}
@@ -185,8 +216,9 @@ func (s *Server) identify(r *http.Request, what Traffic) (Caller, error) {
 	}
 	if cc, ok := conn.(*countedConn); ok {
 		cc.rename(s.cfg.Meter, Peer{peerName(r, c), what})
+		err = cc.belongs(accountOf(c))
 	}
-	return c, nil
+	return c, err
 }
 
 // peerName is where a caller's bytes go to: its node, or the node it says it runs on, which is
@@ -203,7 +235,7 @@ func peerName(r *http.Request, c Caller) string {
 
 // Serve answers calls from a listener until Close. Several may be served at once.
 func (s *Server) Serve(l net.Listener) error {
-	l = countListener{l, s.cfg.Meter, s.cfg.Shaper}
+	l = doorListener{l, s}
 	if s.cfg.TLS != nil {
 		l = tls.NewListener(l, s.cfg.TLS)
 	}
@@ -249,19 +281,28 @@ func (s *Server) release(c net.Conn) {
 	s.wg.Done()
 }
 
-// run calls a method and turns a panic into an error.
-func (s *Server) run(ctx context.Context, c Caller, name string, body []byte, f form) (resp []byte, rf form, err error) {
-	m, ok := s.methods[name]
+// find returns a method if a caller may call it.
+func (s *Server) find(c Caller, name []byte) (method, error) {
+	m, ok := s.methods[string(name)]
 	if !ok {
-		return nil, 0, wire.Errorf(wire.Invalid, "there is no method %q here", name)
+		return m, wire.Errorf(wire.Invalid, "there is no method %q here", name)
 	}
-	if err := m.rule.Check(c); err != nil {
-		return nil, 0, err
+	err := s.cfg.Revoked(c)
+	if err == nil {
+		err = m.rule.Check(c)
 	}
+	if err != nil && s.cfg.Called != nil {
+		s.cfg.Called(c, m.name, nil, err)
+	}
+	return m, err
+}
+
+// run calls a method and turns a panic into an error.
+func (s *Server) run(ctx context.Context, c Caller, m method, body []byte, f form) (resp []byte, rf form, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.cfg.Panicked(name, v, debug.Stack())
-			resp, rf, err = nil, 0, wire.Errorf(wire.Internal, "%s: panic: %v", name, v)
+			s.cfg.Panicked(m.name, v, debug.Stack())
+			resp, rf, err = nil, 0, wire.Errorf(wire.Internal, "%s: panic: %v", m.name, v)
 		}
 	}()
 	return m.call(ctx, c, body, f)
@@ -273,7 +314,11 @@ func (s *Server) Local(ctx context.Context, c Caller, name string, req, resp any
 	if err != nil {
 		return wire.Errorf(wire.Invalid, "%s: request cannot be encoded: %w", name, err)
 	}
-	out, _, err := s.run(ctx, c, name, body, 0)
+	m, err := s.find(c, []byte(name))
+	if err != nil {
+		return err
+	}
+	out, _, err := s.run(ctx, c, m, body, 0)
 	if err != nil {
 		return err
 	}
@@ -281,20 +326,6 @@ func (s *Server) Local(ctx context.Context, c Caller, name string, req, resp any
 		return wire.Errorf(wire.Corrupt, "%s: answer is not understood: %w", name, err)
 	}
 	return nil
-}
-
-type countListener struct {
-	net.Listener
-	meter  *Meter
-	shaper Shaper
-}
-
-func (l countListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return countConn(c, l.meter, l.shaper, Peer{hostOf(c.RemoteAddr().String()), Control}), nil
 }
 
 func hostOf(addr string) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"reflect"
 
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -31,7 +32,7 @@ func HandleStream[Args any](s *Server, name string, rule Rule, fn func(ctx conte
 	if _, taken := s.streams[name]; taken || rule == noRule {
 		panic(fmt.Sprintf("rpc: stream %q is registered already, or has no rule", name))
 	}
-	s.routes = append(s.routes, Route{streamPath + name, rule})
+	s.routes = append(s.routes, Route{streamPath + name, rule, reflect.TypeFor[Args]()})
 	s.streams[name] = stream{rule, func(ctx context.Context, c Caller, raw []byte, st *Stream) {
 		var args Args
 		if json.Unmarshal(raw, &args) != nil {

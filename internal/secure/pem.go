@@ -33,6 +33,19 @@ func (k *Key) PEM(r Role, name, on string) ([]byte, error) {
 	return out, nil
 }
 
+// UserOf is the person whom such a text is for; empty if it is for nobody in particular, or not understood.
+func UserOf(text []byte) string {
+	b, _ := pem.Decode(text)
+	if b == nil {
+		return ""
+	}
+	c, err := x509.ParseCertificate(b.Bytes)
+	if err != nil || roleOf(c) != User && roleOf(c) != Admin {
+		return ""
+	}
+	return c.Subject.CommonName
+}
+
 // FromPEM is how the owner of such a text calls nodes.
 func FromPEM(text []byte) (rpc.ClientConfig, error) {
 	var cert tls.Certificate

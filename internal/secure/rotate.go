@@ -40,20 +40,21 @@ func (k *Key) Changed() <-chan struct{} {
 	return k.changed
 }
 
-// issuer makes a certificate, and a new one when the key has changed.
+// issuer makes a certificate, and a new one when the key has changed or half of its life is over.
 func (k *Key) issuer(r Role, name, on string) func() (*tls.Certificate, error) {
-	var mu sync.Mutex // guards by and cert
+	var mu sync.Mutex // guards by, cert and renew
 	var by *authority
 	var cert tls.Certificate
+	var renew time.Time
 	return func() (*tls.Certificate, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if a := k.current(); a != by {
+		if a := k.current(); a != by || time.Now().After(renew) {
 			c, err := a.issue(r, name, on)
 			if err != nil {
 				return nil, err
 			}
-			by, cert = a, c
+			by, cert, renew = a, c, time.Now().Add(lives[r]/2)
 		}
 		c := cert
 		return &c, nil

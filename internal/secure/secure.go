@@ -47,6 +47,7 @@ type authority struct {
 	cas     []*x509.Certificate
 	caKey   ed25519.PrivateKey // of the first
 	roots   *x509.CertPool
+	revoked map[string]int64 // users whose certificates of then or before are refused; in seconds
 }
 
 const (
@@ -74,8 +75,16 @@ func Parse(text string) (*Key, error) {
 const maxKeys = 8
 
 func parse(text string) (*authority, error) {
-	a := &authority{roots: x509.NewCertPool()}
+	a := &authority{roots: x509.NewCertPool(), revoked: map[string]int64{}}
 	for line := range strings.Lines(strings.TrimSpace(text)) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if isRevocation, err := a.revocation(line); err != nil {
+			return nil, err
+		} else if isRevocation {
+			continue
+		}
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), prefix)
 		b, err := base64.StdEncoding.DecodeString(rest)
 		if !ok || err != nil || len(b) != keyBytes {
@@ -172,8 +181,10 @@ const (
 	Task  Role = "task"  // an attempt: its name is its job's id
 )
 
-// life is how long certificates last; processes make a new one at each start.
-const life = 365 * 24 * time.Hour
+// lives is how long certificates last. Whoever has the key makes a new one at half of it.
+var lives = map[Role]time.Duration{Node: 30 * day, User: 365 * day, Admin: 365 * day, Task: 7 * day}
+
+const day = 24 * time.Hour
 
 // skew is how far apart the clocks of a cluster may be: a certificate is good on a machine whose clock is so much
 // behind that of the machine that made it.
@@ -198,7 +209,7 @@ func (a *authority) issue(r Role, name, on string) (tls.Certificate, error) {
 		subject.Organization = []string{on}
 	}
 	t := &x509.Certificate{
-		SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-skew), NotAfter: time.Now().Add(life),
+		SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-skew), NotAfter: time.Now().Add(lives[r]),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, t, a.cas[0], pub, a.caKey)
@@ -217,6 +228,9 @@ func verify(roots func() *x509.CertPool, want Role) func(tls.ConnectionState) er
 		}
 		leaf := cs.PeerCertificates[0]
 		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+			if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+				return fmt.Errorf("%w: is --key, or MILLRACE_KEY, the key of its cluster?", rpc.ErrStranger)
+			}
 			return fmt.Errorf("the peer does not belong to this cluster: %w", err)
 		}
 		if want != "" && roleOf(leaf) != want {
@@ -239,7 +253,7 @@ func (k *Key) Server(node string) (rpc.ServerConfig, error) {
 	if _, err := cert(); err != nil {
 		return rpc.ServerConfig{}, err
 	}
-	return rpc.ServerConfig{Authenticate: identify, TLS: &tls.Config{
+	return rpc.ServerConfig{Authenticate: identify, Revoked: k.refuses, TLS: &tls.Config{
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert() },
 		MinVersion:     tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert,
 		VerifyConnection: verify(k.roots, ""), NextProtos: []string{"http/1.1"},
@@ -272,7 +286,7 @@ func identify(r *http.Request) (rpc.Caller, error) {
 		return rpc.Caller{}, wire.Errorf(wire.Denied, "no certificate")
 	}
 	leaf := r.TLS.PeerCertificates[0]
-	c := rpc.Caller{Addr: r.RemoteAddr}
+	c := rpc.Caller{Addr: r.RemoteAddr, Issued: leaf.NotBefore.Add(skew).Unix()}
 	switch name := leaf.Subject.CommonName; roleOf(leaf) {
 	case Node:
 		c.Node = name

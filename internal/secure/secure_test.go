@@ -37,7 +37,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 func serve(t *testing.T, k *secure.Key) string {
 	t.Helper()
 	s := rpc.NewServer(must[rpc.ServerConfig](t)(k.Server("m1")))
-	rpc.Handle(s, "who", rpc.Anyone, func(_ context.Context, c rpc.Caller, _ struct{}) (rpc.Caller, error) {
+	rpc.Handle(s, rpc.Method[struct{}, rpc.Caller]{Name: "who", Rule: rpc.Anyone}, func(_ context.Context, c rpc.Caller, _ struct{}) (rpc.Caller, error) {
 		c.Addr = ""
 		return c, nil
 	})

@@ -1,6 +1,11 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/millrace/millrace/internal/codec"
+)
 
 // The calls that clients make most often have a binary form beside JSON: it costs a tenth of the time. A
 // message is a byte that says which it is, then its fields in order: numbers as varints, texts
@@ -13,30 +18,33 @@ const (
 	completeForm
 )
 
-func putText[T ~string](b []byte, s T) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+// open begins a message of a kind.
+func open(b []byte, kind byte) codec.Reader {
+	r := codec.NewReader(b)
+	if r.Byte() != kind {
+		r.Fail()
+	}
+	return r
 }
 
-func putBits(b []byte, bits ...bool) []byte {
-	var all byte
-	for i, on := range bits {
-		if on {
-			all |= 1 << i
-		}
+// ended is an error unless all of a message was there and nothing follows.
+func ended(r *codec.Reader, what string) error {
+	if err := r.End(); err != nil {
+		return Errorf(Invalid, "the binary form of %s: %w", what, err)
 	}
-	return append(b, all)
+	return nil
 }
 
 // AppendBinary encodes the request.
 func (r *PathRequest) AppendBinary(b []byte) ([]byte, error) {
-	return putText(putText(append(b, pathForm), r.Path), r.User), nil
+	return codec.AppendText(codec.AppendText(append(b, pathForm), r.Path), r.User), nil
 }
 
 // UnmarshalBinary decodes it.
 func (r *PathRequest) UnmarshalBinary(b []byte) error {
 	f := open(b, pathForm)
 	r.Path, r.User = f.Text(), f.Text()
-	return f.End("a request")
+	return ended(&f, "a request")
 }
 
 // AppendBinary encodes the description.
@@ -45,9 +53,9 @@ func (i *FileInfo) AppendBinary(b []byte) ([]byte, error) {
 }
 
 func (i *FileInfo) fields(b []byte) []byte {
-	b = putBits(b, i.Dir, i.Open, i.HasCRC)
-	b = putText(putText(b, i.Path), i.User)
-	b = binary.AppendUvarint(b, uint64(i.ID))
+	b = codec.AppendBits(b, i.Dir, i.Open, i.HasCRC)
+	b = codec.AppendText(codec.AppendText(codec.AppendText(b, i.Path), i.User), i.Group)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(i.ID)), uint64(i.Mode))
 	for _, v := range []int64{i.Len, int64(i.Replication), i.BlockSize, int64(i.Blocks), i.ModTime} {
 		b = binary.AppendVarint(b, v)
 	}
@@ -58,32 +66,23 @@ func (i *FileInfo) fields(b []byte) []byte {
 func (i *FileInfo) UnmarshalBinary(b []byte) error {
 	f := open(b, infoForm)
 	i.read(&f)
-	return f.End("a file's description")
+	return ended(&f, "a file's description")
 }
 
-func (i *FileInfo) read(f *Form) {
+func (i *FileInfo) read(f *codec.Reader) {
 	bits := f.Bits(3)
 	i.Dir, i.Open, i.HasCRC = bits&1 != 0, bits&2 != 0, bits&4 != 0
-	i.Path, i.User, i.ID = f.Text(), f.Text(), FileID(f.Number())
-	i.Len, i.Replication, i.BlockSize = f.Signed(), int(f.Signed()), f.Signed()
-	i.Blocks, i.ModTime, i.CRC = int(f.Signed()), f.Signed(), f.crc()
-}
-
-func (f *Form) crc() uint32 {
-	if len(f.rest) < 4 {
-		f.Fail()
-		return 0
-	}
-	v := binary.LittleEndian.Uint32(f.rest)
-	f.rest = f.rest[4:]
-	return v
+	i.Path, i.User, i.Group = f.Text(), f.Text(), f.Text()
+	i.ID, i.Mode = FileID(f.Uint()), uint16(f.AtMost(math.MaxUint16))
+	i.Len, i.Replication, i.BlockSize = f.Int(), int(f.Int()), f.Int()
+	i.Blocks, i.ModTime, i.CRC = int(f.Int()), f.Int(), f.Uint32()
 }
 
 // AppendBinary encodes the request.
 func (r *CreateRequest) AppendBinary(b []byte) ([]byte, error) {
-	b = putBits(append(b, createForm), r.Overwrite, r.Parents)
-	b = putText(putText(b, r.Path), r.User)
-	b = putText(putText(b, r.Holder), r.Request)
+	b = codec.AppendBits(append(b, createForm), r.Overwrite, r.Parents)
+	b = codec.AppendText(codec.AppendText(b, r.Path), r.User)
+	b = codec.AppendText(codec.AppendText(b, r.Holder), r.Request)
 	return binary.AppendVarint(binary.AppendVarint(b, int64(r.Replication)), r.BlockSize), nil
 }
 
@@ -93,8 +92,8 @@ func (r *CreateRequest) UnmarshalBinary(b []byte) error {
 	bits := f.Bits(2)
 	r.Overwrite, r.Parents = bits&1 != 0, bits&2 != 0
 	r.Path, r.User, r.Holder, r.Request = f.Text(), f.Text(), f.Text(), f.Text()
-	r.Replication, r.BlockSize = int(f.Signed()), f.Signed()
-	return f.End("a request to create")
+	r.Replication, r.BlockSize = int(f.Int()), f.Int()
+	return ended(&f, "a request to create")
 }
 
 // AppendBinary encodes the answer.
@@ -106,17 +105,17 @@ func (r *CreateResponse) AppendBinary(b []byte) ([]byte, error) {
 func (r *CreateResponse) UnmarshalBinary(b []byte) error {
 	f := open(b, createdForm)
 	r.File.read(&f)
-	return f.End("a created file")
+	return ended(&f, "a created file")
 }
 
 // AppendBinary encodes the request.
 func (r *CompleteRequest) AppendBinary(b []byte) ([]byte, error) {
-	b = putBits(append(b, completeForm), r.Last != nil)
-	b = putText(binary.AppendUvarint(b, uint64(r.File)), r.Holder)
+	b = codec.AppendBits(append(b, completeForm), r.Last != nil)
+	b = codec.AppendText(binary.AppendUvarint(b, uint64(r.File)), r.Holder)
 	b = binary.LittleEndian.AppendUint32(b, r.CRC)
 	b = binary.AppendUvarint(b, uint64(len(r.Stored)))
 	for _, n := range r.Stored {
-		b = putText(b, n)
+		b = codec.AppendText(b, n)
 	}
 	if r.Last != nil {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(r.Last.ID)), r.Last.Gen)
@@ -129,16 +128,12 @@ func (r *CompleteRequest) AppendBinary(b []byte) ([]byte, error) {
 func (r *CompleteRequest) UnmarshalBinary(b []byte) error {
 	f := open(b, completeForm)
 	bits := f.Bits(1)
-	r.File, r.Holder, r.CRC, r.Stored, r.Last = FileID(f.Number()), f.Text(), f.crc(), nil, nil
-	n := f.Number()
-	for range min(n, uint64(len(f.rest))) { // a text takes a byte at least
+	r.File, r.Holder, r.CRC, r.Stored, r.Last = FileID(f.Uint()), f.Text(), f.Uint32(), nil, nil
+	for range f.Count() {
 		r.Stored = append(r.Stored, NodeName(f.Text()))
 	}
-	if uint64(len(r.Stored)) != n {
-		f.Fail()
-	}
 	if bits != 0 {
-		r.Last = &Block{ID: BlockID(f.Number()), Gen: f.Number(), Len: f.Signed()}
+		r.Last = &Block{ID: BlockID(f.Uint()), Gen: f.Uint(), Len: f.Int()}
 	}
-	return f.End("a request to complete")
+	return ended(&f, "a request to complete")
 }

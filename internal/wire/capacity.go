@@ -21,6 +21,9 @@ func (c Capacity) String() string {
 	return fmt.Sprintf("%d vcores, %d MB", c.VCores, c.MemoryMB)
 }
 
+// Places is how many attempts of a kind a node is counted for when a job's input is divided.
+func (c Capacity) Places() int { return int(max(c.Containers, c.ReduceSlots, c.VCores, 1)) }
+
 // Attempts is how many attempts of the smallest kind fit.
 func (c Capacity) Attempts() int {
 	switch {

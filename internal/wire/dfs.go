@@ -34,6 +34,7 @@ type LocatedBlock struct {
 	Block
 	Off    int64   `json:"off"`
 	Places []Place `json:"places"`
+	Token  string  `json:"token,omitempty"` // the asker's leave to read it
 }
 
 // FileInfo describes a file or directory.
@@ -48,6 +49,8 @@ type FileInfo struct {
 	Blocks      int    `json:"blocks,omitempty"`
 	ModTime     int64  `json:"mod_time"` // milliseconds since 1970
 	User        string `json:"user,omitempty"`
+	Group       string `json:"group,omitempty"`
+	Mode        uint16 `json:"mode"` // as chmod has it: 0644, and 01000 for the sticky bit
 	// CRC is the CRC32C of the content; HasCRC is false where the writer died and
 	// nobody knows it.
 	CRC    uint32 `json:"crc,omitempty"`
@@ -64,6 +67,7 @@ type CreateRequest struct {
 	Overwrite   bool   `json:"overwrite,omitempty"` // the old file stays readable until Complete replaces it
 	Parents     bool   `json:"parents,omitempty"`   // make missing directories
 	Request     string `json:"request,omitempty"`   // the same request twice is one file
+	Super       bool   `json:"-"`                   // the server knows that the caller may do everything
 }
 
 // CreateResponse is the file as created, with defaults filled in.
@@ -81,12 +85,14 @@ type AddBlockRequest struct {
 	Stored   []NodeName `json:"stored,omitempty"`
 	Exclude  []NodeName `json:"exclude,omitempty"` // nodes that just failed this client
 	Hints    []string   `json:"hints,omitempty"`   // racks a plan wants
+	By       string     `json:"-"`                 // whose file it must be, if the server knows who asks
 }
 
 // A Pipeline is a block to be written and the nodes to write it through, in order.
 type Pipeline struct {
 	Block  Block   `json:"block"`
 	Places []Place `json:"places"`
+	Token  string  `json:"token,omitempty"` // the writer's leave to write it at this generation
 }
 
 // BumpRequest asks for a new generation of a block whose pipeline broke. Alive are the
@@ -97,6 +103,7 @@ type BumpRequest struct {
 	Block   Block      `json:"block"`
 	Alive   []NodeName `json:"alive"`
 	Exclude []NodeName `json:"exclude,omitempty"`
+	By      string     `json:"-"`
 }
 
 // CompleteRequest closes a file: from here on it is visible and cannot change.
@@ -106,18 +113,21 @@ type CompleteRequest struct {
 	Last   *Block     `json:"last,omitempty"`
 	Stored []NodeName `json:"stored,omitempty"`
 	CRC    uint32     `json:"crc"`
+	By     string     `json:"-"`
 }
 
 // PathRequest names one file or directory.
 type PathRequest struct {
-	Path string `json:"path"`
-	User string `json:"user,omitempty"`
+	Path  string `json:"path"`
+	User  string `json:"user,omitempty"`
+	Super bool   `json:"-"`
 }
 
 // LeaseRequest renews all leases of a holder, or gives up one file.
 type LeaseRequest struct {
 	Holder string `json:"holder"`
 	File   FileID `json:"file,omitempty"`
+	By     string `json:"-"`
 }
 
 // ListRequest asks for a page of a directory, by name, after a name.
@@ -126,6 +136,7 @@ type ListRequest struct {
 	User  string `json:"user,omitempty"`
 	After string `json:"after,omitempty"`
 	Limit int    `json:"limit,omitempty"` // 0 means 1,000
+	Super bool   `json:"-"`
 }
 
 // ListResponse is one page; More says that another follows.
@@ -143,7 +154,8 @@ type LocateRequest struct {
 	Len    int64    `json:"len"`
 	Reader NodeName `json:"reader,omitempty"`
 	// Count bounds the answer; 0 means 1,000 blocks. A reader asks on for the rest.
-	Count int `json:"count,omitempty"`
+	Count int  `json:"count,omitempty"`
+	Super bool `json:"-"`
 }
 
 // LocateResponse is the file and its blocks that overlap the range.
@@ -158,6 +170,7 @@ type MkdirRequest struct {
 	Path    string `json:"path"`
 	User    string `json:"user"`
 	Parents bool   `json:"parents,omitempty"`
+	Super   bool   `json:"-"`
 }
 
 // RenameRequest moves a file or directory. With Replace a file at To is replaced in the
@@ -167,6 +180,20 @@ type RenameRequest struct {
 	To      string `json:"to"`
 	User    string `json:"user"`
 	Replace bool   `json:"replace,omitempty"`
+	Super   bool   `json:"-"`
+}
+
+// RenameAllRequest moves files, each in a step of its own that replaces a file at its new name.
+type RenameAllRequest struct {
+	Moves []Move `json:"moves"`
+	User  string `json:"user"`
+	Super bool   `json:"-"`
+}
+
+// A Move is another name for a file.
+type Move struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // DeleteRequest removes a file, or with Recursive a directory and what is below it.
@@ -174,6 +201,27 @@ type DeleteRequest struct {
 	Path      string `json:"path"`
 	User      string `json:"user"`
 	Recursive bool   `json:"recursive,omitempty"`
+	Trash     bool   `json:"trash,omitempty"` // it is moved into the user's trash instead
+	Super     bool   `json:"-"`
+}
+
+// SetRightsRequest changes whose a file or directory is and who may use it. What is empty, or negative, stays as it is.
+type SetRightsRequest struct {
+	Path  string `json:"path"`
+	User  string `json:"user"`
+	Owner string `json:"owner,omitempty"`
+	Group string `json:"group,omitempty"`
+	Mode  int    `json:"mode"`
+	Super bool   `json:"-"`
+}
+
+// SnapshotRequest makes a snapshot of a directory, or with Remove removes it.
+type SnapshotRequest struct {
+	Path   string `json:"path"`
+	Name   string `json:"name"`
+	User   string `json:"user"`
+	Remove bool   `json:"remove,omitempty"`
+	Super  bool   `json:"-"`
 }
 
 // SetReplicationRequest changes how many copies a file is to have.
@@ -181,6 +229,7 @@ type SetReplicationRequest struct {
 	Path        string `json:"path"`
 	User        string `json:"user"`
 	Replication int    `json:"replication"`
+	Super       bool   `json:"-"`
 }
 
 // QuotaRequest limits what is below a directory (Path) or belongs to a user (Of).
@@ -191,6 +240,7 @@ type QuotaRequest struct {
 	User  string `json:"user"`
 	Files int64  `json:"files"` // files and directories
 	Bytes int64  `json:"bytes"` // content length times replication
+	Super bool   `json:"-"`
 }
 
 // Usage is what a directory or user holds, and may hold.

@@ -1,5 +1,7 @@
 package wire
 
+import "time"
+
 // A Volume is one data directory of a worker.
 type Volume struct {
 	ID     string `json:"id"`
@@ -26,7 +28,17 @@ type RegisterResponse struct {
 	Cluster string `json:"cluster"`
 	Epoch   uint64 `json:"epoch"`
 	// Session changes with each registration; reports of an older one are refused.
-	Session uint64 `json:"session"`
+	Session uint64     `json:"session"`
+	Keys    []BlockKey `json:"keys,omitempty"`
+}
+
+// A BlockKey proves block tokens. Age is how long ago it was made, Life the age at which nothing that it signed is good any
+// more.
+type BlockKey struct {
+	ID     uint64        `json:"id"`
+	Secret []byte        `json:"secret"`
+	Age    time.Duration `json:"age"`
+	Life   time.Duration `json:"life"`
 }
 
 // A ReportRequest is part of a full block report. The pages of one report come in order;
@@ -39,7 +51,7 @@ type ReportRequest struct {
 	Blocks  []Block  `json:"blocks"`
 }
 
-// BeatRequest is a block service's heartbeat: what changed since the last one that was
+// BeatRequest is a block service's beat: what changed since the last one that was
 // answered. Order between the lists: deleted, then received.
 type BeatRequest struct {
 	Node     NodeName    `json:"node"`
@@ -50,6 +62,7 @@ type BeatRequest struct {
 	Corrupt  []BadBlock  `json:"corrupt,omitempty"`
 	Failed   []DoneWork  `json:"failed,omitempty"` // commands that could not be carried out
 	Done     []Recovered `json:"done,omitempty"`   // block recoveries finished
+	Key      uint64      `json:"key,omitempty"`    // the newest block key that the node knows
 }
 
 // A BadBlock is a replica that failed its checksum and is quarantined.
@@ -85,12 +98,15 @@ type BeatResponse struct {
 	// not know this session.
 	Report   bool `json:"report,omitempty"`
 	Register bool `json:"register,omitempty"`
+	// Keys are told to nodes that do not know the newest.
+	Keys []BlockKey `json:"keys,omitempty"`
 }
 
 // CopyWork asks a node to send its replica to others, each of which keeps a copy.
 type CopyWork struct {
 	Block   Block   `json:"block"`
 	Targets []Place `json:"targets"`
+	Token   string  `json:"token,omitempty"` // for writing it at the targets
 }
 
 // RecoverWork asks a node to bring the replicas of an abandoned block to one length,
@@ -99,6 +115,7 @@ type RecoverWork struct {
 	Block  Block   `json:"block"`
 	NewGen uint64  `json:"new_gen"`
 	Places []Place `json:"places"`
+	Token  string  `json:"token,omitempty"` // for writing it at NewGen
 	// Sum asks for the file's checksum; Before are its other blocks.
 	Sum    bool           `json:"sum,omitempty"`
 	Before []LocatedBlock `json:"before,omitempty"`
@@ -143,6 +160,7 @@ type FsckRequest struct {
 	After string `json:"after,omitempty"` // path of the last file of the page before
 	Limit int    `json:"limit,omitempty"`
 	All   bool   `json:"all,omitempty"` // healthy files too
+	Super bool   `json:"-"`
 }
 
 // A FsckFile is one file's health.
@@ -195,4 +213,26 @@ type BalanceStatus struct {
 	Moved   int64   `json:"moved"` // replicas since the start
 	Bytes   int64   `json:"bytes"`
 	Why     string  `json:"why,omitempty"` // why it stopped
+}
+
+// BlockRequest asks a node for something about a block, with a token for it.
+type BlockRequest struct {
+	Block Block  `json:"block"`
+	Token string `json:"token,omitempty"`
+}
+
+// Replica is what a node has of a block.
+type Replica struct {
+	Block
+	Finished bool `json:"finished"`
+}
+
+// BlockSum is the checksum of a replica's data.
+type BlockSum struct {
+	CRC uint32 `json:"crc"`
+}
+
+// LocalBlock is where a replica lies on the machine of its node.
+type LocalBlock struct {
+	Path string `json:"path"`
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 // HeldOutputs is the map output of one stage on a worker's disk. A worker can have hundreds of thousands, so they are
@@ -70,17 +72,17 @@ func PackHeld(ids []AttemptID) (out []HeldOutputs) {
 
 // Each calls fn with every attempt.
 func (h *HeldOutputs) Each(fn func(id AttemptID)) error {
-	f := NewForm(h.Packed)
+	f := codec.NewReader(h.Packed)
 	id := AttemptID{Job: h.Job, Stage: h.Stage, Kind: MapTask}
-	for len(f.rest) > 0 {
-		step := f.Number()
+	for f.Len() > 0 {
+		step := f.Uint()
 		if step > uint64(1<<31-1-id.Index) {
 			f.Fail()
 		}
 		id.Index += int32(step)
-		id.Try += uint64(f.Signed())
+		id.Try += uint64(f.Int())
 		if f.Bad() {
-			return f.End("map output that is held")
+			return ended(&f, "map output that is held")
 		}
 		fn(id)
 	}

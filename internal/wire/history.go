@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/millrace/millrace/internal/priority"
+
 // A PastKind says what happened.
 type PastKind string
 
@@ -17,12 +19,13 @@ const (
 	PastFailed     PastKind = "failed"  // an attempt, by the job's fault
 	PastLost       PastKind = "lost"    // an attempt, by the machine's fault
 	PastStopped    PastKind = "stopped" // an attempt, because nobody needs it any more
+	PastHeld       PastKind = "held"    // the job gets nothing, for another reason than before
 )
 
 // PastKinds lists the kinds by their number in stored values: append only.
 var PastKinds = []PastKind{
 	PastSubmitted, PastPlanned, PastDone, PastOutputLost, PastCommitting, PastStageDone, PastEnded,
-	PastAdmitted, PastLaunched, PastFailed, PastLost, PastStopped,
+	PastAdmitted, PastLaunched, PastFailed, PastLost, PastStopped, PastHeld,
 }
 
 // A PastEvent is one thing that happened to a job. What a kind does not need is zero.
@@ -35,7 +38,7 @@ type PastEvent struct {
 	Task        TaskKind `json:"task,omitempty"`
 	Index       int32    `json:"index,omitempty"`
 	Try         uint64   `json:"try,omitempty"`
-	Number      int      `json:"number,omitempty"` // the how manyth try of its task, from 0
+	Number      int      `json:"number,omitempty"` // of this try among those of its task, from 0
 	Node        NodeName `json:"node,omitempty"`
 	Locality    string   `json:"locality,omitempty"` // node, rack or remote
 	Speculative bool     `json:"speculative,omitempty"`
@@ -48,34 +51,39 @@ type PastEvent struct {
 	Maps    int32 `json:"maps,omitempty"`
 	Reduces int32 `json:"reduces,omitempty"`
 
-	State string `json:"state,omitempty"` // of a job that ended
-	Text  string `json:"text,omitempty"`
+	State JobState `json:"state,omitempty"` // of a job that ended
+	Text  string   `json:"text,omitempty"`
 }
 
 // A PastJob is what the history says about a job as a whole. Wall times are milliseconds since 1970,
 // others nanoseconds since the cluster's birth.
 type PastJob struct {
-	Job           JobID  `json:"job"`
-	Name          string `json:"name"`
-	User          string `json:"user"`
-	Queue         string `json:"queue,omitempty"`
-	Program       string `json:"program,omitempty"`
-	Output        string `json:"output,omitempty"`
-	Stages        int    `json:"stages"`
-	State         string `json:"state"`
-	Error         string `json:"error,omitempty"`
-	Submitted     int64  `json:"submitted_ns"`
-	SubmittedWall int64  `json:"submitted_wall_ms"`
-	Deadline      int64  `json:"deadline_ms,omitempty"` // after the submission
-	Admitted      int64  `json:"admitted_ns,omitempty"`
-	Planned       int64  `json:"planned_ns,omitempty"` // the first stage
-	Ended         int64  `json:"ended_ns,omitempty"`
-	EndedWall     int64  `json:"ended_wall_ms,omitempty"`
-	Stage         int    `json:"stage"` // how many have a plan
-	Maps          int    `json:"maps"`  // of all stages
-	Reduces       int    `json:"reduces"`
-	Attempts      int    `json:"attempts"`
-	Counts        Counts `json:"counters,omitempty"`
+	Job           JobID    `json:"job"`
+	Name          string   `json:"name"`
+	User          string   `json:"user"`
+	Queue         string   `json:"queue,omitempty"`
+	Pool          string   `json:"pool,omitempty"`
+	Program       string   `json:"program,omitempty"`
+	Output        string   `json:"output,omitempty"`
+	Stages        int      `json:"stages"`
+	State         JobState `json:"state"`
+	Error         string   `json:"error,omitempty"`
+	Submitted     int64    `json:"submitted_ns"`
+	SubmittedWall int64    `json:"submitted_wall_ms"`
+	Deadline      int64    `json:"deadline_ms,omitempty"` // after the submission
+	Admitted      int64    `json:"admitted_ns,omitempty"`
+	Planned       int64    `json:"planned_ns,omitempty"` // the first stage
+	Ended         int64    `json:"ended_ns,omitempty"`
+	EndedWall     int64    `json:"ended_wall_ms,omitempty"`
+	Stage         int      `json:"stage"` // how many have a plan
+	Maps          int      `json:"maps"`  // of all stages
+	Reduces       int      `json:"reduces"`
+	Attempts      int      `json:"attempts"`
+	Counts        Counts   `json:"counters,omitempty"`
+
+	Priority priority.Priority `json:"priority,omitempty"`
+	Weight   float64           `json:"weight,omitempty"`
+	Under    *Policies         `json:"under,omitempty"` // that the cluster had when it came
 }
 
 // Over reports whether nothing more happens to the job.
@@ -83,10 +91,10 @@ func (j *PastJob) Over() bool { return j.Ended != 0 }
 
 // PastQuery asks for jobs, newest first. Empty fields match all.
 type PastQuery struct {
-	User  string `json:"user,omitempty"`
-	State string `json:"state,omitempty"`
-	Since int64  `json:"since_ms,omitempty"` // submitted at or after, milliseconds since 1970
-	Limit int    `json:"limit,omitempty"`    // 0 means 100
+	User  string   `json:"user,omitempty"`
+	State JobState `json:"state,omitempty"`
+	Since int64    `json:"since_ms,omitempty"` // submitted at or after, milliseconds since 1970
+	Limit int      `json:"limit,omitempty"`    // 0 means 100
 	// Before leaves out jobs from this one on, for the next page.
 	Before JobID `json:"before,omitempty"`
 }

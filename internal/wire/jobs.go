@@ -1,6 +1,11 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/millrace/millrace/internal/codec"
+	"github.com/millrace/millrace/mapreduce"
+)
 
 // A JobID names a submitted job, as people type it: job-12.
 type JobID string
@@ -29,98 +34,8 @@ func (a AttemptID) String() string {
 	return fmt.Sprintf("%s/%d/%s/%d#%d", a.Job, a.Stage, a.Kind, a.Index, a.Try)
 }
 
-// A Program is the code of a job: a built-in job and its words, or an executable in the
-// block store and its arguments.
-type Program struct {
-	Builtin string   `json:"builtin,omitempty"`
-	Args    []string `json:"args,omitempty"`
-	Exe     string   `json:"exe,omitempty"`  // path in the block store
-	Hash    string   `json:"hash,omitempty"` // SHA-256 of it, in hexadecimal
-	Files   []Side   `json:"files,omitempty"`
-}
-
-// A Side is a file that tasks find in their side directory.
-type Side struct {
-	Name string `json:"name"`
-	Path string `json:"path"` // in the block store
-	Hash string `json:"hash"`
-}
-
-// JobSpec is what a client submits.
-type JobSpec struct {
-	Name     string  `json:"name"`
-	User     string  `json:"user"`
-	Queue    string  `json:"queue,omitempty"`
-	Pool     string  `json:"pool,omitempty"`
-	Priority int     `json:"priority,omitempty"` // 1..5, 0 means 3
-	Deadline int64   `json:"deadline_ms,omitempty"`
-	Program  Program `json:"program"`
-	// Stages is how many jobs the program chains.
-	Stages    int    `json:"stages"`
-	Output    string `json:"output,omitempty"` // of the last
-	Overwrite bool   `json:"overwrite,omitempty"`
-	// Inputs are paths that the first reads, as far as the client knows: the master refuses a job at once if one of them
-	// is not there.
-	Inputs []string `json:"inputs,omitempty"`
-	// Attempts is how often a task is tried; 0 means the cluster's default.
-	Attempts  int     `json:"attempts,omitempty"`
-	Slowstart float64 `json:"slowstart,omitempty"`
-	VCores    int32   `json:"vcores,omitempty"`
-	MemoryMB  int64   `json:"memory_mb,omitempty"`
-	// Bad is how many bad records may be left out.
-	Bad int `json:"bad,omitempty"`
-	// Request makes a repeated submission the same job.
-	Request string `json:"request,omitempty"`
-}
-
-// A Range is a part of a file.
-type Range struct {
-	Path   string `json:"path"`
-	Offset int64  `json:"off,omitempty"`
-	Length int64  `json:"len"`
-}
-
-// A Split is the input of one map.
-type Split struct {
-	Input  int      `json:"input,omitempty"`
-	Ranges []Range  `json:"ranges"`
-	Hosts  []string `json:"hosts,omitempty"`
-}
-
-// Bytes is how much there is to read.
-func (s *Split) Bytes() (n int64) {
-	for _, r := range s.Ranges {
-		n += r.Length
-	}
-	return n
-}
-
-// A StagePlan is what a driver decided about one stage.
-type StagePlan struct {
-	Splits   []Split  `json:"splits"`
-	Reducers int32    `json:"reducers"`
-	Bounds   [][]byte `json:"bounds,omitempty"`
-	Name     string   `json:"name,omitempty"`
-	Work     string   `json:"work,omitempty"` // the hidden output directory
-	// Parts is how many splits were sent before, of a plan that is too long for one message.
-	Parts int `json:"parts,omitempty"`
-}
-
-// A PlanPart is some splits of a long plan: those from First on, of Total.
-type PlanPart struct {
-	First  int     `json:"first"`
-	Total  int     `json:"total"`
-	Splits []Split `json:"splits"`
-}
-
-// Planned answers a plan or a part: how many of its splits are there. If that is not all, the driver goes on
-// from there.
-type Planned struct {
-	Next int `json:"next"`
-}
-
 // Counts are counters by group and name.
-type Counts map[string]map[string]int64
+type Counts = mapreduce.Counts
 
 // An Ended attempt, as its worker reports it. It is reported until the master has taken note.
 type Ended struct {
@@ -136,6 +51,8 @@ type Ended struct {
 	OutBytes int64  `json:"out,omitempty"`
 	Counts   Counts `json:"counts,omitempty"`
 	Skipped  int    `json:"skipped,omitempty"`
+	// Sum is a hash of a map's output; of a reduce, the sum of the output that it has read ([MapOutput.Part]). 0 is not known.
+	Sum uint64 `json:"sum,omitempty"`
 	// Bad are the first records that were skipped, at most MaxBad.
 	Bad []BadRecord `json:"bad,omitempty"`
 }
@@ -194,8 +111,10 @@ type Report struct {
 	BadFetch []BadFetch `json:"bad_fetch,omitempty"`
 	Net      []NetBytes `json:"net,omitempty"`
 	Idle     float64    `json:"idle"` // of the processors, percent; negative if unknown
-	Draining bool       `json:"draining,omitempty"`
-	Sick     string     `json:"sick,omitempty"` // why it can take nothing
+	// CPUMillis is the processor time that the worker and attempts in processes of their own have used; 0: unknown.
+	CPUMillis int64  `json:"cpu_ms,omitempty"`
+	Draining  bool   `json:"draining,omitempty"`
+	Sick      string `json:"sick,omitempty"` // why it can take nothing
 	// Isolation is how users' code is kept apart on the node: none or user.
 	Isolation string `json:"isolation,omitempty"`
 	// Stages lists those whose map output, or specification, is kept here.
@@ -218,7 +137,7 @@ type Launch struct {
 	ID       AttemptID `json:"id"`
 	Split    *Split    `json:"split,omitempty"` // of a map
 	Spec     *JobSpec  `json:"spec,omitempty"`  // where the worker does not know the job yet
-	Number   int       `json:"number"`          // the how manyth try of the task, from 0
+	Number   int       `json:"number"`          // of this try among those of the task, from 0
 	VCores   int32     `json:"vcores,omitempty"`
 	MemoryMB int64     `json:"memory_mb,omitempty"`
 }
@@ -263,6 +182,16 @@ type MapOutput struct {
 	Node NodeName `json:"node"`
 	Addr string   `json:"addr"`
 	Lost bool     `json:"lost,omitempty"` // it no longer can: wait for another
+	Sum  uint64   `json:"sum,omitempty"`  // hash of all of it, as the map has reported
+}
+
+// Part is what an output adds to the sum of all that a reduce reads. What maps put out when they run again may differ; a reduce's
+// result counts only if it comes from the outputs that count.
+func (o *MapOutput) Part() uint64 {
+	if o.Sum == 0 {
+		return 0
+	}
+	return codec.Mix(o.Sum + codec.Mix(uint64(o.Map)))
 }
 
 // OutputsRequest asks for what has become known since the first From changes.
@@ -305,7 +234,7 @@ type JobStatus struct {
 	Name       string     `json:"name"`
 	User       string     `json:"user"`
 	Queue      string     `json:"queue,omitempty"`
-	State      string     `json:"state"`
+	State      JobState   `json:"state"`
 	Error      string     `json:"error,omitempty"`
 	LastError  string     `json:"last_error,omitempty"` // of an attempt that was tried again
 	Submitted  int64      `json:"submitted_ms"`
@@ -324,6 +253,8 @@ type JobStatus struct {
 	// Locality counts the maps that were started on a node that has their input, in its rack, or
 	// elsewhere: node, rack, remote. Those before a restart of the master are not in it.
 	Locality map[string]int `json:"locality,omitempty"`
+	// Figures are numbers that the policies work with for this job: what it needs, when it will be done.
+	Figures []Figure `json:"figures,omitempty"`
 }
 
 // NodeStatus describes a worker to people.
@@ -334,6 +265,7 @@ type NodeStatus struct {
 	State    string   `json:"state"`          // up, draining, sick, excluded, down
 	Sick     string   `json:"sick,omitempty"` // why it is sick or excluded
 	Capacity Capacity `json:"capacity"`
+	Machine  string   `json:"machine,omitempty"` // its class, as the policies know it
 	Running  int      `json:"running"`
 	Silent   int64    `json:"silent_ms"`
 	// Isolation is how users' code is kept apart on the node: none or user.
@@ -376,16 +308,4 @@ type DriverRequest struct {
 type Gossip struct {
 	Addr  string `json:"addr"`
 	Label string `json:"label"`
-}
-
-// A Choice is a policy by name, with its parameters.
-type Choice struct {
-	Name   string            `json:"name"`
-	Params map[string]string `json:"params,omitempty"`
-}
-
-// Policies are those in use.
-type Policies struct {
-	Policy    Choice `json:"policy"`
-	Admission Choice `json:"admission"`
 }

@@ -42,7 +42,9 @@ type NetNode struct {
 	NIC  float64          `json:"nic,omitempty"`
 	Sent map[string]int64 `json:"sent"` // to other nodes, by kind of traffic
 	Idle float64          `json:"idle"` // of its processors, percent; negative if unknown
-	Up   bool             `json:"alive"`
+	// CPUMillis is as in [Report].
+	CPUMillis int64 `json:"cpu_ms,omitempty"`
+	Up        bool  `json:"alive"`
 	// RTT is how long the master's last probe took, in microseconds; 0 if there was none.
 	RTT int64 `json:"rtt_us,omitempty"`
 }

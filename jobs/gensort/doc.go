@@ -1,9 +1,10 @@
 // Package gensort makes and checks the 100-byte records of the Sort Benchmark.
 //
-// The records are those of Hadoop's TeraGen, byte for byte, which in turn are
-// those of the benchmark's own gensort program: a 10-byte key, a row number in
-// hexadecimal and filler, all drawn from one 128-bit linear congruential
-// generator. ASCII asks for the printable form of gensort -a, one line a record.
+// The records are those of Hadoop's TeraGen, byte for byte: a 10-byte key, a row
+// number in hexadecimal and filler, all drawn from one 128-bit linear congruential
+// generator. The keys are those of the benchmark's own gensort program; the rest of
+// a binary record is not. ASCII asks for the printable form of gensort -a, one line
+// a record, which is the same in every byte.
 // docs/formats/tera.md draws both.
 //
 // A row depends on its number only. Rows [a, b) are therefore made by

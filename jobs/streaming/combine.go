@@ -7,35 +7,53 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// combineBytes is how much mapper output is gathered for one run of the combiner.
-// Larger: fewer processes, better combining, more memory beside the job's budget.
-const combineBytes = 8 << 20
+// combineBytes is how much mapper output is gathered for one run of the combiner, and combineShare which part of the largest record, itself
+// a part of the budget, at most. Larger: fewer processes, better combining, more memory beside the sort.
+const (
+	combineBytes = 8 << 20
+	combineShare = 8
+)
 
 // combiner gathers pairs, sorts them and runs a command over them, once for each
-// combineBytes. A command cannot be called key by key as a combiner in Go is, so it
+// most bytes. A command cannot be called key by key as a combiner in Go is, so it
 // works before the sort and spill of the engine, not in them.
 type combiner struct {
 	task    *mapreduce.Task
 	command string
+	most    int
 	data    []byte
 	pairs   []span
 	proc    *process
 }
 
+func newCombiner(t *mapreduce.Task, command string) *combiner {
+	return &combiner{task: t, command: command, most: min(combineBytes, maxLine(t)/combineShare)}
+}
+
 // span is a pair in data: key, then value.
 type span struct{ key, value, end int }
 
+// add gathers a pair. One that alone is more than is gathered goes on as it is: combining is never needed for a right result.
 func (c *combiner) add(key, value []byte, out mapreduce.Emitter) error {
+	if len(key)+len(value) > c.most {
+		out.Emit(key, value)
+		return nil
+	}
+	if len(c.data)+len(key)+len(value) > c.most {
+		if err := c.flush(out); err != nil {
+			return err
+		}
+	}
+	if c.data == nil {
+		c.data = make([]byte, 0, c.most) // once: growing would leave as much again behind
+	}
 	s := span{key: len(c.data)}
 	c.data = append(c.data, key...)
 	s.value = len(c.data)
 	c.data = append(c.data, value...)
 	s.end = len(c.data)
 	c.pairs = append(c.pairs, s)
-	if len(c.data) < combineBytes {
-		return nil
-	}
-	return c.flush(out)
+	return nil
 }
 
 // flush runs the command over what was gathered and emits what it prints.
@@ -68,23 +86,12 @@ func (c *combiner) flush(out mapreduce.Emitter) (err error) {
 
 // send hands the sorted pairs to the command.
 func (c *combiner) send(take func(batch) error) error {
-	buf := c.proc.buffer()
-	for i, s := range c.pairs {
-		buf = appendPair(buf, c.data[s.key:s.value], c.data[s.value:s.end])
-		if len(buf) < batchBytes && i < len(c.pairs)-1 {
-			continue
-		}
-		if err := c.proc.send(buf, take); err != nil {
+	for _, s := range c.pairs {
+		if err := c.proc.writePair(c.data[s.key:s.value], c.data[s.value:s.end], take); err != nil {
 			return err
 		}
-		buf = c.proc.buffer()
 	}
 	return nil
-}
-
-func appendPair(dst, key, value []byte) []byte {
-	dst = append(append(dst, key...), '\t')
-	return append(append(dst, value...), '\n')
 }
 
 // emitPairs emits lines divided at their first tab, and counts them.

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace/millrace/internal/procs"
 	"github.com/millrace/millrace/mapreduce"
 )
 
@@ -91,7 +91,7 @@ func gone(t *testing.T, file string, want int) {
 // alive reports whether a process runs; one that waits to be reaped does not.
 func alive(pid string) bool {
 	n, err := strconv.Atoi(pid)
-	if err != nil || syscall.Kill(n, 0) != nil {
+	if err != nil || !procs.Alive(n) {
 		return false
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n))

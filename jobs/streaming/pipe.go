@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
+
+	"github.com/millrace/millrace/internal/pages"
+	"github.com/millrace/millrace/internal/procs"
 )
 
 // feed writes chunks to the command. A command may end without reading all of its
@@ -20,6 +22,7 @@ func (p *process) feed(in io.WriteCloser) error {
 			}
 			_, err := in.Write(chunk)
 			p.recycle(chunk)
+			p.report.task.Alive()
 			if err != nil {
 				return ignorePipe(errors.Join(err, in.Close()))
 			}
@@ -30,7 +33,7 @@ func (p *process) feed(in io.WriteCloser) error {
 }
 
 func ignorePipe(err error) error {
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+	if procs.Broken(err) || errors.Is(err, os.ErrClosed) {
 		return nil
 	}
 	return err
@@ -41,24 +44,61 @@ func (p *process) drain(out io.ReadCloser) {
 	defer close(p.stdout)
 	defer out.Close()
 	r := bufio.NewReaderSize(out, batchBytes)
-	var lines batch
+	lines := make(batch, 0, batchBytes)
 	for {
 		line, err := r.ReadSlice('\n')
-		lines = append(lines, line...)
+		lines = append(lines.room(len(line)), line...)
 		if err == bufio.ErrBufferFull && len(lines) <= p.maxLine {
 			continue
 		}
 		if len(lines) > 0 && err != bufio.ErrBufferFull && (err != nil || len(lines) >= batchBytes || r.Buffered() == 0) {
-			select {
-			case p.stdout <- lines:
-			case <-p.done:
+			if lines = p.hand(lines); lines == nil {
 				return
 			}
-			lines = make(batch, 0, batchBytes)
 		}
 		if err != nil {
 			p.readErr = p.readError(err)
 			return
+		}
+	}
+}
+
+// room makes sure that n more bytes fit. The pages of a giant that has moved are free at once: until the collector comes by,
+// the copies of one line would be twice the line.
+func (b batch) room(n int) batch {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	more := make(batch, len(b), max(2*cap(b), len(b)+n))
+	copy(more, b)
+	pages.Drop(b)
+	return more
+}
+
+// hand gives lines to the consumer and returns an empty batch, or nil when nobody wants lines any more. After a giant it waits until that
+// has been taken, so that a process has one at a time.
+func (p *process) hand(lines batch) batch {
+	select {
+	case p.stdout <- lines:
+	case <-p.done:
+		return nil
+	}
+	if cap(lines) < pages.Large {
+		select {
+		case b := <-p.taken:
+			return b[:0]
+		default:
+			return make(batch, 0, batchBytes)
+		}
+	}
+	for {
+		select {
+		case b := <-p.taken:
+			if cap(b) >= pages.Large {
+				return b[:0]
+			}
+		case <-p.done:
+			return nil
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 
+	"github.com/millrace/millrace/internal/procs"
 	"github.com/millrace/millrace/mapreduce"
 )
 
@@ -17,10 +17,14 @@ import (
 type process struct {
 	what    string // "mapper", for errors
 	cmd     *exec.Cmd
-	stdin   chan []byte // chunks for the command; closed at the end of input
-	stdout  chan batch  // what it printed; closed at the end of output
-	spare   chan []byte // buffers to use again
+	group   *procs.Group // it and what it starts
+	stdin   chan []byte  // chunks for the command; closed at the end of input
+	stdout  chan batch   // what it printed; closed at the end of output
+	spare   chan []byte  // buffers of input to use again
+	taken   chan batch   // buffers of output to use again
+	in      []byte       // input that waits for more
 	done    chan struct{}
+	fed     chan struct{} // closed when the command takes no more input
 	report  *reporter
 	maxLine int
 	wg      sync.WaitGroup
@@ -35,22 +39,25 @@ type process struct {
 // batch is a number of whole lines.
 type batch []byte
 
-const batchBytes = 64 << 10
+const (
+	batchBytes = 64 << 10
+	// inputBytes is what the command is given at once. Records larger than that go in pieces.
+	inputBytes = 128 << 10
+)
 
 // start runs command through the shell.
 func start(t *mapreduce.Task, what, command string) (*process, error) {
 	p := &process{
 		what: what, stdin: make(chan []byte), stdout: make(chan batch, 2),
-		spare: make(chan []byte, 4), done: make(chan struct{}),
+		spare: make(chan []byte, 2), taken: make(chan batch, 1), done: make(chan struct{}), fed: make(chan struct{}),
 		report: &reporter{task: t}, maxLine: maxLine(t),
-		cmd: exec.Command("/bin/sh", "-c", command),
+		cmd: procs.Shell(command),
 	}
 	p.cmd.Dir = workDir(t)
 	p.cmd.Env = environment(t)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipes, err := p.connect()
 	if err == nil {
-		err = p.cmd.Start()
+		p.group, err = procs.Start(p.cmd)
 	}
 	pipes.closeTheirs()
 	if err != nil {
@@ -58,7 +65,10 @@ func start(t *mapreduce.Task, what, command string) (*process, error) {
 		return nil, fmt.Errorf("start %s %q: %w", what, command, err)
 	}
 	stop := context.AfterFunc(t.Context(), p.kill)
-	p.wg.Go(func() { p.writeErr = p.feed(pipes.ours[0]) })
+	p.wg.Go(func() {
+		defer close(p.fed)
+		p.writeErr = p.feed(pipes.ours[0])
+	})
 	p.wg.Go(func() { p.drain(pipes.ours[1]) })
 	p.wg.Go(func() { p.report.read(pipes.ours[2]) })
 	p.wg.Go(func() {
@@ -114,13 +124,52 @@ func workDir(t *mapreduce.Task) string {
 	return ""
 }
 
+// write gives the command more input, piece by piece, so that no copy of a large record is made.
+func (p *process) write(b []byte, take func(batch) error) error {
+	for len(b) > 0 {
+		if p.in == nil {
+			p.in = p.buffer()
+		}
+		n := min(len(b), cap(p.in)-len(p.in))
+		p.in = append(p.in, b[:n]...)
+		b = b[n:]
+		if len(p.in) < cap(p.in) {
+			continue
+		}
+		if err := p.flush(take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePair gives the command a line of key and value.
+func (p *process) writePair(key, value []byte, take func(batch) error) error {
+	for _, b := range [...][]byte{key, tab, value, newline} {
+		if err := p.write(b, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush sends what write has gathered.
+func (p *process) flush(take func(batch) error) error {
+	chunk := p.in
+	p.in = nil
+	if len(chunk) == 0 {
+		return nil
+	}
+	return p.send(chunk, take)
+}
+
 // buffer returns memory for a chunk of input.
 func (p *process) buffer() []byte {
 	select {
 	case b := <-p.spare:
 		return b[:0]
 	default:
-		return make([]byte, 0, batchBytes)
+		return make([]byte, 0, inputBytes)
 	}
 }
 
@@ -132,18 +181,23 @@ func (p *process) recycle(b []byte) {
 }
 
 // send hands a chunk to the command, taking what it prints meanwhile so that
-// neither side waits for the other for ever. A command that exits well before its
-// input ends has seen enough: the rest is thrown away.
+// neither side waits for the other for ever. A command that exits well, or closes
+// its input, before that ends has seen enough: the rest is thrown away. One that
+// closes only its output gets all of its input.
 func (p *process) send(chunk []byte, take func(batch) error) error {
+	stdout := p.stdout
 	for !p.over {
 		select {
 		case p.stdin <- chunk:
 			return nil
-		case lines, ok := <-p.stdout:
-			if !ok { // the command has closed its output
-				return p.wait()
+		case <-p.ended(stdout):
+			return p.wait()
+		case lines, ok := <-stdout:
+			if !ok {
+				stdout = nil
+				continue
 			}
-			if err := take(lines); err != nil {
+			if err := p.consume(lines, take); err != nil {
 				return err
 			}
 		}
@@ -151,16 +205,36 @@ func (p *process) send(chunk []byte, take func(batch) error) error {
 	return p.err
 }
 
+// ended tells when the command takes no more input, once its output has ended, too: as long as it prints there is
+// something to take.
+func (p *process) ended(stdout chan batch) chan struct{} {
+	if stdout != nil {
+		return nil
+	}
+	return p.fed
+}
+
+// consume has take look at lines, whose memory is free then.
+func (p *process) consume(lines batch, take func(batch) error) error {
+	p.report.task.Alive()
+	err := take(lines)
+	select {
+	case p.taken <- lines:
+	default:
+	}
+	return err
+}
+
 // finish ends the input, takes what is left of the output and waits for the exit.
 func (p *process) finish(take func(batch) error) error {
-	if p.over {
-		return p.err
+	if err := p.flush(take); err != nil || p.over {
+		return errors.Join(err, p.err)
 	}
 	close(p.stdin)
 	var err error
 	for lines := range p.stdout {
 		if err == nil {
-			err = take(lines)
+			err = p.consume(lines, take)
 		}
 	}
 	return errors.Join(err, p.wait())
@@ -194,6 +268,4 @@ func (p *process) close() {
 }
 
 // kill ends the whole process group. It may be called at any time, also twice.
-func (p *process) kill() {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-}
+func (p *process) kill() { p.group.Kill() }

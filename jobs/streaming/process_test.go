@@ -3,6 +3,8 @@ package streaming
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +85,20 @@ func TestCommandThatReadsNothing(t *testing.T) {
 		if !slices.Equal(want, a.lines) {
 			t.Errorf("%s: got %q", command, a.lines)
 		}
+	}
+}
+
+// TestCommandThatClosesItsOutput gets its input to the end all the same.
+func TestCommandThatClosesItsOutput(t *testing.T) {
+	lines := slices.Repeat([]string{strings.Repeat("x", 1000)}, 5000)
+	file := filepath.Join(t.TempDir(), "seen")
+	a := newAttempt(t.Context(), mapreduce.TaskInfo{})
+	if err := a.mapLines(Map("echo first; exec >&-; wc -l >"+file, ""), lines...); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := os.ReadFile(file)
+	if err != nil || strings.TrimSpace(string(seen)) != "5000" || !slices.Equal(a.lines, []string{"first|"}) {
+		t.Errorf("the command saw %s of 5000 lines, %v, and printed %q", seen, err, a.lines)
 	}
 }
 

@@ -15,7 +15,7 @@ func Map(command, combining string) mapreduce.Map {
 		New: func(t *mapreduce.Task) (mapreduce.Mapper, error) {
 			m := &mapper{task: t, command: command}
 			if combining != "" {
-				m.combine = &combiner{task: t, command: combining}
+				m.combine = newCombiner(t, combining)
 			}
 			return m, nil
 		},
@@ -57,11 +57,15 @@ func (m *mapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
 	if err := m.begin(); err != nil {
 		return err
 	}
-	buf := append(m.proc.buffer(), chunk...)
-	if len(chunk) == 0 || chunk[len(chunk)-1] != '\n' {
-		buf = append(buf, '\n')
+	if err := m.proc.write(chunk, m.take); err != nil {
+		return err
 	}
-	return m.proc.send(buf, m.take)
+	if len(chunk) == 0 || chunk[len(chunk)-1] != '\n' {
+		if err := m.proc.write(newline, m.take); err != nil {
+			return err
+		}
+	}
+	return m.proc.flush(m.take)
 }
 
 func (m *mapper) begin() (err error) {
@@ -136,7 +140,6 @@ type reducer struct {
 	command string
 	proc    *process
 	out     mapreduce.Emitter
-	buf     []byte
 }
 
 var (
@@ -150,11 +153,7 @@ func (r *reducer) Reduce(_ []byte, values mapreduce.Values, out mapreduce.Emitte
 		return err
 	}
 	for values.Next() {
-		r.buf = appendPair(r.buf, values.Key(), values.Value())
-		if len(r.buf) < batchBytes {
-			continue
-		}
-		if err := r.send(); err != nil {
+		if err := r.proc.writePair(values.Key(), values.Value(), r.take); err != nil {
 			return err
 		}
 	}
@@ -168,23 +167,12 @@ func (r *reducer) begin() (err error) {
 	return err
 }
 
-func (r *reducer) send() error {
-	chunk := r.buf
-	r.buf = r.proc.buffer()
-	return r.proc.send(chunk, r.take)
-}
-
 // Finish ends the command's input and takes what it still prints. A reduce without
 // input runs its command all the same, as Hadoop does.
 func (r *reducer) Finish(out mapreduce.Emitter) error {
 	r.out = out
 	if err := r.begin(); err != nil {
 		return err
-	}
-	if len(r.buf) > 0 {
-		if err := r.send(); err != nil {
-			return err
-		}
 	}
 	return r.proc.finish(r.take)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 // maxChoices bounds an alias table, so that weights below fit 64 bits.
@@ -100,13 +102,5 @@ func fraction(part, whole uint64) uint32 {
 // blockSource returns the randomness of one block. Neighbouring seeds and
 // indices are mixed apart first.
 func blockSource(seed, block uint64) *rand.PCG {
-	return rand.NewPCG(mix(seed), mix(seed^mix(block+1)))
-}
-
-// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return rand.NewPCG(codec.Mix(seed), codec.Mix(seed^codec.Mix(block+1)))
 }

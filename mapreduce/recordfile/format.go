@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 // ErrCorrupt marks every error that means the bytes are not those written. It is
@@ -57,9 +58,7 @@ const (
 // endOfFile stands in the place of the codec in the header that ends a file.
 const endOfFile = 0xff
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
+func checksum(p []byte) uint32 { return codec.Sum(p) }
 
 type marker [markerBytes]byte
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -68,43 +69,118 @@ var (
 	localities = []string{"", "node", "rack", "remote"}
 )
 
+// maxText bounds a text of an event: the master has cut what it keeps long before.
+const maxText = 1 << 20
+
 // appendEvent encodes an event: version, kind, bits, time, then the parts that the bits name, in their order.
 func appendEvent(b []byte, e *wire.PastEvent) []byte {
+	f := codec.Write(append(b, Version), Version)
+	eventFields(&f, e)
+	return f.Written()
+}
+
+// parseEvent is the inverse of appendEvent. It takes any bytes.
+func parseEvent(b []byte) (e wire.PastEvent, err error) {
+	if err := checkVersion(b); err != nil {
+		return e, err
+	}
+	f := codec.Read(b[1:], b[0], maxText)
+	eventFields(&f, &e)
+	if err := f.End(); err != nil {
+		return wire.PastEvent{}, wire.Errorf(wire.Corrupt, "history: an event that %w", err)
+	}
+	return e, nil
+}
+
+// eventFields describes an event both ways.
+func eventFields(f *codec.Fields, e *wire.PastEvent) {
 	bits := bitsOf(e)
-	b = append(b, Version, byte(slices.Index(wire.PastKinds, e.Kind)))
-	b = binary.AppendUvarint(b, bits)
-	b = binary.AppendVarint(b, e.At)
+	codec.OneOf(f, &e.Kind, wire.PastKinds)
+	if f.Uint(&bits); bits > knownBits {
+		f.Fail("has unknown parts")
+		return
+	}
+	f.Int(&e.At)
 	if bits&hasStage != 0 {
-		b = binary.AppendUvarint(b, uint64(e.Stage))
+		codec.Number(f, &e.Stage)
 	}
 	if bits&hasAttempt != 0 {
-		b = append(b, byte(max(0, slices.Index(taskKinds, e.Task))))
-		b = binary.AppendUvarint(b, uint64(uint32(e.Index)))
-		b = binary.AppendUvarint(b, e.Try)
-		b = binary.AppendUvarint(b, uint64(e.Number))
+		codec.OneOf(f, &e.Task, taskKinds)
+		codec.Number(f, &e.Index)
+		codec.Number(f, &e.Try)
+		codec.Number(f, &e.Number)
 	}
 	if bits&hasNode != 0 {
-		b = appendText(b, string(e.Node))
+		codec.Text(f, &e.Node)
 	}
 	if bits&hasLocality != 0 {
-		b = append(b, byte(max(0, slices.Index(localities, e.Locality))))
+		codec.OneOf(f, &e.Locality, localities)
 	}
+	e.Speculative = bits&isSpeculative != 0
+	resultFields(f, e, bits)
+}
+
+// resultFields describes what came of it.
+func resultFields(f *codec.Fields, e *wire.PastEvent, bits uint64) {
 	if bits&hasSizes != 0 {
-		b = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(b, e.Millis), e.In), e.Out)
+		f.Int(&e.Millis)
+		f.Int(&e.In)
+		f.Int(&e.Out)
 	}
 	if bits&hasCounts != 0 {
-		b = appendCounts(b, e.Counts)
+		countFields(f, &e.Counts)
 	}
 	if bits&hasPlan != 0 {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(uint32(e.Maps))), uint64(uint32(e.Reduces)))
+		codec.Number(f, &e.Maps)
+		codec.Number(f, &e.Reduces)
 	}
 	if bits&hasState != 0 {
-		b = appendText(b, e.State)
+		codec.Text(f, &e.State)
 	}
 	if bits&hasText != 0 {
-		b = appendText(b, e.Text)
+		codec.Text(f, &e.Text)
 	}
-	return b
+}
+
+// A group is the counters of one group, and counter one of them, as events keep them: in order.
+type (
+	group struct {
+		name string
+		of   []counter
+	}
+	counter struct {
+		name string
+		n    int64
+	}
+)
+
+func countFields(f *codec.Fields, c *wire.Counts) {
+	groups := make([]group, 0, len(*c))
+	for _, g := range slices.Sorted(maps.Keys(*c)) {
+		of := make([]counter, 0, len((*c)[g]))
+		for _, name := range slices.Sorted(maps.Keys((*c)[g])) {
+			of = append(of, counter{name, (*c)[g][name]})
+		}
+		groups = append(groups, group{g, of})
+	}
+	codec.List(f, &groups, func(f *codec.Fields, g *group) {
+		codec.Text(f, &g.name)
+		codec.List(f, &g.of, func(f *codec.Fields, c *counter) {
+			codec.Text(f, &c.name)
+			f.Int(&c.n)
+		})
+	})
+	if !f.Reading() || len(groups) == 0 {
+		return
+	}
+	*c = wire.Counts{}
+	for _, g := range groups {
+		of := map[string]int64{}
+		for _, v := range g.of {
+			of[v.name] = v.n
+		}
+		(*c)[g.name] = of
+	}
 }
 
 func bitsOf(e *wire.PastEvent) uint64 {
@@ -119,21 +195,6 @@ func bit(b uint64, on bool) uint64 {
 		return b
 	}
 	return 0
-}
-
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-func appendCounts(b []byte, c wire.Counts) []byte {
-	b = binary.AppendUvarint(b, uint64(len(c)))
-	for _, g := range slices.Sorted(maps.Keys(c)) {
-		b = binary.AppendUvarint(appendText(b, g), uint64(len(c[g])))
-		for _, name := range slices.Sorted(maps.Keys(c[g])) {
-			b = binary.AppendVarint(appendText(b, name), c[g][name])
-		}
-	}
-	return b
 }
 
 // appendJob encodes what is known of a job as a whole: it is read as often as written, and grows.

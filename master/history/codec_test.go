@@ -16,7 +16,7 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write the golden file anew")
 
 func randomEvent(rng *rand.Rand) wire.PastEvent {
-	e := wire.PastEvent{At: rng.Int64(), Kind: wire.PastKinds[rng.IntN(len(wire.PastKinds))]}
+	e := wire.PastEvent{At: rng.Int64(), Kind: wire.PastKinds[rng.IntN(12)] /* those of the golden file: kinds are only appended */}
 	some := func() bool { return rng.IntN(2) == 0 }
 	if some() {
 		e.Stage = rng.IntN(100)
@@ -69,6 +69,7 @@ func FuzzEvent(f *testing.F) {
 		e := randomEvent(rng)
 		f.Add(appendEvent(nil, &e))
 	}
+	f.Add([]byte("\x01\x04\xc4\x010\x0200\x0000")) // counts that say there are none
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, err := parseEvent(b)
 		if err != nil {

@@ -31,6 +31,7 @@ type Store struct {
 
 	jobs int         // in the store; of the writer only
 	hard atomic.Bool // the log is to be synced for good
+	warm warm
 }
 
 // Open opens the history in a directory and begins to catch up with the journal.

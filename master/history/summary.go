@@ -18,14 +18,7 @@ func (s *Store) Summary(id wire.JobID) (*wire.PastSummary, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &summary{out: &wire.PastSummary{PastJob: *j, Local: map[string]int{}, Slowest: []wire.PastAttempt{}}, began: map[uint64]*wire.PastEvent{}, phases: map[phaseKey]*wire.Phase{}}
-	m.phase(0, "wait").Begin = j.Submitted
-	return guarded(s, func() (*wire.PastSummary, error) {
-		if err := s.each(id, m.event); err != nil {
-			return nil, err
-		}
-		return m.finish(), nil
-	})
+	return guarded(s, func() (*wire.PastSummary, error) { return s.summaryOf(j) })
 }
 
 // A summary is one being made. It holds on to attempts that run, no more.
@@ -39,6 +32,10 @@ type summary struct {
 type phaseKey struct {
 	stage int
 	name  string
+}
+
+func newSummary() *summary {
+	return &summary{out: &wire.PastSummary{Local: map[string]int{}, Slowest: []wire.PastAttempt{}}, began: map[uint64]*wire.PastEvent{}, phases: map[phaseKey]*wire.Phase{}}
 }
 
 // phase returns a phase of a stage, which has not begun yet if it is new.
@@ -114,16 +111,17 @@ func (m *summary) slow(a wire.PastAttempt) {
 	}
 }
 
-func (m *summary) finish() *wire.PastSummary {
+// phasesOf lists the phases that have begun, in their order.
+func (m *summary) phasesOf(j *wire.PastJob) (out []wire.Phase) {
 	order := []string{"wait", "plan", "map", "reduce", "commit"}
+	between(m.phase(0, "wait"), j.Submitted, -1)
 	for _, p := range m.phases {
-		if p.Begin >= 0 && p.Stage < max(1, m.out.Stages) {
-			m.out.Phases = append(m.out.Phases, *p)
+		if p.Begin >= 0 && p.Stage < max(1, j.Stages) {
+			out = append(out, *p)
 		}
 	}
-	slices.SortFunc(m.out.Phases, func(a, b wire.Phase) int {
+	slices.SortFunc(out, func(a, b wire.Phase) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(slices.Index(order, a.Name), slices.Index(order, b.Name)))
 	})
-	m.out.Attempts = max(m.out.Attempts, m.tries)
-	return m.out
+	return out
 }

@@ -175,6 +175,7 @@ func (s *Store) write(entries []Entry, to uint64) (ended bool, err error) {
 func (s *Store) put(entries []Entry, from, to uint64) error {
 	b := s.db.NewBatch()
 	rows := map[uint64]*wire.PastJob{}
+	written := make([]*Entry, 0, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		n := number(e.Job)
@@ -187,8 +188,18 @@ func (s *Store) put(entries []Entry, from, to uint64) error {
 		if err := s.summarise(rows, n, e); err != nil {
 			return err
 		}
+		written = append(written, e)
 	}
-	return s.commit(b, rows, to)
+	s.warm.mu.Lock()
+	defer s.warm.mu.Unlock()
+	if err := s.commit(b, rows, to); err != nil {
+		return err
+	}
+	for _, e := range written {
+		n := number(e.Job)
+		s.warm.take(n, keyOfEvent(n, e), e)
+	}
+	return nil
 }
 
 func (s *Store) commit(b *pebble.Batch, rows map[uint64]*wire.PastJob, applied uint64) error {

@@ -32,10 +32,10 @@ func driverRoom(j *scheduler.Job) room {
 }
 
 // stuckRoom is what j can hold while none of its maps runs: its driver and all
-// its reduces.
-func stuckRoom(j *scheduler.Job) room {
+// its reduces, of which there are so many.
+func stuckRoom(j *scheduler.Job, reduces int32) room {
 	r, one := driverRoom(j), roomOf(j, scheduler.Reduce)
-	n := int64(j.Spec().Reduces)
+	n := int64(reduces)
 	return room{mb: r.mb + n*one.mb, slots: r.slots + n*one.slots}
 }
 
@@ -43,8 +43,10 @@ func stuckRoom(j *scheduler.Job) room {
 type books struct {
 	in   []bool // by job slot: admitted
 	held []room // by job slot
+	late []bool // by job slot: its plan waits, so that none of its reduces holds anything
 	sum  room
 	jobs int // admitted and unfinished
+	idle int // of them: whose plan waits
 }
 
 func (b *books) observe(e scheduler.Event, v *scheduler.View) {
@@ -54,12 +56,15 @@ func (b *books) observe(e scheduler.Event, v *scheduler.View) {
 	}
 	for len(b.in) <= j.Slot() {
 		b.in, b.held = append(b.in, false), append(b.held, room{})
+		b.late = append(b.late, false)
 	}
 	switch p := j.Phase(); {
 	case p == scheduler.Waiting || p == scheduler.Ended:
+		b.delay(j.Slot(), false)
 		b.set(j.Slot(), false, room{})
 	case e.Kind == scheduler.EvJobAdmitted || e.Kind == scheduler.EvJobReady:
-		b.set(j.Slot(), true, stuckRoom(j))
+		b.delay(j.Slot(), false)
+		b.set(j.Slot(), true, stuckRoom(j, j.Spec().Reduces))
 	}
 }
 
@@ -75,6 +80,18 @@ func (b *books) set(slot int, in bool, held room) {
 	b.sum.add(b.held[slot], -1)
 	b.held[slot] = held
 	b.sum.add(held, 1)
+}
+
+// delay notes that the plan of an admitted job waits, or no longer does.
+func (b *books) delay(slot int, on bool) {
+	if b.late[slot] != on {
+		b.late[slot] = on
+		if on {
+			b.idle++
+		} else {
+			b.idle--
+		}
+	}
 }
 
 func (b *books) has(j *scheduler.Job) bool { return j.Slot() < len(b.in) && b.in[j.Slot()] }

@@ -1,6 +1,6 @@
 package admission
 
-// CBT starts one more job whenever the processors idle (3.2, script 9.3.1).
+// CBT starts one more job whenever the processors idle (spec/marp 3.2, script 9.3.1).
 type CBT struct{ loop }
 
 var _ Controller = (*CBT)(nil)
@@ -17,7 +17,7 @@ func NewCBT(cfg Config) (*CBT, error) {
 func (c *CBT) Step(o Obs) Act {
 	if c.over(o) {
 		if c.cfg.CompatEarlyExit {
-			return Act{Done: true} // the script left the raised value behind (7.12)
+			return Act{Done: true} // the script left the raised value behind (spec/marp 7.12)
 		}
 		return c.end()
 	}

@@ -8,7 +8,7 @@ import (
 
 // CBTwAT starts one more job when the processors idle and the smoothed rate of
 // progress rises by a threshold, which it chooses by trying some and then mostly
-// using the best (3.5, script 9.3.3).
+// using the best (spec/marp 3.5, script 9.3.3).
 type CBTwAT struct {
 	smoother
 	random *rand.Rand

@@ -1,7 +1,7 @@
 package admission
 
 // CBTwS starts one more job when the processors idle and the smoothed rate of
-// progress rises (3.4, script 9.3.2).
+// progress rises (spec/marp 3.4, script 9.3.2).
 type CBTwS struct{ smoother }
 
 var _ Controller = (*CBTwS)(nil)
@@ -18,7 +18,7 @@ func NewCBTwS(cfg Config) (*CBTwS, error) {
 func (c *CBTwS) Step(o Obs) Act { return c.step(o, c.measure) }
 
 // measure is lines 3 to 12 of 3.4. With nothing pending the measurement is
-// thrown away: P and D stay (7.16).
+// thrown away: P and D stay (spec/marp 7.16).
 func (c *CBTwS) measure(mean float64, o Obs) Act {
 	if o.Pending == 0 {
 		return Act{Sleep: c.cfg.NoPending}

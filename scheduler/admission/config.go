@@ -9,13 +9,13 @@ import (
 // published scripts; Limits.TimeScale shortens them all.
 type Config struct {
 	// Start is the MARP before a batch and after it. Enough for one driver.
-	// Published 0.050 (2.5, Table 3).
+	// Published 0.050 (spec/marp 2.5, Table 3).
 	Start float64
 	// Inc is added to start one more job: just enough for one driver. Larger:
 	// two may start at once. Published 0.040.
 	Inc float64
 	// Dec is taken off for each job that is about to finish. Much smaller than
-	// Inc: unplanned starts build up (3.7); larger: increases come to nothing.
+	// Inc: unplanned starts build up (spec/marp 3.7); larger: increases come to nothing.
 	// Published 0.030. 0 never lowers.
 	Dec float64
 	// IdleAbove is the percentage of idle processors above which (not at) the
@@ -34,10 +34,10 @@ type Config struct {
 	// CBTwAT). Published 20 s.
 	NoPending time.Duration
 	// Quiet is the time from the first job to the first sample: the listed
-	// sleeps and the listing of jobs (7.22). 25 s; CBTwAT 20 s.
+	// sleeps and the listing of jobs (spec/marp 7.22). 25 s; CBTwAT 20 s.
 	Quiet time.Duration
 	// Iteration is the time one round takes besides sleeps: one second for the
-	// processor sample, half for queries (3.0). 1.5 s.
+	// processor sample, half for queries (spec/marp 3.0). 1.5 s.
 	Iteration time.Duration
 	// Current and Previous weigh the newest and the smoothed earlier progress
 	// delta. Published 0.40 and 0.60.
@@ -52,10 +52,10 @@ type Config struct {
 	// instead of the best (CBTwAT). Published 10.
 	EpsilonPct int
 	// CompatEarlyExit ends control as soon as no job runs, though some wait, as
-	// the scripts did (7.12).
+	// the scripts did (spec/marp 7.12).
 	CompatEarlyExit bool
 	// CompatIndexBug draws the random threshold from the indices 1..Thresholds
-	// instead of the explored values, as the script did (7.11).
+	// instead of the explored values, as the script did (spec/marp 7.11).
 	CompatIndexBug bool
 }
 

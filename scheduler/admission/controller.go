@@ -9,7 +9,7 @@ import (
 
 type jobID = scheduler.JobID
 
-// Obs is what a controller sees at one step (3.0).
+// Obs is what a controller sees at one step (spec/marp 3.0).
 type Obs struct {
 	Now     time.Duration
 	IdlePct int // whole percent of the processors idle over the last second
@@ -19,7 +19,7 @@ type Obs struct {
 	Prog func(scheduler.JobID) float64
 }
 
-// Act is what a controller wants done (3.0).
+// Act is what a controller wants done (spec/marp 3.0).
 type Act struct {
 	MARP  float64       // the value to write, if Write
 	Write bool          // false: MARP stays as it is
@@ -67,7 +67,7 @@ func without(jobs []jobID, j jobID) []jobID {
 	return slices.DeleteFunc(jobs, func(o jobID) bool { return o == j })
 }
 
-// over reports whether the loop ends before this round (7.8, 7.12).
+// over reports whether the loop ends before this round (spec/marp 7.8, 7.12).
 func (l *loop) over(o Obs) bool {
 	if l.cfg.CompatEarlyExit {
 		return l.running == 0
@@ -75,8 +75,15 @@ func (l *loop) over(o Obs) bool {
 	return o.Pending+o.Running == 0
 }
 
-// idle reports whether the processors idle.
-func (l *loop) idle(o Obs) bool { return o.IdlePct > l.cfg.IdleAbove }
+// idle reports whether the processors idle, or would if others than our jobs did not use them.
+func (l *loop) idle(o Obs) bool { return o.IdlePct > l.cfg.IdleAbove || l.stalled(o) }
+
+// stalled reports that jobs wait and nothing runs: the last slot was taken back too early, or too little is allowed for
+// one driver. What the processors do is not the jobs' doing then, and with no progress to measure the estimate would
+// never rise again; the scripts ended here (spec/marp 7.12), we raise MARP until a job starts.
+func (l *loop) stalled(o Obs) bool {
+	return o.Running == 0 && o.Pending > 0 && !l.cfg.CompatEarlyExit
+}
 
 func (l *loop) raised() float64 { return clamp(r3(l.marp + l.cfg.Inc)) }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// 3.2, line 17: an increase is followed by a sleep, a decrease is not, and two
+// spec/marp 3.2, line 17: an increase is followed by a sleep, a decrease is not, and two
 // finishing jobs are taken off together.
 func TestOnlyIncreasesSleep(t *testing.T) {
 	c, err := NewCBT(CBTConfig())
@@ -30,7 +30,7 @@ func TestOnlyIncreasesSleep(t *testing.T) {
 	}
 }
 
-// 3.0: MARP stays in 0..1, and what does not change is not written.
+// spec/marp 3.0: MARP stays in 0..1, and what does not change is not written.
 func TestClamp(t *testing.T) {
 	c, err := NewCBT(CBTConfig())
 	if err != nil {
@@ -51,7 +51,7 @@ func TestClamp(t *testing.T) {
 	}
 }
 
-// 3.4, lines 15 and 16: a job at 90 % loses its slot but still counts in the mean
+// spec/marp 3.4, lines 15 and 16: a job at 90 % loses its slot but still counts in the mean
 // until it is at 100 %.
 func TestFinishingJobsStillCount(t *testing.T) {
 	c, err := NewCBTwS(DefaultConfig())
@@ -66,7 +66,7 @@ func TestFinishingJobsStillCount(t *testing.T) {
 	}
 }
 
-// 3.5, lines 8 and 12: without waiting jobs the tracker is kept, so that a fall
+// spec/marp 3.5, lines 8 and 12: without waiting jobs the tracker is kept, so that a fall
 // cancels the next rise.
 func TestTrackerSurvivesWithoutPending(t *testing.T) {
 	cfg := CBTwATConfig()
@@ -97,7 +97,7 @@ func TestTrackerSurvivesWithoutPending(t *testing.T) {
 	}
 }
 
-// 3.0: the lockout sleep is inside an iteration, the others are not.
+// spec/marp 3.0: the lockout sleep is inside an iteration, the others are not.
 func TestSleepInsideAnIteration(t *testing.T) {
 	a := admissionOf(t, &CBTwSInfo, nil).(*Tuned)
 	a.do(time.Minute, Act{Sleep: 15 * time.Second, Resume: true})

@@ -1,6 +1,10 @@
 package admission
 
-import "github.com/millrace/millrace/scheduler"
+import (
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+)
 
 const (
 	sayRiskMB         = "{job} waits: drivers and reduces of {c} jobs and its own could hold {a} of {b} MB and leave no room for a map"
@@ -13,23 +17,41 @@ var riskySay = map[string]string{
 	sayRiskContainers: "{job} is admitted, but drivers and reduces of {c} jobs and its own could hold {a} of {b} containers and leave no room for a map",
 }
 
+// Judge implements scheduler.Judge: whether the reduces that a driver has found make the deadlock possible. While it
+// waits, only its driver holds anything; where all others wait as well it is the only job, so that not all wait for ever.
+func (g *gate) Judge(_ time.Duration, j *scheduler.Job, s *scheduler.JobSpec, v *scheduler.View) scheduler.AdmitDecision {
+	risk, found := g.risk(j, s, v)
+	if !found || !g.limits.AvoidDeadlock {
+		return scheduler.AdmitDecision{Verdict: scheduler.Admit, Job: j.ID()}
+	}
+	g.books.delay(j.Slot(), true)
+	g.books.set(j.Slot(), true, driverRoom(j))
+	return scheduler.AdmitDecision{Verdict: scheduler.Hold, Job: j.ID(), Reason: risk}
+}
+
 // risk finds out whether one more job makes the slow-start deadlock possible:
 // drivers and reduces of all running jobs placed before their maps, and no room
-// for a map of j beside them (2.3). The only job is never at risk: what it does
+// for a map of j beside them (spec/marp 2.3). The only job is never at risk: what it does
 // to itself is up to the policy. Nor is a cluster in which maps have slots of
 // their own and nothing else is counted.
-func (g *gate) risk(j *scheduler.Job, v *scheduler.View) (why scheduler.Reason, found bool) {
+func (g *gate) risk(j *scheduler.Job, s *scheduler.JobSpec, v *scheduler.View) (why scheduler.Reason, found bool) {
 	size, memory := g.queue(v)
-	if g.books.jobs == 0 || j.Spec().Maps == 0 || !memory && v.Total().Slots[scheduler.Driver] == 0 {
+	others, stuck := g.books.jobs-g.books.idle, g.books.sum
+	if g.books.has(j) { // it is planned
+		stuck.add(g.books.held[j.Slot()], -1)
+		if !g.books.late[j.Slot()] {
+			others--
+		}
+	}
+	if others == 0 || s.Maps == 0 || !memory && v.Total().Slots[scheduler.Driver] == 0 {
 		return why, false
 	}
-	stuck := g.books.sum
-	stuck.add(stuckRoom(j), 1)
+	stuck.add(stuckRoom(j, s.Reduces), 1)
 	if stuck.in(memory)+roomOf(j, scheduler.Map).in(memory) <= size {
 		return why, false
 	}
 	return scheduler.Reason{
 		Code: scheduler.ForAdmission, Say: pick(memory, sayRiskMB, sayRiskContainers),
-		Job: j.ID(), A: stuck.in(memory), B: size, C: int64(g.books.jobs),
+		Job: j.ID(), A: stuck.in(memory), B: size, C: int64(others),
 	}, true
 }

@@ -11,7 +11,7 @@ type write struct {
 	marp float64
 }
 
-// delayFactor is the path of a MARP from being written to being used (2.4).
+// delayFactor is the path of a MARP from being written to being used (spec/marp 2.4).
 type delayFactor struct {
 	limits *Limits
 	random *rand.Rand

@@ -24,16 +24,18 @@ func newGate(limits Limits, marp float64, random *rand.Rand) *gate {
 // its way.
 func (g *gate) MARP(now time.Duration) float64 { return g.delay.value(now) }
 
+// Figures implements scheduler.Figurer: the limit in use, and how many drivers hold a part of it.
+func (g *gate) Figures(now time.Duration, _ *scheduler.View) []scheduler.Figure {
+	return []scheduler.Figure{{Name: "marp", Job: scheduler.NoJob, Value: g.MARP(now)}, {Name: "drivers", Job: scheduler.NoJob, Value: float64(g.books.jobs)}}
+}
+
 // queue returns the room of which MARP is a part, and its unit.
 func (g *gate) queue(v *scheduler.View) (size int64, memory bool) {
 	t := v.Total()
 	if g.limits.Measure == "memory" || g.limits.Measure == "auto" && t.MemoryMB > 0 {
 		return t.MemoryMB, true
 	}
-	if shared := t.Slots[scheduler.Driver]; shared > 0 {
-		return int64(shared), false
-	}
-	return int64(t.Slots[scheduler.Map] + t.Slots[scheduler.Reduce]), false
+	return int64(t.Places()), false
 }
 
 // Admit implements scheduler.Admission: the oldest waiting job whose driver fits
@@ -72,7 +74,7 @@ func (g *gate) judge(now time.Duration, j *scheduler.Job, v *scheduler.View) (ok
 	if ok, why = g.underLimit(now, j, v); !ok {
 		return false, why
 	}
-	risk, found := g.risk(j, v)
+	risk, found := g.risk(j, j.Spec(), v)
 	switch {
 	case !found:
 		return true, why
@@ -83,13 +85,13 @@ func (g *gate) judge(now time.Duration, j *scheduler.Job, v *scheduler.View) (ok
 	return true, risk
 }
 
-// underLimit is amUsed + am <= MARP * queue (2.3).
+// underLimit is amUsed + am <= MARP * queue (spec/marp 2.3).
 func (g *gate) underLimit(now time.Duration, j *scheduler.Job, v *scheduler.View) (bool, scheduler.Reason) {
 	size, memory := g.queue(v)
 	promised := v.Promised()
 	used := room{mb: promised.MemoryMB, slots: int64(promised.Slots[scheduler.Driver])}.in(memory)
 	marp, need := g.delay.value(now), driverRoom(j).in(memory)
-	limit := marp * float64(size)
+	limit := min(marp*float64(max(size, int64(g.limits.LeastDrivers)*need)), float64(size))
 	r := scheduler.Reason{Code: scheduler.Chosen, Job: j.ID(), A: used + need, B: int64(limit + slack), C: int64(r0(marp * 1000))}
 	if need == 0 || float64(used+need) <= limit+slack {
 		r.Say = pick(memory, "{job} is admitted: drivers hold {a} MB of the {b} MB that MARP {c:milli} allows", "{job} is admitted: drivers hold {a} of the {b} containers that MARP {c:milli} allows")

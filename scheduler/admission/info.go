@@ -1,7 +1,7 @@
 package admission
 
 import (
-	"math/rand/v2"
+	"slices"
 
 	"github.com/millrace/millrace/scheduler"
 )
@@ -10,8 +10,8 @@ import (
 var UnlimitedInfo = scheduler.Info{
 	Name: "unlimited", Seam: scheduler.Admitting,
 	Summary: "every job starts at once",
-	Source:  "capacity.md 3.1, nas.md 2.2",
-	New:     func(scheduler.Params) (any, error) { return Unlimited{}, nil },
+	Source:  "spec/capacity 3.1, spec/nas 2.2",
+	Setup:   scheduler.Unset(func() (Unlimited, error) { return Unlimited{}, nil }),
 }
 
 // MARPInfo describes admission under a fixed MARP: FIFO at 0.05, the whole batch
@@ -19,66 +19,75 @@ var UnlimitedInfo = scheduler.Info{
 var MARPInfo = scheduler.Info{
 	Name: "marp", Seam: scheduler.Admitting,
 	Summary: "drivers may hold a fixed part of the cluster",
-	Source:  "marp.md 2.3, 3.1",
+	Source:  "spec/marp 2.3, 3.1",
 	// A cluster does without the published tenth: on a few nodes it is no driver at all.
 	Live: map[string]string{"marp": "0.5", "always-admit-one": "true"},
-	Params: append([]scheduler.Param{
-		fraction("marp", "0.1", "part of the cluster that drivers may hold; larger: more jobs at once, less room for tasks", "marp.md 3.1"),
-	}, limitParams()...),
-	New: func(p scheduler.Params) (any, error) {
-		return NewStatic(p.Float("marp"), limitsOf(p), source(p, 1))
-	},
+	Setup: scheduler.Bind(with(DefaultConfig), (*settings).marpParams, func(s settings) (*Static, error) {
+		return NewStatic(s.marp, s.Limits, s.random(1))
+	}),
 }
 
 // CBTInfo describes CPU-based tuning.
 var CBTInfo = scheduler.Info{
 	Name: "cbt", Seam: scheduler.Admitting,
 	Summary: "one more job whenever the processors idle",
-	Source:  "marp.md 3.2",
-	Params:  append(loopParams(CBTConfig()), limitParams()...),
-	New: func(p scheduler.Params) (any, error) {
-		cfg := loopOf(p, CBTConfig())
-		c, err := NewCBT(cfg)
-		if err != nil {
-			return nil, err
-		}
-		return NewTuned(c, cfg, limitsOf(p), source(p, 1))
-	},
+	Source:  "spec/marp 3.2",
+	Live:    liveLoop(),
+	Setup: scheduler.Bind(with(CBTConfig), func(s *settings) []scheduler.Param { return append(s.loopParams(), s.limitParams()...) },
+		func(s settings) (*Tuned, error) {
+			c, err := NewCBT(s.Config)
+			return tuned(c, err, s)
+		}),
 }
 
 // CBTwSInfo describes CPU-based tuning with smoothing.
 var CBTwSInfo = scheduler.Info{
 	Name: "cbtws", Seam: scheduler.Admitting,
 	Summary: "one more job when the processors idle and the smoothed rate of progress rises",
-	Source:  "marp.md 3.4",
-	Params:  append(append(loopParams(DefaultConfig()), smoothParams()...), limitParams()...),
-	New: func(p scheduler.Params) (any, error) {
-		cfg := smoothOf(p, loopOf(p, DefaultConfig()))
-		c, err := NewCBTwS(cfg)
-		if err != nil {
-			return nil, err
-		}
-		return NewTuned(c, cfg, limitsOf(p), source(p, 1))
-	},
+	Source:  "spec/marp 3.4",
+	Live:    liveSmooth(),
+	Setup: scheduler.Bind(with(DefaultConfig), func(s *settings) []scheduler.Param {
+		return slices.Concat(s.loopParams(), s.smoothParams(), s.limitParams())
+	}, func(s settings) (*Tuned, error) {
+		c, err := NewCBTwS(s.Config)
+		return tuned(c, err, s)
+	}),
 }
 
 // CBTwATInfo describes CPU-based tuning with an adaptive threshold.
 var CBTwATInfo = scheduler.Info{
 	Name: "cbtwat", Seam: scheduler.Admitting,
 	Summary: "as cbtws, but the rise must reach a threshold learnt by trial",
-	Source:  "marp.md 3.5",
-	Params:  append(append(append(loopParams(CBTwATConfig()), smoothParams()...), banditParams()...), limitParams()...),
-	New: func(p scheduler.Params) (any, error) {
-		cfg := banditOf(p, smoothOf(p, loopOf(p, CBTwATConfig())))
-		c, err := NewCBTwAT(cfg, source(p, 2))
-		if err != nil {
-			return nil, err
-		}
-		return NewTuned(c, cfg, limitsOf(p), source(p, 1))
-	},
+	Source:  "spec/marp 3.5",
+	Live:    liveSmooth(),
+	Setup: scheduler.Bind(with(CBTwATConfig), func(s *settings) []scheduler.Param {
+		return slices.Concat(s.loopParams(), s.smoothParams(), s.banditParams(), s.limitParams())
+	}, func(s settings) (*Tuned, error) {
+		c, err := NewCBTwAT(s.Config, s.random(2))
+		return tuned(c, err, s)
+	}),
 }
 
-// source returns the n-th stream of randomness of the seed.
-func source(p scheduler.Params, n uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(p.Int("seed")), n))
+// liveLoop are the defaults of a cluster. A step is one driver however small the cluster; a new value counts at once,
+// for there is no file to be read again; and a driver starts in a moment, so that the controllers need not sleep for as
+// long. One second is how often workers say how idle they are.
+func liveLoop() map[string]string {
+	return map[string]string{
+		"least-drivers": "25", "reload-min": "0s", "reload-max": "0s",
+		"quiet": "2s", "iteration": "1s", "after-increase": "3s",
+	}
+}
+
+func liveSmooth() map[string]string {
+	m := liveLoop()
+	m["lockout"], m["no-pending"] = "1500ms", "2s"
+	return m
+}
+
+// tuned wraps a controller that was made, or not.
+func tuned(c Controller, err error, s settings) (*Tuned, error) {
+	if err != nil {
+		return nil, err
+	}
+	return NewTuned(c, s.Config, s.Limits, s.random(1))
 }

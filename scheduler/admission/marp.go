@@ -6,7 +6,7 @@ import "math"
 const slack = 1e-9
 
 // Slots returns how many drivers of size am a MARP admits on a queue of the
-// given size, both in the same unit (2.3).
+// given size, both in the same unit (spec/marp 2.3).
 func Slots(marp float64, queue, am int64) int64 {
 	if am <= 0 {
 		return math.MaxInt64
@@ -15,7 +15,7 @@ func Slots(marp float64, queue, am int64) int64 {
 }
 
 // Smallest returns the smallest multiple of 0.001 that admits the given number
-// of drivers: PRJ for a whole batch, mini-batch PRJ for a part of it (3.1). It
+// of drivers: PRJ for a whole batch, mini-batch PRJ for a part of it (spec/marp 3.1). It
 // is above 1 if the queue cannot hold them.
 func Smallest(jobs int, queue, am int64) float64 {
 	if jobs <= 0 || queue <= 0 {

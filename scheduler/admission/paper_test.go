@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	queueMB = 3 * 17 * 1024 // three slaves of 17 GB (2.5)
+	queueMB = 3 * 17 * 1024 // three slaves of 17 GB (spec/marp 2.5)
 	amMB    = 2048
 	taskMB  = 1024
 )
@@ -27,7 +27,7 @@ func TestSlotsTable(t *testing.T) {
 	}
 }
 
-// 3.1: PRJ for six jobs needs 0.236; the thesis used 0.250.
+// spec/marp 3.1: PRJ for six jobs needs 0.236; the thesis used 0.250.
 func TestSmallest(t *testing.T) {
 	if got := Smallest(6, queueMB, amMB); got != 0.236 {
 		t.Errorf("six drivers need MARP %g, want 0.236", got)
@@ -41,7 +41,7 @@ func TestSmallest(t *testing.T) {
 	})
 }
 
-// 2.3: the slow-start deadlock needs 17 jobs, that is MARP 0.667 or more.
+// spec/marp 2.3: the slow-start deadlock needs 17 jobs, that is MARP 0.667 or more.
 func TestSafeJobs(t *testing.T) {
 	if got := SafeJobs(queueMB, amMB, taskMB, taskMB); got != 16 {
 		t.Errorf("%d jobs are safe, want 16", got)
@@ -88,7 +88,7 @@ func measure(s *smoother, step func(Obs) Act, progress []float64) Act {
 	return act
 }
 
-// 3.6, the CBTwS column.
+// spec/marp 3.6, the CBTwS column.
 func TestGoldenCBTwS(t *testing.T) {
 	c, err := NewCBTwS(DefaultConfig())
 	if err != nil {
@@ -103,7 +103,7 @@ func TestGoldenCBTwS(t *testing.T) {
 	}
 }
 
-// 3.6, the CBTwAT column: thresholds 2, 4, 1 are explored; draws are all above
+// spec/marp 3.6, the CBTwAT column: thresholds 2, 4, 1 are explored; draws are all above
 // 10.
 func TestGoldenCBTwAT(t *testing.T) {
 	cfg := CBTwATConfig()
@@ -195,7 +195,7 @@ func TestSlotDrift(t *testing.T) {
 
 func got64(slots float64) int64 { return int64(math.Floor(slots)) }
 
-// 6, item 10: the first measurement raises MARP when P > 8.75, and for CBTwS
+// spec/marp 6, item 10: the first measurement raises MARP when P > 8.75, and for CBTwS
 // already when P > 1.25.
 func TestFirstDecision(t *testing.T) {
 	for seed := range uint64(50) {
@@ -219,7 +219,7 @@ func TestFirstDecision(t *testing.T) {
 	}
 }
 
-// 3.4: while the processors idle, measurements are 17-18 s apart without an
+// spec/marp 3.4: while the processors idle, measurements are 17-18 s apart without an
 // increase, 47-48 s after one, about 37 s when nothing is pending.
 func TestMeasurementCadence(t *testing.T) {
 	for _, tc := range []struct {
@@ -257,7 +257,7 @@ func TestMeasurementCadence(t *testing.T) {
 	}
 }
 
-// 3.5: the best threshold is used in 93.3 % of exploiting measurements.
+// spec/marp 3.5: the best threshold is used in 93.3 % of exploiting measurements.
 func TestEpsilonGreedyShare(t *testing.T) {
 	c, _ := NewCBTwAT(CBTwATConfig(), rand.New(rand.NewPCG(7, 7)))
 	c.initWith([]int{2, 4, 1}, nil, 0.05)
@@ -274,7 +274,7 @@ func TestEpsilonGreedyShare(t *testing.T) {
 	}
 }
 
-// 3.5: of equal scores the smallest threshold wins.
+// spec/marp 3.5: of equal scores the smallest threshold wins.
 func TestTiedScores(t *testing.T) {
 	c, _ := NewCBTwAT(CBTwATConfig(), rand.New(rand.NewPCG(7, 7)))
 	c.initWith([]int{4, 2, 3}, nil, 0.05)
@@ -286,7 +286,7 @@ func TestTiedScores(t *testing.T) {
 	}
 }
 
-// 7.11: the script's random pick takes indices for values.
+// spec/marp 7.11: the script's random pick takes indices for values.
 func TestIndexBug(t *testing.T) {
 	cfg := CBTwATConfig()
 	cfg.EpsilonPct, cfg.CompatIndexBug = 100, true
@@ -317,7 +317,7 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// 3.3, Algorithm 7, and Fig. 5.6: the plain estimator swings more than the
+// spec/marp 3.3, Algorithm 7, and Fig. 5.6: the plain estimator swings more than the
 // smoothed one when a job starts.
 func TestSMAIsRougher(t *testing.T) {
 	var s SMA

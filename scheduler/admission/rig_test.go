@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// rig is the published cluster (2.5) around an admission policy: three nodes of
+// rig is the published cluster (spec/marp 2.5) around an admission policy: three nodes of
 // 17 GB, drivers of 2 GB, tasks of 1 GB.
 type rig struct {
 	*scheduler.Engine

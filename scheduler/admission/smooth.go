@@ -2,7 +2,7 @@ package admission
 
 import "slices"
 
-// ema is the progress-delta estimator of the scripts (3.3): a recursive filter
+// ema is the progress-delta estimator of the scripts (spec/marp 3.3): a recursive filter
 // whose earlier term is already smoothed and rounded.
 type ema struct {
 	current, previous float64
@@ -16,7 +16,7 @@ func (e *ema) next(mean float64) (progress float64, delta int) {
 	return mean, r0(r3(r3(e.current*raw) + r3(e.previous*float64(e.delta))))
 }
 
-// SMA is the simple estimator that the scripts did not use (3.3, Algorithm 7);
+// SMA is the simple estimator that the scripts did not use (spec/marp 3.3, Algorithm 7);
 // it stands here for comparison. The zero value is ready.
 type SMA struct{ last, before float64 }
 
@@ -56,7 +56,7 @@ func (s *smoother) Track(j jobID, on bool) {
 	}
 }
 
-// step runs one round: measure, or keep house (3.4, lines 1-2 and 13-18).
+// step runs one round: measure, or keep house (spec/marp 3.4, lines 1-2 and 13-18).
 func (s *smoother) step(o Obs, measure func(mean float64, o Obs) Act) Act {
 	switch {
 	case s.half:
@@ -68,7 +68,7 @@ func (s *smoother) step(o Obs, measure func(mean float64, o Obs) Act) Act {
 		s.lockout = true
 		mean, ok := s.mean(o)
 		if !ok {
-			return Act{} // nothing to measure (7.17)
+			return Act{} // nothing to measure (spec/marp 7.17)
 		}
 		s.running = o.Running
 		return measure(mean, o)
@@ -95,15 +95,8 @@ func (s *smoother) mean(o Obs) (p float64, ok bool) {
 	return r3(sum / float64(n)), true
 }
 
-// Measured returns P and D of the last measurement taken (3.3).
+// Measured returns P and D of the last measurement taken (spec/marp 3.3).
 func (s *smoother) Measured() (progress float64, delta int) { return s.progress, s.delta }
-
-// stalled reports that jobs wait and nothing runs: the last slot was taken back
-// too early. With no progress to measure the estimate would never rise again;
-// the scripts ended here (7.12), we raise MARP until a job starts.
-func (s *smoother) stalled(o Obs) bool {
-	return o.Running == 0 && o.Pending > 0 && !s.cfg.CompatEarlyExit
-}
 
 func (s *smoother) housekeep(o Obs) Act {
 	s.apps = slices.DeleteFunc(s.apps, func(j jobID) bool { return ipart(o.Prog(j)) == 100 })

@@ -21,6 +21,8 @@ var (
 	_ scheduler.Admission = (*Static)(nil)
 	_ scheduler.Ticker    = (*Static)(nil)
 	_ scheduler.Explainer = (*Static)(nil)
+	_ scheduler.Figurer   = (*Static)(nil)
+	_ scheduler.Judge     = (*Static)(nil)
 )
 
 // NewStatic returns a static admission policy. random draws the reload delays.

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// 2.3: as many as fit, oldest first; the others hear why.
+// spec/marp 2.3: as many as fit, oldest first; the others hear why.
 func TestStaticAdmitsAsManyAsFit(t *testing.T) {
 	r := newRig(t, admissionOf(t, &MARPInfo, map[string]string{"marp": "0.13"}), scheduler.DefaultReduceRule())
 	r.submit(1, 5)
@@ -32,7 +32,7 @@ func TestStaticAdmitsAsManyAsFit(t *testing.T) {
 	}
 }
 
-// 6, item 1: 0.039 admits nobody, ever, unless one is always admitted.
+// spec/marp 6, item 1: 0.039 admits nobody, ever, unless one is always admitted.
 func TestTooLowMARPStartsNobody(t *testing.T) {
 	low := map[string]string{"marp": "0.039"}
 	r := newRig(t, admissionOf(t, &MARPInfo, low), scheduler.DefaultReduceRule())
@@ -51,7 +51,7 @@ func TestTooLowMARPStartsNobody(t *testing.T) {
 	}
 }
 
-// 6, item 1: lowering 0.25 to 0.05 stops nobody and admits nobody until all six
+// spec/marp 6, item 1: lowering 0.25 to 0.05 stops nobody and admits nobody until all six
 // have finished.
 func TestLoweringStopsNobody(t *testing.T) {
 	r := newRig(t, admissionOf(t, &MARPInfo, map[string]string{"marp": "0.25"}), scheduler.DefaultReduceRule())
@@ -77,7 +77,7 @@ func TestLoweringStopsNobody(t *testing.T) {
 	}
 }
 
-// 2.4: a written value counts after 10 to 15 s, not before; writes stay in
+// spec/marp 2.4: a written value counts after 10 to 15 s, not before; writes stay in
 // order; a time scale shortens the wait.
 func TestReloadDelay(t *testing.T) {
 	for seed := range 20 {
@@ -97,7 +97,7 @@ func TestReloadDelay(t *testing.T) {
 	}
 }
 
-// 2.4, item 2: increases while jobs run are delayed further, decreases and
+// spec/marp 2.4, item 2: increases while jobs run are delayed further, decreases and
 // first starts are not.
 func TestActivationDelay(t *testing.T) {
 	l := DefaultLimits()

@@ -16,7 +16,7 @@ type Tuned struct {
 	control   Controller
 	iteration time.Duration
 	active    bool          // a batch is under way
-	gaveUp    bool          // control ended before the batch did (7.12)
+	gaveUp    bool          // control ended before the batch did (spec/marp 7.12)
 	seen      time.Duration // latest time known
 	wake      time.Duration // of the next step
 }
@@ -25,6 +25,8 @@ var (
 	_ scheduler.Admission = (*Tuned)(nil)
 	_ scheduler.Ticker    = (*Tuned)(nil)
 	_ scheduler.Explainer = (*Tuned)(nil)
+	_ scheduler.Figurer   = (*Tuned)(nil)
+	_ scheduler.Judge     = (*Tuned)(nil)
 )
 
 // NewTuned returns an admission policy that starts at cfg.Start and is steered
@@ -119,7 +121,7 @@ func (t *Tuned) look(now time.Duration, idle float64, v *scheduler.View) Obs {
 }
 
 // progress returns what the controller sees: 0 before the job is ready, 100 once
-// it has ended, else what it reports, in the weights asked for (2.2, 7.9). YARN's
+// it has ended, else what it reports, in the weights asked for (spec/marp 2.2, 7.9). YARN's
 // 5 + 45*map + 45*reduce is 5 + 0.9 times what weighs them half each.
 func (t *Tuned) progress(j *scheduler.Job) float64 {
 	switch {

@@ -16,7 +16,7 @@ type leaf struct {
 	active [kinds + 1]int32
 	busy   int32 // users with a ready job
 	// lines has the jobs with an eligible task, in the order of the queue.
-	lines [kinds]*scheduler.Order[*job, int8]
+	lines [kinds]*scheduler.Order[*job, scheduler.Priority]
 }
 
 // A user is what one user has in one queue.
@@ -29,7 +29,7 @@ type user struct {
 func newLeaf() *leaf {
 	l := new(leaf)
 	for k := range l.lines {
-		l.lines[k] = scheduler.NewOrder[*job](func(a, b int8) int { return cmp.Compare(b, a) })
+		l.lines[k] = scheduler.NewOrder[*job](func(a, b scheduler.Priority) int { return cmp.Compare(b, a) })
 	}
 	return l
 }
@@ -74,7 +74,7 @@ func (p *Policy) heldBy(u *user, k scheduler.Kind) int32 {
 	return u.used[k]
 }
 
-// activeUsers is n of capacity.md 3.5, allowed, line 4.
+// activeUsers is n of spec/capacity 3.5, allowed, line 4.
 func (p *Policy) activeUsers(l *leaf, k scheduler.Kind) int32 {
 	switch {
 	case p.cfg.UsersByJobs:
@@ -112,7 +112,7 @@ type release struct {
 }
 
 // ended takes an attempt off the books, a finished map after the usage lag
-// (capacity.md 4.2).
+// (spec/capacity 4.2).
 func (p *Policy) ended(now time.Duration, j *job, e scheduler.Event) {
 	q, s := p.seat(j).leaf, p.slotsOf(j, e.Task.Kind)
 	if p.cfg.UsageLag > 0 && e.Kind == scheduler.EvTaskFinished && e.Task.Kind == scheduler.Map {
@@ -186,12 +186,12 @@ func (p *Policy) enlist(j *job, s *seat, k int, listed bool) {
 	}
 }
 
-// turn is what a queue orders its jobs by before submission (capacity.md 3.4).
-func (p *Policy) turn(j *job, q *queue) int8 {
+// turn is what a queue orders its jobs by before submission (spec/capacity 3.4).
+func (p *Policy) turn(j *job, q *queue) scheduler.Priority {
 	if q.Priority {
 		return j.Priority()
 	}
-	return 0
+	return scheduler.Normal
 }
 
 // count adds or takes one job of a user, and the user where it is the first or

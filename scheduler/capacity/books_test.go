@@ -10,7 +10,7 @@ import (
 )
 
 // audited checks, around every decision, the policy's books against State's own
-// and every launch against allowed of capacity.md 3.5 as it is written.
+// and every launch against allowed of spec/capacity 3.5 as it is written.
 type audited struct {
 	*Policy
 	t *testing.T

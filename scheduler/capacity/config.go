@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// A Queue is one queue as configured (capacity.md 3.3). Percentages are of the
+// A Queue is one queue as configured (spec/capacity 3.3). Percentages are of the
 // parent, or of the cluster.
 type Queue struct {
 	// Name is the path, "dev" or "dev.web". A parent must be listed too.
@@ -44,7 +44,7 @@ func DefaultQueue(name string, capacity float64) Queue {
 	}
 }
 
-// validate checks the ranges of capacity.md 3.3.
+// validate checks the ranges of spec/capacity 3.3.
 func (q *Queue) validate() error {
 	switch {
 	case !(q.Capacity >= 0 && q.Capacity <= 100):
@@ -63,7 +63,7 @@ func (q *Queue) validate() error {
 	return nil
 }
 
-// Memory describes memory-based scheduling (capacity.md 3.6), by kind. It is on
+// Memory describes memory-based scheduling (spec/capacity 3.6), by kind. It is on
 // when all four are set; a task then takes as many slots as its memory needs.
 type Memory struct {
 	SlotMB [kinds]int64 // memory of one slot
@@ -92,29 +92,29 @@ type Config struct {
 	Queues []Queue
 	// Backlog orders queues by pending maps, most first, instead of by occupied
 	// over guaranteed slots. It ignores capacities: for comparison with the
-	// published numbers only. Default false (capacity.md 7.1).
+	// published numbers only. Default false (spec/capacity 7.1).
 	Backlog bool
 	// UsersByJobs counts every user with an unfinished job as active, instead of
-	// those with pending tasks. Default false (capacity.md 3.5).
+	// those with pending tasks. Default false (spec/capacity 3.5).
 	UsersByJobs bool
 	// UsageLag is how long a finished map stays on the books of queue and user.
 	// One heartbeat, 300 ms, shows the "delayed map execution" of the source.
-	// Default 0: exact (capacity.md 4.2).
+	// Default 0: exact (spec/capacity 4.2).
 	UsageLag time.Duration
 	// LocalityWait times min(unfinished maps, nodes) is how many offers a job
 	// passes up before it takes a remote map. Larger: more locality, later
-	// starts. Default 1 (capacity.md 3.5).
+	// starts. Default 1 (spec/capacity 3.5).
 	LocalityWait float64
 	// RackWait times the number of nodes is how many offers a job passes up
 	// before it takes a rack-local map. Default 0: rack-local counts as local
-	// (capacity.md 3.5, 6 item 16).
+	// (spec/capacity 3.5, 6 item 16).
 	RackWait float64
 	// TasksPerHeartbeat bounds what one heartbeat may receive. Default 32767.
 	TasksPerHeartbeat int
-	// ReducesPerHeartbeat likewise, reduces only. Default 1 (capacity.md 2.3).
+	// ReducesPerHeartbeat likewise, reduces only. Default 1 (spec/capacity 2.3).
 	ReducesPerHeartbeat int
 	// AfterOffSwitch is how many more maps a heartbeat may receive after a remote
-	// one. Default 0 (capacity.md 3.3).
+	// one. Default 0 (spec/capacity 3.3).
 	AfterOffSwitch int
 	// Memory is memory-based scheduling. Default off.
 	Memory Memory

@@ -71,7 +71,10 @@ func (p *Policy) waiting(j *job, k scheduler.Kind, v *scheduler.View) scheduler.
 			r.A = int64(i)
 		}
 	}
+	follow, follows := p.cfg.Reduces.Follows(j, k)
 	switch {
+	case follows:
+		return follow
 	case !p.allowed(s.leaf, j, k):
 		return p.limited(j, k)
 	case s.reserved[k] > 0:

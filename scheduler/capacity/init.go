@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// InitConfig is the configuration of the admission policy (capacity.md 3.3, job
+// InitConfig is the configuration of the admission policy (spec/capacity 3.3, job
 // initialisation).
 type InitConfig struct {
 	Queues []Queue
@@ -19,7 +19,7 @@ type InitConfig struct {
 	// PollInterval is how often waiting jobs are looked at. Longer: later
 	// starts. Default 5 s.
 	PollInterval time.Duration
-	// MaxMB refuses jobs with larger tasks, by kind; 0: none (capacity.md 3.6).
+	// MaxMB refuses jobs with larger tasks, by kind; 0: none (spec/capacity 3.6).
 	MaxMB [kinds]int64
 }
 
@@ -40,34 +40,46 @@ func (c *InitConfig) validate() error {
 type Init struct {
 	cfg InitConfig
 	*tree
-	lobbies []lobby // by place of the leaf in tree.leaves
-	index   map[*queue]int
-	guests  []guest // by job slot
-	refused []refusal
-	granted []*job
+	waitingQueues []waitingQueue // by place of the leaf in tree.leaves
+	index         map[*queue]int
+	guests        []guest // by job slot
+	refused       []refusal
+	granted       []*job
 }
 
-// A lobby is the waiting room of one leaf.
-type lobby struct {
+// A waitingQueue is the jobs of one leaf that wait.
+type waitingQueue struct {
 	queue   *queue
 	limits  JobLimits
-	waiting *scheduler.Order[*job, int8]
+	waiting *scheduler.Order[*job, scheduler.Priority]
 	jobs    int // waiting and initialised
 	active  int // initialised: initializing or running
 	tasks   int // of initialised jobs: activeTasks
-	users   []lodger
+	users   []userInQueue
+	held    int    // initialised jobs whose plan waits for the queue's limit
 	full    []bool // scratch, by user slot: failed step 2d in this poll
 }
 
-// A lodger is one user in one lobby.
-type lodger struct{ jobs, active, tasks int }
+// A userInQueue is what one user has in one queue.
+// held are initialised jobs whose plan waits for the user's limit.
+type userInQueue struct{ jobs, active, tasks, held int }
 
 // A guest is one job.
 type guest struct {
-	in, active bool
-	lobby      int
-	tasks      int
+	in, active   bool
+	held         hold // its plan waits
+	waitingQueue int
+	tasks        int
 }
+
+// A hold is whose limit a plan waits for.
+type hold uint8
+
+const (
+	free hold = iota
+	byQueue
+	byUser
+)
 
 type refusal struct {
 	job *job
@@ -78,6 +90,7 @@ var (
 	_ scheduler.Admission = (*Init)(nil)
 	_ scheduler.Ticker    = (*Init)(nil)
 	_ scheduler.Explainer = (*Init)(nil)
+	_ scheduler.Judge     = (*Init)(nil)
 )
 
 // NewInit returns the admission policy that cfg describes.
@@ -92,9 +105,9 @@ func NewInit(cfg InitConfig) (*Init, error) {
 	i := &Init{cfg: cfg, tree: t, index: make(map[*queue]int)}
 	for n, q := range t.leaves {
 		i.index[q] = n
-		i.lobbies = append(i.lobbies, lobby{
+		i.waitingQueues = append(i.waitingQueues, waitingQueue{
 			queue: q, limits: LimitsOf(cfg.MaxSystemJobs, q.part, q.UserLimit, q.AcceptFactor),
-			waiting: scheduler.NewOrder[*job](func(a, b int8) int { return int(b) - int(a) }),
+			waiting: scheduler.NewOrder[*job](func(a, b scheduler.Priority) int { return int(b) - int(a) }),
 		})
 	}
 	return i, nil
@@ -131,7 +144,7 @@ func (i *Init) Admit(_ time.Duration, v *scheduler.View) scheduler.AdmitDecision
 		j := i.granted[0]
 		i.granted = slices.Delete(i.granted, 0, 1)
 		if j.Phase() == scheduler.Waiting {
-			l := &i.lobbies[i.guests[j.Slot()].lobby]
+			l := &i.waitingQueues[i.guests[j.Slot()].waitingQueue]
 			return scheduler.AdmitDecision{Verdict: scheduler.Admit, Job: j.ID(), Reason: scheduler.Reason{
 				Code: scheduler.Chosen, Say: "{job} is initialised: {group} now has {a} of {b} jobs", Job: j.ID(), Group: j.Queue(), A: int64(l.active), B: int64(l.limits.Init),
 			}}

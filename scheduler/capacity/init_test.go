@@ -49,7 +49,7 @@ func (r *rig) phase(id scheduler.JobID, want scheduler.Phase) {
 	}
 }
 
-// capacity.md 6, item 11: two queues of 50 %: with MSJ 2 never more than one
+// spec/capacity 6, item 11: two queues of 50 %: with MSJ 2 never more than one
 // initialised job per queue, strictly one after the other; with 4, two.
 func TestMaximumSystemJobs(t *testing.T) {
 	for msj, each := range map[int]int{2: 1, 4: 2} {
@@ -72,7 +72,7 @@ func TestMaximumSystemJobs(t *testing.T) {
 	}
 }
 
-// capacity.md 3.5 and 6, item 11: 100 active tasks with jobs of 76 to 80 tasks
+// spec/capacity 3.5 and 6, item 11: 100 active tasks with jobs of 76 to 80 tasks
 // leave one job at a time, 160 two; a job of 81 tasks with 80 per user is
 // rejected.
 func TestActiveTaskLimits(t *testing.T) {
@@ -93,7 +93,7 @@ func TestActiveTaskLimits(t *testing.T) {
 	}
 }
 
-// capacity.md 3.4, poller, steps 2c and 2d: a user at the limit is passed over
+// spec/capacity 3.4, poller, steps 2c and 2d: a user at the limit is passed over
 // with all later jobs, so that they stay in order; other users go on.
 func TestPollerKeepsAUsersOrder(t *testing.T) {
 	q := DefaultQueue("default", 100)
@@ -113,7 +113,7 @@ func TestPollerKeepsAUsersOrder(t *testing.T) {
 	}
 }
 
-// capacity.md 3.4, Submit: queue and user accept factor times what may be
+// spec/capacity 3.4, Submit: queue and user accept factor times what may be
 // initialised, more is rejected; a job that ends makes room.
 func TestAcceptLimits(t *testing.T) {
 	q := DefaultQueue("default", 100)
@@ -133,7 +133,7 @@ func TestAcceptLimits(t *testing.T) {
 	r.phase(7, scheduler.Waiting)
 }
 
-// capacity.md 3.4: a job becomes schedulable at the first poll at or after its
+// spec/capacity 3.4: a job becomes schedulable at the first poll at or after its
 // submission; queue order is priority where the queue supports it.
 func TestPollInterval(t *testing.T) {
 	q := DefaultQueue("default", 100)

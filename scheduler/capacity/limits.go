@@ -7,16 +7,16 @@ import "math"
 const epsilon = 1e-9
 
 // CapSlots is the number of slots guaranteed to a queue with this part of a
-// cluster (capacity.md 3.3).
+// cluster (spec/capacity 3.3).
 func CapSlots(part float64, cluster int32) int32 {
 	return int32(math.Floor(part*float64(cluster) + epsilon))
 }
 
 // MaxSlots is the cap on a queue's slots. A cap that rounds to none is one slot,
-// not no cap as in Hadoop (capacity.md 3.5).
+// not no cap as in Hadoop (spec/capacity 3.5).
 func MaxSlots(most float64, cluster int32) int32 { return max(1, CapSlots(most, cluster)) }
 
-// UserLimit is the number of slots one user may hold in a queue (capacity.md
+// UserLimit is the number of slots one user may hold in a queue (spec/capacity
 // 3.5, allowed, lines 2 to 5): capSlots guaranteed, occupied held by all its
 // users, active users competing, s slots per task, percent and factor as
 // configured. It is never less than one task, so that small queues progress.
@@ -38,7 +38,7 @@ type JobLimits struct {
 }
 
 // LimitsOf derives the job limits of a queue with this part of the cluster
-// (capacity.md 3.3).
+// (spec/capacity 3.3).
 func LimitsOf(maxSystemJobs int, part, userLimit float64, acceptFactor int) JobLimits {
 	jobs := float64(maxSystemJobs) * part
 	l := JobLimits{Init: int(math.Ceil(jobs - epsilon)), InitPerUser: int(math.Ceil(jobs*userLimit/100 - epsilon))}
@@ -46,5 +46,5 @@ func LimitsOf(maxSystemJobs int, part, userLimit float64, acceptFactor int) JobL
 	return l
 }
 
-// SlotsPerTask is how many slots a task of this memory takes (capacity.md 3.6).
+// SlotsPerTask is how many slots a task of this memory takes (spec/capacity 3.6).
 func SlotsPerTask(taskMB, slotMB int64) int32 { return int32(max(1, (taskMB+slotMB-1)/slotMB)) }

@@ -19,7 +19,7 @@ func away(id scheduler.JobID, maps int32, on topology.NodeID) *scheduler.JobSpec
 	return s
 }
 
-// capacity.md 3.5, obtain: a remote map is taken once the opportunities pass
+// spec/capacity 3.5, obtain: a remote map is taken once the opportunities pass
 // min(unfinished maps, nodes); the counter is not reset by it; after a remote
 // map the heartbeat gets no further maps.
 func TestLocalityWait(t *testing.T) {
@@ -45,7 +45,7 @@ func TestLocalityWait(t *testing.T) {
 	r.Want(r.Serve(0)) // a rack-local map has reset it
 }
 
-// capacity.md 6, item 16: requiring N missed opportunities before a rack-local
+// spec/capacity 6, item 16: requiring N missed opportunities before a rack-local
 // map lowers it for one-map jobs from 90 % to about (1-r/N)^N = 4 %.
 func TestRackWait(t *testing.T) {
 	const nodes, replicas, jobs = 30, 3, 3000
@@ -80,7 +80,7 @@ func TestRackWait(t *testing.T) {
 	}
 }
 
-// capacity.md 3.6: a high-memory task that does not fit reserves the node; the
+// spec/capacity 3.6: a high-memory task that does not fit reserves the node; the
 // reserved slots count as occupied and go to nobody else until enough are free.
 func TestReservation(t *testing.T) {
 	p := policy(t, func(c *Config) { c.Queues[0].UserLimit = 50 })
@@ -104,7 +104,7 @@ func TestReservation(t *testing.T) {
 	}
 }
 
-// capacity.md 3.6: with memory scheduling a task takes ceil(memory / slot memory)
+// spec/capacity 3.6: with memory scheduling a task takes ceil(memory / slot memory)
 // slots, and fits if the memory of the node's slots allows; else it reserves.
 func TestMemoryScheduling(t *testing.T) {
 	p := policy(t, func(c *Config) {
@@ -157,7 +157,7 @@ func TestNestedQueues(t *testing.T) {
 	hold(3, 10)
 }
 
-// capacity.md 3.3: start-up fails on any range violation.
+// spec/capacity 3.3: start-up fails on any range violation.
 func TestValidate(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"no queue":         func(c *Config) { c.Queues = nil },

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// capacity.md 6, item 10: the table of user limits.
+// spec/capacity 6, item 10: the table of user limits.
 func TestUserLimitTable(t *testing.T) {
 	for _, tc := range []struct {
 		capSlots, occupied, active int32
@@ -39,7 +39,7 @@ func TestUserLimitTable(t *testing.T) {
 	}
 }
 
-// capacity.md 6, item 11, last line, and 3.3: derived limits.
+// spec/capacity 6, item 11, last line, and 3.3: derived limits.
 func TestDerivedLimits(t *testing.T) {
 	if got := LimitsOf(3000, 0.5, 25, 10); got != (JobLimits{1500, 375, 15000, 3750}) {
 		t.Errorf("50 %%, 25 %%, 3000 jobs: %+v", got)
@@ -77,7 +77,7 @@ func held(r *rig, users int) []int32 {
 	return out
 }
 
-// capacity.md 6, item 3, and 3.5: 10 slots, queues 33-33-34 %, two users each:
+// spec/capacity 6, item 3, and 3.5: 10 slots, queues 33-33-34 %, two users each:
 // the tenth slot is nobody's and goes to a second user; with maximum-capacity =
 // capacity it stays idle.
 func TestUnownedSlot(t *testing.T) {
@@ -100,7 +100,7 @@ func TestUnownedSlot(t *testing.T) {
 	}
 }
 
-// capacity.md 4.4 and 6, item 3: with the usage lag a slot is offered while the
+// spec/capacity 4.4 and 6, item 3: with the usage lag a slot is offered while the
 // first user still counts as at the limit, and the next user takes it; without,
 // or with ULF 2, or capped, the first user keeps it.
 func TestDelayedMapExecution(t *testing.T) {
@@ -136,7 +136,7 @@ func TestDelayedMapExecution(t *testing.T) {
 	}
 }
 
-// capacity.md 3.5: with MULP 25 two users get half each, four and more a quarter;
+// spec/capacity 3.5: with MULP 25 two users get half each, four and more a quarter;
 // MULP 100 is first come first served.
 func TestMinimumUserLimitPercent(t *testing.T) {
 	for _, tc := range []struct {
@@ -156,7 +156,7 @@ func TestMinimumUserLimitPercent(t *testing.T) {
 	}
 }
 
-// capacity.md 3.5, line 4: a user whose maps are all assigned is not active, but
+// spec/capacity 3.5, line 4: a user whose maps are all assigned is not active, but
 // is with UsersBy jobs.
 func TestActiveUsers(t *testing.T) {
 	for byJobs, want := range map[bool][]int32{false: {2, 10}, true: {2, 6}} {
@@ -170,7 +170,7 @@ func TestActiveUsers(t *testing.T) {
 	}
 }
 
-// capacity.md 3.5: unused capacity flows to any queue with demand, up to its cap
+// spec/capacity 3.5: unused capacity flows to any queue with demand, up to its cap
 // and its users' limits; a queue recovers its guarantee only as tasks finish.
 func TestElasticity(t *testing.T) {
 	p := policy(t, func(c *Config) {
@@ -189,7 +189,7 @@ func TestElasticity(t *testing.T) {
 	r.Want(r.Serve(0), 2, 2, 2, 2, 1, 2) // 4 of 5 against 0 of 5; at 4 against 4 queue a is first
 }
 
-// capacity.md 7.1: the backlog order ignores capacities.
+// spec/capacity 7.1: the backlog order ignores capacities.
 func TestBacklogOrder(t *testing.T) {
 	for backlog, want := range map[bool]scheduler.JobID{false: 1, true: 2} {
 		p := policy(t, func(c *Config) {
@@ -201,7 +201,7 @@ func TestBacklogOrder(t *testing.T) {
 	}
 }
 
-// capacity.md 6, item 8: where maximum-capacity = capacity, ULF is inert: the
+// spec/capacity 6, item 8: where maximum-capacity = capacity, ULF is inert: the
 // same offers give the same decisions.
 func TestInertFactor(t *testing.T) {
 	play := func(factor float64) (log []string) {
@@ -233,7 +233,7 @@ func TestInertFactor(t *testing.T) {
 	}
 }
 
-// capacity.md 6, item 13: with supports-priority the order of priority, without
+// spec/capacity 6, item 13: with supports-priority the order of priority, without
 // that of submission; nothing running is stopped.
 func TestPriorities(t *testing.T) {
 	for on, want := range map[bool][]scheduler.JobID{true: {3, 2, 1}, false: {1, 2, 3}} {
@@ -248,7 +248,7 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// capacity.md 2.3: several maps but at most one reduce per heartbeat.
+// spec/capacity 2.3: several maps but at most one reduce per heartbeat.
 func TestOneReducePerHeartbeat(t *testing.T) {
 	r := newRig(t, policy(t, nil), 1, scheduler.Capacity{MapSlots: 2, ReduceSlots: 2})
 	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 2, Reduces: 4, Slowstart: -1})
@@ -257,4 +257,33 @@ func TestOneReducePerHeartbeat(t *testing.T) {
 		t.Errorf("%d reduces after one heartbeat", got)
 	}
 	r.Want(r.Serve(0), 1)
+}
+
+// A live cluster offers a node whenever something has ended. What a heartbeat may receive, and how many heartbeats a
+// job waits for its data, does not grow by that; nor by the heartbeats of other nodes.
+func TestOffersBetweenHeartbeats(t *testing.T) {
+	r := newRig(t, policy(t, nil), 2, scheduler.Capacity{MapSlots: 2, ReduceSlots: 4})
+	give := func() (n int) {
+		t.Helper()
+		if _, err := r.Give(r.Now, 0, 0, func(scheduler.Decision) { n++ }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	far := &scheduler.JobSpec{ID: 1, Maps: 2, Reduces: 4, Slowstart: -1}
+	for range 2 {
+		far.Splits.Add(1, 7) // on a node that is not there
+	}
+	r.Submit(far)
+	r.Want(r.Serve(0), 1) // the reduce; opportunities for a remote map are missed
+	r.Send(scheduler.Heartbeat(1))
+	for range 5 {
+		if n := give(); n != 0 {
+			t.Fatalf("%d tasks between two heartbeats of the node", n)
+		}
+	}
+	r.Serve(0)
+	if got := r.View().Job(1).Running(scheduler.Map); got != 1 {
+		t.Errorf("%d maps run after the next heartbeat", got)
+	}
 }

@@ -12,7 +12,7 @@ type block struct {
 	a, b int32
 }
 
-// pick is pick of capacity.md 3.5: reserved nodes first, then queue by queue.
+// pick is pick of spec/capacity 3.5: reserved nodes first, then queue by queue.
 func (p *Policy) pick(n topology.NodeID, k scheduler.Kind, v *scheduler.View) scheduler.Decision {
 	p.block = block{}
 	if d, done := p.serveReserved(n, k, v); done {
@@ -99,6 +99,9 @@ func (p *Policy) serveJobs(q *queue, n topology.NodeID, k scheduler.Kind, v *sch
 			p.block = block{code: scheduler.AtLimit, job: j, a: p.heldBy(u, k), b: limit}
 			continue
 		}
+		if k == scheduler.Reduce && !p.mayReduce(v, n, j) {
+			continue
+		}
 		if !p.fits(n, j, k, v) {
 			if p.reserve(n, j, k, v) {
 				return scheduler.Idle(p.reservedFor(n, k)), true
@@ -128,7 +131,7 @@ func (p *Policy) underCaps(q *queue, k scheduler.Kind, s int32) bool {
 	return true
 }
 
-// allowed is allowed of capacity.md 3.5.
+// allowed is allowed of spec/capacity 3.5.
 func (p *Policy) allowed(q *queue, j *job, k scheduler.Kind) bool {
 	s := p.slotsOf(j, k)
 	return p.underCaps(q, k, s) && p.heldBy(q.leaf.user(j), k)+s <= p.userLimit(q, k, s) || p.stuck(j, k)

@@ -10,25 +10,25 @@ import (
 // Interval implements scheduler.Ticker.
 func (i *Init) Interval() time.Duration { return i.cfg.PollInterval }
 
-// Tick implements scheduler.Ticker: one wake-up of the poller (capacity.md 3.4).
+// Tick implements scheduler.Ticker: one wake-up of the poller (spec/capacity 3.4).
 func (i *Init) Tick(time.Duration, *scheduler.View) {
-	for n := range i.lobbies {
-		i.poll(&i.lobbies[n])
+	for n := range i.waitingQueues {
+		i.poll(&i.waitingQueues[n])
 	}
 }
 
-// poll walks the waiting jobs of one queue in order (capacity.md 3.4, step 2).
-func (i *Init) poll(l *lobby) {
+// poll walks the waiting jobs of one queue in order (spec/capacity 3.4, step 2).
+func (i *Init) poll(l *waitingQueue) {
 	clear(l.full)
 	for at := 0; at < l.waiting.Len(); {
 		j := l.waiting.At(at)
 		g, u := &i.guests[j.Slot()], l.user(j)
 		switch {
-		case l.active >= l.limits.Init || l.tasks+g.tasks > l.queue.MaxTasks: // 2b
+		case l.held > 0 || l.active >= l.limits.Init || l.tasks+g.tasks > l.queue.MaxTasks: // 2b
 			return
 		case l.full[j.User().Slot()]: // 2c
 			at++
-		case u.active >= l.limits.InitPerUser || u.tasks+g.tasks > l.queue.MaxTasksPerUser: // 2d
+		case u.held > 0 || u.active >= l.limits.InitPerUser || u.tasks+g.tasks > l.queue.MaxTasksPerUser: // 2d
 			l.full[j.User().Slot()] = true
 			at++
 		default: // 2e
@@ -38,9 +38,9 @@ func (i *Init) poll(l *lobby) {
 	}
 }
 
-func (l *lobby) user(j *job) *lodger {
+func (l *waitingQueue) user(j *job) *userInQueue {
 	for len(l.users) <= j.User().Slot() {
-		l.users = append(l.users, lodger{})
+		l.users = append(l.users, userInQueue{})
 		l.full = append(l.full, false)
 	}
 	return &l.users[j.User().Slot()]
@@ -49,7 +49,7 @@ func (l *lobby) user(j *job) *lodger {
 // initialise moves j from waiting to initialised on the books.
 func (i *Init) initialise(j *job) {
 	g := &i.guests[j.Slot()]
-	l := &i.lobbies[g.lobby]
+	l := &i.waitingQueues[g.waitingQueue]
 	l.waiting.Remove(j)
 	u := l.user(j)
 	g.active = true
@@ -59,16 +59,16 @@ func (i *Init) initialise(j *job) {
 	u.tasks += g.tasks
 }
 
-// submit is capacity.md 3.4, Submit.
+// submit is spec/capacity 3.4, Submit.
 func (i *Init) submit(j *job) {
 	for len(i.guests) <= j.Slot() {
 		i.guests = append(i.guests, guest{})
 	}
 	q, known := i.find(j.Queue().Name())
 	n := i.index[q]
-	l := &i.lobbies[n]
+	l := &i.waitingQueues[n]
 	u := l.user(j)
-	g := guest{in: true, lobby: n, tasks: tasksOf(j)}
+	g := guest{in: true, waitingQueue: n, tasks: tasksOf(j)}
 	if why, refused := i.refuses(l, u, j, g.tasks, known); refused && j.Phase() == scheduler.Waiting {
 		i.guests[j.Slot()] = guest{}
 		i.refused = append(i.refused, refusal{j, why})
@@ -77,7 +77,7 @@ func (i *Init) submit(j *job) {
 	i.guests[j.Slot()] = g
 	l.jobs++
 	u.jobs++
-	turn := int8(0)
+	turn := scheduler.Normal
 	if q.Priority {
 		turn = j.Priority()
 	}
@@ -88,7 +88,7 @@ func tasksOf(j *job) int { return int(j.Spec().Maps) + int(j.Spec().Reduces) }
 
 // refuses is steps 1 to 3 of Submit, and what a queue or the memory of a slot
 // cannot hold.
-func (i *Init) refuses(l *lobby, u *lodger, j *job, tasks int, known bool) (scheduler.Reason, bool) {
+func (i *Init) refuses(l *waitingQueue, u *userInQueue, j *job, tasks int, known bool) (scheduler.Reason, bool) {
 	r := scheduler.Reason{Code: scheduler.Denied, Job: j.ID(), Group: j.Queue()}
 	spec := j.Spec()
 	switch {
@@ -99,7 +99,7 @@ func (i *Init) refuses(l *lobby, u *lodger, j *job, tasks int, known bool) (sche
 	case i.cfg.MaxMB[scheduler.Reduce] > 0 && spec.ReduceDemand.MemoryMB > i.cfg.MaxMB[scheduler.Reduce]:
 		r.Say, r.A, r.B = "{job} is refused: its reduces ask for {a} MB, the most is {b}", spec.ReduceDemand.MemoryMB, i.cfg.MaxMB[scheduler.Reduce]
 	case tasks > l.queue.MaxTasksPerUser:
-		r.Say, r.A, r.B = "{job} is refused: a user of {group} may have {b} initialised tasks, and it alone has {a}", int64(tasks), int64(l.queue.MaxTasksPerUser)
+		r.Say, r.A, r.B = sayRefusedTasks, int64(tasks), int64(l.queue.MaxTasksPerUser)
 	case l.jobs >= l.limits.Accept:
 		r.Say, r.A = "{job} is refused: {group} has accepted {a} jobs, all it may", int64(l.jobs)
 	case u.jobs >= l.limits.AcceptPerUser:
@@ -117,13 +117,11 @@ func (i *Init) recount(j *job) {
 	if !g.in || !g.active || by == 0 {
 		return
 	}
-	l := &i.lobbies[g.lobby]
-	g.tasks += by
-	l.tasks += by
-	l.user(j).tasks += by
+	l := &i.waitingQueues[g.waitingQueue]
+	i.count(g, l, l.user(j), by)
 }
 
-// leave is capacity.md 3.4, Completion.
+// leave is spec/capacity 3.4, Completion.
 func (i *Init) leave(j *job) {
 	i.refused = slices.DeleteFunc(i.refused, func(r refusal) bool { return r.job == j })
 	i.granted = slices.DeleteFunc(i.granted, func(o *job) bool { return o == j })
@@ -131,10 +129,11 @@ func (i *Init) leave(j *job) {
 	if !g.in {
 		return
 	}
-	l := &i.lobbies[g.lobby]
+	l := &i.waitingQueues[g.waitingQueue]
 	u := l.user(j)
 	l.jobs--
 	u.jobs--
+	g.hold(l, u, free)
 	if g.active {
 		l.active--
 		u.active--

@@ -6,7 +6,7 @@ import (
 )
 
 // A reservation keeps the free slots of one node and kind for a job whose tasks
-// need more than are free (capacity.md 3.6). They count as occupied.
+// need more than are free (spec/capacity 3.6). They count as occupied.
 type reservation struct {
 	job   *job
 	slots int32

@@ -27,6 +27,7 @@ var variants = map[string]map[string]string{
 	"backlog":   {"queues": "default=20,a=50,b=30", "queue-order": "backlog", "usage-lag": "300ms"},
 	"rack wait": {"rack-wait": "1", "locality-wait": "2", "after-off-switch": "2", "tasks-per-heartbeat": "2"},
 	"memory":    {"map-slot-mb": "1024", "reduce-slot-mb": "1024", "max-map-mb": "4096", "max-reduce-mb": "4096", "queues": "default=20,a=50,b=30"},
+	"usual":     {"queues": "default=20,a=50,b=30", "user-limit": "*=25", "rampup": "0.5"},
 	"tiny":      {"queues": "default=1,a=1,b=98", "user-limit-factor": "*=0.1", "max-capacity": "default=1,a=1"},
 }
 

@@ -22,7 +22,7 @@ type queue struct {
 
 	part float64 // absolute guaranteed part of the cluster, 0..1
 	most float64 // absolute maximum part
-	// slots is capSlots and most maxSlots of capacity.md 3.3, by kind; -1: none.
+	// slots is capSlots and most maxSlots of spec/capacity 3.3, by kind; -1: none.
 	slots, cap [kinds]int32
 
 	used    [kinds]int32 // occupied slots, reserved ones too

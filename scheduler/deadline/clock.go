@@ -146,7 +146,7 @@ func (s *ticks) move(c *clock, split time.Duration) {
 }
 
 // notBefore counts tasks that started before at as started then: reduces that
-// waited for the last map (deadline.md 3.2, item 6).
+// waited for the last map (spec/deadline 3.2, item 6).
 func (s *ticks) notBefore(c *clock, at time.Duration) {
 	s.move(c, 1<<62) // everybody is old: the sums are empty
 	for i := c.head; i != none && s.all[i].start < at; i = s.all[i].next {

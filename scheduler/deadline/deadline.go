@@ -21,6 +21,7 @@ type Policy struct {
 var (
 	_ scheduler.Policy    = (*Policy)(nil)
 	_ scheduler.Explainer = (*Policy)(nil)
+	_ scheduler.Figurer   = (*Policy)(nil)
 )
 
 // New returns the policy that cfg describes.
@@ -95,7 +96,7 @@ func (p *Policy) run(now time.Duration, j *job, t scheduler.TaskID) {
 }
 
 // Assign implements scheduler.Policy; it is one turn of the loop of
-// deadline.md 3.6.
+// spec/deadline 3.6.
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
 	for _, k := range v.KindOrder(n, p.cfg.Reduces.Share) {
@@ -123,14 +124,14 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 
 // granted says whether the job of highest priority gets the slot: late jobs and
 // jobs without data always, others while they need more than they hold; under
-// max anyone (deadline.md 3.6). Jobs without a goal run under min when they are
-// alone: no job with a goal has a task for this kind of slot (3.7).
+// max anyone (spec/deadline 3.6). Jobs without a goal run under min when they are
+// alone: no job with a goal has a task for this kind of slot (spec/deadline 3.7).
 func (p *Policy) granted(e *entry, k scheduler.Kind, now time.Duration) bool {
 	t := now.Seconds()
 	return p.cfg.Max || e.state(t) != Adjust || e.deficit(t) > 0 || p.lines[k].goals == 0
 }
 
-// best returns the job of highest priority (deadline.md 3.5) of which a task of
+// best returns the job of highest priority (spec/deadline 3.5) of which a task of
 // kind k fits n, or nil.
 func (p *Policy) best(now time.Duration, n topology.NodeID, k scheduler.Kind, v *scheduler.View) *entry {
 	l, t := &p.lines[k], now.Seconds()

@@ -1,5 +1,5 @@
 // Package deadline gives jobs what they need to meet their completion-time
-// goals, as deadline.md describes. From the tasks of a job that have finished it
+// goals, as spec/deadline describes. From the tasks of a job that have finished it
 // estimates what is left, turns that into the number of slots the job needs from
 // now on, and serves the job that misses most.
 //

@@ -33,8 +33,8 @@ func (e *entry) aims() int {
 	return 1
 }
 
-// state is deadline.md 3.4. A job without a goal never is anything but Adjust:
-// it needs nothing (3.7).
+// state is spec/deadline 3.4. A job without a goal never is anything but Adjust:
+// it needs nothing (spec/deadline 3.7).
 func (e *entry) state(t float64) State {
 	switch {
 	case t >= e.goal:
@@ -45,7 +45,7 @@ func (e *entry) state(t float64) State {
 	return Adjust
 }
 
-// need is the gross need of deadline.md 3.3; 0 without a goal (3.7).
+// need is the gross need of spec/deadline 3.3, or 0 without a goal (spec/deadline 3.7).
 func (e *entry) need(t float64) float64 {
 	if math.IsInf(e.goal, 1) {
 		return 0
@@ -85,7 +85,7 @@ func (e *entry) rank(t float64, relative bool) rank {
 	return r
 }
 
-// before is the order of deadline.md 3.5: state; late jobs by lateness, then
+// before is the order of spec/deadline 3.5: state; late jobs by lateness, then
 // earlier goal; jobs without data by submission; others by deficit. Ties go to
 // the older job.
 func (r rank) before(o rank) bool {

@@ -2,8 +2,8 @@ package deadline
 
 import "math"
 
-// A State is where a job stands against its goal (deadline.md 3.4). Comparison
-// is priority: larger first (3.5).
+// A State is where a job stands against its goal (spec/deadline 3.4). Comparison
+// is priority: larger first (spec/deadline 3.5).
 type State uint8
 
 // The states. They are computed, never stored.
@@ -34,7 +34,7 @@ func Mean(sum float64, n int32) float64 {
 }
 
 // Delta is what a task that has run for age still needs if it will take mean;
-// clamped, never less than nothing (deadline.md 3.1, 6.4).
+// clamped, never less than nothing (spec/deadline 3.1, 6.4).
 func Delta(mean, age float64, clamp bool) float64 {
 	if clamp {
 		return math.Max(0, mean-age)
@@ -42,11 +42,11 @@ func Delta(mean, age float64, clamp bool) float64 {
 	return mean - age
 }
 
-// Pending is the slot-seconds of work left (deadline.md 3.1).
+// Pending is the slot-seconds of work left (spec/deadline 3.1).
 func (p Population) Pending() float64 { return p.Left + float64(p.NotStarted)*p.Mean }
 
 // Need is the number of slots that finish pending slot-seconds of work in the
-// time left (deadline.md 3.3, gross).
+// time left (spec/deadline 3.3, gross).
 func Need(pending, timeLeft float64) float64 { return pending / timeLeft }
 
 // Deficit is s_req, eq. 3: the slots that are missing, negative if there are too
@@ -54,26 +54,26 @@ func Need(pending, timeLeft float64) float64 { return pending / timeLeft }
 func Deficit(need float64, running int32) float64 { return need - float64(running) }
 
 // Allowed is s_alloc for a job in state Adjust: how many new slots it may get
-// (deadline.md 3.6).
+// (spec/deadline 3.6).
 func Allowed(deficit float64) int { return int(math.Max(0, math.Ceil(deficit))) }
 
-// Lateness is how late a job will be if it keeps its slots (deadline.md 3.5).
+// Lateness is how late a job will be if it keeps its slots (spec/deadline 3.5).
 func Lateness(now, pending float64, running int32, goal float64) float64 {
 	return now + pending/math.Max(1, float64(running)) - goal
 }
 
 // ReducePhase is how long the reduces that have not started will take, in waves
-// over slots (deadline.md 3.2).
+// over slots (spec/deadline 3.2).
 func ReducePhase(notStarted int32, slots int32, mean float64) float64 {
 	return math.Ceil(float64(notStarted)/math.Max(1, float64(slots))) * mean
 }
 
 // Forecast is the expected completion if the job holds n map slots from now on:
-// the staged form, whatever the mode (deadline.md 3.1, 3.2).
+// the staged form, whatever the mode (spec/deadline 3.1, 3.2).
 func Forecast(now, pendingMap, n, reducePhase float64) float64 {
 	return now + pendingMap/math.Max(1, n) + reducePhase
 }
 
 // RelErr is the relative error of a forecast, times counted from the start of
-// the job (deadline.md 3.1).
+// the job (spec/deadline 3.1).
 func RelErr(forecast, actual float64) float64 { return (forecast - actual) / actual }

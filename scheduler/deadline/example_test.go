@@ -6,7 +6,7 @@ import (
 	"github.com/millrace/millrace/scheduler/deadline"
 )
 
-// The test vector of deadline.md 3.3: tasks took 10, 20 and 30 s, two have run
+// The test vector of spec/deadline 3.3: tasks took 10, 20 and 30 s, two have run
 // for 5 and 25 s, 17 have not started, and 100 s are left.
 func Example() {
 	mu := deadline.Mean(10+20+30, 3)

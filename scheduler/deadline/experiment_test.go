@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// lengths draws the task lengths of deadline.md 4.3, in launch order.
+// lengths draws the task lengths of spec/deadline 4.3, in launch order.
 func lengths(r *rand.Rand, app string) (maps, reduces []float64) {
 	uniform := func(a, b float64) float64 { return a + (b-a)*r.Float64() }
 	lognormal := func(mean, cv, most float64) float64 {
@@ -39,7 +39,7 @@ func lengths(r *rand.Rand, app string) (maps, reduces []float64) {
 	return maps, []float64{10, 10, 10, 10}
 }
 
-// experiment is the scenario of deadline.md 4.2: four jobs, 60 + 60 slots.
+// experiment is the scenario of spec/deadline 4.2: four jobs, 60 + 60 slots.
 func experiment(t *testing.T, p scheduler.Policy, seed uint64) *run {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 9))
@@ -67,7 +67,7 @@ func (r *run) took(id scheduler.JobID) float64 {
 	return (r.over[id] - r.arrival[id-1].Submit).Seconds()
 }
 
-// deadline.md 5, items 1, 2, 5, 6, 7 and 11 under min.
+// spec/deadline 5, items 1, 2, 5, 6, 7 and 11 under min.
 func TestExperimentMin(t *testing.T) {
 	r := experiment(t, policy(t, false, nil), 1)
 	slots, samples, burst, peak := 0.0, 0.0, int32(0), int32(0)
@@ -95,7 +95,7 @@ func TestExperimentMin(t *testing.T) {
 	inside(t, "J4 overshoots 150 s (item 11)", r.took(4), 100, 1.25*150)
 }
 
-// deadline.md 5, items 1, 5, 6, 7 and 11 under max.
+// spec/deadline 5, items 1, 5, 6, 7 and 11 under max.
 func TestExperimentMax(t *testing.T) {
 	r := experiment(t, policy(t, true, nil), 1)
 	least := int32(60)
@@ -112,7 +112,7 @@ func TestExperimentMax(t *testing.T) {
 	inside(t, "J3 (item 11)", r.took(3), 100, 1.25*150)
 }
 
-// deadline.md 5, item 11: with the tail reserve the Joins come close to 150 s.
+// spec/deadline 5, item 11: with the tail reserve the Joins come close to 150 s.
 func TestExperimentTailReserve(t *testing.T) {
 	r := experiment(t, policy(t, true, func(c *Config) { c.TailReserve = true }), 1)
 	r.play()
@@ -120,7 +120,7 @@ func TestExperimentTailReserve(t *testing.T) {
 	inside(t, "J4", r.took(4), 100, 1.03*150)
 }
 
-// deadline.md 5, items 8 to 10: the estimator with each application alone.
+// spec/deadline 5, items 8 to 10: the estimator with each application alone.
 func TestEstimator(t *testing.T) {
 	for _, tc := range []struct {
 		app   string
@@ -186,7 +186,7 @@ func relErrs(t *testing.T, app string) []float64 {
 	return forecasts
 }
 
-// deadline.md 5, item 13: two late jobs end about equally late.
+// spec/deadline 5, item 13: two late jobs end about equally late.
 func TestUndeadEqualisation(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 9))
 	var length [2][600]time.Duration
@@ -213,7 +213,7 @@ func inside(t *testing.T, what string, got, low, high float64) {
 	}
 }
 
-// deadline.md 5, items 3 and 4: fair sharing without weights misses the Joins'
+// spec/deadline 5, items 3 and 4: fair sharing without weights misses the Joins'
 // goals; with the weights of 3.8 it comes close to max.
 func TestExperimentFair(t *testing.T) {
 	fairly := func(change func(*fair.Config)) *run {
@@ -241,7 +241,7 @@ func TestExperimentFair(t *testing.T) {
 	inside(t, "J1 with weights, as under max (item 4)", r.took(1), 0.98*4843, 1.02*4843)
 }
 
-// deadline.md 5, item 17: 20 of 60 workers go away at 2,500 s; grants respect
+// spec/deadline 5, item 17: 20 of 60 workers go away at 2,500 s; grants respect
 // the new capacity, J2 still meets its goal, J1 becomes borderline.
 func TestExperimentFewerWorkers(t *testing.T) {
 	r := experiment(t, policy(t, true, nil), 1)

@@ -8,12 +8,12 @@ import (
 )
 
 // An Estimate is what the policy believes about one job and one kind of task:
-// the record of deadline.md 7, items 4 and 5. Times are seconds.
+// the record of spec/deadline 7, items 4 and 5. Times are seconds.
 type Estimate struct {
 	State   State
 	Mean    float64 // mu
 	Pending float64 // slot-seconds left, as it enters the need
-	Need    float64 // gross, capped at running + not started (3.7)
+	Need    float64 // gross, capped at running + not started (spec/deadline 3.7)
 	Deficit float64 // s_req, raw
 	Running int32
 }
@@ -28,11 +28,36 @@ func (p *Policy) Estimate(now time.Duration, j *scheduler.Job, k scheduler.Kind)
 }
 
 // Forecast returns when j will be done, in seconds, if it holds n map slots from
-// now on (deadline.md 3.1, 3.2). Without data it is too early: ok is false.
+// now on (spec/deadline 3.1, 3.2). Without data it is too early: ok is false.
 func (p *Policy) Forecast(now time.Duration, j *scheduler.Job, n int) (at float64, ok bool) {
 	both, t := p.estimate(now, j), now.Seconds()
 	maps, reduces := &both[scheduler.Map], &both[scheduler.Reduce]
 	return Forecast(t, maps.left-maps.slope*t, float64(n), ReducePhase(reduces.ahead, p.slots, reduces.mean)), !noData(j)
+}
+
+// Figures implements scheduler.Figurer: eq. 4's surplus of slots, and of each job with a goal the slots that it needs,
+// when it will be done if it keeps its map slots, and when it should be, in seconds of the cluster's age.
+func (p *Policy) Figures(now time.Duration, v *scheduler.View) (out []scheduler.Figure) {
+	for k, name := range [...]string{"surplus-maps", "surplus-reduces"} {
+		out = append(out, scheduler.Figure{Name: name, Job: scheduler.NoJob, Value: p.Surplus(now, scheduler.Kind(k), v)})
+	}
+	for j := range v.Jobs().All() {
+		goal := j.Spec().Deadline
+		if j.Phase() != scheduler.Ready || goal == 0 {
+			continue
+		}
+		maps, reduces := p.Estimate(now, j, scheduler.Map), p.Estimate(now, j, scheduler.Reduce)
+		add := func(name string, value float64) {
+			out = append(out, scheduler.Figure{Name: name, Job: j.ID(), Value: value})
+		}
+		add("need-maps", maps.Need)
+		add("need-reduces", reduces.Need)
+		if at, ok := p.Forecast(now, j, int(j.Running(scheduler.Map))); ok {
+			add("forecast", at)
+			add("late", at-goal.Seconds())
+		}
+	}
+	return out
 }
 
 // capped is the need for display: never more than there are tasks. A job that is
@@ -45,7 +70,7 @@ func (p *Policy) capped(e *entry, j *job, k scheduler.Kind, t float64) float64 {
 	return math.Min(e.need(t), tasks)
 }
 
-// Surplus is the slots of kind k that nobody needs, eq. 4 (deadline.md 3.6):
+// Surplus is the slots of kind k that nobody needs, eq. 4 (spec/deadline 3.6):
 // what an elastic cluster could release. Negative: the cluster is overloaded.
 func (p *Policy) Surplus(now time.Duration, k scheduler.Kind, v *scheduler.View) float64 {
 	surplus := float64(v.Total().Slots[k])

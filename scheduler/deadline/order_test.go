@@ -11,7 +11,7 @@ import (
 )
 
 // literal checks every decision against the formulas applied to every job and
-// every running task, as deadline.md 3 is written (pooled, clamped, absolute).
+// every running task, as spec/deadline 3 is written (pooled, clamped, absolute).
 type literal struct {
 	*Policy
 	t *testing.T
@@ -41,7 +41,7 @@ func (l literal) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	return d
 }
 
-// rank is deadline.md 3.1 to 3.5 from nothing.
+// rank is spec/deadline 3.1 to 3.5 from nothing.
 func (l literal) rank(now time.Duration, j *scheduler.Job, k scheduler.Kind, v *scheduler.View) rank {
 	t := now.Seconds()
 	nm, sm, _ := j.Samples(scheduler.Map)

@@ -15,7 +15,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// deadline.md 3.3, the test vector: lengths 10, 20, 30; two running for 5 and
+// spec/deadline 3.3, the test vector: lengths 10, 20, 30; two running for 5 and
 // 25 s; 17 not started; 100 s to the goal.
 func TestVector33(t *testing.T) {
 	mu := Mean(60, 3)
@@ -60,7 +60,7 @@ func TestVector33InThePolicy(t *testing.T) {
 	}
 }
 
-// deadline.md 3.3: s_req falls by exactly 1 for each slot given, rises when a
+// spec/deadline 3.3: s_req falls by exactly 1 for each slot given, rises when a
 // task completes, and as time passes without progress.
 func TestDeficitMoves(t *testing.T) {
 	p := policy(t, true, nil)
@@ -85,7 +85,7 @@ func TestDeficitMoves(t *testing.T) {
 	}
 }
 
-// deadline.md 3.4: submit -> NODATA -> ADJUST -> UNDEAD, which is final.
+// spec/deadline 3.4: submit -> NODATA -> ADJUST -> UNDEAD, which is final.
 func TestStates34(t *testing.T) {
 	p := policy(t, false, nil)
 	r := newRig(t, p, 1, scheduler.Capacity{MapSlots: 1})
@@ -107,7 +107,7 @@ func TestStates34(t *testing.T) {
 	state(2, Undead)
 }
 
-// deadline.md 3.5 and 5, item 14: UNDEAD before NODATA before ADJUST in every
+// spec/deadline 3.5 and 5, item 14: UNDEAD before NODATA before ADJUST in every
 // decision; inside NODATA the oldest.
 func TestOrder35(t *testing.T) {
 	for _, max := range []bool{false, true} {
@@ -123,7 +123,7 @@ func TestOrder35(t *testing.T) {
 	}
 }
 
-// deadline.md 3.5: inside ADJUST the larger s_req first, again after each grant,
+// spec/deadline 3.5: inside ADJUST the larger s_req first, again after each grant,
 // so that what is missing evens out.
 func TestAdjustEvensOut(t *testing.T) {
 	p := policy(t, true, nil)
@@ -137,7 +137,7 @@ func TestAdjustEvensOut(t *testing.T) {
 	near(t, "deficit of j1", p.Estimate(0, r.View().Job(1), scheduler.Map).Deficit, 2)
 }
 
-// deadline.md 3.6: min leaves slots free that nobody needs, max does not; the
+// spec/deadline 3.6: min leaves slots free that nobody needs, max does not; the
 // number running never exceeds ceil(need) under min.
 func TestMinAndMax(t *testing.T) {
 	for max, want := range map[bool]int{false: 3, true: 10} {
@@ -152,7 +152,7 @@ func TestMinAndMax(t *testing.T) {
 	}
 }
 
-// deadline.md 3.7: need below 1 still gives one slot, so nobody is starved.
+// spec/deadline 3.7: need below 1 still gives one slot, so nobody is starved.
 func TestNeedBelowOne(t *testing.T) {
 	r := newRig(t, policy(t, false, nil), 1, scheduler.Capacity{MapSlots: 9})
 	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 3, Deadline: 1e6 * second})
@@ -160,7 +160,7 @@ func TestNeedBelowOne(t *testing.T) {
 	r.Want(r.Serve(0), 1)
 }
 
-// deadline.md 3.7: a job without a goal runs under max, or when alone.
+// spec/deadline 3.7: a job without a goal runs under max, or when alone.
 func TestNoGoal(t *testing.T) {
 	for max, want := range map[bool]int32{false: 0, true: 2} {
 		r := newRig(t, policy(t, max, nil), 1, scheduler.Capacity{MapSlots: 4})
@@ -179,7 +179,7 @@ func TestNoGoal(t *testing.T) {
 	}
 }
 
-// deadline.md 3.7: a goal very near gives a huge need; shown it is capped at the
+// spec/deadline 3.7: a goal very near gives a huge need; shown it is capped at the
 // number of tasks. A failed task is no sample.
 func TestNearGoalAndFailure(t *testing.T) {
 	p := policy(t, false, nil)
@@ -196,7 +196,7 @@ func TestNearGoalAndFailure(t *testing.T) {
 	near(t, "mu after a failure", p.Estimate(r.Now, r.View().Job(1), scheduler.Map).Mean, 4)
 }
 
-// deadline.md 3.2: until a reduce has finished it costs ratio times a map; pooled
+// spec/deadline 3.2: until a reduce has finished it costs ratio times a map; pooled
 // adds it to the map need, staged takes the reduce phase off the time.
 func TestReduces32(t *testing.T) {
 	for _, tc := range []struct {
@@ -205,7 +205,7 @@ func TestReduces32(t *testing.T) {
 	}{
 		{false, false, (90 + 3*20) / 100.0},
 		{true, false, 90 / (100 - 2*20.0)},     // 3 reduces on 2 slots: 2 waves of 20 s
-		{false, true, 150 / (100 - 2*20 - 10)}, // 6.5: and one longest map
+		{false, true, 150 / (100 - 2*20 - 10)}, // spec/deadline 6.5: and one longest map
 		{true, true, 90 / (100 - 2*20 - 10.0)},
 	} {
 		p := policy(t, false, func(c *Config) { c.Staged, c.TailReserve = tc.staged, tc.tail })
@@ -222,7 +222,7 @@ func TestReduces32(t *testing.T) {
 	}
 }
 
-// deadline.md 3.2, item 6: the time a reduce waited for maps is not its length,
+// spec/deadline 3.2, item 6: the time a reduce waited for maps is not its length,
 // and its remaining time counts from the last map.
 func TestReducesWaiting(t *testing.T) {
 	p := policy(t, true, nil)
@@ -241,7 +241,7 @@ func TestReducesWaiting(t *testing.T) {
 	near(t, "mean of a reduce", p.Estimate(r.Now, j, scheduler.Reduce).Mean, 7)
 }
 
-// deadline.md 3.1 and 3.2: the forecast is staged; 4.2: J1 alone needs
+// spec/deadline 3.1 and 3.2: the forecast is staged; 4.2: J1 alone needs
 // 3549*60/6000 = 35.5 slots.
 func TestForecastAndNeeds(t *testing.T) {
 	near(t, "forecast", Forecast(100, 600, 6, 75), 275)
@@ -252,7 +252,7 @@ func TestForecastAndNeeds(t *testing.T) {
 	near(t, "first phase of the simulator (4.3)", 20.0*6000/6400, 18.75)
 }
 
-// deadline.md 6.6: late jobs by lateness, or by lateness over the time given.
+// spec/deadline 6.6: late jobs by lateness, or by lateness over the time given.
 func TestUndeadKeys(t *testing.T) {
 	for relative, want := range map[bool]scheduler.JobID{false: 1, true: 2} {
 		r := newRig(t, policy(t, true, func(c *Config) { c.Relative = relative }), 1, scheduler.Capacity{MapSlots: 1})

@@ -33,7 +33,7 @@ type work struct {
 	ahead       int32 // not begun: not started, or waiting for maps
 }
 
-// estimate is deadline.md 3.1 and 3.2 for both kinds.
+// estimate is spec/deadline 3.1 and 3.2 for both kinds.
 func (p *Policy) estimate(now time.Duration, j *job) [kinds]work {
 	var out [kinds]work
 	c := &p.clocks[j.Slot()]
@@ -58,7 +58,7 @@ func (p *Policy) estimate(now time.Duration, j *job) [kinds]work {
 }
 
 // means returns mu of maps and reduces: reduces without the time they waited for
-// maps, and before any has finished the cost ratio times the maps' (3.2).
+// maps, and before any has finished the cost ratio times the maps' (spec/deadline 3.2).
 func (p *Policy) means(j *job) [kinds]float64 {
 	maps, sum, _ := j.Samples(scheduler.Map)
 	reduces, _, _ := j.Samples(scheduler.Reduce)
@@ -114,7 +114,7 @@ func (p *Policy) entry(j *job, k scheduler.Kind, both *[kinds]work) entry {
 }
 
 // reserve is the time kept free before the goal: the reduce phase when staged,
-// and with TailReserve one longest task too (deadline.md 3.2, 6.5).
+// and with TailReserve one longest task too (spec/deadline 3.2, 6.5).
 func (p *Policy) reserve(j *job, k scheduler.Kind, both *[kinds]work) float64 {
 	reserve := 0.0
 	if k == scheduler.Map && (p.cfg.Staged || p.cfg.TailReserve) {
@@ -127,7 +127,7 @@ func (p *Policy) reserve(j *job, k scheduler.Kind, both *[kinds]work) float64 {
 	return reserve
 }
 
-// noData reports whether no task of the job has finished (deadline.md 6.3).
+// noData reports whether no task of the job has finished (spec/deadline 6.3).
 func noData(j *job) bool {
 	maps, _, _ := j.Samples(scheduler.Map)
 	reduces, _, _ := j.Samples(scheduler.Reduce)

@@ -42,7 +42,7 @@ func policy(t *testing.T, max bool, change func(*Config)) *Policy {
 }
 
 // A run plays jobs in a cluster where tasks only take time: a worker asks when a
-// task ends and every 3 s (deadline.md 4.3, 6.13).
+// task ends and every 3 s (spec/deadline 4.3, 6.13).
 type run struct {
 	*rig
 	length  func(scheduler.TaskID) time.Duration

@@ -11,22 +11,22 @@ import (
 
 // Config says what is shared, between whom, and how it is counted.
 type Config struct {
-	// Key is who gets equal shares: "job" (default; nas.md 6.18: Fair), "user"
-	// (nas.md: Delay, ShuffleWatcher, NAS), "pool" or "queue".
+	// Key is who gets equal shares: "job" (default; spec/nas 6.18: Fair), "user"
+	// (spec/nas: Delay, ShuffleWatcher, NAS), "pool" or "queue".
 	Key string
 	// Inside orders the jobs of one user, pool or queue: "fair" (default) or
 	// "fifo" (by priority, then submission).
 	Inside string
 	// Measure is what is kept equal: "tasks" (default; slots or containers),
-	// "memory" (marp.md 7.32) or "dominant" (DRF: the larger of the shares of
+	// "memory" (spec/marp 7.32) or "dominant" (DRF: the larger of the shares of
 	// vcores and memory).
 	Measure string
 	// Count says which tasks count when Measure is tasks: "kind" (maps against
 	// maps), "all", or "auto" (default): kind where nodes have map and reduce
 	// slots, all where they share containers.
 	Count string
-	// Ties breaks them: "submit" (default; earlier first, deadline.md 3.8) or
-	// "served" (least recently served first, slowdown.md 3.7).
+	// Ties breaks them: "submit" (default; earlier first, spec/deadline 3.8) or
+	// "served" (least recently served first, spec/slowdown 3.7).
 	Ties string
 	// Weights gives shares by name of user, pool or queue; 1 if absent. With
 	// Key "job" each job's own weight counts instead.
@@ -81,30 +81,21 @@ var (
 	ties     = []string{"submit", "served"}
 )
 
-// params declares the parameters that fair and delay share, with key as default.
-func params(key string) []scheduler.Param {
-	choice := func(name, def, doc, source string, choices []string) scheduler.Param {
-		return scheduler.Param{Name: name, Type: scheduler.ChoiceParam, Default: def, Choices: choices, Doc: doc, Source: source}
-	}
-	table := func(name, doc string, positive bool) scheduler.Param {
-		return scheduler.Param{Name: name, Type: scheduler.TableParam, Positive: positive, Max: 1e12, Doc: doc, Source: "deadline.md 3.8, capacity.md 3.2"}
-	}
+// params binds the parameters that fair and delay share.
+func (c *Config) params() []scheduler.Param {
+	const by = "spec/deadline 3.8, spec/capacity 3.2"
 	return append([]scheduler.Param{
-		choice("key", key, "who gets equal shares", "nas.md 6.18", keys),
-		choice("inside", "fair", "order of the jobs of one user, pool or queue", "deadline.md 3.8", insides),
-		choice("measure", "tasks", "what is kept equal; dominant is DRF", "nas.md 3.10, 3.15; marp.md 7.32", measures),
-		choice("count", "auto", "which tasks count against a share: of the same kind, or all", "slowdown.md 3.7, nas.md 3.10", counts),
-		choice("ties", "submit", "who goes first among equals: earlier submitted or longer not served", "deadline.md 3.8, slowdown.md 3.7", ties),
-		table("weights", "share by name of user, pool or queue: a=1,b=2.5", true),
-		table("min-maps", "map slots guaranteed by name", false),
-		table("min-reduces", "reduce slots guaranteed by name", false),
-	}, scheduler.ReduceParams()...)
+		scheduler.Choice(&c.Key, keys, "key", "spec/nas 6.18", "who gets equal shares"),
+		scheduler.Choice(&c.Inside, insides, "inside", "spec/deadline 3.8", "order of the jobs of one user, pool or queue"),
+		scheduler.Choice(&c.Measure, measures, "measure", "spec/nas 3.10, 3.15; spec/marp 7.32", "what is kept equal; dominant is DRF"),
+		scheduler.Choice(&c.Count, counts, "count", "spec/slowdown 3.7, spec/nas 3.10", "which tasks count against a share: of the same kind, or all"),
+		scheduler.Choice(&c.Ties, ties, "ties", "spec/deadline 3.8, spec/slowdown 3.7", "who goes first among equals: earlier submitted or longer not served"),
+		scheduler.Table(&c.Weights, "weights", by, "share by name of user, pool or queue: a=1,b=2.5").Above0(1e12),
+		scheduler.Table(&c.MinMaps, "min-maps", by, "map slots guaranteed by name").In(0, 1e12),
+		scheduler.Table(&c.MinReduces, "min-reduces", by, "reduce slots guaranteed by name").In(0, 1e12),
+	}, c.Reduces.RampParams()...)
 }
 
-func configOf(p scheduler.Params) Config {
-	return Config{
-		Key: p.String("key"), Inside: p.String("inside"), Measure: p.String("measure"), Count: p.String("count"), Ties: p.String("ties"),
-		Weights: p.Table("weights"), MinMaps: p.Table("min-maps"), MinReduces: p.Table("min-reduces"),
-		Reduces: scheduler.ReduceRuleOf(p),
-	}
-}
+// usual is how a cluster and sim run share containers: reduces follow their maps, and kinds
+// are counted apart, as a reduce that waits is no reason to start no map.
+var usual = map[string]string{"rampup": scheduler.Ramped["rampup"], "count": "kind"}

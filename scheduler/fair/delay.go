@@ -10,26 +10,38 @@ import (
 
 // DelayInfo describes the delay policy.
 var DelayInfo = scheduler.Info{
-	Name:    "delay",
-	Seam:    scheduler.Assignment,
-	Summary: "fair shares; who has no map for this node's data is skipped, for a while",
-	Source:  "nas.md 3.11, capacity.md 3.8, hybrid.md 3.7",
-	Params: append(params("user"),
-		scheduler.Param{Name: "by", Type: scheduler.ChoiceParam, Default: "skips", Choices: []string{"skips", "time"}, Doc: "patience is counted in offers passed up, or in time since the first", Source: "nas.md 3.11"},
-		scheduler.Param{Name: "skips", Type: scheduler.IntParam, Default: "135", Min: 0, Max: 1 << 30, Doc: "offers passed up before a map may run off its data; 0 never waits", Source: "nas.md 3.11"},
-		scheduler.Param{Name: "wait", Type: scheduler.DurationParam, Default: "5s", Min: 0, Max: 1e6, Doc: "time passed before a map may run off its data", Source: "nas.md 4.3"},
-		scheduler.Param{Name: "rack-skips", Type: scheduler.IntParam, Default: "0", Min: 0, Max: 1 << 30, Doc: "further offers during which only rack-local maps may run", Source: "capacity.md 6, item 16"},
-		scheduler.Param{Name: "rack-wait", Type: scheduler.DurationParam, Default: "0s", Min: 0, Max: 1e6, Doc: "further time during which only rack-local maps may run", Source: "capacity.md 6, item 16"},
-		scheduler.Param{Name: "reset", Type: scheduler.ChoiceParam, Default: "any", Choices: []string{"any", "local"}, Doc: "which launch restores patience", Source: "nas.md 3.11, 6.5"},
-	),
-	Live:       LivePatience,
-	LiveUnless: []string{"skips", "rack-skips"},
-	New: func(p scheduler.Params) (any, error) {
-		return NewDelay(configOf(p), Patience{
-			ByTime: p.String("by") == "time", Skips: p.Int("skips"), Wait: p.Duration("wait"),
-			RackSkips: p.Int("rack-skips"), RackWait: p.Duration("rack-wait"), LocalOnly: p.String("reset") == "local",
-		})
-	},
+	Name:        "delay",
+	Seam:        scheduler.Assignment,
+	Summary:     "fair shares; who has no map for this node's data is skipped, for a while",
+	Source:      "spec/nas 3.11, spec/capacity 3.8, spec/hybrid 3.7",
+	Live:        LivePatience,
+	LiveUnless:  []string{"skips", "rack-skips"},
+	Usual:       usual,
+	UsualUnless: scheduler.RampedUnless,
+	Setup:       scheduler.Bind(defaultDelay, (*delayConfig).params, func(c delayConfig) (*Delay, error) { return NewDelay(c.Config, c.Patience) }),
+}
+
+// delayConfig is all that the delay policy is told.
+type delayConfig struct {
+	Config
+	Patience
+}
+
+func defaultDelay() delayConfig {
+	c := delayConfig{DefaultConfig(), DefaultPatience()}
+	c.Key = "user"
+	return c
+}
+
+func (c *delayConfig) params() []scheduler.Param {
+	return append(c.Config.params(),
+		scheduler.Either(&c.ByTime, [2]string{"skips", "time"}, "by", "spec/nas 3.11", "patience is counted in offers passed up, or in time since the first"),
+		scheduler.Int(&c.Skips, "skips", "spec/nas 3.11", "offers passed up before a map may run off its data; 0 never waits").In(0, 1<<30),
+		scheduler.Duration(&c.Wait, "wait", "spec/nas 4.3", "time passed before a map may run off its data").In(0, 1e6),
+		scheduler.Int(&c.RackSkips, "rack-skips", "spec/capacity 6, item 16", "further offers during which only rack-local maps may run").In(0, 1<<30),
+		scheduler.Duration(&c.RackWait, "rack-wait", "spec/capacity 6, item 16", "further time during which only rack-local maps may run").In(0, 1e6),
+		scheduler.Either(&c.ResetAny, [2]string{"listing", "any"}, "reset", "spec/nas 3.11, 6.5", "which launch restores patience: a node-local one, or any"),
+	)
 }
 
 // LivePatience is that of a cluster. Offers come as often as nodes have something to say, so on four nodes 135 of them take nine
@@ -49,9 +61,9 @@ type Patience struct {
 	// map will do; 0 (published) takes any map at once.
 	RackSkips int
 	RackWait  time.Duration
-	// LocalOnly restores patience only after a node-local launch. Published:
-	// after any (nas.md 6.5).
-	LocalOnly bool
+	// ResetAny restores patience after any launch of a map; published is after a
+	// node-local one (spec/nas 6.5).
+	ResetAny bool
 }
 
 // DefaultPatience returns the published values.
@@ -128,7 +140,7 @@ func (d *Delay) Observe(now time.Duration, e scheduler.Event, v *scheduler.View)
 		d.waited = append(d.waited, waited{})
 	}
 	fresh := e.Kind == scheduler.EvJobSubmitted && d.cfg.Key == "job"
-	served := e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Map && (e.Locality == scheduler.NodeLocal || !d.patience.LocalOnly)
+	served := e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Map && (e.Locality == scheduler.NodeLocal || e.Locality == scheduler.Anywhere || d.patience.ResetAny)
 	if fresh || served {
 		d.waited[slot] = waited{}
 	}
@@ -158,7 +170,7 @@ func (d *Delay) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) 
 }
 
 // pickMap walks the holders; each either has a map that is near enough for its
-// patience, or is skipped (nas.md 3.11).
+// patience, or is skipped (spec/nas 3.11).
 func (d *Delay) pickMap(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a map of {job}", Node: n, Job: d.At(scheduler.Map, 0).At(0).ID()}
 	if !v.HasRoom(n, scheduler.Map) {
@@ -177,7 +189,9 @@ func (d *Delay) pickMap(now time.Duration, n topology.NodeID, v *scheduler.View)
 		if w.skips == 0 {
 			w.since = now
 		}
-		w.skips++
+		if v.Fresh(n) || w.skips == 0 {
+			w.skips++
+		}
 		if why.Code == scheduler.NoRoom {
 			why = d.skipped(now, *w, fits, v)
 		}
@@ -231,7 +245,7 @@ func (d *Delay) Explain(now time.Duration, id scheduler.JobID, v *scheduler.View
 	if g := d.groupOf(j); g != nil {
 		slot = g.Slot()
 	}
-	if w := d.waited[slot]; w.skips > 0 && j.Pending(scheduler.Map) > 0 {
+	if w := d.waited[slot]; w.skips > 0 && j.Pending(scheduler.Map) > 0 && d.patience.worst(now, w) != scheduler.Remote {
 		return d.skipped(now, w, j, v)
 	}
 	return d.explain(j)

@@ -12,9 +12,9 @@ var Info = scheduler.Info{
 	Name:    "fair",
 	Seam:    scheduler.Assignment,
 	Summary: "equal shares between jobs, users, pools or queues, by weight and minimum share; DRF with measure=dominant",
-	Source:  "nas.md 3.10, capacity.md 3.2, deadline.md 3.8, slowdown.md 3.7, marp.md 7.32",
-	Params:  params("job"),
-	New:     func(p scheduler.Params) (any, error) { return New(configOf(p)) },
+	Source:  "spec/nas 3.10, spec/capacity 3.2, spec/deadline 3.8, spec/slowdown 3.7, spec/marp 7.32",
+	Usual:   usual, UsualUnless: scheduler.RampedUnless,
+	Setup: scheduler.Bind(DefaultConfig, (*Config).params, New),
 }
 
 // A Policy gives each free place to the holder farthest below its share. It
@@ -61,7 +61,7 @@ func (s *Shares) pick(n topology.NodeID, k scheduler.Kind, v *scheduler.View) sc
 			line := s.At(k, i)
 			for at := range line.Len() {
 				j := line.At(at)
-				if !v.Fits(n, j, k) {
+				if !v.Fits(n, j, k) || k == scheduler.Reduce && !s.mayReduce(v, n, j) {
 					continue
 				}
 				if t, near, ok := v.PickTask(j, n, k); ok {
@@ -73,6 +73,11 @@ func (s *Shares) pick(n topology.NodeID, k scheduler.Kind, v *scheduler.View) sc
 	return scheduler.Idle(scheduler.Reason{
 		Code: scheduler.NoRoom, Say: "{node} has no room for a {kind} of {job}", Node: n, Kind: k, Job: s.At(k, 0).At(0).ID(),
 	})
+}
+
+// mayReduce reports whether a reduce of j may follow its maps now.
+func (s *Shares) mayReduce(v *scheduler.View, n topology.NodeID, j *job) bool {
+	return s.cfg.Reduces.Ramp <= 0 || s.cfg.Reduces.AllowsReduce(v, n, j, s.needy(j))
 }
 
 func (s *Shares) chosen(line Line, j *job, k scheduler.Kind) scheduler.Reason {
@@ -93,6 +98,9 @@ func (s *Shares) explain(j *job) scheduler.Reason {
 			line := s.At(k, i)
 			for at := range line.Len() {
 				if line.At(at) == j {
+					if r, follows := s.cfg.Reduces.Follows(j, k); follows {
+						return r
+					}
 					return s.behind(line, j, k, i, at)
 				}
 			}

@@ -74,7 +74,7 @@ func policy(t *testing.T, change func(*Config)) *Policy {
 	return p
 }
 
-// nas.md 3.10: the job that holds fewest containers is next.
+// spec/nas 3.10: the job that holds fewest containers is next.
 func TestEqualSharesByJob(t *testing.T) {
 	r := newRig(t, policy(t, nil), scheduler.Capacity{Containers: 7})
 	r.submit(&scheduler.JobSpec{ID: 1, Maps: 9})
@@ -83,7 +83,7 @@ func TestEqualSharesByJob(t *testing.T) {
 	r.want(r.offer(), 1, 2, 3, 1, 2, 3, 1)
 }
 
-// deadline.md 3.8: weights 1, 1.4 and 122 of the published experiment, on its
+// spec/deadline 3.8: weights 1, 1.4 and 122 of the published experiment, on its
 // 60 slots.
 func TestWeightedPools(t *testing.T) {
 	p := policy(t, func(c *Config) {
@@ -116,7 +116,7 @@ func TestFifoInsideAPool(t *testing.T) {
 	r.want(r.offer(), 3, 3, 1, 1, 2)
 }
 
-// slowdown.md 3.7: among equals, the least recently served is next; jobs and
+// spec/slowdown 3.7: among equals, the least recently served is next; jobs and
 // groups alike.
 func TestLeastRecentlyServed(t *testing.T) {
 	for _, key := range keys {
@@ -131,7 +131,7 @@ func TestLeastRecentlyServed(t *testing.T) {
 	}
 }
 
-// marp.md 7.32: least memory first.
+// spec/marp 7.32: least memory first.
 func TestByMemory(t *testing.T) {
 	r := newRig(t, policy(t, func(c *Config) { c.Measure = "memory" }), scheduler.Capacity{MemoryMB: 7 * 1024})
 	r.submit(&scheduler.JobSpec{ID: 1, Maps: 9, MapDemand: scheduler.Demand{MemoryMB: 2048}})

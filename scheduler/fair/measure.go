@@ -22,7 +22,7 @@ func (s *Shares) held(u *scheduler.Usage, k scheduler.Kind, v *scheduler.View) f
 }
 
 // dominant returns the larger of the two shares of the cluster that u holds
-// (DRF, nas.md 3.15).
+// (DRF, spec/nas 3.15).
 func dominant(u *scheduler.Usage, total scheduler.Totals) float64 {
 	share := 0.0
 	if total.VCores > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// deadline.md 3.8 and 5, item 12: slacks of 2451, 1736 and 20 s give weights 1,
+// spec/deadline 3.8 and 5, item 12: slacks of 2451, 1736 and 20 s give weights 1,
 // 1.41 (published 1.4) and 122.5 (published 122).
 func TestSlackWeights(t *testing.T) {
 	w, err := SlackWeights([]time.Duration{2451 * time.Second, 1736 * time.Second, 20 * time.Second})
@@ -29,7 +29,7 @@ func TestSlackWeights(t *testing.T) {
 	}
 }
 
-// deadline.md 5, item 3: unweighted, three active jobs on 60 slots hold 20 each.
+// spec/deadline 5, item 3: unweighted, three active jobs on 60 slots hold 20 each.
 func TestThreeJobsOnSixtySlots(t *testing.T) {
 	r := newRig(t, policy(t, nil), scheduler.Capacity{MapSlots: 60, ReduceSlots: 60})
 	for i := range scheduler.JobID(3) {
@@ -43,7 +43,7 @@ func TestThreeJobsOnSixtySlots(t *testing.T) {
 	}
 }
 
-// nas.md 3.10: reduces start once 0.2 of the maps are done, in the experiments.
+// spec/nas 3.10: reduces start once 0.2 of the maps are done, in the experiments.
 func TestConstantCompletionThreshold(t *testing.T) {
 	p := policy(t, func(c *Config) { c.Reduces.Slowstart = 0.2 })
 	r := newRig(t, p, scheduler.Capacity{MapSlots: 10, ReduceSlots: 1})
@@ -55,30 +55,41 @@ func TestConstantCompletionThreshold(t *testing.T) {
 	r.want(r.offer(), 1)
 }
 
-// nas.md 3.11: a user whose maps are all elsewhere is skipped 135 times, then
-// launches off its data; the launch restores its patience.
+// spec/nas 3.11, 6.5: a user whose maps are all elsewhere is skipped 135 times, then launches off its data. That restores its
+// patience by option only: published is that a node-local launch does.
 func TestPublishedSkips(t *testing.T) {
-	p, err := NewDelay(DefaultConfig(), DefaultPatience())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := newRig(t, p, scheduler.Capacity{MapSlots: 9})
-	r.submit(remote(1, 2))
-	// The round that launches goes on, and its last answer is the next skip.
-	for _, want := range []int{135, 134} {
-		skips := 0
-		for ; len(r.offer()) == 0; skips++ {
-			if skips > 200 {
-				t.Fatal("never launched")
+	skips := func(r *rig) (empty, launched int) {
+		for ; empty < 200; empty++ {
+			if launched = len(r.offer()); launched > 0 {
+				return empty, launched
 			}
 		}
-		if skips != want {
-			t.Errorf("launched after %d empty offers, want %d", skips, want)
+		t.Fatal("never launched")
+		return 0, 0
+	}
+	for _, any := range []bool{false, true} {
+		patience := DefaultPatience()
+		patience.ResetAny = any
+		p, err := NewDelay(DefaultConfig(), patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRig(t, p, scheduler.Capacity{MapSlots: 9})
+		r.submit(remote(1, 2))
+		empty, launched := skips(r)
+		if want := map[bool]int{false: 2, true: 1}[any]; empty != 135 || launched != want {
+			t.Errorf("reset any %v: %d maps after %d empty offers, want %d after 135", any, launched, empty, want)
+		}
+		if !any {
+			continue
+		}
+		if empty, _ := skips(r); empty != 134 { // the round that launched went on, and its last answer was the next skip
+			t.Errorf("then after %d empty offers, want 134", empty)
 		}
 	}
 }
 
-// nas.md 4.3: on the real cluster the limit is 5 s since the first skip.
+// spec/nas 4.3: on the real cluster the limit is 5 s since the first skip.
 func TestPublishedWait(t *testing.T) {
 	patience := DefaultPatience()
 	patience.ByTime = true
@@ -109,4 +120,25 @@ func remote(id scheduler.JobID, maps int32) *scheduler.JobSpec {
 		s.Splits.Add(1, topology.NodeID(1))
 	}
 	return s
+}
+
+// Offers between two heartbeats of a node are not skips.
+func TestSkipsAreHeartbeats(t *testing.T) {
+	patience := DefaultPatience()
+	patience.Skips = 3
+	p, err := NewDelay(DefaultConfig(), patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, p, scheduler.Capacity{MapSlots: 9})
+	r.submit(remote(1, 1))
+	for beat := range 3 {
+		r.want(r.offer())
+		for range 5 * (2 - beat) { // after the third skip any offer will do
+			if _, err := r.Give(0, 0, 0, func(d scheduler.Decision) { t.Fatalf("%v between heartbeats", d.Task) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.want(r.offer(), 1)
 }

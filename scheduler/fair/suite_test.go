@@ -20,6 +20,15 @@ func TestSuite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { schedulertest.Suite(t, factory(t, &Info, params), keeps) })
 	}
+	t.Run("usual", func(t *testing.T) {
+		schedulertest.Suite(t, factory(t, &Info, Info.UsualParams(nil)), schedulertest.Promises{})
+	})
+	t.Run("usual by pool", func(t *testing.T) {
+		schedulertest.Suite(t, factory(t, &Info, Info.UsualParams(map[string]string{"key": "pool", "inside": "fifo", "weights": "a=3"})), schedulertest.Promises{Quick: true})
+	})
+	t.Run("usual delay", func(t *testing.T) {
+		schedulertest.Suite(t, factory(t, &DelayInfo, DelayInfo.LiveParams(nil)), schedulertest.Promises{PerTask: 10 * time.Second, Quick: true})
+	})
 	t.Run("hold", func(t *testing.T) {
 		schedulertest.Suite(t, factory(t, &Info, map[string]string{"hold-reduces": "true", "slowstart": "0.2"}), schedulertest.Promises{WorkConserving: true, HoldsReduces: true})
 	})
@@ -27,7 +36,7 @@ func TestSuite(t *testing.T) {
 		schedulertest.Suite(t, factory(t, &DelayInfo, map[string]string{"skips": "20", "rack-skips": "5"}), schedulertest.Promises{PerTask: time.Minute})
 	})
 	t.Run("delay by time", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &DelayInfo, map[string]string{"by": "time", "key": "job", "reset": "local"}), schedulertest.Promises{PerTask: 10 * time.Second})
+		schedulertest.Suite(t, factory(t, &DelayInfo, map[string]string{"by": "time", "key": "job", "reset": "any"}), schedulertest.Promises{PerTask: 10 * time.Second})
 	})
 	t.Run("no patience", func(t *testing.T) {
 		schedulertest.Suite(t, factory(t, &DelayInfo, map[string]string{"skips": "0"}), keeps)

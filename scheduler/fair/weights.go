@@ -9,7 +9,7 @@ import (
 
 // SlackWeights turns completion-time goals into weights: the slack of a job is
 // its goal less its time alone in the cluster, and its weight the largest slack
-// over its own (deadline.md 3.8). A job without slack can meet its goal by no
+// over its own (spec/deadline 3.8). A job without slack can meet its goal by no
 // weight; that is an error.
 func SlackWeights(slacks []time.Duration) ([]float64, error) {
 	if len(slacks) == 0 {

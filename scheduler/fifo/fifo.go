@@ -13,9 +13,10 @@ var Info = scheduler.Info{
 	Name:    "fifo",
 	Seam:    scheduler.Assignment,
 	Summary: "jobs by priority, then submission; nearest map first",
-	Source:  "capacity.md 3.1, slowdown.md 3.1",
-	Params:  scheduler.ReduceParams(),
-	New:     func(p scheduler.Params) (any, error) { return New(scheduler.ReduceRuleOf(p)), nil },
+	Source:  "spec/capacity 3.1, spec/slowdown 3.1",
+	Usual:   scheduler.Ramped, UsualUnless: scheduler.RampedUnless,
+	Setup: scheduler.Bind(scheduler.DefaultReduceRule, (*scheduler.ReduceRule).RampParams,
+		func(r scheduler.ReduceRule) (*Policy, error) { return New(r), nil }),
 }
 
 // A Policy is the fifo policy.
@@ -23,19 +24,20 @@ type Policy struct {
 	rule scheduler.ReduceRule
 	// lines has, by kind, the jobs with an eligible task, best priority first,
 	// then oldest.
-	lines [scheduler.Driver]*scheduler.Order[*scheduler.Job, int8]
+	lines [scheduler.Driver]*scheduler.Order[*scheduler.Job, scheduler.Priority]
 }
 
 var (
 	_ scheduler.Policy    = (*Policy)(nil)
 	_ scheduler.Explainer = (*Policy)(nil)
+	_ scheduler.Killer    = (*Policy)(nil)
 )
 
 // New returns a fifo policy.
 func New(rule scheduler.ReduceRule) *Policy {
 	p := &Policy{rule: rule}
 	for k := range p.lines {
-		p.lines[k] = scheduler.NewOrder[*scheduler.Job](func(a, b int8) int { return cmp.Compare(b, a) })
+		p.lines[k] = scheduler.NewOrder[*scheduler.Job](func(a, b scheduler.Priority) int { return cmp.Compare(b, a) })
 	}
 	return p
 }
@@ -69,7 +71,7 @@ func (p *Policy) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) s
 		}
 		for i := range line.Len() {
 			j := line.At(i)
-			if !v.Fits(n, j, k) {
+			if !v.Fits(n, j, k) || k == scheduler.Reduce && !p.rule.AllowsReduce(v, n, j, p.needy()) {
 				continue
 			}
 			if t, near, ok := v.PickTask(j, n, k); ok {
@@ -78,6 +80,22 @@ func (p *Policy) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) s
 		}
 	}
 	return scheduler.Idle(why)
+}
+
+// needy is the job whose map is next: it is owed what jobs behind it hold.
+func (p *Policy) needy() scheduler.Needy {
+	n := scheduler.Needy{Owed: func(a *scheduler.Job, _ int32, b *scheduler.Job, _ int32) bool {
+		return b.Priority() > a.Priority() || b.Priority() == a.Priority() && b.Seq() < a.Seq()
+	}}
+	if p.lines[scheduler.Map].Len() > 0 {
+		n.Job = p.lines[scheduler.Map].At(0)
+	}
+	return n
+}
+
+// Kill implements scheduler.Killer: with rampup, reduces that wait give way to maps.
+func (p *Policy) Kill(now time.Duration, v *scheduler.View) (scheduler.Victim, bool) {
+	return p.rule.GiveBack(now, v, p.needy())
 }
 
 func chosen(j *scheduler.Job, n topology.NodeID, ahead int) scheduler.Reason {
@@ -94,6 +112,9 @@ func (p *Policy) Explain(_ time.Duration, id scheduler.JobID, v *scheduler.View)
 	for k, line := range p.lines {
 		if !line.Has(j) {
 			continue
+		}
+		if r, follows := p.rule.Follows(j, scheduler.Kind(k)); follows {
+			return r
 		}
 		for i := range line.Len() {
 			if line.At(i) == j && i > 0 {

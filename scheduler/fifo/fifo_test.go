@@ -60,7 +60,7 @@ func equal(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// capacity.md 3.1: priority descending, then submission; what the first job
+// spec/capacity 3.1: priority descending, then submission; what the first job
 // cannot use goes to the next.
 func TestPriorityThenSubmission(t *testing.T) {
 	g := engine(t, scheduler.Capacity{MapSlots: 4, ReduceSlots: 1}, 1)
@@ -74,7 +74,7 @@ func TestPriorityThenSubmission(t *testing.T) {
 	}
 }
 
-// slowdown.md 3: a reduce starts once max(1, ceil(0.05*maps)) maps are done.
+// spec/slowdown 3: a reduce starts once max(1, ceil(0.05*maps)) maps are done.
 func TestSlowstart(t *testing.T) {
 	g := engine(t, scheduler.Capacity{MapSlots: 2, ReduceSlots: 2}, 1)
 	submit(t, g, &scheduler.JobSpec{ID: 1, Maps: 21, Reduces: 1})

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// capacity.md 6, item 1, the locality law: an n-map job on N = 30 nodes with
+// spec/capacity 6, item 1, the locality law: an n-map job on N = 30 nodes with
 // r = 3 random replicas, one slot offered at a time by a random node, runs
 // f(n) = (1/n) * sum_{k=1..n} (1 - r/N)^k of its maps off their data.
 func TestLocalityLaw(t *testing.T) {
@@ -70,9 +70,9 @@ func offData(t *testing.T, r *rand.Rand, maps int32, nodes, replicas int) float6
 	return 100 * float64(off) / float64(total)
 }
 
-// capacity.md 6, item 13, without queues: three jobs VERY_LOW, NORMAL and
+// spec/capacity 6, item 13, without queues: three jobs VERY_LOW, NORMAL and
 // VERY_HIGH present at the first heartbeat are served in order of priority, and
-// no running task is touched when a higher one arrives (3.4).
+// no running task is touched when a higher one arrives (spec/capacity 3.4).
 func TestPriorityOrderWithoutPreemption(t *testing.T) {
 	g := engine(t, scheduler.Capacity{MapSlots: 3}, 1)
 	submit(t, g, &scheduler.JobSpec{ID: 1, Name: "sort", Maps: 1, Priority: scheduler.VeryLow})
@@ -86,7 +86,7 @@ func TestPriorityOrderWithoutPreemption(t *testing.T) {
 	}
 }
 
-// capacity.md 2.2: with a slow start of 5 % a 16-map job needs 1 finished map.
+// spec/capacity 2.2: with a slow start of 5 % a 16-map job needs 1 finished map.
 func TestSlowstartOfSixteenMaps(t *testing.T) {
 	g := engine(t, scheduler.Capacity{MapSlots: 1, ReduceSlots: 1}, 1)
 	submit(t, g, &scheduler.JobSpec{ID: 1, Maps: 16, Reduces: 1})

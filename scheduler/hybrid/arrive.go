@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// arrive puts a job in the queue of its class (hybrid.md 3.2). A job that has
+// arrive puts a job in the queue of its class (spec/hybrid 3.2). A job that has
 // run before, under another policy, stays where it ran.
 func (p *Policy) arrive(j *scheduler.Job, v *scheduler.View) {
 	for len(p.records) <= j.Slot() {

@@ -20,7 +20,7 @@ type Classifier interface {
 
 // knownShuffle is the shuffle size a job is classified by: for a job that does
 // not recur it is unknown, and 0 is the safe side, because a large job on scale-up
-// does more harm than a small one on scale-out (hybrid.md 3.1).
+// does more harm than a small one on scale-out (spec/hybrid 3.1).
 func knownShuffle(s *scheduler.JobSpec) float64 {
 	if s.Recurring && s.Shuffle.Known {
 		return float64(s.Shuffle.Bytes)
@@ -46,12 +46,12 @@ func inputOf(s *scheduler.JobSpec) float64 {
 	if s.Input.Known {
 		return float64(s.Input.Bytes)
 	}
-	if s.Splits.Len() == 0 {
-		return float64(s.Maps) * blockBytes
-	}
 	total := 0.0
 	for _, b := range s.Splits.Bytes {
 		total += float64(b)
+	}
+	if total == 0 { // nobody knows, or its maps make their own
+		return float64(s.Maps) * blockBytes
 	}
 	return total
 }
@@ -62,7 +62,7 @@ type Trained struct {
 	Scaler svm.Scaler
 	Model  svm.Model
 	// Margin is what the value of a job that does not recur must exceed to be
-	// small (hybrid.md 3.1, 6.9).
+	// small (spec/hybrid 3.1, 6.9).
 	Margin float64
 }
 

@@ -1,6 +1,6 @@
 // Package hybrid schedules for a cluster of two machine classes: a few powerful
 // scale-up machines, on which small jobs run faster, and many cheap scale-out
-// machines for everything else (hybrid.md). Each job is classified once, joins
+// machines for everything else (spec/hybrid). Each job is classified once, joins
 // the queue of one class, and runs there as a whole; inside a queue a base policy
 // (fair or delay) decides. When scale-out machines run dry they steal whole,
 // unstarted small jobs, those nearest the boundary first.

@@ -2,11 +2,11 @@ package hybrid
 
 import "math"
 
-// gigabyte is the unit of hybrid.md 2.6.
+// gigabyte is the unit of spec/hybrid 2.6.
 const gigabyte = 1e9
 
 // A Rule says which jobs are small: faster on one scale-up machine than on five
-// scale-out machines of the same price (hybrid.md 2.6a, fitted to the measured
+// scale-out machines of the same price (spec/hybrid 2.6a, fitted to the measured
 // crosspoints of TeraSort and WordCount).
 type Rule struct {
 	// Scale is g: how many scale-up machines a job may use, relative to the

@@ -15,7 +15,7 @@ func near(t *testing.T, what string, got, want, by float64) {
 	}
 }
 
-// hybrid.md 2.2 and 2.6(a): crosspoints of 17.45 GB without shuffle, 32 GB for
+// spec/hybrid 2.2 and 2.6(a): crosspoints of 17.45 GB without shuffle, 32 GB for
 // TeraSort (as much shuffle as input), 64 GB for WordCount (1.6 times), never
 // above.
 func TestCrosspoints(t *testing.T) {
@@ -26,7 +26,7 @@ func TestCrosspoints(t *testing.T) {
 	near(t, "crosspoint with g = 6", Rule{Scale: 6}.Crosspoint(1e15)/gigabyte, 6*64, 0.3)
 }
 
-// hybrid.md 3.9, example 1.
+// spec/hybrid 3.9, example 1.
 func TestLabelRule(t *testing.T) {
 	c := ByRule{Rule{Scale: 1}}
 	s := &scheduler.JobSpec{Input: scheduler.Bytes(20 * gigabyte), Shuffle: scheduler.Bytes(0), Recurring: true}
@@ -51,7 +51,7 @@ func TestLabelRule(t *testing.T) {
 	}
 }
 
-// hybrid.md 2.6(b): rho is 1.7 at 0, 1 at the crosspoint, 0.65 at infinity; 3.9,
+// spec/hybrid 2.6(b): rho is 1.7 at 0, 1 at the crosspoint, 0.65 at infinity; 3.9,
 // example 2: half the crosspoint gives 1.175, and 80 maps 0.426.
 func TestSpeed(t *testing.T) {
 	s := DefaultSpeed()
@@ -67,7 +67,7 @@ func TestSpeed(t *testing.T) {
 	near(t, "two-level, pessimistic", s.Factor(80, cross*2, 0), 1.54, 0)
 }
 
-// hybrid.md 3.9, example 3: of the unstarted jobs with f = 1.2, 0.3 and 0.9 the
+// spec/hybrid 3.9, example 3: of the unstarted jobs with f = 1.2, 0.3 and 0.9 the
 // 0.3 job moves, not the started one with 0.1.
 func TestStealsNearestTheBoundary(t *testing.T) {
 	r := newRig(t, 1, 1, func(c *Config) { c.Classifier = byID{1: 0.1, 2: 1.2, 3: 0.3, 4: 0.9} })
@@ -89,7 +89,7 @@ func TestStealsNearestTheBoundary(t *testing.T) {
 	}
 }
 
-// hybrid.md 3.9, example 4: a free scale-up container stays idle beside a full
+// spec/hybrid 3.9, example 4: a free scale-up container stays idle beside a full
 // scale-out queue; a scale-out job with a runnable task prevents stealing.
 func TestOneDirectionOnly(t *testing.T) {
 	r := newRig(t, 1, 1, func(c *Config) { c.Classifier, c.StealOnlyIfUpBusy = byID{1: -1, 2: 0.1}, false })
@@ -106,7 +106,7 @@ func TestOneDirectionOnly(t *testing.T) {
 	}
 }
 
-// hybrid.md 3.3 and 6.7: no stealing while a scale-up container is free, unless
+// spec/hybrid 3.3 and 6.7: no stealing while a scale-up container is free, unless
 // the guard is off.
 func TestStealGuard(t *testing.T) {
 	for _, guard := range []bool{true, false} {
@@ -122,7 +122,7 @@ func TestStealGuard(t *testing.T) {
 	}
 }
 
-// hybrid.md 3.3: one steal per heartbeat; 3.7: none without job stealing, and
+// spec/hybrid 3.3: one steal per heartbeat; 3.7: none without job stealing, and
 // any job anywhere without classification.
 func TestVariants(t *testing.T) {
 	r := newRig(t, 2, 1, func(c *Config) { c.Classifier = byID{1: 1, 2: 2, 3: 3} })
@@ -196,7 +196,7 @@ func TestStuckClass(t *testing.T) {
 	}
 }
 
-// hybrid.md 5, item 4, by the model alone: a job run alone on 24 scale-up slots
+// spec/hybrid 5, item 4, by the model alone: a job run alone on 24 scale-up slots
 // and on 40 scale-out slots takes equal time at 32 GB (TeraSort-like) and at 64 GB
 // (WordCount-like); the ratio starts at 1.7 and ends at 0.65.
 func TestRunAlone(t *testing.T) {
@@ -231,7 +231,7 @@ func TestNotStuck(t *testing.T) {
 	r.Send(scheduler.TaskFinished(scheduler.TaskID{Job: 1}, 1, time.Second, 0, 0))
 	r.offer(1) // its reduce, which has all it needs
 	r.Submit(job(2, 1))
-	r.p.stole = true
+	r.p.stole[0] = true
 	for r.Now = 0; r.Now < 5*time.Minute; r.Now += 15 * time.Second {
 		r.p.Tick(r.Now, r.View())
 	}

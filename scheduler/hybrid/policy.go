@@ -48,7 +48,7 @@ type Policy struct {
 	isReady []bool                            // by node
 	running [numClasses][scheduler.Driver]int // attempts
 	moving  [numClasses]time.Duration         // when the class was last seen not stuck
-	stole   bool                              // in this round
+	stole   map[topology.NodeID]bool          // since its last heartbeat a job was stolen for the node
 }
 
 var (
@@ -71,7 +71,7 @@ func New(cfg Config) (*Policy, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{cfg: cfg, unstarted: scheduler.NewOrder[*scheduler.Job](cmp.Compare[float64])}
+	p := &Policy{cfg: cfg, unstarted: scheduler.NewOrder[*scheduler.Job](cmp.Compare[float64]), stole: map[topology.NodeID]bool{}}
 	for c := range p.queues {
 		f := cfg.Fair
 		f.Only = func(j *scheduler.Job) bool { r := p.record(j); return r != nil && (r.free || r.home == class(c)) }
@@ -101,7 +101,7 @@ func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View
 	j := v.Job(e.Job)
 	switch e.Kind {
 	case scheduler.EvHeartbeat:
-		p.stole = false
+		delete(p.stole, e.Node)
 	case scheduler.EvJobAdmitted, scheduler.EvJobReady:
 		if j.Phase() == scheduler.Ready && p.record(j) == nil {
 			p.arrive(j, v)
@@ -154,7 +154,7 @@ func (p *Policy) count(e scheduler.Event, by int) {
 	}
 }
 
-// Assign implements scheduler.Policy (hybrid.md 3.2): the queue of the node's
+// Assign implements scheduler.Policy (spec/hybrid 3.2): the queue of the node's
 // class; if that has nothing, a scale-up node stays idle and a scale-out node
 // may steal.
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {

@@ -3,7 +3,7 @@ package hybrid
 import "math"
 
 // A Speed is how task durations on scale-up relate to those on scale-out
-// (hybrid.md 2.6b). Simulators use it; no decision does.
+// (spec/hybrid 2.6b). Simulators use it; no decision does.
 type Speed struct {
 	Rule Rule
 	// Start and End are the ratio of the time on five scale-out machines to that

@@ -6,12 +6,12 @@ import (
 )
 
 // steal moves the unstarted small job nearest the boundary to the scale-out
-// queue, for good, if no scale-out job has a task to run (hybrid.md 3.3). Whole
+// queue, for good, if no scale-out job has a task to run (spec/hybrid 3.3). Whole
 // jobs move, never tasks: those of one job on machines of different speed would
 // wait for each other. Jobs that cannot use node n are passed over. One job per
-// heartbeat.
+// heartbeat of a node.
 func (p *Policy) steal(n topology.NodeID, v *scheduler.View) bool {
-	if !p.cfg.Steal || p.stole || p.waiting(out) > 0 || p.unstarted.Len() == 0 {
+	if !p.cfg.Steal || p.stole[n] || p.waiting(out) > 0 || p.unstarted.Len() == 0 {
 		return false
 	}
 	if p.cfg.StealOnlyIfUpBusy && p.upHasRoom(v) {
@@ -22,7 +22,7 @@ func (p *Policy) steal(n topology.NodeID, v *scheduler.View) bool {
 		if !p.canStart(j, n, v) {
 			continue
 		}
-		p.stole = true
+		p.stole[n] = true
 		p.unstarted.Remove(j)
 		p.record(j).home = out
 		for _, q := range p.queues {

@@ -13,7 +13,7 @@ import (
 // everyThird makes every third node of the suite's clusters scale-up.
 func everyThird(n topology.NodeID) bool { return n%3 == 0 }
 
-// checked tests the invariants of hybrid.md 5, item 2, on whatever the suite
+// checked tests the invariants of spec/hybrid 5, item 2, on whatever the suite
 // does, with books of its own.
 type checked struct {
 	*Policy

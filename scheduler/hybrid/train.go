@@ -19,18 +19,18 @@ type Sample struct {
 
 // TrainConfig says how a classifier is trained.
 type TrainConfig struct {
-	// Grid is what the search tries; default hybrid.md 3.1.
+	// Grid is what the search tries; default spec/hybrid 3.1.
 	Grid svm.Grid
 	// GridPoints and FitPoints bound the samples used for the search and for the
 	// final fit, drawn with both classes in proportion. More: better and slower.
-	// Default 4,000 and 10,000 (hybrid.md 3.1).
+	// Default 4,000 and 10,000 (spec/hybrid 3.1).
 	GridPoints, FitPoints int
 	// MarginSteps is the fineness of the sweep that sets the margin for jobs of
 	// unknown shuffle size, per feature; default 24.
 	MarginSteps int
 }
 
-// DefaultTrainConfig returns the proposals of hybrid.md 3.1.
+// DefaultTrainConfig returns the proposals of spec/hybrid 3.1.
 func DefaultTrainConfig() TrainConfig {
 	return TrainConfig{Grid: svm.DefaultGrid(), GridPoints: 4000, FitPoints: 10_000, MarginSteps: 24}
 }
@@ -43,7 +43,7 @@ func (c *TrainConfig) validate() error {
 }
 
 // Train fits a classifier to samples: features log(1+v) and standardised, C and
-// gamma by cross-validation, then the margin (hybrid.md 3.1). The same rng state
+// gamma by cross-validation, then the margin (spec/hybrid 3.1). The same rng state
 // and samples give the same classifier. The second result is the accuracy that
 // cross-validation found.
 func Train(rng *rand.Rand, samples []Sample, cfg TrainConfig) (*Trained, float64, error) {
@@ -117,7 +117,7 @@ func label(s Sample) int {
 
 // margin is the least value above which no job of unknown shuffle size is called
 // small and could be large: no point of a grid flips from small to large as its
-// shuffle grows, and no large job of the training trace exceeds it (hybrid.md 3.1
+// shuffle grows, and no large job of the training trace exceeds it (spec/hybrid 3.1
 // and 6.9: the kernel is not monotone, so the argument needs a check). The shuffle
 // grows as far as that of any job with as few tasks: beyond it the classifier has
 // seen nothing, and a narrow kernel says there whatever its constant says. Without

@@ -37,7 +37,7 @@ func public(t testing.TB, name string) []trace.Job {
 	return jobs
 }
 
-// sampleOf gives a traced job its task counts (nas.md 4.1) and its label.
+// sampleOf gives a traced job its task counts (spec/nas 4.1) and its label.
 func sampleOf(j trace.Job) Sample {
 	s := Sample{Maps: max(int(math.Ceil(float64(j.InputBytes)/blockBytes)), 1), Shuffle: float64(j.ShuffleBytes)}
 	if j.ShuffleBytes > 0 {
@@ -59,7 +59,7 @@ func (s *Sample) spec(recurring bool) *scheduler.JobSpec {
 	return &scheduler.JobSpec{Maps: int32(s.Maps), Reduces: int32(s.Reduces), Shuffle: scheduler.Bytes(int64(s.Shuffle)), Recurring: recurring}
 }
 
-// hybrid.md 2.6(a), effect on FB-2010, and 5, item 3: 89.4 % of the jobs are
+// spec/hybrid 2.6(a), effect on FB-2010, and 5, item 3: 89.4 % of the jobs are
 // small; with shuffle 0 the rule errs on 0.8 %, never on a large job.
 func TestRuleOnFB2010(t *testing.T) {
 	jobs := public(t, validationTrace)
@@ -86,7 +86,7 @@ func TestRuleOnFB2010(t *testing.T) {
 	near(t, "errors without shuffle sizes", float64(wrong)/n, 0.008, 0.0005)
 }
 
-// hybrid.md 5, item 3: trained on one trace, judged on the other: at least 95 %
+// spec/hybrid 5, item 3: trained on one trace, judged on the other: at least 95 %
 // of recurring jobs right (published 96.2), of a half and half mix at least 80 %
 // (85.7) and less than that, and no job of unknown shuffle size that is large
 // called small. The whole of both traces under MILLRACE_STRESS, else a part.
@@ -182,7 +182,7 @@ func TestTrainedText(t *testing.T) {
 	}
 }
 
-// hybrid.md 3.1: above the margin no point flips from small to large as its
+// spec/hybrid 3.1: above the margin no point flips from small to large as its
 // shuffle grows, on a grid that is not the one the margin was found with.
 func TestMargin(t *testing.T) {
 	c := trained(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // adhoc serves jobs without a plan: the first heavy one that may enter the
-// rack, else the first that is not heavy (jobpacker.md 3.10, step 2).
+// rack, else the first that is not heavy (spec/jobpacker 3.10, step 2).
 func (p *Policy) adhoc(now time.Duration, n topology.NodeID, k scheduler.Kind, v *scheduler.View) decision {
 	why := scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a {kind}", Node: n, Kind: k}
 	if !v.HasRoom(n, k) {
@@ -49,7 +49,7 @@ func (p *Policy) fromShares(s *fair.Shares, n topology.NodeID, k scheduler.Kind,
 }
 
 // others counts the running tasks of other heavy jobs in a rack. A job's own do
-// not keep it away (jobpacker.md 6.6).
+// not keep it away (spec/jobpacker 6.6).
 func (p *Policy) others(j *job, r topology.RackID) int32 {
 	own := j.InRack(r)
 	return p.heavyTasks[r] - own.Running[scheduler.Map] - own.Running[scheduler.Reduce]

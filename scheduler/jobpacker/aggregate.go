@@ -10,7 +10,7 @@ import (
 )
 
 // widths is the mean over planned heavy jobs of racks per task, by kind: what
-// the rejected variant guesses the widths of ad-hoc jobs from (jobpacker.md
+// the rejected variant guesses the widths of ad-hoc jobs from (spec/jobpacker
 // 3.12).
 type widths struct {
 	sum [kinds]float64
@@ -71,7 +71,7 @@ func (p *Policy) mayRun(j *job, r topology.RackID, k scheduler.Kind) bool {
 
 // Scatter says where the rejected variant stores the blocks of an ad-hoc job of
 // so many maps: first replicas in racks chosen by seed, further ones in others
-// (jobpacker.md 3.12).
+// (spec/jobpacker 3.12).
 func (p *Policy) Scatter(maps int32, shuffle func(n int, swap func(i, j int)), v *scheduler.View) (first, others []topology.RackID) {
 	racks := make([]topology.RackID, v.Topology().NumRacks())
 	for i := range racks {

@@ -100,7 +100,7 @@ func (p *Policy) planFor(now time.Duration, j *scheduler.Job, v *scheduler.View)
 }
 
 // seemsHeavy judges a job without a plan: by its shuffle size where that is
-// known, else by its input; an unknown input may be large (jobpacker.md 3.10).
+// known, else by its input; an unknown input may be large (spec/jobpacker 3.10).
 func (p *Policy) seemsHeavy(j *scheduler.Job) bool {
 	s := j.Spec()
 	switch {
@@ -126,7 +126,7 @@ func (p *Policy) dead(q *plan, v *scheduler.View) bool {
 }
 
 // checkRack drops the plans of jobs that were to run in a rack without nodes:
-// the default scheduler has them now (jobpacker.md 3.10).
+// the default scheduler has them now (spec/jobpacker 3.10).
 func (p *Policy) checkRack(rack topology.RackID, v *scheduler.View) {
 	if rack == topology.NoRack || v.RackTotal(rack).Nodes > 0 {
 		return

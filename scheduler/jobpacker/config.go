@@ -14,24 +14,24 @@ import (
 // Config holds the parameters of jobpacker and corral.
 type Config struct {
 	// Corral selects the baseline's planner and no shuffle holding
-	// (jobpacker.md 3.13).
+	// (spec/jobpacker 3.13).
 	Corral bool
 
 	// Threshold is E_thr: the bytes from which a job is shuffle-heavy, and which a
 	// rack-to-rack transfer must exceed to use a circuit. Larger: fewer jobs are
 	// packed. 0 means the topology's, or the published 1.125 GB: 9 times the dark
-	// time of 10 ms at 100 Gb/s (jobpacker.md 2.1).
+	// time of 10 ms at 100 Gb/s (spec/jobpacker 2.1).
 	Threshold int64
 	// Electrical and Optical are the link rates of a rack that the plan reckons
 	// with. 0 means the topology's, or the published 30 and 100 Gb/s.
 	Electrical, Optical topology.Rate
 	// Printed uses the shuffle formula as printed; default false, the one that
-	// fits Figure 4.6 (jobpacker.md 6.1).
+	// fits Figure 4.6 (spec/jobpacker 6.1).
 	Printed bool
 
 	// Order is how expected jobs are sorted for planning: "online" by arrival,
 	// "batch" in sub-batches, "auto" (default) batch when all arrive together
-	// (jobpacker.md 3.6).
+	// (spec/jobpacker 3.6).
 	Order string
 	// SubBatches is B. 1 is Corral's widest job first, which overloads the start;
 	// published 5, flat beyond (Figure 4.24).
@@ -40,7 +40,7 @@ type Config struct {
 	Seed uint64
 	// Overprovision plans (1+ratio) times the containers of each recurring job,
 	// room that ad-hoc jobs find free. Published 0 when all jobs recur, 1 with
-	// half of them ad hoc (jobpacker.md 3.8). Larger: longer plans.
+	// half of them ad hoc (spec/jobpacker 3.8). Larger: longer plans.
 	Overprovision float64
 	// PlanArrivals plans a recurring job that was not announced when it arrives.
 	// Ours; default true. Without it such a job is treated as ad hoc.
@@ -54,14 +54,14 @@ type Config struct {
 	// shuffle-heavy; published 1 GB. Larger: heavy jobs slip into racks with others.
 	AdhocHeavy int64
 	// AdhocHeavyMaxWait is how long an ad-hoc heavy job keeps away from racks with
-	// other heavy jobs; default 60 s (jobpacker.md 3.10). 0 never keeps away.
+	// other heavy jobs; default 60 s (spec/jobpacker 3.10). 0 never keeps away.
 	AdhocHeavyMaxWait time.Duration
 	// AggregateAdhoc packs ad-hoc jobs into few racks too: the rejected variant,
-	// for the negative experiment (jobpacker.md 3.12).
+	// for the negative experiment (spec/jobpacker 3.12).
 	AggregateAdhoc bool
 
 	// WaitAll holds a rack pair until all reduces planned for the target rack are
-	// placed, so that no mouse is left over (AggWaitAll of jobpacker.md 3.3).
+	// placed, so that no mouse is left over (AggWaitAll of spec/jobpacker 3.3).
 	WaitAll bool
 	// MaxHold is how long a shuffle may be held at most after the last map, or after
 	// a reduce that was placed later; default 30 s (AggMaxHold). Larger: one late
@@ -69,7 +69,7 @@ type Config struct {
 	MaxHold time.Duration
 
 	// Reduces says when reduces may compete; published slow start 0.7
-	// (jobpacker.md 3.4).
+	// (spec/jobpacker 3.4).
 	Reduces scheduler.ReduceRule
 }
 
@@ -82,7 +82,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// The published rates and threshold (jobpacker.md 3.14), used where neither
+// The published rates and threshold (spec/jobpacker 3.14), used where neither
 // Config nor the topology has one.
 const (
 	publishedElectrical = topology.Rate(30e9 / 8)

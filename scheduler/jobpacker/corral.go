@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// corral is the planner of the baseline (jobpacker.md 3.13): each job gets r_j
+// corral is the planner of the baseline (spec/jobpacker 3.13): each job gets r_j
 // racks for itself, for maps and reduces alike. It starts with one rack for
 // each job and widens the longest, one rack at a time, keeping the best of all
 // allocations it saw.

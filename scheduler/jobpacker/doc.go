@@ -1,6 +1,6 @@
 // Package jobpacker schedules for a cluster whose racks are joined by a slow
 // electrical network and a fast optical switch that links each rack to one other
-// at a time (jobpacker.md). Only large transfers between few racks can use the
+// at a time (spec/jobpacker). Only large transfers between few racks can use the
 // optical switch, so a job's maps and reduces are packed into as few racks as
 // keep it fully parallel, and its shuffle is held until it is worth a circuit.
 //

@@ -6,13 +6,13 @@ import (
 )
 
 // nearBest is how much longer than the best of all pairs a job may take when no
-// pair allows a single wave (jobpacker.md 3.5, line 3).
+// pair allows a single wave (spec/jobpacker 3.5, line 3).
 const nearBest = 1.1
 
 // Feasible returns the widths on which p keeps full parallelism and its shuffle
 // uses circuits, by map racks and then reduce racks: the green zone of Figure
 // 4.6. None means that p is to be planned as a job that is not shuffle-heavy
-// (jobpacker.md 3.5).
+// (spec/jobpacker 3.5).
 func (m *Model) Feasible(p *Profile) []Pair {
 	if p.Reduces == 0 || p.Maps == 0 || p.Shuffle < m.Threshold {
 		return nil
@@ -54,7 +54,7 @@ func (m *Model) best(p *Profile) time.Duration {
 }
 
 // Width is what jobs are sorted by: the most racks a heavy job can use, or how
-// many racks' worth of tasks another one has (jobpacker.md 3.6).
+// many racks' worth of tasks another one has (spec/jobpacker 3.6).
 func (m *Model) Width(p *Profile, feasible []Pair) float64 {
 	if len(feasible) == 0 {
 		return float64(p.Maps)/float64(max(m.MapSlots, 1)) + float64(p.Reduces)/float64(max(m.ReduceSlots, 1))

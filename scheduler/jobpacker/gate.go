@@ -9,7 +9,7 @@ import (
 )
 
 // Release implements scheduler.ShuffleGate: the output that a planned heavy job
-// has ready for another rack is held until it is worth a circuit (jobpacker.md
+// has ready for another rack is held until it is worth a circuit (spec/jobpacker
 // 3.3). Once a pair was released, what is ready later follows at once.
 func (p *Policy) Release(now time.Duration, id scheduler.JobID, src, dst topology.RackID, avail int64, v *scheduler.View) bool {
 	j := v.Job(id)

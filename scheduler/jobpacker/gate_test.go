@@ -30,7 +30,7 @@ func (r *rig) placeReduce(i int32) {
 
 func (r *rig) release(avail int64) bool { return r.p.Release(r.Now, 1, 0, 1, avail, r.View()) }
 
-// jobpacker.md 3.15, example 7, without waiting for all: held for one and two
+// spec/jobpacker 3.15, example 7, without waiting for all: held for one and two
 // reduces, one flow at the third, the rest flushed when all is placed and mapped.
 func TestAggregationByThreshold(t *testing.T) {
 	r := heavyJob(t, false)
@@ -50,7 +50,7 @@ func TestAggregationByThreshold(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.3 and 3.15, example 7, with AggWaitAll: a single flow, which
+// spec/jobpacker 3.3 and 3.15, example 7, with AggWaitAll: a single flow, which
 // later output joins.
 func TestAggregationWaitsForAll(t *testing.T) {
 	r := heavyJob(t, true)
@@ -71,7 +71,7 @@ func TestAggregationWaitsForAll(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.3: AggMaxHold after the last map what waits goes; what reduces that are
+// spec/jobpacker 3.3: AggMaxHold after the last map what waits goes; what reduces that are
 // placed later can fetch is held as long again.
 func TestMaxHold(t *testing.T) {
 	r := heavyJob(t, true)
@@ -93,7 +93,7 @@ func TestMaxHold(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.3, line 4, and 3.13: nothing is held for other jobs, nor by
+// spec/jobpacker 3.3, line 4, and 3.13: nothing is held for other jobs, nor by
 // Corral.
 func TestNoHolding(t *testing.T) {
 	r := uniform(t, 2, scheduler.Capacity{Containers: 9})

@@ -13,7 +13,7 @@ type Profile struct {
 	Shuffle             int64 // D_s, bytes
 }
 
-// A Model is the latency response function of a cluster (jobpacker.md 2.4).
+// A Model is the latency response function of a cluster (spec/jobpacker 2.4).
 type Model struct {
 	Racks       int // R
 	MapSlots    int // k: places for maps in one rack
@@ -22,7 +22,7 @@ type Model struct {
 	Optical     topology.Rate
 	Threshold   int64 // E_thr: what a rack pair must exceed to use a circuit
 	// Printed selects the shuffle formula as printed instead of the one that
-	// reproduces Figure 4.6 (jobpacker.md 6.1).
+	// reproduces Figure 4.6 (spec/jobpacker 6.1).
 	Printed bool
 }
 
@@ -83,7 +83,7 @@ func (m *Model) transfer(p *Profile, w Pair, rate topology.Rate, links int) time
 }
 
 // Same is the latency of Corral, where maps and reduces share one set of racks
-// and (r-1)/r of the data crosses between them (jobpacker.md 3.13).
+// and (r-1)/r of the data crosses between them (spec/jobpacker 3.13).
 func (m *Model) Same(p *Profile, racks int) time.Duration {
 	r := float64(racks)
 	cross := float64(p.Shuffle) / r * ((r - 1) / r) / float64(m.Electrical)

@@ -14,7 +14,7 @@ type (
 )
 
 // Assign implements scheduler.Policy: the line of the node's rack first, then
-// jobs without a plan (jobpacker.md 3.10).
+// jobs without a plan (spec/jobpacker 3.10).
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
 	if len(p.arrived) > 0 {

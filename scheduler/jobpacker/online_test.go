@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// jobpacker.md 3.15, example 6, and 3.10: the rule for ad-hoc heavy jobs.
+// spec/jobpacker 3.15, example 6, and 3.10: the rule for ad-hoc heavy jobs.
 func TestAdhocHeavyRule(t *testing.T) {
 	r := uniform(t, 2, scheduler.Capacity{Containers: 9})
 	r.Submit(recurring(1, 1, 1, 2*gb)) // A: its only map runs in rack 0
@@ -35,7 +35,7 @@ func TestAdhocHeavyRule(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.15, example 6: if A is ad hoc and has tasks left, A is chosen
+// spec/jobpacker 3.15, example 6: if A is ad hoc and has tasks left, A is chosen
 // and B is not.
 func TestAdhocHeavyJobStays(t *testing.T) {
 	r := uniform(t, 1, scheduler.Capacity{Containers: 9})
@@ -50,8 +50,8 @@ func TestAdhocHeavyJobStays(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.10: entries in order, quotas of ceil(N/width), a head that
-// cannot run is passed over (6.8).
+// spec/jobpacker 3.10: entries in order, quotas of ceil(N/width), a head that
+// cannot run is passed over (spec/jobpacker 6.8).
 func TestLineOfARack(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Order = "online" }, 3, scheduler.Capacity{Containers: 4})
 	jobs := []*scheduler.JobSpec{recurring(1, 8, 2, 9*gb), recurring(2, 4, 1, 0)}
@@ -91,7 +91,7 @@ func TestPlanByName(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.10: when a rack fails, the plan of its jobs is ignored.
+// spec/jobpacker 3.10: when a rack fails, the plan of its jobs is ignored.
 func TestRackFailure(t *testing.T) {
 	r := uniform(t, 3, scheduler.Capacity{Containers: 4})
 	r.Submit(recurring(1, 4, 1, 4*gb))
@@ -130,7 +130,7 @@ func TestStranded(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.4: slow start 0.7.
+// spec/jobpacker 3.4: slow start 0.7.
 func TestSlowstart(t *testing.T) {
 	r := uniform(t, 1, scheduler.Capacity{MapSlots: 10, ReduceSlots: 1})
 	r.Submit(recurring(1, 10, 1, 0))
@@ -146,7 +146,7 @@ func TestSlowstart(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.12: widths of ad-hoc jobs are guessed from planned ones, and
+// spec/jobpacker 3.12: widths of ad-hoc jobs are guessed from planned ones, and
 // their maps keep to racks with data.
 func TestAdhocAggregation(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.AggregateAdhoc = true }, 4, scheduler.Capacity{Containers: 4})
@@ -193,7 +193,7 @@ func TestConfigRefuses(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.10: a rack runs no more than ceil(N/width) tasks of a job, room
+// spec/jobpacker 3.10: a rack runs no more than ceil(N/width) tasks of a job, room
 // or not.
 func TestQuota(t *testing.T) {
 	r := uniform(t, 2, scheduler.Capacity{Containers: 6})
@@ -227,7 +227,7 @@ func TestReducesLeaveRoomForMaps(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.10: the rack of an announced job fails before it arrives.
+// spec/jobpacker 3.10: the rack of an announced job fails before it arrives.
 func TestRackFailureBeforeArrival(t *testing.T) {
 	r := uniform(t, 3, scheduler.Capacity{Containers: 4})
 	s := recurring(1, 4, 1, 4*gb)

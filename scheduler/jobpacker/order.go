@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// order sorts jobs for planning (jobpacker.md 3.6): a batch in sub-batches of
+// order sorts jobs for planning (spec/jobpacker 3.6): a batch in sub-batches of
 // similar demand, widest job first inside each; otherwise by arrival.
 func (c *Config) order(jobs []*draft) []*draft {
 	together := !slices.ContainsFunc(jobs, func(d *draft) bool { return d.arrival != jobs[0].arrival })

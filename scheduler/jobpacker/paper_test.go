@@ -21,7 +21,7 @@ const gb = int64(1e9)
 
 func secs(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// figure46 is the printed table of jobpacker.md 2.5.
+// figure46 is the printed table of spec/jobpacker 2.5.
 func figure46(t *testing.T) (rows [][]int) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "paper", "figure46.txt"))
@@ -43,7 +43,7 @@ func figure46(t *testing.T) (rows [][]int) {
 	return rows
 }
 
-// calibrated is the fit of jobpacker.md 2.5: D_s/bw_o = 12.1 s, D_s/bw_e =
+// calibrated is the fit of spec/jobpacker 2.5: D_s/bw_o = 12.1 s, D_s/bw_e =
 // 1211 s, circuits iff r_map*r_red <= 76.
 func calibrated() (Model, Profile) {
 	const shuffle = 151 * int64(1e9)
@@ -54,7 +54,7 @@ func calibrated() (Model, Profile) {
 	return m, Profile{Maps: 3472, Reduces: 169, MapTime: secs(83.65), ReduceTime: secs(115.6), Shuffle: shuffle}
 }
 
-// jobpacker.md 2.5 and 5, item 1: 224 of the 225 cells of Figure 4.6, the
+// spec/jobpacker 2.5 and 5, item 1: 224 of the 225 cells of Figure 4.6, the
 // exception being (6,13).
 func TestFigure46(t *testing.T) {
 	m, p := calibrated()
@@ -84,7 +84,7 @@ func TestFigure46(t *testing.T) {
 	}
 }
 
-// jobpacker.md 5, item 1: the green zone has 73 pairs, all within 211 s, and
+// spec/jobpacker 5, item 1: the green zone has 73 pairs, all within 211 s, and
 // every other pair of rows 6 to 15 costs 280 s or more.
 func TestGreenZone(t *testing.T) {
 	m, p := calibrated()
@@ -108,7 +108,7 @@ func exampleModel() (Model, Profile) {
 		Profile{Maps: 1200, Reduces: 100, MapTime: time.Second, ReduceTime: time.Second, Shuffle: 9 * gb}
 }
 
-// jobpacker.md 3.15, example 1.
+// spec/jobpacker 3.15, example 1.
 func TestFeasiblePairs(t *testing.T) {
 	m, p := exampleModel()
 	got := m.Feasible(&p)
@@ -120,7 +120,7 @@ func TestFeasiblePairs(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.15, example 2: l_shu by both models.
+// spec/jobpacker 3.15, example 2: l_shu by both models.
 func TestShuffleStage(t *testing.T) {
 	m, p := exampleModel()
 	for _, tc := range []struct {
@@ -135,7 +135,7 @@ func TestShuffleStage(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.15, example 4, and 2.4: the Tetris score.
+// spec/jobpacker 3.15, example 4, and 2.4: the Tetris score.
 func TestWidthAndScore(t *testing.T) {
 	m, _ := exampleModel()
 	if got := m.Width(&Profile{Maps: 90, Reduces: 10}, nil); math.Abs(got-0.1667) > 1e-4 {
@@ -146,7 +146,7 @@ func TestWidthAndScore(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.5, lines 3 and 4: a job too wide for one wave takes the pairs
+// spec/jobpacker 3.5, lines 3 and 4: a job too wide for one wave takes the pairs
 // near the best; one that gains nothing by circuits is not heavy.
 func TestFeasibleFallbacks(t *testing.T) {
 	m, p := exampleModel()
@@ -167,7 +167,7 @@ func TestFeasibleFallbacks(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.15, example 5.
+// spec/jobpacker 3.15, example 5.
 func TestPlanOfOneLightJob(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Electrical = topology.Rate(500) // 1,000 bytes over 2 racks take 1 s
@@ -190,7 +190,7 @@ func TestPlanOfOneLightJob(t *testing.T) {
 	}
 }
 
-// jobpacker.md 5, item 5 (table of 4.1), and item 4: splitting 1,000 jobs of
+// spec/jobpacker 5, item 5 (table of 4.1), and item 4: splitting 1,000 jobs of
 // FB-2010 into 5 gives totals within 20 % of each other, in most samples,
 // unless one job is a fifth of a dimension by itself.
 func TestTraceFactsAndSplit(t *testing.T) {

@@ -58,7 +58,7 @@ type draft struct {
 	length   time.Duration
 }
 
-// packer is JobPacker's offline planner (jobpacker.md 3.7).
+// packer is JobPacker's offline planner (spec/jobpacker 3.7).
 type packer struct {
 	cfg   *Config
 	model Model
@@ -127,7 +127,7 @@ func (k *packer) pool(kind scheduler.Kind) []slotTimes {
 	return k.free[kind]
 }
 
-// provision is how many containers are planned for n tasks (jobpacker.md 3.8).
+// provision is how many containers are planned for n tasks (spec/jobpacker 3.8).
 func (k *packer) provision(n int) int { return int(math.Ceil((1 + k.cfg.Overprovision) * float64(n))) }
 
 func (k *packer) plan(now time.Duration, jobs []*scheduler.JobSpec) []*plan {

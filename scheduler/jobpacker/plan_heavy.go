@@ -17,7 +17,7 @@ type stage struct {
 }
 
 // planHeavy tries every feasible pair and keeps the one that completes first,
-// among equals the one with fewer racks (jobpacker.md 3.7, heavy jobs). nil: no
+// among equals the one with fewer racks (spec/jobpacker 3.7, heavy jobs). nil: no
 // rack can run it.
 func (k *packer) planHeavy(d *draft) *plan {
 	var best [kinds]stage

@@ -9,7 +9,7 @@ import (
 )
 
 // planLight gives a job that is not shuffle-heavy the containers that are free
-// first, wherever they are (jobpacker.md 3.7). nil: nothing can run it.
+// first, wherever they are (spec/jobpacker 3.7). nil: nothing can run it.
 func (k *packer) planLight(d *draft) *plan {
 	maps, ok := k.scatter(k.free[scheduler.Map], d.profile.Maps, d.profile.MapTime, func([]int) time.Duration { return d.arrival })
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// naive plans with one number per container, line by line as jobpacker.md 3.7
+// naive plans with one number per container, line by line as spec/jobpacker 3.7
 // has it.
 type naive struct {
 	k    *packer
@@ -164,7 +165,7 @@ func TestPlannerAgainstNaive(t *testing.T) {
 	})
 }
 
-// jobpacker.md 3.6: by arrival online; B = 1 is widest job first; every job is
+// spec/jobpacker 3.6: by arrival online; B = 1 is widest job first; every job is
 // planned once whatever B.
 func TestOrder(t *testing.T) {
 	cfg := DefaultConfig()
@@ -193,7 +194,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.13, lines 1 and 2: the allocation Corral keeps is the best of
+// spec/jobpacker 3.13, lines 1 and 2: the allocation Corral keeps is the best of
 // those it walks through, by a plain simulation of racks.
 func TestCorralAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -276,7 +277,7 @@ func objective(jobs []*scheduler.JobSpec, width []int, takes func(int) time.Dura
 	return sum.Seconds() / float64(len(jobs))
 }
 
-// jobpacker.md 3.8: (1+ratio) times the containers are kept for a job.
+// spec/jobpacker 3.8: (1+ratio) times the containers are kept for a job.
 func TestOverprovision(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Overprovision = 1
@@ -336,7 +337,7 @@ func TestPlansAvoidDeadRacks(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.13, line 3: L(r) = l_map + (D/r)*((r-1)/r)/bw_e + l_red, and no
+// spec/jobpacker 3.13, line 3: L(r) = l_map + (D/r)*((r-1)/r)/bw_e + l_red, and no
 // shuffle without reduces.
 func TestCorralLatency(t *testing.T) {
 	m := Model{Racks: 4, MapSlots: 10, ReduceSlots: 10, Electrical: topology.Rate(100)}
@@ -349,5 +350,23 @@ func TestCorralLatency(t *testing.T) {
 	p.Reduces = 0
 	if got := m.Same(&p, 2); got != 2*time.Second {
 		t.Errorf("without reduces %v, want 2 s", got)
+	}
+}
+
+// TestBestOfAllPairs: the least latency is that of some pair and of no pair less, the widest included (spec/jobpacker 3.5).
+func TestBestOfAllPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 100 {
+		m := Model{Racks: 1 + rng.IntN(5), MapSlots: 4, ReduceSlots: 4, Electrical: topology.Rate(100), Optical: 1000, Threshold: 200}
+		p := Profile{Maps: 1 + rng.IntN(60), Reduces: 1 + rng.IntN(60), MapTime: time.Second, ReduceTime: 2 * time.Second, Shuffle: int64(rng.IntN(5000))}
+		var all []time.Duration
+		for x := range m.Racks {
+			for y := range m.Racks {
+				all = append(all, m.Latency(&p, Pair{x + 1, y + 1}))
+			}
+		}
+		if got, want := m.best(&p), slices.Min(all); got != want {
+			t.Fatalf("%+v on %d racks: %v, want %v", p, m.Racks, got, want)
+		}
 	}
 }

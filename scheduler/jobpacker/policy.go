@@ -18,10 +18,10 @@ type Policy struct {
 
 	expected []*plan   // announced and not arrived
 	arrived  []*plan   // of unfinished jobs that follow their plan, by arrival
-	seq      [][]entry // by rack: Seq_i of jobpacker.md 2.3
+	seq      [][]entry // by rack: Seq_i of spec/jobpacker 2.3
 	records  []*record // by job slot; nil before the job is ready
 
-	// The jobs without a plan, by what they hold (fair, nas.md 3.10).
+	// The jobs without a plan, by what they hold (fair, spec/nas 3.10).
 	heavy, light *fair.Shares
 
 	heavyTasks []int32                // by rack: running attempts of shuffle-heavy jobs

@@ -6,7 +6,7 @@ import (
 )
 
 // slotTimes says when the places of one rack become free in the plan: the T_ik
-// of jobpacker.md 2.3, ascending, equal times counted together.
+// of spec/jobpacker 2.3, ascending, equal times counted together.
 type slotTimes []run
 
 type run struct {

@@ -7,7 +7,7 @@ type Demand [3]float64
 
 // Score is the Tetris score: the dot product of what is available and what is
 // demanded. The job that uses most of what a sub-batch has left scores highest
-// (jobpacker.md 2.4).
+// (spec/jobpacker 2.4).
 func Score(available, demand Demand) (score float64) {
 	for i := range available {
 		score += available[i] * demand[i]
@@ -30,7 +30,7 @@ func (d Demand) fits(room Demand) bool {
 func (d Demand) sum() float64 { return d[0] + d[1] + d[2] }
 
 // SubBatches splits jobs into b groups with similar total demand and returns
-// the indices of each (jobpacker.md 3.6, batch, step 1). One group is the whole
+// the indices of each (spec/jobpacker 3.6, batch, step 1). One group is the whole
 // batch: Corral's order.
 func SubBatches(demands []Demand, b int) [][]int {
 	part := 1 / float64(b)

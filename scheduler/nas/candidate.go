@@ -15,7 +15,7 @@ type candidate struct {
 	index     int32
 	near      scheduler.Locality
 	out       float64 // predicted output
-	cost      float64 // MapCost = gamma * input (2.5)
+	cost      float64 // MapCost = gamma * input (spec/nas 2.5)
 	predicted bool
 	small     bool // of a small-input job
 }

@@ -1,6 +1,6 @@
 package nas
 
-// A Class says how much a job shuffles (3.2). Larger is more.
+// A Class says how much a job shuffles (spec/nas 3.2). Larger is more.
 type Class uint8
 
 // The classes.
@@ -18,7 +18,7 @@ func (c Class) String() string {
 // A Classes holds the limits between the classes, in bytes.
 type Classes struct {
 	// Light is the shuffle from which a job is medium. Published 1 MB, which is
-	// 2^20 bytes: only then does the trace give the published mix (3.2).
+	// 2^20 bytes: only then does the trace give the published mix (spec/nas 3.2).
 	Light int64
 	// Heavy is the shuffle above which a job is heavy. Published 100 MB.
 	Heavy int64

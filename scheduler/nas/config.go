@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Config holds the parameters of NAS (3.14) and its switches.
+// Config holds the parameters of NAS (spec/nas 3.14) and its switches.
 type Config struct {
-	// Key is between whom containers are shared: "user" (published, 6.18),
+	// Key is between whom containers are shared: "user" (published, spec/nas 6.18),
 	// "job", "pool" or "queue".
 	Key string
-	// Mechanisms says how much of NAS is on (3.13): "mts" (reduces as fair does),
+	// Mechanisms says how much of NAS is on (spec/nas 3.13): "mts" (reduces as fair does),
 	// "mts-ca" (CA-RTS always), or "all".
 	Mechanisms string
 	// Congestion is the utilisation of a rack's link from which CR-RTS takes
@@ -19,34 +19,39 @@ type Config struct {
 	Congestion float64
 	// Maps and Reduces say how long a sharer may be skipped: D^m and D^r.
 	Maps, Reduces Patience
-	// LocalReset restores patience for maps only after a node-local launch, as
-	// delay scheduling may. Published false (6.5).
-	LocalReset bool
+	// ResetAny restores patience after any launch. By the listings (spec/nas 6.5) only the
+	// launch that was waited for does: of a map that is local and shuffle-qualified, of a
+	// reduce of a shuffle-light job in a congested rack, or below the rack's share in another.
+	ResetAny bool
+	// Prefer lets CA-RTS put a reduce into a rack that has all reduces of its job that belong
+	// there, where the sharer has no better one: the listing to the letter. Without it that
+	// waits until patience is over, so that reduces lie where the map output is (spec/nas 3.8).
+	Prefer bool
 	// TMin and TMax are the fractions of done maps from which the reduces of the
 	// largest and of the smallest shuffle may start. Equal: constant. Larger:
 	// containers wait less, shuffles start later. Published 0.2 and 0.5.
 	TMin, TMax float64
 	// LogScale makes the completion threshold fall with the logarithm of the
 	// shuffle: with one giant job in the cluster the linear rule is TMax for
-	// nearly all others (3.7). Published false.
+	// nearly all others (spec/nas 3.7). Published false.
 	LogScale bool
 	// CapTraffic keeps the map output in the making on a node under the traffic
 	// threshold. Published true; false is "w/o TT".
 	CapTraffic bool
-	// TrafficLimit, in bytes, replaces the computed threshold; 0 computes (3.3).
+	// TrafficLimit, in bytes, replaces the computed threshold; 0 computes (spec/nas 3.3).
 	TrafficLimit int64
-	// TrafficScale multiplies the computed threshold. Published 1 (3.4).
+	// TrafficScale multiplies the computed threshold. Published 1 (spec/nas 3.4).
 	TrafficScale float64
 	// Update is how often the threshold is computed, besides at each job's start
-	// and end. 5 s (3.4).
+	// and end. 5 s (spec/nas 3.4).
 	Update time.Duration
 	// CountUnfetched adds the output of finished maps of unfinished jobs to the
-	// load of a node (6.8). Default false.
+	// load of a node (spec/nas 6.8). Default false.
 	CountUnfetched bool
 	// Fallback launches the smallest map when no sharer has a shuffle-qualified
-	// one (6.4, MTSWorkConserving). Default false.
+	// one (spec/nas 6.4, MTSWorkConserving). Default false.
 	Fallback bool
-	// DelayedFirst serves delayed reduces before any class (6.9). Default false.
+	// DelayedFirst serves delayed reduces before any class (spec/nas 6.9). Default false.
 	DelayedFirst bool
 	// ReduceShare is the part of a node's shared containers that reduces may take
 	// while maps are pending. 0.5 (3).
@@ -54,7 +59,7 @@ type Config struct {
 	// Classes are the limits between job classes.
 	Classes Classes
 	// Sizes says whose declared shuffle size is believed before a map is done:
-	// "recurring" jobs' (default, 2.1), "all" or "none".
+	// "recurring" jobs' (default, spec/nas 2.1), "all" or "none".
 	Sizes string
 	// Block is taken for the input of a map whose size is unknown. 128 MiB.
 	Block int64

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// crRTS is Algorithm 4 (3.9): the rack is congested; only shuffle-light jobs and
+// crRTS is Algorithm 4 (spec/nas 3.9): the rack is congested; only shuffle-light jobs and
 // sharers who have waited long enough start a reduce.
 func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	r := v.RackOf(n)
@@ -19,7 +19,10 @@ func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 		line := p.shares.At(scheduler.Reduce, i)
 		w := p.reduces.at(line.Slot())
 		if p.cfg.Reduces.over(now, *w) {
-			any := p.rank(line, n, r, v)
+			any, held := p.placeable(now, line, n, r, v)
+			if held != nil && !skipped {
+				skipped, why = true, p.hasShare(now, held, r, *p.places.at(line.Slot()))
+			}
 			if any.job == nil {
 				continue
 			}
@@ -33,7 +36,7 @@ func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 			return runReduce(light.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested and {job} shuffles only {a:bytes}", Job: light.job.ID(), Rack: r, A: int64(light.shuffle)})
 		}
 		p.tag(line, n, v)
-		w.skip(now)
+		w.skip(now, v.Fresh(n))
 		if !skipped {
 			skipped, why = true, p.heldBack(now, held, r, *w)
 		}
@@ -62,7 +65,7 @@ func (p *Policy) lightest(line fair.Line, n topology.NodeID, r topology.RackID, 
 	return light, some
 }
 
-// tag marks every eligible reduce of the line as delayed (3.9, line 6). None of
+// tag marks every eligible reduce of the line as delayed (spec/nas 3.9, line 6). None of
 // its jobs is shuffle-light.
 func (p *Policy) tag(line fair.Line, n topology.NodeID, v *view) {
 	for at := range line.Len() {

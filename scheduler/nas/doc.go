@@ -14,5 +14,5 @@
 // What happens where: estimate.go predicts shuffle sizes, formula.go has the
 // published formulas, mts.go and candidate.go choose maps, reduce.go, carts.go
 // and crrts.go choose reduces, watcher.go is ShuffleWatcher. Section numbers in
-// comments are those of spec nas.md.
+// comments are those of spec/nas.
 package nas

@@ -12,7 +12,7 @@ type (
 	view = scheduler.View
 )
 
-// An estimate is what the predictor knows of one job (3.1).
+// An estimate is what the predictor knows of one job (spec/nas 3.1).
 type estimate struct {
 	live      bool
 	known     bool // the spec of a ready job was read
@@ -20,7 +20,7 @@ type estimate struct {
 	uniform   bool // all splits have the same size
 	reduces   bool
 	counted   bool  // in sMin and sMax
-	delayed   int32 // pending reduces that carry the tag (3.9)
+	delayed   int32 // pending reduces that carry the tag (spec/nas 3.9)
 
 	ratio    float64 // output per input byte
 	sum      float64 // of the ratios of finished maps
@@ -55,6 +55,9 @@ func (t *estimates) of(j *job) *estimate { return &t.all[j.Slot()] }
 
 // observe keeps the table true. It reports whether a job came or went.
 func (t *estimates) observe(e scheduler.Event, v *view) (changed bool) {
+	if l := e.Lesson; e.Kind == scheduler.EvTaught && l.Recurring && l.Name != "" && l.Samples > 0 {
+		t.history[l.Name] = l.Ratio
+	}
 	j := v.Job(e.Job)
 	if j == nil {
 		return false
@@ -83,7 +86,7 @@ func (t *estimates) observe(e scheduler.Event, v *view) (changed bool) {
 	return changed
 }
 
-// submit sets the first ratio: as declared, as in an earlier run, or 1 (3.1,
+// submit sets the first ratio: as declared, as in an earlier run, or 1 (spec/nas 3.1,
 // item 1).
 func (t *estimates) submit(j *job, est *estimate) {
 	s := j.Spec()
@@ -148,6 +151,15 @@ func (t *estimates) bytes(j *job, est *estimate, i int32) float64 {
 	return float64(j.SplitBytes(i))
 }
 
+// sample takes in what a finished map has made of its input. An empty input says nothing (spec/nas 3.1).
+func (e *estimate) sample(ev scheduler.Event) {
+	if ev.InBytes > 0 {
+		e.samples++
+		e.sum += float64(ev.OutBytes) / float64(ev.InBytes)
+		e.ratio, e.predicted = e.sum/float64(e.samples), true
+	}
+}
+
 // observeMap follows one map task of j.
 func (t *estimates) observeMap(e scheduler.Event, j *job, est *estimate, v *view) {
 	switch e.Kind {
@@ -156,11 +168,9 @@ func (t *estimates) observeMap(e scheduler.Event, j *job, est *estimate, v *view
 		return
 	case scheduler.EvTaskFinished:
 		t.run(j, est, e.Task.Index, v.RackOf(e.Node), -1)
-		if e.InBytes > 0 { // an empty input says nothing (3.1)
-			est.samples++
-			est.sum += float64(e.OutBytes) / float64(e.InBytes)
-			est.ratio, est.predicted = est.sum/float64(est.samples), true
-		}
+		est.sample(e)
+	case scheduler.EvRestored:
+		est.sample(e)
 	case scheduler.EvTaskFailed, scheduler.EvTaskKilled:
 		t.run(j, est, e.Task.Index, v.RackOf(e.Node), -1)
 		est.sizes.back(j, e.Task.Index)
@@ -187,7 +197,7 @@ func (t *estimates) run(j *job, est *estimate, i int32, r topology.RackID, sign 
 }
 
 // resize computes ShuffleSize: what finished maps wrote, and the prediction for
-// the others; 0 for a job without reduces (3.1, item 4).
+// the others; 0 for a job without reduces (spec/nas 3.1, item 4).
 func (t *estimates) resize(j *job, est *estimate) {
 	before, counted := est.shuffle, est.counted
 	est.shuffle, est.counted = 0, est.reduces

@@ -63,5 +63,13 @@ func (p *Policy) explainReduces(now time.Duration, j *job, v *view) scheduler.Re
 		r.C = int64(est.delayed)
 		return r
 	}
+	if w := *p.places.at(sharer(p.cfg.Key, j)); w.skips > 0 && p.cfg.Mechanisms != "mts" {
+		r := p.hasShare(now, j, 0, w)
+		r.Say = "reduces of {job} wait for racks with its map output: {a} of {b} skips"
+		if p.cfg.Reduces.ByTime {
+			r.Say = "reduces of {job} wait for racks with its map output: {a:time} of {b:time}"
+		}
+		return r
+	}
 	return explainLine(p.shares.At, p.shares.Len(scheduler.Reduce), j, scheduler.Reduce)
 }

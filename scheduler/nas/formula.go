@@ -2,7 +2,7 @@ package nas
 
 import "math"
 
-// TrafficThreshold is (3.3): the map output that may be in the making on one
+// TrafficThreshold is equation (3.3): the map output that may be in the making on one
 // node, m times the mean output of a map over all submitted jobs. Without maps
 // there is no threshold.
 func TrafficThreshold(containers, shuffleBytes, maps float64) float64 {
@@ -12,9 +12,9 @@ func TrafficThreshold(containers, shuffleBytes, maps float64) float64 {
 	return containers * shuffleBytes / maps
 }
 
-// CompletionThreshold is (3.5): the fraction of done maps from which the reduces
+// CompletionThreshold is equation (3.5): the fraction of done maps from which the reduces
 // of a job that shuffles s bytes may start. It falls from tMax for the smallest
-// shuffle to tMin for the largest; with logarithmic it falls with log(1+s) (3.7).
+// shuffle to tMin for the largest; with logarithmic it falls with log(1+s) (spec/nas 3.7).
 // If all shuffles are equal it is tMin.
 func CompletionThreshold(s, sMin, sMax, tMin, tMax float64, logarithmic bool) float64 {
 	if logarithmic {
@@ -23,11 +23,11 @@ func CompletionThreshold(s, sMin, sMax, tMin, tMax float64, logarithmic bool) fl
 	if sMax <= sMin {
 		return tMin
 	}
-	t := tMax - (tMax-tMin)*(s-sMin)/(sMax-sMin) // (3.5), rearranged: large sizes close together cancel
+	t := tMax - (tMax-tMin)*(s-sMin)/(sMax-sMin) // (spec/nas 3.5), rearranged: large sizes close together cancel
 	return min(max(t, min(tMin, tMax)), max(tMin, tMax))
 }
 
-// ReduceNum is (3.4) rounded up: how many of a job's reduces belong in a rack
+// ReduceNum is equation (3.4) rounded up: how many of a job's reduces belong in a rack
 // that holds portion of its map output.
 func ReduceNum(reduces int32, portion float64) int32 {
 	return int32(math.Ceil(float64(reduces)*portion - slack))

@@ -12,7 +12,7 @@ import (
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
-// 3.16, example 1, and (3.3): 6 containers, 600 MB from 10 maps and nothing from
+// spec/nas 3.16, example 1, and equation (3.3): 6 containers, 600 MB from 10 maps and nothing from
 // 30 give 90 MB; it is m times the mean output of a map.
 func TestTrafficThreshold(t *testing.T) {
 	if got := TrafficThreshold(6, 600, 40); got != 90 {
@@ -47,7 +47,7 @@ func TestTrafficThreshold(t *testing.T) {
 	}
 }
 
-// 3.4, note: the published operator overrides.
+// spec/nas 3.4, note: the published operator overrides.
 func TestTrafficOverrides(t *testing.T) {
 	for _, tc := range []struct {
 		change func(*Config)
@@ -66,7 +66,7 @@ func TestTrafficOverrides(t *testing.T) {
 	}
 }
 
-// 3.16, example 3, and (3.5) with its checks.
+// spec/nas 3.16, example 3, and equation (3.5) with its checks.
 func TestCompletionThreshold(t *testing.T) {
 	for s, want := range map[float64]float64{0: 0.5, 50: 0.35, 100: 0.2} {
 		if got := CompletionThreshold(s, 0, 100, 0.2, 0.5, false); !near(got, want) {
@@ -94,7 +94,7 @@ func TestCompletionThreshold(t *testing.T) {
 	})
 }
 
-// 3.7, note: with a giant job the linear rule is T_max for a 100 GB shuffle, the
+// spec/nas 3.7, note: with a giant job the linear rule is T_max for a 100 GB shuffle, the
 // logarithmic one is not.
 func TestLogScale(t *testing.T) {
 	const giant, big = 29.8e12, 100e9
@@ -106,7 +106,7 @@ func TestLogScale(t *testing.T) {
 	}
 }
 
-// 3.16, example 4, and (3.4): 10 reduces over racks with 60/30/10/0 percent.
+// spec/nas 3.16, example 4, and equation (3.4): 10 reduces over racks with 60/30/10/0 percent.
 func TestReduceNum(t *testing.T) {
 	for portion, want := range map[float64]int32{0.6: 6, 0.3: 3, 0.1: 1, 0: 0} {
 		if got := ReduceNum(10, portion); got != want {
@@ -141,7 +141,7 @@ func TestSkipAnalysis(t *testing.T) {
 	}
 }
 
-// 2.5: the chance that one of the first users has a shuffle-light job.
+// spec/nas 2.5: the chance that one of the first users has a shuffle-light job.
 func TestLightJobSearch(t *testing.T) {
 	const runs = 40_000
 	r := rand.New(rand.NewPCG(20, 26))
@@ -176,4 +176,28 @@ func heartbeats(r *rand.Rand, jobs int, p, q float64, skips int) bool {
 		}
 	}
 	return false
+}
+
+// TestBoundsFollowEveryChange: S_min and S_max are those of a scan, whatever jobs come, go and change (spec/nas 3.7).
+func TestBoundsFollowEveryChange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 7))
+	for range 200 {
+		e := &estimates{dirty: true, all: make([]estimate, 6)}
+		for range 60 {
+			j := &e.all[rng.IntN(len(e.all))]
+			old := *j
+			j.live = true
+			j.counted, j.shuffle = rng.IntN(3) > 0, float64(rng.IntN(9))
+			e.moved(old.shuffle, old.counted, j.shuffle, j.counted)
+			wantMin, wantMax := math.Inf(1), 0.0
+			for _, j := range e.all {
+				if j.counted {
+					wantMin, wantMax = min(wantMin, j.shuffle), max(wantMax, j.shuffle)
+				}
+			}
+			if gotMin, gotMax := e.bounds(); gotMin != wantMin || gotMax != wantMax {
+				t.Fatalf("bounds %v and %v, a scan has %v and %v", gotMin, gotMax, wantMin, wantMax)
+			}
+		}
+	}
 }

@@ -2,7 +2,7 @@ package nas
 
 import "github.com/millrace/millrace/scheduler"
 
-// Info describes NAS; the others describe its ablations (3.13).
+// Info describes NAS; the others describe its ablations (spec/nas 3.13).
 var (
 	Info       = info("nas", "spreads shuffle traffic: maps by output, reduces by place, and only light jobs in congested racks", nil)
 	MTSInfo    = info("nas-mts", "NAS with MTS only: maps by output, reduces as fair does from 0.2 of the maps", func(c *Config) { c.Mechanisms, c.TMax = "mts", c.TMin })
@@ -13,13 +13,15 @@ var (
 )
 
 func info(name, summary string, change func(*Config)) scheduler.Info {
-	d := DefaultConfig()
-	if change != nil {
-		change(&d)
+	defaults := func() Config {
+		d := DefaultConfig()
+		if change != nil {
+			change(&d)
+		}
+		return d
 	}
 	return scheduler.Info{
-		Name: name, Seam: scheduler.Assignment, Summary: summary, Source: "nas.md 3.5 to 3.9, 3.13",
-		Params: nasParams(d), Live: livePatience, LiveUnless: livePatienceUnless,
-		New: func(p scheduler.Params) (any, error) { return New(configOf(p)) },
+		Name: name, Seam: scheduler.Assignment, Summary: summary, Source: "spec/nas 3.5 to 3.9, 3.13",
+		Live: livePatience, LiveUnless: livePatienceUnless, Setup: scheduler.Bind(defaults, (*Config).params, New),
 	}
 }

@@ -14,14 +14,14 @@ type ask struct {
 	node   topology.NodeID
 	rack   topology.RackID
 	avail  float64 // bytes of map output the node may still produce
-	filter bool    // no maps of heavy and medium jobs (3.9)
+	filter bool    // no maps of heavy and medium jobs (spec/nas 3.9)
 }
 
 // TrafficThreshold returns how many bytes of map output may be in the making on
 // one node; infinite without a threshold.
 func (p *Policy) TrafficThreshold() float64 { return p.limit }
 
-// Load is the output that the maps on n are producing, as predicted (3.6, line
+// Load is the output that the maps on n are producing, as predicted (spec/nas 3.6, line
 // 1). A Policy that only observes can measure the load that another one makes.
 func (p *Policy) Load(n topology.NodeID, v *view) float64 {
 	sum := 0.0
@@ -39,7 +39,7 @@ func (p *Policy) Load(n topology.NodeID, v *view) float64 {
 	return sum
 }
 
-// output is (3.1): what map i is predicted to write for reduces; nothing if
+// output is equation (3.1): what map i is predicted to write for reduces; nothing if
 // there are none.
 func (p *Policy) output(j *job, est *estimate, i int32) float64 {
 	if !est.reduces {
@@ -48,7 +48,7 @@ func (p *Policy) output(j *job, est *estimate, i int32) float64 {
 	return est.ratio * p.est.bytes(j, est, i)
 }
 
-// mts is Algorithm 2 (3.6).
+// mts is Algorithm 2 (spec/nas 3.6).
 func (p *Policy) mts(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	a := ask{node: n, rack: v.RackOf(n), avail: math.Inf(1)}
 	a.filter = p.isFiltered(a.rack)
@@ -69,7 +69,7 @@ func (p *Policy) mts(now time.Duration, n topology.NodeID, v *view) scheduler.De
 		if !some {
 			continue
 		}
-		w.skip(now) // line 13
+		w.skip(now, v.Fresh(n)) // line 13
 		if why.Code == scheduler.NoRoom {
 			why = p.skipped(now, line, *w, &a)
 		}
@@ -83,7 +83,7 @@ func (p *Policy) mts(now time.Duration, n topology.NodeID, v *view) scheduler.De
 }
 
 // fallback launches the smallest map of the first sharer when nobody has a
-// shuffle-qualified one (6.4).
+// shuffle-qualified one (spec/nas 6.4).
 func (p *Policy) fallback(a *ask, v *view) scheduler.Decision {
 	for i := range p.shares.Len(scheduler.Map) {
 		if c := p.qualified(p.shares.At(scheduler.Map, i), a, v); c.job != nil {
@@ -101,7 +101,7 @@ func (p *Policy) fallback(a *ask, v *view) scheduler.Decision {
 
 // anywhere is lines 9 to 12: a qualified map wherever its data is, else the one
 // with the least output. The map filter does not hold the latter back: heavy jobs
-// would starve (3.9).
+// would starve (spec/nas 3.9).
 func (p *Policy) anywhere(line fair.Line, a *ask, v *view) candidate {
 	if c := p.qualified(line, a, v); c.job != nil {
 		return c

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// 3.6, line 10: small-input unpredicted, small-input predicted, large-input
+// spec/nas 3.6, line 10: small-input unpredicted, small-input predicted, large-input
 // unpredicted, large-input predicted, whatever the transfer costs.
 func TestCategoriesBeforeCost(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.Maps.Skips, c.CapTraffic = 0, false })
@@ -27,7 +27,7 @@ func TestCategoriesBeforeCost(t *testing.T) {
 	}
 }
 
-// 3.8, lines 5 and 6, pair by pair.
+// spec/nas 3.8, lines 5 and 6, pair by pair.
 func TestChoiceOrder(t *testing.T) {
 	r := newRig(t, nasPolicy(t, nil), 1, 1, scheduler.Capacity{Containers: 1})
 	r.Submit(spec(1, "u", 1, on(1, 0)))
@@ -83,7 +83,7 @@ func TestSmallestIsFoundAgain(t *testing.T) {
 	r.want(got, mapOf(1, 1))
 }
 
-// 3.1: 1 before anything is known, the mean of the finished maps after, empty
+// spec/nas 3.1: 1 before anything is known, the mean of the finished maps after, empty
 // inputs ignored; ShuffleSize mixes what was written with what is predicted.
 func TestPredictor(t *testing.T) {
 	p := nasPolicy(t, nil)
@@ -110,7 +110,7 @@ func TestPredictor(t *testing.T) {
 	check(1, 0+1*40, true)
 }
 
-// 3.1, item 1: declared sizes are believed of recurring jobs, or of all, or of
+// spec/nas 3.1, item 1: declared sizes are believed of recurring jobs, or of all, or of
 // none; a recurring job is known by its last run.
 func TestFirstRatio(t *testing.T) {
 	for _, tc := range []struct {
@@ -177,7 +177,7 @@ func TestTakesOver(t *testing.T) {
 	}
 }
 
-// 6.4: with the option, the smallest map runs at once if nobody has one that
+// spec/nas 6.4: with the option, the smallest map runs at once if nobody has one that
 // qualifies, but not if somebody has one elsewhere.
 func TestFallback(t *testing.T) {
 	for _, other := range []bool{false, true} {
@@ -196,10 +196,10 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// 6.5: any launch restores patience, or only a node-local one.
+// spec/nas 6.5: only a node-local launch restores patience, or any.
 func TestReset(t *testing.T) {
 	for _, local := range []bool{false, true} {
-		p := nasPolicy(t, func(c *Config) { c.Maps.Skips, c.LocalReset, c.CapTraffic = 1, local, false })
+		p := nasPolicy(t, func(c *Config) { c.Maps.Skips, c.ResetAny, c.CapTraffic = 1, !local, false })
 		r := newRig(t, p, 2, 1, scheduler.Capacity{MapSlots: 1})
 		r.Submit(spec(1, "u", 1, on(1, 1), on(1, 1), on(1, 1)))
 		r.offer(0)
@@ -215,7 +215,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// 6.8: by option, output that lies on a node until its job ends counts too.
+// spec/nas 6.8: by option, output that lies on a node until its job ends counts too.
 func TestUnfetchedOutput(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.TrafficLimit, c.CountUnfetched = 10*mb, true })
 	r := newRig(t, p, 1, 2, scheduler.Capacity{Containers: 9})
@@ -246,7 +246,7 @@ func TestUnfetchedOutput(t *testing.T) {
 	load(0)
 }
 
-// 3.13: the ablations differ from NAS as the table says.
+// spec/nas 3.13: the ablations differ from NAS as the table says.
 func TestAblations(t *testing.T) {
 	for _, tc := range []struct {
 		info       *scheduler.Info
@@ -323,7 +323,7 @@ func TestBadParameters(t *testing.T) {
 	}
 }
 
-// 3.9, edge cases: under background traffic that never ends heavy jobs still
+// spec/nas 3.9, edge cases: under background traffic that never ends heavy jobs still
 // finish, one patience at a time.
 func TestPermanentCongestion(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.Maps.Skips, c.Reduces.Skips = 10, 10 })

@@ -22,7 +22,7 @@ func ninety(t *testing.T, jobs ...*scheduler.JobSpec) (*rig, *Policy) {
 	return r, p
 }
 
-// 3.16, example 2 (MTS): 40 MB are left on the node; t1 35 MB of a predicted job,
+// spec/nas 3.16, example 2 (MTS): 40 MB are left on the node; t1 35 MB of a predicted job,
 // t2 10 MB of an unpredicted one, t3 45 MB.
 func TestMTSExample(t *testing.T) {
 	begin := func(jobs ...*scheduler.JobSpec) (*rig, *Policy) { return ninety(t, jobs...) }
@@ -58,12 +58,12 @@ func TestMTSExample(t *testing.T) {
 	}
 	got, _ = r.offer(0)
 	r.want(got, mapOf(3, 0))
-	if w := p.maps.at(r.View().Job(3).User().Slot()); w.skips != 0 {
-		t.Error("the launch did not restore patience (line 12)")
+	if w := p.maps.at(r.View().Job(3).User().Slot()); w.skips != 135 {
+		t.Errorf("a launch that nobody waited for left %d skips, want 135 (spec/nas 6.5)", w.skips)
 	}
 }
 
-// 4.3: on the real cluster 5 s since the first skip replace the count.
+// spec/nas 4.3: on the real cluster 5 s since the first skip replace the count.
 func TestMTSByTime(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.TrafficLimit, c.Maps.ByTime = mb, true })
 	r := newRig(t, p, 1, 1, scheduler.Capacity{Containers: 1})
@@ -79,7 +79,7 @@ func TestMTSByTime(t *testing.T) {
 }
 
 // 5, item 3: portions over the racks sum to one, so that ReduceNum before
-// rounding sums to all reduces; running maps count by prediction (3.8).
+// rounding sums to all reduces; running maps count by prediction (spec/nas 3.8).
 func TestPortions(t *testing.T) {
 	p := nasPolicy(t, nil)
 	r := newRig(t, p, 4, 1, scheduler.Capacity{Containers: 20})
@@ -107,9 +107,9 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// 3.16, example 5: the order of CA-RTS for one user, all eligible.
+// spec/nas 3.16, example 5: the order of CA-RTS for one user, all eligible.
 func TestCAOrder(t *testing.T) {
-	p := nasPolicy(t, nil)
+	p := nasPolicy(t, func(c *Config) { c.Prefer = true })
 	r := newRig(t, p, 2, 1, scheduler.Capacity{MapSlots: 20, ReduceSlots: 1})
 	type row struct {
 		id      scheduler.JobID
@@ -146,7 +146,45 @@ func TestCAOrder(t *testing.T) {
 	}
 }
 
-// 3.16, example 6: CR-RTS serves the light job of the second user, delays the
+// spec/nas 3.8, share: a rack with its share of a job's reduces gets no more of them until patience is over, also where it is
+// congested; what then starts there restores nothing, a reduce below the share does.
+func TestSharePlace(t *testing.T) {
+	for _, congested := range []bool{false, true} {
+		p := nasPolicy(t, func(c *Config) { c.Reduces.Skips = 2 })
+		r := newRig(t, p, 2, 1, scheduler.Capacity{MapSlots: 20, ReduceSlots: 2})
+		r.Submit(spec(1, "u", 4, on(1, 0), on(1, 0)))
+		for i := range int32(2) {
+			r.run(1, i, 0)
+			r.finish(1, i, mb, 200*mb)
+		}
+		r.Send(scheduler.NetSample(1, 0.9, 0, congested))
+		if !congested {
+			r.Send(scheduler.NetSample(1, 0.1, 0, false))
+		}
+		skips := 0
+		for got, _ := r.offer(1); len(got) == 0; got, _ = r.offer(1) {
+			if skips++; skips > 20 {
+				t.Fatal("never launched")
+			}
+		}
+		if want := map[bool]int{false: 2, true: 4}[congested]; skips != want { // CR-RTS has its own patience before
+			t.Errorf("congested %v: filler after %d empty offers, want %d", congested, skips, want)
+		}
+		slot := r.View().Job(1).User().Slot()
+		if w := p.places.at(slot); w.skips == 0 {
+			t.Error("filler restored patience")
+		}
+		got, _ := r.offer(0)
+		if len(got) == 0 {
+			t.Fatal("no reduce where the output is")
+		}
+		if w := p.places.at(slot); w.skips != 0 {
+			t.Errorf("a reduce where the output is left %d skips", w.skips)
+		}
+	}
+}
+
+// spec/nas 3.16, example 6: CR-RTS serves the light job of the second user, delays the
 // heavy reduces of the first and raises the map filter; afterwards CA-RTS serves
 // the delayed one before heavy ones that are not.
 func TestCRExample(t *testing.T) {
@@ -170,7 +208,7 @@ func TestCRExample(t *testing.T) {
 	if why.Code != scheduler.ForNetwork {
 		t.Errorf("reason %v: %s", why.Code, why.Text(r.View()))
 	}
-	// Uncongested again: the filter goes with the first sample (6.21).
+	// Uncongested again: the filter goes with the first sample (spec/nas 6.21).
 	r.Send(scheduler.NetSample(0, 0.5, 0.1, false))
 	if p.isFiltered(0) {
 		t.Error("the map filter is still raised")
@@ -187,7 +225,7 @@ func TestCRExample(t *testing.T) {
 	}
 }
 
-// 3.9: who was skipped D^r times gets a reduce in a congested rack.
+// spec/nas 3.9: who was skipped D^r times gets a reduce in a congested rack.
 func TestCRPatience(t *testing.T) {
 	p := nasPolicy(t, func(c *Config) { c.Reduces.Skips = 3 })
 	r := newRig(t, p, 1, 1, scheduler.Capacity{MapSlots: 2, ReduceSlots: 1})
@@ -204,7 +242,7 @@ func TestCRPatience(t *testing.T) {
 	r.want(got, reduceOf(1, 0))
 }
 
-// 3.16, example 7, and the identity of 2.5: reduces in proportion to map output
+// spec/nas 3.16, example 7, and the identity of 2.5: reduces in proportion to map output
 // balance up and down, all on the fullest rack stay more local.
 func TestLocalShuffleIdentity(t *testing.T) {
 	share := func(p, q []float64) (local float64, up, down []float64) {

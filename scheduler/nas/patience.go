@@ -8,7 +8,7 @@ import (
 // Patience says how long a sharer may be skipped before it takes what comes.
 type Patience struct {
 	// ByTime counts time since the first skip (Wait) instead of skips (Skips).
-	// Published: skips in simulations, time on the real cluster (4.3).
+	// Published: skips in simulations, time on the real cluster (spec/nas 4.3).
 	ByTime bool
 	// Skips is D^m or D^r. Larger: better choices, later starts. Published 135;
 	// 0 never waits.
@@ -34,7 +34,7 @@ type waited struct {
 }
 
 // over reports whether the sharer need not wait any longer. At least, not
-// exactly, the limit: reports may come together (6.7).
+// exactly, the limit: reports may come together (spec/nas 6.7).
 func (p *Patience) over(now time.Duration, w waited) bool {
 	if p.ByTime {
 		return p.Wait == 0 || w.skips > 0 && now-w.since >= p.Wait
@@ -42,11 +42,15 @@ func (p *Patience) over(now time.Duration, w waited) bool {
 	return w.skips >= p.Skips
 }
 
-func (w *waited) skip(now time.Duration) {
+// skip counts an offer that was passed up; fresh is false if the node was offered
+// since its last heartbeat already.
+func (w *waited) skip(now time.Duration, fresh bool) {
 	if w.skips == 0 {
 		w.since = now
 	}
-	w.skips++
+	if fresh || w.skips == 0 {
+		w.skips++
+	}
 }
 
 // progress returns how much of its patience a sharer has used, and the unit in

@@ -17,6 +17,7 @@ type Policy struct {
 	left   unfetched
 
 	maps, reduces waits   // D_i^m and D_i^r, by slot of the sharer
+	places        waits   // the same for racks that have their share of reduces
 	limit         float64 // TrafficThreshold, bytes
 	filtered      []bool  // by rack: the map filter of CR-RTS is raised
 }
@@ -78,7 +79,7 @@ func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *view) {
 	case scheduler.EvJobSubmitted:
 		if p.cfg.Key == "job" { // the slot may have been another job's
 			slot := v.Job(e.Job).Slot()
-			*p.maps.at(slot), *p.reduces.at(slot) = waited{}, waited{}
+			*p.maps.at(slot), *p.reduces.at(slot), *p.places.at(slot) = waited{}, waited{}, waited{}
 		}
 	case scheduler.EvNetSample:
 		if !p.congested(e.Rack, v) {
@@ -93,21 +94,37 @@ func (p *Policy) launched(e scheduler.Event, v *view) {
 	slot := sharer(p.cfg.Key, j)
 	switch e.Task.Kind {
 	case scheduler.Map:
-		if !p.cfg.LocalReset || e.Locality == scheduler.NodeLocal || e.Locality == scheduler.Anywhere {
-			*p.maps.at(slot) = waited{}
+		if w := p.maps.at(slot); w.skips > 0 && (p.cfg.ResetAny || local(e) && p.Load(e.Node, v) <= p.limit*(1+slack)) {
+			*w = waited{}
 		}
 	case scheduler.Reduce:
-		*p.reduces.at(slot) = waited{}
+		p.reduceLaunched(j, slot, v.RackOf(e.Node))
 		if est := p.est.of(j); est.delayed > 0 {
 			est.delayed--
 		}
 	}
 }
 
+// local reports whether a map was launched where its input is.
+func local(e scheduler.Event) bool {
+	return e.Locality == scheduler.NodeLocal || e.Locality == scheduler.Anywhere
+}
+
+// reduceLaunched restores the patience of CR-RTS after a shuffle-light reduce, and that of CA-RTS after one below the rack's share.
+func (p *Policy) reduceLaunched(j *job, slot int, r topology.RackID) {
+	if w := p.reduces.at(slot); w.skips > 0 && (p.cfg.ResetAny || p.est.class(p.est.of(j)) == Light) {
+		*w = waited{}
+	}
+	here := j.InRack(r)
+	if w := p.places.at(slot); w.skips > 0 && (p.cfg.ResetAny || here.Running[scheduler.Reduce]+here.Done[scheduler.Reduce] <= ReduceNum(j.Total(scheduler.Reduce), p.est.portion(j, r))) {
+		*w = waited{}
+	}
+}
+
 // Interval implements scheduler.Ticker.
 func (p *Policy) Interval() time.Duration { return p.cfg.Update }
 
-// Tick implements scheduler.Ticker: the threshold follows the estimates (3.4).
+// Tick implements scheduler.Ticker: the threshold follows the estimates (spec/nas 3.4).
 func (p *Policy) Tick(_ time.Duration, v *view) { p.update(v) }
 
 // update computes TrafficThreshold.
@@ -147,7 +164,7 @@ func (p *Policy) isFiltered(r topology.RackID) bool {
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
 	for _, k := range v.KindOrder(n, p.cfg.ReduceShare) {
-		if v.Pending(k).Len() == 0 { // CR-RTS is asked before a reduce may start: it raises the map filter (3.9)
+		if v.Pending(k).Len() == 0 { // CR-RTS is asked before a reduce may start: it raises the map filter (spec/nas 3.9)
 			continue
 		}
 		if !v.HasRoom(n, k) {
@@ -167,7 +184,7 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *view) scheduler
 	return scheduler.Idle(why)
 }
 
-// request is Algorithm 1 (3.5).
+// request is Algorithm 1 (spec/nas 3.5).
 func (p *Policy) request(now time.Duration, n topology.NodeID, k scheduler.Kind, v *view) scheduler.Decision {
 	switch {
 	case k == scheduler.Map:
@@ -175,7 +192,7 @@ func (p *Policy) request(now time.Duration, n topology.NodeID, k scheduler.Kind,
 	case p.cfg.Mechanisms == "mts":
 		return p.fairReduce(n, v)
 	case p.cfg.Mechanisms == "mts-ca" || !p.congested(v.RackOf(n), v):
-		return p.caRTS(n, v)
+		return p.caRTS(now, n, v)
 	}
 	return p.crRTS(now, n, v)
 }

@@ -260,6 +260,21 @@ func (f *reference) reached(j *scheduler.Job, r topology.RackID, v *scheduler.Vi
 	return float64(share.Running[scheduler.Reduce]+share.Done[scheduler.Reduce]) >= math.Ceil(float64(j.Total(scheduler.Reduce))*portion-1e-9)
 }
 
+// known reports whether map output of j lies anywhere, or is in the making.
+func (f *reference) known(j *scheduler.Job, v *scheduler.View) bool {
+	out := 0.0
+	for rack := range topology.RackID(v.Topology().NumRacks()) {
+		out += float64(j.InRack(rack).MapOutput)
+	}
+	for t := range f.where {
+		if t.Job == j.ID() {
+			ratio, _ := f.ratio(j)
+			out += ratio * float64(j.SplitBytes(t.Index))
+		}
+	}
+	return out > 0
+}
+
 // reduce is Algorithms 3 and 4.
 func (f *reference) reduce(now time.Duration, n topology.NodeID, v *scheduler.View) (scheduler.TaskID, bool) {
 	congested := v.Net(v.RackOf(n)).Utilisation() >= f.p.cfg.Congestion
@@ -275,7 +290,13 @@ func (f *reference) reduce(now time.Duration, n topology.NodeID, v *scheduler.Vi
 			if at < 0 {
 				continue
 			}
-			e = e[at:]
+			t, ok := v.PickReduce(e[at])
+			return t, ok
+		}
+		if !f.p.cfg.Prefer && !f.p.cfg.Reduces.over(now, *f.p.places.at(line.Slot())) { // a rack with its share gets no more
+			if e = slices.DeleteFunc(e, func(j *scheduler.Job) bool { return f.reached(j, v.RackOf(n), v) && f.known(j, v) }); len(e) == 0 {
+				continue
+			}
 		}
 		t, ok := v.PickReduce(e[0])
 		return t, ok

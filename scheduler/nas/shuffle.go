@@ -7,7 +7,7 @@ import (
 )
 
 // outputIn returns the map output of j in rack r, and in all racks: of finished
-// maps, and predicted for running ones (3.8).
+// maps, and predicted for running ones (spec/nas 3.8).
 func (t *estimates) outputIn(j *job, r topology.RackID) (here, all float64) {
 	est := t.of(j)
 	_, out := j.MapBytes()
@@ -27,7 +27,7 @@ func (t *estimates) portion(j *job, r topology.RackID) float64 {
 	return here / all
 }
 
-// sums returns shuffle bytes and maps of all unfinished jobs, for (3.3).
+// sums returns shuffle bytes and maps of all unfinished jobs, for (spec/nas 3.3).
 func (t *estimates) sums() (shuffle, maps float64) {
 	for i := range t.all {
 		if est := &t.all[i]; est.live {
@@ -38,7 +38,7 @@ func (t *estimates) sums() (shuffle, maps float64) {
 	return shuffle, maps
 }
 
-// bounds returns S_min and S_max over the unfinished jobs with reduces (3.7).
+// bounds returns S_min and S_max over the unfinished jobs with reduces (spec/nas 3.7).
 func (t *estimates) bounds() (sMin, sMax float64) {
 	if !t.dirty {
 		return t.sMin, t.sMax

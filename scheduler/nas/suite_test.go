@@ -32,7 +32,7 @@ func TestSuite(t *testing.T) {
 	}
 	for name, params := range map[string]map[string]string{
 		"published skips": {},
-		"by time":         {"by": "time", "key": "job", "reset": "local"},
+		"by time":         {"by": "time", "key": "job", "reset": "any", "reduce-place": "prefer"},
 		"options":         {"map-skips": "5", "key": "pool", "mts-fallback": "true", "delayed-first": "true", "load": "unfetched", "threshold-scale": "log", "sizes": "all", "look": "1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func TestJobMix(t *testing.T) {
 	if jobs != 24442 || small != 12226 || byClass != [3]int{16792, 3074, 4576} {
 		t.Errorf("%d jobs, %d small, light/medium/heavy %v; want 24442, 12226, [16792 3074 4576]", jobs, small, byClass)
 	}
-	// 3.4, note: over the whole trace, 6 containers give a threshold of 325 MB.
+	// spec/nas 3.4, note: over the whole trace, 6 containers give a threshold of 325 MB.
 	if got := TrafficThreshold(6, shuffled, float64(maps)) / 1e6; got < 324 || got > 326 {
 		t.Errorf("traffic threshold of the trace %.1f MB, want 325", got)
 	}

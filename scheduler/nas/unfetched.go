@@ -6,7 +6,7 @@ import (
 )
 
 // unfetched counts the map output that lies on each node for unfinished jobs
-// (6.8). What reduces have fetched already is not known here, so output counts
+// (spec/nas 6.8). What reduces have fetched already is not known here, so output counts
 // until its job ends.
 type unfetched struct {
 	nodes []float64                       // bytes by node

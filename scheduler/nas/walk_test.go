@@ -34,7 +34,7 @@ func drawSpec(t *rapid.T, id scheduler.JobID, nodes int) *scheduler.JobSpec {
 
 var decided [3]int
 
-// Every decision of a random run is the one the listings give (3.5 to 3.9).
+// Every decision of a random run is the one the listings give (spec/nas 3.5 to 3.9).
 func TestAgainstTheListings(t *testing.T) {
 	decided = [3]int{}
 	rapid.Check(t, checkRun)

@@ -8,9 +8,10 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Watcher is ShuffleWatcher on top of delay scheduling: SW-delay (3.12). It
+// A Watcher is ShuffleWatcher on top of delay scheduling: SW-delay (spec/nas 3.12). It
 // squeezes a job's maps into few racks, puts its reduces where its map output
-// is, and starts no reduce in a congested rack.
+// is, and gives the container of a reduce to a map while the rack is congested, where
+// a map can use it.
 type Watcher struct {
 	cfg    Config
 	shares *fair.Shares
@@ -61,7 +62,9 @@ func (w *Watcher) Observe(now time.Duration, e scheduler.Event, v *view) {
 			*w.maps.at(slot), *w.reduces.at(slot) = waited{}, waited{}
 		}
 	case e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Map:
-		*w.maps.at(slot) = waited{}
+		if w.cfg.ResetAny || local(e) {
+			*w.maps.at(slot) = waited{}
+		}
 	case e.Task.Kind == scheduler.Map && (e.Kind == scheduler.EvTaskFailed || e.Kind == scheduler.EvTaskKilled || e.Kind == scheduler.EvTaskLost):
 		w.homes[j.Slot()].back(e.Task.Index)
 	case e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Reduce:
@@ -120,7 +123,7 @@ func (w *Watcher) pickMap(now time.Duration, n topology.NodeID, v *view) schedul
 		if fits == nil {
 			continue
 		}
-		wait.skip(now)
+		wait.skip(now, v.Fresh(n))
 		if why.Code == scheduler.NoRoom {
 			why = w.skipped(now, fits, n, *wait)
 		}
@@ -194,13 +197,29 @@ func distance(atHome bool, l scheduler.Locality) int {
 	return d
 }
 
+// hasMap reports whether a pending map could run on n, wherever its data is.
+func (w *Watcher) hasMap(n topology.NodeID, v *view) bool {
+	if !v.HasRoom(n, scheduler.Map) {
+		return false
+	}
+	for i := range w.shares.Len(scheduler.Map) {
+		line := w.shares.At(scheduler.Map, i)
+		for at := range line.Len() {
+			if v.Fits(n, line.At(at), scheduler.Map) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // pickReduce is reduce(node) of 3.12: of the first sharer that has one, the
 // eligible job with most map output here that has not its share yet. A sharer who
 // was skipped long enough takes any place.
 func (w *Watcher) pickReduce(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	r := v.RackOf(n)
-	if w.congested(r, v) {
-		return scheduler.Idle(scheduler.Reason{Code: scheduler.ForNetwork, Say: "{rack} is congested: reduces wait", Rack: r})
+	if w.congested(r, v) && w.hasMap(n, v) {
+		return scheduler.Idle(scheduler.Reason{Code: scheduler.ForNetwork, Say: "{rack} is congested: a map runs instead of a reduce", Rack: r})
 	}
 	why := noReduce(n).Reason
 	for i := range w.shares.Len(scheduler.Reduce) {
@@ -211,7 +230,7 @@ func (w *Watcher) pickReduce(now time.Duration, n topology.NodeID, v *view) sche
 			return runReduce(j, v, scheduler.Reason{Say: "{rack} has {a:bytes} of the map output of {job}", Job: j.ID(), Rack: r, A: int64(here)})
 		}
 		if some != nil {
-			wait.skip(now)
+			wait.skip(now, v.Fresh(n))
 			why = scheduler.Reason{Code: scheduler.ForPlan, Say: "{rack} has its share of the reduces of {job}", Job: some.ID(), Rack: r}
 		}
 	}

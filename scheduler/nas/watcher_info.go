@@ -14,26 +14,15 @@ var WatcherInfo = watcherInfo("shufflewatcher")
 var SWDelayInfo = watcherInfo("sw-delay")
 
 func watcherInfo(name string) scheduler.Info {
-	d := DefaultConfig()
+	defaults := func() Config {
+		d := DefaultConfig()
+		d.TMax = d.TMin
+		return d
+	}
 	return scheduler.Info{
-		Name: name, Seam: scheduler.Assignment, Source: "nas.md 3.12", Live: livePatience, LiveUnless: livePatienceUnless,
-		Summary: "delay scheduling with maps squeezed into few racks, reduces where their input is, none in congested racks",
-		Params: append(patienceParams(),
-			choices("key", d.Key, "between whom containers are shared", "nas.md 6.18", keys...),
-			param{Name: "congestion", Type: scheduler.FloatParam, Default: text(d.Congestion), Positive: true, Max: 10, Doc: "utilisation of a rack's link from which reduces wait", Source: "nas.md 3.12"},
-			part("slowstart", d.TMin, "fraction of done maps from which reduces may start", "nas.md 3.12"),
-			part("reduce-share", d.ReduceShare, "part of a node's shared containers that reduces may take while maps are pending", "nas.md 3, MaxReduceFraction"),
-			choices("sizes", d.Sizes, "whose declared shuffle size is believed before a map is done", "nas.md 2.1, 3.1", believed...),
-			bytesOf("block", d.Block, "input of a map whose size is unknown", "nas.md 3.14"),
-		),
-		New: func(p scheduler.Params) (any, error) {
-			c := DefaultConfig()
-			c.Key, c.Congestion, c.ReduceShare = p.String("key"), p.Float("congestion"), p.Float("reduce-share")
-			c.TMin, c.TMax = p.Float("slowstart"), p.Float("slowstart")
-			c.Sizes, c.Block = p.String("sizes"), p.Bytes("block")
-			c.Maps, c.Reduces = patienceOf(p)
-			return NewWatcher(c)
-		},
+		Name: name, Seam: scheduler.Assignment, Source: "spec/nas 3.12", Live: livePatience, LiveUnless: livePatienceUnless,
+		Summary: "delay scheduling with maps squeezed into few racks, reduces where their input is, maps before them in congested racks",
+		Setup:   scheduler.Bind(defaults, (*Config).watcherParams, NewWatcher),
 	}
 }
 

@@ -13,36 +13,37 @@ var (
 		Name:    "rack-aware",
 		Seam:    scheduler.Placing,
 		Summary: "first replica on the writer, second in another rack, third beside the second",
-		Source:  "nas.md 2.2, item 7",
-		New: func(scheduler.Params) (any, error) {
-			return placement.Factory(func(t *topology.Topology) (placement.Policy, error) { return placement.NewRackAware(t), nil }), nil
-		},
+		Source:  "spec/nas 2.2, item 7",
+		Setup:   factory(func(t *topology.Topology) (placement.Policy, error) { return placement.NewRackAware(t), nil }),
 	}
 	plannedRacks = scheduler.Info{
 		Name:    "planned-racks",
 		Seam:    scheduler.Placing,
 		Summary: "first replica in the racks where jobpacker or corral will run the maps, the others together in one other rack",
-		Source:  "jobpacker.md 3.9",
-		New: func(scheduler.Params) (any, error) {
-			return placement.Factory(func(t *topology.Topology) (placement.Policy, error) { return placement.NewPlanned(t), nil }), nil
-		},
+		Source:  "spec/jobpacker 3.9",
+		Setup:   factory(func(t *topology.Topology) (placement.Policy, error) { return placement.NewPlanned(t), nil }),
 	}
 	twoPlusOne = scheduler.Info{
 		Name:    "two-plus-one",
 		Seam:    scheduler.Placing,
 		Summary: "two replicas in one scale-out rack, one on a scale-up node: local data for either class of machine",
-		Source:  "hybrid.md 3.5",
-		Params: []scheduler.Param{
-			{Name: "up-class", Type: scheduler.StringParam, Default: "scale-up", Source: "hybrid.md 2.3", Doc: "machine class of the scale-up nodes; all others are scale-out"},
-			{Name: "out", Type: scheduler.IntParam, Default: "2", Min: 1, Max: 100, Source: "hybrid.md 3.8", Doc: "replicas on scale-out, of out+up"},
-			{Name: "up", Type: scheduler.IntParam, Default: "1", Min: 1, Max: 100, Source: "hybrid.md 3.8", Doc: "replicas on scale-up, of out+up; more fill its few disks sooner"},
-			{Name: "least-used", Type: scheduler.BoolParam, Default: "false", Source: "hybrid.md 3.5", Doc: "the emptiest scale-up node instead of a random one"},
-		},
-		New: newTwoPlusOne,
+		Source:  "spec/hybrid 3.5",
+		Setup: scheduler.Bind(func() placement.HybridConfig { return placement.HybridConfig{Up: "scale-up", OutShare: 2, UpShare: 1} }, hybridParams,
+			func(c placement.HybridConfig) (placement.Factory, error) {
+				return func(t *topology.Topology) (placement.Policy, error) { return placement.NewHybrid(t, c) }, nil
+			}),
 	}
 )
 
-func newTwoPlusOne(p scheduler.Params) (any, error) {
-	cfg := placement.HybridConfig{Up: p.String("up-class"), OutShare: p.Int("out"), UpShare: p.Int("up"), LeastUsed: p.Bool("least-used")}
-	return placement.Factory(func(t *topology.Topology) (placement.Policy, error) { return placement.NewHybrid(t, cfg) }), nil
+func factory(f placement.Factory) func() ([]scheduler.Param, func() (any, error)) {
+	return scheduler.Unset(func() (placement.Factory, error) { return f, nil })
+}
+
+func hybridParams(c *placement.HybridConfig) []scheduler.Param {
+	return []scheduler.Param{
+		scheduler.Text(&c.Up, "up-class", "spec/hybrid 2.3", "machine class of the scale-up nodes; all others are scale-out"),
+		scheduler.Int(&c.OutShare, "out", "spec/hybrid 3.8", "replicas on scale-out, of out+up").In(1, 100),
+		scheduler.Int(&c.UpShare, "up", "spec/hybrid 3.8", "replicas on scale-up, of out+up; more fill its few disks sooner").In(1, 100),
+		scheduler.Bool(&c.LeastUsed, "least-used", "spec/hybrid 3.5", "the emptiest scale-up node instead of a random one"),
+	}
 }

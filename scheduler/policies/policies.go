@@ -88,6 +88,14 @@ func Policy(name string, params map[string]string) (scheduler.Policy, error) {
 	return Make[scheduler.Policy](scheduler.Assignment, name, params)
 }
 
+// UsualParams adds to the parameters of a policy what sim run and a cluster use where nothing else is given.
+func UsualParams(name string, given map[string]string) map[string]string {
+	if info, ok := All[name]; ok {
+		return info.UsualParams(given)
+	}
+	return given
+}
+
 // LiveParams adds to the parameters of a policy what a cluster sets where nothing else is given.
 func LiveParams(name string, given map[string]string) map[string]string {
 	if info := All[name]; info != nil {

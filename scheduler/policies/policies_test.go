@@ -18,7 +18,7 @@ func TestEveryPolicy(t *testing.T) {
 		if info.Name != name || info.Summary == "" || info.Source == "" {
 			t.Errorf("%s: name, summary or source missing: %+v", name, info)
 		}
-		for _, p := range info.Params {
+		for _, p := range info.Params() {
 			if p.Name == "" || p.Doc == "" || p.Source == "" || p.Type == "" || p.Range() == "" {
 				t.Errorf("%s: parameter %s lacks doc, source, type or range", name, p.Name)
 			}
@@ -27,7 +27,7 @@ func TestEveryPolicy(t *testing.T) {
 			t.Errorf("%s on a cluster: %v", name, err)
 		}
 		for _, p := range info.LiveUnless {
-			if !slices.ContainsFunc(info.Params, func(d scheduler.Param) bool { return d.Name == p }) {
+			if !slices.ContainsFunc(info.Params(), func(d scheduler.Param) bool { return d.Name == p }) {
 				t.Errorf("%s: %s makes no sense beside the cluster's defaults, but there is no such parameter", name, p)
 			}
 		}

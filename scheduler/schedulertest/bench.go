@@ -125,7 +125,7 @@ func (f *benchField) submitAll(nodes int) {
 	for i := range f.size.Jobs {
 		maps := f.size.Tasks / f.size.Jobs
 		s := &scheduler.JobSpec{
-			ID: scheduler.JobID(i), Name: "bench", Maps: int32(maps), Reduces: int32(maps / 50), Priority: int8(1 + i%5),
+			ID: scheduler.JobID(i), Name: "bench", Maps: int32(maps), Reduces: int32(maps / 50), Priority: scheduler.VeryLow + scheduler.Priority(i%5),
 			User: "u" + string(rune('0'+i%f.size.Users%10)) + string(rune('a'+i%f.size.Users/10%26)), Queue: names[i%len(names)], Pool: names[i%len(names)],
 			Submit: f.now, Deadline: time.Duration(1+i) * time.Hour, Recurring: i%2 == 0,
 			Input: scheduler.Bytes(int64(maps) << 27), Shuffle: scheduler.Bytes(int64(i%100) << 22 * int64(maps) / 100),

@@ -186,16 +186,9 @@ func (s *scenario) tick(*words) error {
 			t.Tick(s.now, s.g.View())
 		}
 	}
-	if k, ok := s.policy.(scheduler.Killer); ok {
-		for victim, ok := k.Kill(s.now, s.g.View()); ok; victim, ok = k.Kill(s.now, s.g.View()) {
-			s.printf("kill %s (%s)", s.taskName(victim.Task), victim.Reason.Text(s.g.View()))
-			e := scheduler.TaskKilled(victim.Task, victim.Node)
-			if victim.Node == topology.NoNode {
-				e = scheduler.TaskLost(victim.Task)
-			}
-			s.feed(e)
-		}
-	}
+	err := s.g.Kill(s.now, func(victim scheduler.Victim) {
+		s.printf("kill %s (%s)", s.taskName(victim.Task), victim.Reason.Text(s.g.View()))
+	})
 	s.settle()
-	return nil
+	return err
 }

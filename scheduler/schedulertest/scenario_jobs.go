@@ -48,7 +48,7 @@ func (s *scenario) jobSpec(name string, w *words) (*scheduler.JobSpec, error) {
 	s.next = id + 1
 	spec := &scheduler.JobSpec{
 		ID: id, Name: name, User: w.text("user", ""), Queue: w.text("queue", ""), Pool: w.text("pool", ""),
-		Priority: int8(w.integer("priority", 0)), Weight: w.number("weight", 0), Submit: s.now, Slowstart: w.number("slowstart", 0),
+		Priority: w.priority("priority"), Weight: w.number("weight", 0), Submit: s.now, Slowstart: w.number("slowstart", 0),
 		Maps: int32(w.integer("maps", 0)), Reduces: int32(w.integer("reduces", 0)),
 		Input: w.size("input"), Shuffle: w.size("shuffle"), Output: w.size("output"),
 		MapTime: w.duration("map-time", 0), ReduceTime: w.duration("reduce-time", 0), Work: w.duration("work", 0),

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-var oldestInfo = scheduler.Info{Name: "oldest", Seam: scheduler.Assignment, New: func(scheduler.Params) (any, error) { return oldest{}, nil }}
+var oldestInfo = scheduler.Info{Name: "oldest", Seam: scheduler.Assignment, Setup: scheduler.Unset(func() (oldest, error) { return oldest{}, nil })}
 
 // Mistakes in a story are told, not passed over.
 func TestScenarioMistakes(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/millrace/millrace/internal/priority"
 	"github.com/millrace/millrace/scheduler"
 )
 
@@ -81,6 +82,15 @@ func (w *words) number(key string, def float64) float64 {
 
 func (w *words) integer(key string, def int) int { return int(w.number(key, float64(def))) }
 
+// priority reads a name such as very-high; without the key it is Normal.
+func (w *words) priority(key string) scheduler.Priority {
+	p, err := priority.Parse(w.text(key, scheduler.Normal.String()))
+	if err != nil {
+		w.fail(key, "a priority")
+	}
+	return p
+}
+
 func (w *words) duration(key string, def time.Duration) time.Duration {
 	a, ok := w.find(key)
 	if !ok {
@@ -99,12 +109,12 @@ func (w *words) size(key string) scheduler.Size {
 	if !ok {
 		return scheduler.Size{}
 	}
-	p, err := scheduler.ParseParams("story", []scheduler.Param{{Name: key, Type: scheduler.BytesParam, Default: strings.Join(a.Vals, ",")}}, nil)
-	if err != nil {
+	var n int64
+	if scheduler.SetParams("story", []scheduler.Param{scheduler.ByteCount(&n, key, "", "")}, map[string]string{key: strings.Join(a.Vals, ",")}) != nil {
 		w.fail(key, "a number of bytes")
 		return scheduler.Size{}
 	}
-	return scheduler.Bytes(p.Bytes(key))
+	return scheduler.Bytes(n)
 }
 
 // params returns all arguments with values as given.

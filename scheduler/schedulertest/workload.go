@@ -62,11 +62,19 @@ func newPlan(seed uint64, troubled bool) *plan {
 	return p
 }
 
+// somePriority draws one of the five; Normal is twice as likely as each other.
+func somePriority(r *rand.Rand) scheduler.Priority {
+	if n := r.IntN(6); n > 0 {
+		return scheduler.VeryLow + scheduler.Priority(n-1)
+	}
+	return scheduler.Normal
+}
+
 func drawJob(r *rand.Rand, id scheduler.JobID, at time.Duration, nodes int, c scheduler.Capacity) *scheduler.JobSpec {
 	users, names := []string{"", "alice", "bob", "carol"}, []string{"", "a", "b"}
 	s := &scheduler.JobSpec{
 		ID: id, User: users[r.IntN(len(users))], Queue: names[r.IntN(len(names))], Pool: names[r.IntN(len(names))],
-		Name: names[r.IntN(len(names))], Priority: int8(r.IntN(6)), Submit: at, Weight: float64(r.IntN(3)),
+		Name: names[r.IntN(len(names))], Priority: somePriority(r), Submit: at, Weight: float64(r.IntN(3)),
 		Maps: int32(r.IntN(20)), Reduces: int32(r.IntN(5)), Recurring: r.IntN(2) == 0, Slowstart: []float64{0, 0, -1, 0.5, 1}[r.IntN(5)],
 	}
 	if r.IntN(2) == 0 {

@@ -67,23 +67,13 @@ func (w *world) refuse() {
 
 // kill carries out what a Killer wants.
 func (w *world) kill() {
-	k, ok := w.g.Policy().(scheduler.Killer)
-	if !ok {
-		return
-	}
-	for {
-		victim, ok := k.Kill(w.now, w.g.View())
-		if !ok || w.err != nil {
-			return
-		}
+	w.fail(w.g.Kill(w.now, func(victim scheduler.Victim) {
 		if victim.Node == topology.NoNode {
 			w.books.lose(victim.Task)
-			w.feed(scheduler.TaskLost(victim.Task))
-			continue
+			return
 		}
 		w.books.stop(victim.Task, victim.Node)
-		w.feed(scheduler.TaskKilled(victim.Task, victim.Node))
-	}
+	}))
 }
 
 // unlock stops a reduce when reduces hold every place that their own maps need, or a
@@ -94,7 +84,7 @@ func (w *world) unlock() {
 		return
 	}
 	w.books.stop(victim.Task, victim.Node)
-	w.feed(scheduler.TaskKilled(victim.Task, victim.Node))
+	w.fail(w.g.End(w.now, victim))
 }
 
 // sameLog reports the first line in which two runs differ, or -1.

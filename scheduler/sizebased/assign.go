@@ -15,7 +15,7 @@ func (p *Policy) serves(n topology.NodeID, v *scheduler.View) span {
 	return p.partition.of(n, v)
 }
 
-// Assign implements scheduler.Policy; it is dispatch of slowdown.md 3.
+// Assign implements scheduler.Policy; it is dispatch of spec/slowdown 3.
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
 	p.applyFeedback(now)
 	own := p.serves(n, v)

@@ -12,7 +12,7 @@ import (
 // A Discipline says how a job gets into its queue.
 type Discipline uint8
 
-// The disciplines of Table I (slowdown.md 2.4).
+// The disciplines of Table I (spec/slowdown 2.4).
 const (
 	FBQ  Discipline = iota // feedback, shared slots
 	TAGS                   // feedback, partitions
@@ -34,32 +34,35 @@ type Config struct {
 	Discipline Discipline
 	// K is the number of queues, at least 1; 1 is plain first come first
 	// served. More: finer classes, more limits to get right. Default 2
-	// (slowdown.md 3.2 to 3.5).
+	// (spec/slowdown 3.2 to 3.5).
 	K int
 	// Limits has L_1..L_(K-1) in slot-seconds, increasing. FBQ, TAGS: the
 	// attained service at which a job leaves queue k. SITA: the largest
 	// predicted size of queue k. Nil means the published values, which exist
 	// for K = 2 and, for FBQ, K = 4. Not used by COMP.
 	Limits []float64
+	// Fit takes the limits from the sizes of finished jobs, and from the number of containers until there are some,
+	// instead of the published ones. Default false; a cluster sets it, whose jobs never reach those.
+	Fit bool
 	// Shares has the part of the nodes of each queue, summing to 1; TAGS and
 	// SITA only. Nil means the published values for K = 2. A larger first share
 	// isolates small jobs better and starves large ones.
 	Shares []float64
 	// PerQueue counts service since the job entered its queue instead of since
-	// its arrival (slowdown.md 6.4). Default false.
+	// its arrival (spec/slowdown 6.4). Default false.
 	PerQueue bool
 	// CountWait counts the time that launched reduces wait for maps as service
-	// (slowdown.md 6.2). Default true.
+	// (spec/slowdown 6.2). Default true.
 	CountWait bool
 	// OnCompletion checks limits only when a task of the job ends, which is
-	// coarser (slowdown.md 6.5). Default false: at every event.
+	// coarser (spec/slowdown 6.5). Default false: at every event.
 	OnCompletion bool
 	// Restart, TAGS only: a job that moves down is stopped and starts from
-	// nothing, as in the ancestor of the policy (slowdown.md 3.3). For
+	// nothing, as in the ancestor of the policy (spec/slowdown 3.3). For
 	// comparison; it wastes work. Default false.
 	Restart bool
 	// Lend gives what a partition cannot use to the other queues, smallest
-	// first. Default false: partitions are strict (slowdown.md 3.3).
+	// first. Default false: partitions are strict (spec/slowdown 3.3).
 	Lend bool
 	// Predict says how sizes are known in advance; SITA and COMP only.
 	Predict PredictConfig
@@ -68,12 +71,12 @@ type Config struct {
 }
 
 // DefaultConfig returns the published best values of a discipline with K = 2
-// (slowdown.md 3.2 to 3.5).
+// (spec/slowdown 3.2 to 3.5).
 func DefaultConfig(d Discipline) Config {
 	return Config{Discipline: d, K: 2, CountWait: true, Predict: DefaultPredictConfig(), Reduces: scheduler.DefaultReduceRule()}
 }
 
-// published returns the limits and shares of slowdown.md 3.2 to 3.4.
+// published returns the limits and shares of spec/slowdown 3.2 to 3.4.
 func published(d Discipline, k int) (limits, shares []float64) {
 	switch {
 	case d == FBQ && k == 2:
@@ -90,15 +93,26 @@ func published(d Discipline, k int) (limits, shares []float64) {
 	return nil, nil
 }
 
-// fill puts the published values where none are given.
-func (c *Config) fill() {
+// fill puts the published values where none are given. Limits that follow the cluster start small, and there are shares
+// for any number of queues then: equal ones.
+func (c *Config) fill() error {
 	limits, shares := published(c.Discipline, c.K)
+	if c.Fit && c.Limits != nil {
+		return fmt.Errorf("limits %v and fit: give one of them", c.Limits)
+	}
+	if c.Fit && c.K > 1 {
+		limits = (&fitted{sizes: newRing(0)}).limits(c.K, 1)
+		if shares == nil {
+			shares = slices.Repeat([]float64{1 / float64(c.K)}, c.K)
+		}
+	}
 	if c.Limits == nil {
 		c.Limits = limits
 	}
 	if c.Shares == nil {
 		c.Shares = shares
 	}
+	return nil
 }
 
 func (c *Config) validate() error {

@@ -1,11 +1,11 @@
 // Package sizebased serves jobs of similar size together, so that slowdown is
-// even over all of them: the policies of slowdown.md.
+// even over all of them: the policies of spec/slowdown.
 //
-//	fbq    K queues shared by all slots; a job moves down as it consumes service (3.2)
-//	tags   the same with a partition of the nodes per queue (3.3)
-//	sita   a partition per queue; a job's predicted size chooses its queue (3.4)
-//	comp   K queues; a job is compared with the last K-1 finished jobs (3.5)
-//	srpt   least remaining work first, sizes known: an oracle to compare with (3.7)
+//	fbq    K queues shared by all slots; a job moves down as it consumes service (spec/slowdown 3.2)
+//	tags   the same with a partition of the nodes per queue (spec/slowdown 3.3)
+//	sita   a partition per queue; a job's predicted size chooses its queue (spec/slowdown 3.4)
+//	comp   K queues; a job is compared with the last K-1 finished jobs (spec/slowdown 3.5)
+//	srpt   least remaining work first, sizes known: an oracle to compare with (spec/slowdown 3.7)
 //
 // The first four are one Policy put together from small parts: queues (who is
 // before whom), feedback (when a job moves down), partition (which nodes serve

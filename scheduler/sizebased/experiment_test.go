@@ -14,14 +14,14 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A workJob is one job of the workload FB-1121 (slowdown.md 4.5).
+// A workJob is one job of the workload FB-1121 (spec/slowdown 4.5).
 type workJob struct {
 	at            time.Duration
 	maps, reduces []time.Duration
 	alone         time.Duration // reference run time on 600+200 slots
 }
 
-// fb1121 draws the workload of slowdown.md 4.5 for load rho.
+// fb1121 draws the workload of spec/slowdown 4.5 for load rho.
 func fb1121(seed uint64, rho float64) []*workJob {
 	r := rand.New(rand.NewPCG(seed, 5))
 	all := fbSizes(r)
@@ -144,7 +144,7 @@ func (e *ends) Pop() any {
 }
 
 // field plays a workload on 100 nodes x (6 map + 2 reduce) slots; a slot asks the
-// moment it is idle, and again when there may be work for it (slowdown.md 2.5).
+// moment it is idle, and again when there may be work for it (spec/slowdown 2.5).
 // Not for tags, where a job's move brings work to idle slots too.
 type field struct {
 	*rig
@@ -240,7 +240,7 @@ func (f *field) serve(n topology.NodeID) {
 	}
 }
 
-// at returns the q-th percentile, interpolated (slowdown.md 2.2).
+// at returns the q-th percentile, interpolated (spec/slowdown 2.2).
 func at(sorted []float64, q float64) float64 {
 	pos := q / 100 * float64(len(sorted)-1)
 	low := int(pos)
@@ -250,7 +250,7 @@ func at(sorted []float64, q float64) float64 {
 	return sorted[low] + (pos-float64(low))*(sorted[low+1]-sorted[low])
 }
 
-// slowdown.md 5, items 1, 2, 3 and 9 at load 0.7, one repetition: levels and
+// spec/slowdown 5, items 1, 2, 3 and 9 at load 0.7, one repetition: levels and
 // orderings with wide margins. The laboratory runs them in full.
 func TestExperimentFB1121(t *testing.T) {
 	if testing.Short() {

@@ -27,11 +27,19 @@ type feedback struct {
 
 func newFeedback(c *Config) *feedback {
 	f := &feedback{perQueue: c.PerQueue, countWait: c.CountWait, onCompletion: c.OnCompletion}
-	for _, l := range c.Limits {
-		f.limits = append(f.limits, seconds(l))
+	for range c.Limits {
 		f.due = append(f.due, scheduler.NewOrder[*job](cmp.Compare[time.Duration]))
 	}
+	f.setLimits(c.Limits)
 	return f
+}
+
+// setLimits puts other limits in place, as many as before; the caller watches every job again.
+func (f *feedback) setLimits(limits []float64) {
+	f.limits = f.limits[:0]
+	for _, l := range limits {
+		f.limits = append(f.limits, seconds(l))
+	}
 }
 
 func seconds(s float64) time.Duration {
@@ -41,8 +49,8 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * 1e9)
 }
 
-// attained is A of slowdown.md 3.2: slot time consumed by ended and running
-// attempts, without the waiting of reduces if that does not count (6.2), from
+// attained is A of spec/slowdown 3.2: slot time consumed by ended and running
+// attempts, without the waiting of reduces if that does not count (spec/slowdown 6.2), from
 // where the limit is counted.
 func (f *feedback) attained(now time.Duration, j *job, p *place) time.Duration {
 	a := j.Service(now) - p.since

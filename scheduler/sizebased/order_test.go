@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// literal keeps the queues of slowdown.md 3.2 as it is written: at every event,
+// literal keeps the queues of spec/slowdown 3.2 as it is written: at every event,
 // look at every job of every queue.
 type literal struct {
 	*Policy

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// slowdown.md 3.4 and 6.6: a predicted size in (L_(k-1), L_k] goes to queue k.
+// spec/slowdown 3.4 and 6.6: a predicted size in (L_(k-1), L_k] goes to queue k.
 func TestSITABoundaries(t *testing.T) {
 	p := policy(t, SITA, func(c *Config) {
 		c.K, c.Limits, c.Shares = 3, []float64{100, 200}, []float64{0.3, 0.3, 0.4}
@@ -21,7 +21,7 @@ func TestSITABoundaries(t *testing.T) {
 	}
 }
 
-// slowdown.md 6.1: limit 160 s separates small from large jobs of Table II:
+// spec/slowdown 6.1: limit 160 s separates small from large jobs of Table II:
 // 34 or 38 small jobs of 50, as GREP 50/5 is read.
 func TestSITATable2(t *testing.T) {
 	p := policy(t, SITA, func(c *Config) { c.Limits = []float64{160} })
@@ -41,7 +41,7 @@ func TestSITATable2(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.4: the job stays in its queue although it turns out bigger.
+// spec/slowdown 3.4: the job stays in its queue although it turns out bigger.
 func TestSITAStays(t *testing.T) {
 	r := newRig(t, policy(t, SITA, func(c *Config) { c.Limits = []float64{10} }), 2, scheduler.Capacity{MapSlots: 1})
 	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 9, Work: 9 * second})
@@ -53,7 +53,7 @@ func TestSITAStays(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.5: the ring holds K-1 sizes, ties are not larger, a short ring
+// spec/slowdown 3.5: the ring holds K-1 sizes, ties are not larger, a short ring
 // counts what it has.
 func TestCOMPRing(t *testing.T) {
 	r := newRing(3)
@@ -78,7 +78,7 @@ func TestCOMPRing(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.5: a job larger than the last finished one waits behind smaller
+// spec/slowdown 3.5: a job larger than the last finished one waits behind smaller
 // ones, and stays.
 func TestCOMPOrder(t *testing.T) {
 	r := newRig(t, policy(t, COMP, nil), 1, scheduler.Capacity{MapSlots: 1})
@@ -91,7 +91,7 @@ func TestCOMPOrder(t *testing.T) {
 	r.Want(r.Serve(0), 3)
 }
 
-// slowdown.md 3.4: size = a * input bytes, a from finished jobs of that name,
+// spec/slowdown 3.4: size = a * input bytes, a from finished jobs of that name,
 // else of all, else the configured constant.
 func TestPredictFromInput(t *testing.T) {
 	cfg := DefaultPredictConfig()
@@ -114,7 +114,7 @@ func TestPredictFromInput(t *testing.T) {
 		r.Serve(0)
 		r.Now = took
 		r.Finish(id, scheduler.Map, 0, 0)
-		p.Learn(r.View().Job(id))
+		p.Learn(r.View().Job(id).Lesson())
 	}
 	learn(1, spec("sort", 1), 50*second)
 	learn(2, spec("grep", 3), 30*second)
@@ -125,7 +125,7 @@ func TestPredictFromInput(t *testing.T) {
 	near(&scheduler.JobSpec{Name: "profiled", Maps: 3, Reduces: 1, MapTime: second, ReduceTime: 2 * second}, 5)
 }
 
-// slowdown.md 3.4: with noise sigma the predicted size is the true one times
+// spec/slowdown 3.4: with noise sigma the predicted size is the true one times
 // exp(sigma*N(0,1)): the mean of its logarithm is 0, its deviation sigma; the
 // same job always gets the same error.
 func TestPredictNoise(t *testing.T) {
@@ -146,7 +146,7 @@ func TestPredictNoise(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.8: round(share*nodes), at least one node each; 6.16: by node,
+// spec/slowdown 3.8: round(share*nodes), at least one node each; 6.16: by node,
 // hence both kinds of slot in proportion.
 func TestPartitionSizes(t *testing.T) {
 	for _, tc := range []struct {
@@ -192,7 +192,7 @@ func TestPartitionOfFewNodes(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.7: SRPT serves the least remaining work, SPTP the least product
+// spec/slowdown 3.7: SRPT serves the least remaining work, SPTP the least product
 // of size and remaining work.
 func TestSRPTAndSPTP(t *testing.T) {
 	for product, want := range map[bool]scheduler.JobID{false: 1, true: 2} {
@@ -209,7 +209,7 @@ func TestSRPTAndSPTP(t *testing.T) {
 	}
 }
 
-// slowdown.md 4.3, Table II on its own terms: occupancy sizes of equal maps m and
+// spec/slowdown 4.3, Table II on its own terms: occupancy sizes of equal maps m and
 // reduces r run in waves on 60+20 slots, reduces launched after the first wave,
 // are what the policies count as attained service.
 func TestOccupancyOfTable2(t *testing.T) {

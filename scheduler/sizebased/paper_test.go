@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// slowdown.md 2.4, Table I: what each policy has.
+// spec/slowdown 2.4, Table I: what each policy has.
 func TestTable1(t *testing.T) {
 	for _, tc := range []struct {
 		d                     Discipline
@@ -29,7 +29,7 @@ func TestTable1(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.2 to 3.4: the published parameters are the defaults.
+// spec/slowdown 3.2 to 3.4: the published parameters are the defaults.
 func TestPublishedParameters(t *testing.T) {
 	for _, tc := range []struct {
 		d              Discipline
@@ -48,7 +48,7 @@ func TestPublishedParameters(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.2: a wide job can cross the limit within its first wave: 600
+// spec/slowdown 3.2: a wide job can cross the limit within its first wave: 600
 // maps x 20 s = 12,000 s. It goes on with the tasks it has; a newer job is served
 // first from then on.
 func TestFBQFirstWave(t *testing.T) {
@@ -75,7 +75,7 @@ func TestFBQFirstWave(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.8: a job that crosses several limits at once falls through
+// spec/slowdown 3.8: a job that crosses several limits at once falls through
 // several queues in one pass; moves append at the tail in order of detection.
 func TestFBQCascade(t *testing.T) {
 	r := newRig(t, policy(t, FBQ, func(c *Config) { c.K, c.Limits = 4, []float64{10, 20, 40} }), 2, scheduler.Capacity{MapSlots: 2})
@@ -98,7 +98,7 @@ func TestFBQCascade(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.2: jobs of several queues run at once when the top queue cannot
+// spec/slowdown 3.2: jobs of several queues run at once when the top queue cannot
 // fill the cluster.
 func TestFBQLowerQueuesFillUp(t *testing.T) {
 	r := newRig(t, policy(t, FBQ, func(c *Config) { c.Limits = []float64{1} }), 1, scheduler.Capacity{MapSlots: 4})
@@ -112,7 +112,7 @@ func TestFBQLowerQueuesFillUp(t *testing.T) {
 	r.Want(r.Serve(0), 2, 1, 1, 1)
 }
 
-// slowdown.md 6.4: per queue, the limit counts service received in that queue.
+// spec/slowdown 6.4: per queue, the limit counts service received in that queue.
 func TestFBQPerQueue(t *testing.T) {
 	for perQueue, want := range map[bool]int{false: 3, true: 2} {
 		r := newRig(t, policy(t, FBQ, func(c *Config) { c.K, c.Limits, c.PerQueue = 3, []float64{10, 15}, perQueue }), 1, scheduler.Capacity{MapSlots: 1})
@@ -128,7 +128,7 @@ func TestFBQPerQueue(t *testing.T) {
 	}
 }
 
-// slowdown.md 6.2: reduces that wait for maps add to attained service unless
+// spec/slowdown 6.2: reduces that wait for maps add to attained service unless
 // CountWait is off. One map of 30 s, one reduce launched at 10 s.
 func TestFBQCountWait(t *testing.T) {
 	for wait, want := range map[bool]time.Duration{true: 60, false: 40} {
@@ -147,8 +147,8 @@ func TestFBQCountWait(t *testing.T) {
 	}
 }
 
-// slowdown.md 7.6: attained service equals the sum of task times at completion;
-// 3.8: the time of a failed attempt counts.
+// spec/slowdown 7.6: attained service equals the sum of task times at completion;
+// spec/slowdown 3.8: the time of a failed attempt counts.
 func TestAttainedIsSumOfTaskTimes(t *testing.T) {
 	r := newRig(t, policy(t, FBQ, nil), 1, scheduler.Capacity{MapSlots: 2})
 	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 2})
@@ -165,7 +165,7 @@ func TestAttainedIsSumOfTaskTimes(t *testing.T) {
 	}
 }
 
-// slowdown.md 3.3: idle slots of a partition are never lent; on a move, running
+// spec/slowdown 3.3: idle slots of a partition are never lent; on a move, running
 // tasks stay, tasks not started run in the new partition.
 func TestTAGSPartitionsAreStrict(t *testing.T) {
 	r := newRig(t, policy(t, TAGS, func(c *Config) { c.Limits = []float64{10} }), 2, scheduler.Capacity{MapSlots: 1})
@@ -191,7 +191,7 @@ func TestTAGSLend(t *testing.T) {
 	r.Want(r.Serve(1), 1)
 }
 
-// slowdown.md 3.3, ablation: running tasks are killed, completed ones forgotten,
+// spec/slowdown 3.3, ablation: running tasks are killed, completed ones forgotten,
 // A is reset.
 func TestTAGSRestart(t *testing.T) {
 	r := newRig(t, policy(t, TAGS, func(c *Config) { c.Limits, c.Restart = []float64{10}, true }), 2, scheduler.Capacity{MapSlots: 2, ReduceSlots: 1})

@@ -21,7 +21,7 @@ type partition struct {
 }
 
 // sizes returns how many of n nodes each share gets: round(share*n), at least
-// one each, n in all (slowdown.md 3.8). n is at least len(shares).
+// one each, n in all (spec/slowdown 3.8). n is at least len(shares).
 func sizes(shares []float64, n int) []int {
 	out, sum := make([]int, len(shares)), 0
 	for i, s := range shares {

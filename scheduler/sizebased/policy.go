@@ -2,6 +2,7 @@ package sizebased
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -17,6 +18,8 @@ type Policy struct {
 	predictor *Predictor // sita, comp
 	ring      *ring      // comp
 	stopping  []*job     // tags with restart
+	unknown   []int      // by queue: jobs of unknown size that were sent there
+	fit       *fitted    // limits follow the cluster
 }
 
 var (
@@ -24,17 +27,23 @@ var (
 	_ scheduler.Explainer = (*Policy)(nil)
 	_ scheduler.Abstainer = (*Policy)(nil)
 	_ scheduler.Killer    = (*Policy)(nil)
+	_ scheduler.Figurer   = (*Policy)(nil)
 )
 
 // New returns the policy that cfg describes.
 func New(cfg Config) (*Policy, error) {
-	cfg.fill()
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	p := &Policy{cfg: cfg, queues: newQueues(cfg.K)}
+	if cfg.Fit && cfg.K > 1 {
+		p.fit = &fitted{sizes: newRing(fitJobs)}
+	}
 	if cfg.Discipline.Partitioned() {
-		p.partition = &partition{shares: cfg.Shares, stale: true}
+		p.partition, p.unknown = &partition{shares: cfg.Shares, stale: true}, make([]int, cfg.K)
 	}
 	if cfg.Discipline.Feedback() {
 		p.feedback = newFeedback(&cfg)
@@ -53,10 +62,15 @@ func New(cfg Config) (*Policy, error) {
 
 // Observe implements scheduler.Policy.
 func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View) {
-	if j := v.Job(e.Job); j != nil {
+	if e.Kind == scheduler.EvTaught {
+		p.learn(e.Lesson)
+	} else if j := v.Job(e.Job); j != nil {
 		p.observeJob(now, e, j)
 	} else if p.partition != nil && aboutNodes(e.Kind) {
 		p.partition.stale = true
+	}
+	if p.fit != nil && (e.Kind == scheduler.EvTaught || e.Kind == scheduler.EvJobFinished || aboutNodes(e.Kind)) {
+		p.refit(now, v)
 	}
 	p.applyFeedback(now)
 }
@@ -106,17 +120,37 @@ func (p *Policy) arrive(now time.Duration, j *job) {
 // arrival.
 func (p *Policy) route(j *job) {
 	at, pos := p.at(j), p.at(j).pos
-	p.move(j, p.queueFor(p.predictor.Size(j.Spec())))
+	if s := j.Spec(); p.partition != nil && !p.predictor.Known(s) {
+		if !at.spread {
+			p.move(j, p.nextUnknown())
+		}
+		at.spread = true
+	} else {
+		p.move(j, p.queueFor(p.predictor.Size(s)))
+	}
 	at.pos = pos
 }
 
-// queueFor is step 1 of slowdown.md 3.4 (sita) and 3.5 (comp).
+// nextUnknown is the queue of a job of which nobody knows the size: such jobs are spread over the partitions as their
+// shares are, or the first, and largest, job of a cluster would run in the smallest of them.
+func (p *Policy) nextUnknown() int32 {
+	best, least := 0, math.Inf(1)
+	for k, share := range p.cfg.Shares {
+		if load := float64(p.unknown[k]+1) / share; load < least {
+			best, least = k, load
+		}
+	}
+	p.unknown[best]++
+	return int32(best)
+}
+
+// queueFor is step 1 of spec/slowdown 3.4 (sita) and 3.5 (comp).
 func (p *Policy) queueFor(size float64) int32 {
 	if p.ring != nil {
 		return int32(p.ring.rank(size))
 	}
 	for k, limit := range p.cfg.Limits {
-		if size <= limit { // (L_(k-1), L_k], slowdown.md 6.6
+		if size <= limit { // (L_(k-1), L_k], spec/slowdown 6.6
 			return int32(k)
 		}
 	}
@@ -130,16 +164,26 @@ func (p *Policy) leave(j *job, finished bool) {
 		p.stopRestart(j)
 	}
 	p.drop(j)
-	if p.predictor == nil || !finished {
+	if finished {
+		p.learn(j.Lesson())
+	}
+}
+
+// learn takes in what a finished job took.
+func (p *Policy) learn(l *scheduler.Lesson) {
+	if p.fit != nil {
+		p.fit.sizes.push(sizeOf(l, p.cfg.CountWait))
+	}
+	if p.predictor == nil {
 		return
 	}
-	size := p.predictor.Learn(j)
+	size := p.predictor.Learn(l)
 	if p.ring != nil {
 		p.ring.push(size)
 	}
 }
 
-// applyFeedback is step 2 of slowdown.md 3.2 and 3.3: queue by queue, in the
+// applyFeedback is step 2 of spec/slowdown 3.2 and 3.3: queue by queue, in the
 // order of the queue, jobs at or past the limit are appended to the next one. A
 // job may fall through several queues at once.
 func (p *Policy) applyFeedback(now time.Duration) {

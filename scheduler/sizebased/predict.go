@@ -15,7 +15,7 @@ type PredictConfig struct {
 	// (proportional to input bytes) or "auto" (default): work where the spec has
 	// it, input otherwise.
 	From string
-	// Noise is sigma of slowdown.md 3.4: a known size is multiplied by
+	// Noise is sigma of spec/slowdown 3.4: a known size is multiplied by
 	// exp(sigma*N(0,1)). 0 is an oracle. Larger: more jobs in the wrong queue.
 	// Default 0.2.
 	Noise float64
@@ -25,11 +25,11 @@ type PredictConfig struct {
 	// finished. Default 200 (ours: a 128 MB split read and mapped in 25 s).
 	SecondsPerGB float64
 	// CountWait counts waiting reduces in the size of a finished job, as
-	// Table II does (slowdown.md 6.2). Default true.
+	// Table II does (spec/slowdown 6.2). Default true.
 	CountWait bool
 }
 
-// DefaultPredictConfig returns the defaults of slowdown.md 3.4.
+// DefaultPredictConfig returns the defaults of spec/slowdown 3.4.
 func DefaultPredictConfig() PredictConfig {
 	return PredictConfig{From: "auto", Noise: 0.2, Seed: 1, SecondsPerGB: 200, CountWait: true}
 }
@@ -46,32 +46,13 @@ func (c *PredictConfig) validate() error {
 	return nil
 }
 
-func predictParams() []scheduler.Param {
+func (c *PredictConfig) params() []scheduler.Param {
 	return []scheduler.Param{
-		{
-			Name: "predict", Type: scheduler.ChoiceParam, Default: "auto", Choices: []string{"auto", "work", "input"}, Source: "slowdown.md 3.4",
-			Doc: "how a job's size is known: its given work, its input bytes, or the first of the two that is known",
-		},
-		{
-			Name: "noise", Type: scheduler.FloatParam, Default: "0.2", Min: 0, Max: 10, Source: "slowdown.md 3.4",
-			Doc: "sigma of the log-normal error put on a known size; 0: an oracle",
-		},
-		{
-			Name: "seed", Type: scheduler.IntParam, Default: "1", Min: 0, Max: 1 << 53, Source: "ours",
-			Doc: "seed of the noise",
-		},
-		{
-			Name: "seconds-per-gb", Type: scheduler.FloatParam, Default: "200", Positive: true, Max: 1e12, Source: "ours; slowdown.md 3.4 asks for a constant",
-			Doc: "slot-seconds per 10^9 input bytes, until a job has finished",
-		},
-		flag("size-with-wait", "true", "count waiting reduces in the size of a finished job", "slowdown.md 6.2"),
-	}
-}
-
-func predictConfigOf(p scheduler.Params) PredictConfig {
-	return PredictConfig{
-		From: p.String("predict"), Noise: p.Float("noise"), Seed: uint64(p.Int("seed")),
-		SecondsPerGB: p.Float("seconds-per-gb"), CountWait: p.Bool("size-with-wait"),
+		scheduler.Choice(&c.From, []string{"auto", "work", "input"}, "predict", "spec/slowdown 3.4", "how a job's size is known: its given work, its input bytes, or the first of the two that is known"),
+		scheduler.Float(&c.Noise, "noise", "spec/slowdown 3.4", "sigma of the log-normal error put on a known size; 0: an oracle").In(0, 10),
+		scheduler.Int(&c.Seed, "seed", "ours", "seed of the noise").In(0, 1<<53),
+		scheduler.Float(&c.SecondsPerGB, "seconds-per-gb", "ours; spec/slowdown 3.4 asks for a constant", "slot-seconds per 10^9 input bytes, until a job has finished").Above0(1e12),
+		scheduler.Bool(&c.CountWait, "size-with-wait", "spec/slowdown 6.2", "count waiting reduces in the size of a finished job"),
 	}
 }
 
@@ -97,9 +78,9 @@ func NewPredictor(cfg PredictConfig) (*Predictor, error) {
 	return &Predictor{cfg: cfg, byName: make(map[string]*history)}, nil
 }
 
-// Size predicts the slot-seconds of a job (slowdown.md 3.4). Where neither work
+// Size predicts the slot-seconds of a job (spec/slowdown 3.4). Where neither work
 // nor input is known it takes expected task lengths, then the mean of finished
-// jobs, and with nothing to go by 0: such a job counts as small.
+// jobs, and with nothing to go by 0: such a job counts as small, where Known does not say otherwise.
 func (p *Predictor) Size(s *scheduler.JobSpec) float64 {
 	if s.Work > 0 && p.cfg.From != "input" {
 		return s.Work.Seconds() * p.error(s.ID)
@@ -123,6 +104,12 @@ func (p *Predictor) Size(s *scheduler.JobSpec) float64 {
 	return 0
 }
 
+// Known reports whether there is anything to go by.
+func (p *Predictor) Known(s *scheduler.JobSpec) bool {
+	_, input := inputOf(s)
+	return s.Work > 0 && p.cfg.From != "input" || input || s.MapTime > 0 || s.ReduceTime > 0 || p.all.jobs > 0
+}
+
 // error is the factor between the true size of a job and the predicted one.
 func (p *Predictor) error(id scheduler.JobID) float64 {
 	if p.cfg.Noise == 0 {
@@ -141,27 +128,39 @@ func inputOf(s *scheduler.JobSpec) (bytes float64, known bool) {
 	return bytes, bytes > 0
 }
 
-// Learn takes in a job that has just finished and returns its true size.
-func (p *Predictor) Learn(j *scheduler.Job) float64 {
-	size := p.trueSize(j).Seconds()
-	h := p.byName[j.Spec().Name]
+// maxNames bounds the names that a predictor tells apart; jobs of others only count for all.
+const maxNames = 10_000
+
+// Learn takes in a job that has finished and returns its true size.
+func (p *Predictor) Learn(l *scheduler.Lesson) float64 {
+	size := sizeOf(l, p.cfg.CountWait)
+	h := p.byName[l.Name]
 	if h == nil {
 		h = new(history)
-		p.byName[j.Spec().Name] = h
+		if len(p.byName) < maxNames {
+			p.byName[l.Name] = h
+		}
 	}
-	bytes, known := inputOf(j.Spec())
 	for _, h := range [...]*history{h, &p.all} {
 		h.jobs++
 		h.total += size
-		if known && bytes > 0 {
+		if l.Input > 0 {
 			h.work += size
-			h.bytes += bytes
+			h.bytes += float64(l.Input)
 		}
 	}
 	return size
 }
 
-// trueSize is the sum of the run times of the job's tasks (slowdown.md 2.2).
+// sizeOf is the slot-seconds of a finished job, with or without what its reduces waited for maps.
+func sizeOf(l *scheduler.Lesson, wait bool) float64 {
+	if wait {
+		return (l.MapTime + l.ReduceTime).Seconds()
+	}
+	return (l.MapTime + l.ReduceWork).Seconds()
+}
+
+// trueSize is the sum of the run times of the job's tasks (spec/slowdown 2.2).
 func (p *Predictor) trueSize(j *scheduler.Job) time.Duration {
 	if !p.cfg.CountWait {
 		return j.WorkSum(scheduler.Map) + j.WorkSum(scheduler.Reduce)

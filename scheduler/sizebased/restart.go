@@ -14,7 +14,7 @@ type restart struct {
 	next int32 // tasks of kind below it have been forgotten
 }
 
-// Kill implements scheduler.Killer: with Restart (slowdown.md 3.3) a job that
+// Kill implements scheduler.Killer: with Restart (spec/slowdown 3.3) a job that
 // moved down loses its running attempts, then its finished tasks. Until the last
 // is gone it takes nothing.
 func (p *Policy) Kill(now time.Duration, v *scheduler.View) (scheduler.Victim, bool) {
@@ -34,6 +34,9 @@ func (p *Policy) Kill(now time.Duration, v *scheduler.View) (scheduler.Victim, b
 }
 
 func (p *Policy) victim(j *job, v *scheduler.View) (scheduler.Victim, bool) {
+	if j.Complete() {
+		return scheduler.Victim{}, false // all of it is done: there is nothing to start again
+	}
 	why := scheduler.Reason{Code: scheduler.AtLimit, Say: "{job} moved to queue {a} and starts again", Job: j.ID(), A: int64(p.at(j).queue) + 1}
 	for k := range scheduler.Driver {
 		for a := range v.Attempts(j, k) {

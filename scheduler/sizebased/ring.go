@@ -1,7 +1,7 @@
 package sizebased
 
 // A ring holds the sizes of the last jobs that finished, K-1 at most
-// (slowdown.md 3.5).
+// (spec/slowdown 3.5).
 type ring struct {
 	sizes []float64
 	next  int // the oldest, once the ring is full
@@ -23,7 +23,7 @@ func (r *ring) push(size float64) {
 }
 
 // rank returns how many of the sizes are smaller than size. Ties count as not
-// larger; a short ring counts what it has (slowdown.md 3.5).
+// larger; a short ring counts what it has (spec/slowdown 3.5).
 func (r *ring) rank(size float64) int {
 	m := 0
 	for _, s := range r.sizes {

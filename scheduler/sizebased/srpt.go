@@ -11,7 +11,7 @@ import (
 // SRPTConfig says what the oracle orders by.
 type SRPTConfig struct {
 	// Product orders by size times remaining work (SPTP, optimal mean slowdown
-	// in M/G/1) instead of remaining work (SRPT). Default false (slowdown.md
+	// in M/G/1) instead of remaining work (SRPT). Default false (spec/slowdown
 	// 3.7).
 	Product bool
 	// Predict says how sizes are known; Noise 0 is the oracle, and the default
@@ -28,22 +28,13 @@ func DefaultSRPTConfig() SRPTConfig {
 	return c
 }
 
-func srptParams() []scheduler.Param {
-	predict := predictParams()
-	for i := range predict {
-		if predict[i].Name == "noise" {
-			predict[i].Default, predict[i].Source = "0", "slowdown.md 3.7: an oracle"
-		}
+func (c *SRPTConfig) params() []scheduler.Param {
+	predict := c.Predict.params()
+	predict[1].Source = "spec/slowdown 3.7: an oracle" // the noise
+	out := []scheduler.Param{
+		scheduler.Either(&c.Product, [2]string{"remaining", "product"}, "by", "spec/slowdown 3.7", "order by remaining work (SRPT) or by size times remaining work (SPTP)"),
 	}
-	key := scheduler.Param{
-		Name: "by", Type: scheduler.ChoiceParam, Default: "remaining", Choices: []string{"remaining", "product"}, Source: "slowdown.md 3.7",
-		Doc: "order by remaining work (SRPT) or by size times remaining work (SPTP)",
-	}
-	return append(append([]scheduler.Param{key}, predict...), scheduler.ReduceParams()...)
-}
-
-func srptConfigOf(p scheduler.Params) SRPTConfig {
-	return SRPTConfig{Product: p.String("by") == "product", Predict: predictConfigOf(p), Reduces: scheduler.ReduceRuleOf(p)}
+	return append(append(out, predict...), c.Reduces.Params()...)
 }
 
 // An SRPT serves the job with the least work left. What is left is the size less
@@ -76,6 +67,9 @@ func NewSRPT(cfg SRPTConfig) (*SRPT, error) {
 
 // Observe implements scheduler.Policy.
 func (s *SRPT) Observe(_ time.Duration, e scheduler.Event, v *scheduler.View) {
+	if e.Kind == scheduler.EvTaught {
+		s.predictor.Learn(e.Lesson)
+	}
 	j := v.Job(e.Job)
 	if j == nil {
 		return
@@ -87,7 +81,7 @@ func (s *SRPT) Observe(_ time.Duration, e scheduler.Event, v *scheduler.View) {
 		}
 		s.size[j.Slot()] = s.predictor.Size(j.Spec())
 	case scheduler.EvJobFinished:
-		s.predictor.Learn(j)
+		s.predictor.Learn(j.Lesson())
 	}
 	for k, l := range s.lines {
 		if s.cfg.Reduces.Eligible(j, scheduler.Kind(k)) {

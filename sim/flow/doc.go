@@ -3,9 +3,9 @@
 //
 // Every node has a card with a rate in and a rate out, every rack a link to and from a
 // core that never blocks; full bisection inside a rack. Rates are max-min fair over the
-// links that a flow crosses (nas.md 2.3). Beside the packet network there may be an
+// links that a flow crosses (spec/nas 2.3). Beside the packet network there may be an
 // optical switch, which joins racks in pairs that are chosen anew every interval by
-// maximum-weight matching (jobpacker.md 2.1, 3.2).
+// maximum-weight matching (spec/jobpacker 2.1, 3.2).
 //
 // The calls that matter:
 //

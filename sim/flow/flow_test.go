@@ -82,7 +82,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// jobpacker.md 3.15, item 3.
+// spec/jobpacker 3.15, item 3.
 func TestMatchingExample(t *testing.T) {
 	got := match([][]int64{{0, 5, 1}, {2, 0, 4}, {6, 1, 0}}, nil)
 	if !slices.Equal(got, []int{1, 2, 0}) {
@@ -178,7 +178,7 @@ func optical(t testing.TB, racks int, o topology.OCS) *topology.Topology {
 	return b.Topology()
 }
 
-// jobpacker.md 2.2, Figure 4.3: 60 units of time for the skewed matrix, 18.75 for the
+// spec/jobpacker 2.2, Figure 4.3: 60 units of time for the skewed matrix, 18.75 for the
 // balanced one, without dark time and with an interval short against the transfers.
 func TestFigure43(t *testing.T) {
 	for _, c := range []struct {
@@ -204,7 +204,7 @@ func TestFigure43(t *testing.T) {
 	}
 }
 
-// jobpacker.md 2.1: with 10 ms of dark time before each transfer of 1.125 GB at 100 Gb/s a
+// spec/jobpacker 2.1: with 10 ms of dark time before each transfer of 1.125 GB at 100 Gb/s a
 // circuit is busy nine tenths of the time, and less with smaller ones.
 func TestElephantThreshold(t *testing.T) {
 	use := func(bytes float64) float64 {
@@ -232,7 +232,7 @@ func TestElephantThreshold(t *testing.T) {
 }
 
 // A configuration that does not change costs no dark time, and elephants do not fall back
-// to the packet network (jobpacker.md 3.1, 6.15).
+// to the packet network (spec/jobpacker 3.1, 6.15).
 func TestCircuitStays(t *testing.T) {
 	n := network(t, optical(t, 2, topology.OCS{Rate: 100, Interval: time.Second, Reconfig: 500 * time.Millisecond}), Config{})
 	n.Start(0, Spec{From: Rack(0), To: Rack(1), Bytes: 400, Tag: 1, Optical: true})

@@ -15,10 +15,10 @@ const Never = time.Duration(math.MaxInt64)
 type Config struct {
 	// Tick is the grid on which flows begin, end and get new rates. 0 computes at
 	// every change, which is exact. Larger: cheaper, and every flow ends up to a
-	// tick late (nas.md 2.6: 0.1 s up to 100 nodes, 1 s for 600).
+	// tick late (spec/nas 2.6: 0.1 s up to 100 nodes, 1 s for 600).
 	Tick time.Duration
 	// Plain makes the optical switch weigh a pair of racks by all bytes that wait,
-	// the literal reading of jobpacker.md 3.2; by default no more counts than can be
+	// the literal reading of spec/jobpacker 3.2; by default no more counts than can be
 	// sent until the next matching.
 	Plain bool
 }

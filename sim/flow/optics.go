@@ -159,7 +159,7 @@ func (o *optics) step(now time.Duration, n *Network) {
 	o.setRates()
 }
 
-// choose sets the circuits for the next interval (jobpacker.md 3.2).
+// choose sets the circuits for the next interval (spec/jobpacker 3.2).
 func (o *optics) choose(now time.Duration) {
 	o.matchAt = Never
 	if len(o.busy) == 0 {

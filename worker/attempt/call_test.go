@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -21,7 +23,7 @@ func TestCallOnAClosedClient(t *testing.T) {
 	r := &runner{Setting: Setting{Client: c, Master: "10.0.0.1:1"}, l: &wire.Launch{ID: wire.AttemptID{Job: "job-1", Kind: wire.DriverTask}}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err := call[wire.DriverRequest, wire.DriverStep](ctx, r, "driver.step", wire.DriverRequest{ID: r.l.ID})
+	_, err := call(ctx, r, api.DriverStep, wire.DriverRequest{ID: r.l.ID})
 	if !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil {
 		t.Errorf("%v; %v", err, ctx.Err())
 	}

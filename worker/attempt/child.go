@@ -22,6 +22,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/storage"
+	"github.com/millrace/millrace/task"
 )
 
 // ChildEnv is set, to "1", in the environment of a program that a worker starts to run an attempt.
@@ -43,6 +44,8 @@ type Order struct {
 	// Emulate, if set, are the links that this node has.
 	Emulate *emulate.Setting `json:"emulate,omitempty"`
 	Rack    string           `json:"rack,omitempty"`
+	// Speed, if not 0, is that of the machine that attempts are paced to.
+	Speed float64 `json:"speed,omitempty"`
 	// FetchStall is as in [Setting].
 	FetchStall time.Duration `json:"fetch_stall,omitempty"`
 }
@@ -54,6 +57,8 @@ type Word struct {
 	BadFetch *wire.BadFetch `json:"bad_fetch,omitempty"`
 	Ended    *wire.Ended    `json:"ended,omitempty"`
 	Output   string         `json:"output,omitempty"` // file of a map's output
+	// Computes says that the attempt begins or ends to compute; a paced attempt says so.
+	Computes *bool `json:"computes,omitempty"`
 	// Net is what the child has sent to others, in all, said from time to time.
 	Net []wire.NetBytes `json:"net,omitempty"`
 }
@@ -68,7 +73,7 @@ func Child(stages []mapreduce.Job) int {
 
 // ChildOf is Child for an executable of several programs: build makes the jobs of the one ordered.
 func ChildOf(build func(*wire.Program) ([]mapreduce.Job, error)) int {
-	out := os.NewFile(3, "worker")
+	out := words()
 	say := speaker(out)
 	end, path, err := child(build, say)
 	if err != nil {
@@ -93,12 +98,54 @@ func speaker(w io.Writer) func(Word) error {
 	}
 }
 
+// localDisk is what a process of its own may open: what its user id may, if the job may name local paths at all.
+func localDisk(spec *wire.JobSpec) func(string) (storage.FS, error) {
+	return func(path string) (storage.FS, error) {
+		if spec.Local == wire.LocalNone {
+			return nil, storage.ErrNotLocal(path)
+		}
+		return storage.Disk{}, nil
+	}
+}
+
 // sent lists what a meter has counted.
 func sent(m *rpc.Meter) (out []wire.NetBytes) {
 	for p, b := range m.Read() {
 		out = append(out, wire.NetBytes{Peer: wire.NodeName(p.Name), What: string(p.What), Sent: b.Sent})
 	}
 	return out
+}
+
+// caller is the program's connection to the cluster.
+func (o *Order) caller() (c *rpc.Client, err error) {
+	cfg := rpc.ClientConfig{User: o.Launch.Spec.User, Node: string(o.Node)}
+	if o.Credential != "" {
+		if cfg, err = secure.FromPEM([]byte(o.Credential)); err != nil {
+			return nil, err
+		}
+	}
+	cfg.At = string(o.Node)
+	if o.Emulate != nil {
+		here := emulate.Place{Node: string(o.Node), Rack: o.Rack}
+		if cfg.Shaper, err = o.Emulate.Start(here, emulate.Nodes(func() *rpc.Client { return c }, o.Master)); err != nil {
+			return nil, err
+		}
+	}
+	return rpc.NewClient(cfg), nil
+}
+
+// pace is that of the machine the worker emulates; nil if it emulates none.
+func (o *Order) pace(say func(Word) error) *task.Pace {
+	if o.Speed == 0 {
+		return nil
+	}
+	return &task.Pace{Speed: o.Speed, Note: func(change int) {
+		w := Word{} // a sign of life
+		if on := change > 0; change != 0 {
+			w.Computes = &on
+		}
+		_ = say(w) // as of bad fetches
+	}}
 }
 
 func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) error) (end wire.Ended, path string, err error) {
@@ -108,31 +155,19 @@ func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) er
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	cc := rpc.ClientConfig{User: o.Launch.Spec.User, Node: string(o.Node)}
-	if o.Credential != "" {
-		if cc, err = secure.FromPEM([]byte(o.Credential)); err != nil {
-			return end, "", err
-		}
+	rc, err := o.caller()
+	if err != nil {
+		return end, "", err
 	}
-	cc.At = string(o.Node)
-	var rc *rpc.Client
-	if o.Emulate != nil {
-		here := emulate.Place{Node: string(o.Node), Rack: o.Rack}
-		if cc.Shaper, err = o.Emulate.Start(here, emulate.Nodes(func() *rpc.Client { return rc }, o.Master)); err != nil {
-			return end, "", err
-		}
-	}
-	rc = rpc.NewClient(cc)
 	fs := dfs.NewClient(dfs.Config{Master: o.Master, Client: rc, User: o.Launch.Spec.User, Node: o.Node})
 	defer func() { err = errors.Join(err, fs.Close(), rc.Close()) }()
-	files := ctx
-	if o.Launch.ID.Kind == wire.DriverTask {
-		files = context.WithoutCancel(ctx) // a driver that is stopped still cleans up
-	}
+	budget := shuffle.ShareOf(o.Memory, 1)
 	s := &Setting{
-		Master: o.Master, Client: rc, Node: o.Node, Scratch: o.Scratch, SideDir: o.SideDir,
-		OneMachine: o.OneMachine, FetchStall: o.FetchStall, Pool: shuffle.NewPool(o.Memory), MaxRecord: int(min(o.Memory/4, 1<<30)),
-		Store: storage.Mux{Stores: map[string]storage.FS{"dfs": fs.Storage(files)}},
+		Master: o.Master, Client: rc, Node: o.Node, OneMachine: o.OneMachine, FetchStall: o.FetchStall,
+		Env: task.Env{
+			Store:   storage.Mux{Stores: map[string]storage.FS{"dfs": fs.Storage(FilesOf(ctx, &o.Launch))}, Local: localDisk(o.Launch.Spec)},
+			Scratch: o.Scratch, Pool: budget.Pool(), MaxRecord: budget.MaxRecord(), SideDir: o.SideDir, Pace: o.pace(say),
+		},
 		// If the worker is gone nobody needs to hear it.
 		BadFetch: func(b wire.BadFetch) { _ = say(Word{BadFetch: &b}) },
 		Progress: func(done float64) { _ = say(Word{Progress: &done, Net: sent(rc.Meter())}) },

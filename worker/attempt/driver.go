@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
 	"time"
+
+	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
@@ -18,7 +19,7 @@ const patience = 10_000
 // drive asks the master what to do until it says stop.
 func (r *runner) drive(ctx context.Context) error {
 	for {
-		step, err := call[wire.DriverRequest, wire.DriverStep](ctx, r, "driver.step", wire.DriverRequest{ID: r.l.ID, Wait: patience})
+		step, err := call(ctx, r, api.DriverStep, wire.DriverRequest{ID: r.l.ID, Wait: patience})
 		if ctx.Err() != nil {
 			return r.stopped(ctx)
 		}
@@ -46,7 +47,7 @@ func (r *runner) drive(ctx context.Context) error {
 func (r *runner) stopped(ctx context.Context) error {
 	bg, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	step, err := call[wire.DriverRequest, wire.DriverStep](bg, r, "driver.step", wire.DriverRequest{ID: r.l.ID})
+	step, err := call(bg, r, api.DriverStep, wire.DriverRequest{ID: r.l.ID})
 	if err == nil && step.Do == "stop" {
 		err = r.stop(&step)
 	}
@@ -73,7 +74,7 @@ func (r *runner) outputID() string { return fmt.Sprintf("%s-%d", r.l.ID.Job, r.l
 
 // plan divides the input and tells the master.
 func (r *runner) plan(ctx context.Context) error {
-	nodes, err := call[struct{}, []wire.NodeStatus](ctx, r, "node.list", struct{}{})
+	nodes, err := call(ctx, r, api.NodeList, struct{}{})
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (r *runner) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := task.MakePlan(ctx, &r.env, r.job, layoutFor(nodes))
+	p, err := task.MakePlan(ctx, &r.Env, r.job, layoutFor(nodes))
 	if err == nil {
 		err = out.CheckInput(r.Store, p)
 	}
@@ -100,41 +101,18 @@ func (r *runner) plan(ctx context.Context) error {
 	return r.sendPlan(ctx, plan)
 }
 
-// layoutFor divides work among the nodes there are. Each place gets a few maps, so that the last to
-// end leave little idle; a map that folds leaves a table of all its keys, however little it
-// reads, so these get one or two. Splits are a power of two, so that they end where blocks do.
-// Most nodes get a reduce for each place they have.
+// layoutFor divides work among the nodes there are.
 func layoutFor(nodes []wire.NodeStatus) task.Layout {
 	places := 0
 	for _, n := range nodes {
 		if n.State == "up" {
-			places += int(max(n.Capacity.Containers, n.Capacity.ReduceSlots, n.Capacity.VCores, 1))
+			places += n.Capacity.Places()
 		}
 	}
-	places = max(places, 1)
 	return func(job *mapreduce.Job, inputBytes int64) (splitBytes int64, reducers int) {
-		const least, most, tiny = 1 << 20, 64 << 20, 4 << 20
-		waves := 3
-		if !job.Fold.IsZero() {
-			waves = 1
-		}
-		splitBytes = min(max(powerOfTwo(inputBytes/int64(waves*places)), least), most)
-		if job.SplitBytes > 0 {
-			splitBytes = job.SplitBytes
-		}
-		reducers = max(1, places*9/10)
-		if inputBytes < tiny {
-			reducers = 1
-		}
-		if job.Reducers > 0 {
-			reducers = job.Reducers
-		}
-		return splitBytes, reducers
+		return job.Shape().Layout(inputBytes, places)
 	}
 }
-
-// powerOfTwo is the largest that is not above n, and 1 at least.
-func powerOfTwo(n int64) int64 { return 1 << (bits.Len64(uint64(max(n, 1))) - 1) }
 
 // commit gives the output its name. It may be the second driver to do so.
 func (r *runner) commit(ctx context.Context, step *wire.DriverStep) error {
@@ -146,7 +124,7 @@ func (r *runner) commit(ctx context.Context, step *wire.DriverStep) error {
 		}
 		req.Problem = err.Error()
 	}
-	_, err = call[wire.DriverRequest, struct{}](ctx, r, "driver.commit", req)
+	_, err = call(ctx, r, api.DriverCommit, req)
 	return err
 }
 

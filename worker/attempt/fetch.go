@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/task"
@@ -30,8 +32,8 @@ type fetcher struct {
 	poke  sync.Cond
 	hosts map[string]*host // by address
 	want  map[int32]wire.MapOutput
-	have  map[int32]bool
-	claim map[int32]*host // who brings a map's output just now
+	have  map[int32]wire.MapOutput // what is in
+	claim map[int32]*host          // who brings a map's output just now
 	fails map[int32]int
 	got   int64 // bytes as they were sent
 	raw   int64
@@ -56,17 +58,14 @@ type host struct {
 const parallel = 5
 
 func newFetcher(r *runner, maps int) *fetcher {
-	f := &fetcher{
-		r: r, maps: maps, hosts: map[string]*host{}, want: map[int32]wire.MapOutput{},
-		have: map[int32]bool{}, fails: map[int32]int{}, slots: parallel, pace: map[string]float64{}, slow: map[int32]uint64{},
-		claim: map[int32]*host{},
-	}
+	f := &fetcher{r: r, maps: maps}
 	f.poke.L = &f.mu
+	f.reset()
 	return f
 }
 
-// Merge fetches everything and merges it.
-func (f *fetcher) Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Run, error) {
+// fetchAll fetches everything and merges it.
+func (f *fetcher) fetchAll(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Run, error) {
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	var err error
 	// The merge outlives the fetching, so it has the attempt's own context.
@@ -119,7 +118,7 @@ func (f *fetcher) bytes() int64 {
 func (f *fetcher) listen() {
 	next := 0
 	for f.ctx.Err() == nil {
-		resp, err := call[wire.OutputsRequest, wire.OutputsResponse](f.ctx, f.r, "stage.outputs",
+		resp, err := call(f.ctx, f.r, api.StageOutputs,
 			wire.OutputsRequest{StageRef: f.r.ref(), From: next, Wait: patience})
 		switch {
 		case err != nil:
@@ -141,8 +140,10 @@ func (f *fetcher) learn(changes []wire.MapOutput) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, o := range changes {
+		in, have := f.have[o.Map]
 		switch {
-		case f.have[o.Map]:
+		case have:
+			f.compare(in, o)
 		case o.Lost:
 			delete(f.want, o.Map)
 		default:
@@ -353,7 +354,7 @@ func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapO
 func (f *fetcher) begin(ctx context.Context, h *host, index int32) (first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for !f.have[index] {
+	for !f.in(index) {
 		other := f.claim[index]
 		if other == nil {
 			f.claim[index] = h
@@ -377,7 +378,8 @@ func (f *fetcher) finish(o wire.MapOutput, head *SegmentHead, ok bool) {
 	if !ok {
 		return
 	}
-	f.have[o.Map] = true
+	f.have[o.Map] = o
+	f.compare(o, f.want[o.Map]) // which may have come meanwhile
 	f.got += head.Info.StoredBytes
 	f.raw += head.Info.RawBytes
 	delete(f.want, o.Map)

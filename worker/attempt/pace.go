@@ -46,7 +46,7 @@ func (f *fetcher) judge(s *stall, h *host) {
 	}
 	id := f.r.l.ID
 	for _, o := range f.want {
-		if o.Addr != h.addr || f.have[o.Map] || f.slow[o.Map] == o.Try {
+		if o.Addr != h.addr || f.in(o.Map) || f.slow[o.Map] == o.Try {
 			continue
 		}
 		f.slow[o.Map] = o.Try

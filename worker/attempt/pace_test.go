@@ -37,7 +37,7 @@ func TestSlowSourceIsTold(t *testing.T) {
 			f.found(wire.MapOutput{Map: i, Try: uint64(i) + 1, Node: tt.node, Addr: "there"})
 		}
 		f.found(wire.MapOutput{Map: 3, Try: 7, Node: "w3", Addr: "elsewhere"})
-		f.have[1] = true
+		f.have[1] = wire.MapOutput{Map: 1}
 		s := &stall{got: tt.got, waited: slowAfter + time.Second}
 		for range 2 {
 			f.judge(s, f.hosts["there"])

@@ -3,6 +3,8 @@ package attempt
 import (
 	"context"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -22,7 +24,7 @@ func (r *runner) sendPlan(ctx context.Context, p *wire.StagePlan) error {
 			n := partOf(splits[next:])
 			req = wire.DriverRequest{ID: r.l.ID, Part: &wire.PlanPart{First: next, Total: len(splits), Splits: splits[next : next+n]}}
 		}
-		got, err := call[wire.DriverRequest, wire.Planned](ctx, r, "driver.plan", req)
+		got, err := call(ctx, r, api.DriverPlan, req)
 		if err != nil || req.Plan != nil && got.Next >= p.Parts {
 			return err
 		}

@@ -3,11 +3,11 @@ package attempt
 import (
 	"encoding/binary"
 	"encoding/json"
-	"hash/crc32"
 	"io"
 	"strconv"
 	"strings"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/shuffle"
 )
@@ -43,11 +43,9 @@ func AppendHead(buf []byte, h *SegmentHead) []byte {
 		b = []byte(`{"error":"cannot be encoded"}`)
 	}
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(b)))
-	buf = binary.LittleEndian.AppendUint32(buf, crc32.Checksum(b, castagnoli))
+	buf = binary.LittleEndian.AppendUint32(buf, codec.Sum(b))
 	return append(buf, b...)
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func readHead(r io.Reader) (h SegmentHead, err error) {
 	var n [8]byte
@@ -62,7 +60,7 @@ func readHead(r io.Reader) (h SegmentHead, err error) {
 	if _, err := io.ReadFull(r, b); err != nil {
 		return h, err
 	}
-	if crc32.Checksum(b, castagnoli) != binary.LittleEndian.Uint32(n[4:]) {
+	if codec.Sum(b) != binary.LittleEndian.Uint32(n[4:]) {
 		return h, wire.Errorf(wire.Corrupt, "the head of a segment is damaged")
 	}
 	if err := json.Unmarshal(b, &h); err != nil {

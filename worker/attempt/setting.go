@@ -8,30 +8,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
-	"github.com/millrace/millrace/storage"
 	"github.com/millrace/millrace/task"
 )
 
 // A Setting is what attempts need of the process they run in.
 type Setting struct {
-	Master  string
-	Client  *rpc.Client
-	Node    wire.NodeName
-	Store   storage.Mux
-	Scratch string // of the stage; it outlives the attempt
-	// ScratchFS is what Scratch is a directory of; nil means the disk.
-	ScratchFS shuffle.FS
-	SideDir   string
-	Pool      *shuffle.Pool
+	Master string
+	Client *rpc.Client
+	Node   wire.NodeName
+	// Env is what the task works with. Its scratch directory is of the stage and outlives the attempt; the compression is
+	// the job's.
+	task.Env
 	// OneMachine says that no byte leaves this machine: compressing map output costs more than it
 	// saves, unless the job asks for it.
 	OneMachine bool
-	// MaxRecord and MergeFactor are as in task.Env.
-	MaxRecord, MergeFactor int
 	// Own is the answer of this process to a reduce's request for map output; nil if it keeps none.
 	Own func(ref wire.StageRef, part int, maps []wire.MapOutput) io.ReadCloser
 	// FetchStall is how long a fetch may stand still before it is begun anew. Default 10 s.
@@ -42,6 +38,14 @@ type Setting struct {
 	Progress func(done float64)
 	// Info returns what is common to a stage; nil asks the master each time.
 	Info func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error)
+}
+
+// FilesOf is how long an attempt may use files: a driver that is stopped still cleans up.
+func FilesOf(ctx context.Context, l *wire.Launch) context.Context {
+	if l.ID.Kind == wire.DriverTask {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 // Run runs an attempt of a job whose stages are given and says how it ended. The output of a map
@@ -68,7 +72,7 @@ func Run(ctx context.Context, s *Setting, l *wire.Launch, stages []mapreduce.Job
 		end.Error, end.Final, end.Lost = describe(err), final(err), lost(err)
 		return end, nil
 	}
-	end.Counts, end.InBytes, end.OutBytes, end.Skipped = wire.Counts(res.counts), res.in, res.out, len(res.skipped)
+	end.Counts, end.InBytes, end.OutBytes, end.Skipped, end.Sum = wire.Counts(res.counts), res.in, res.out, len(res.skipped), res.sum
 	for _, b := range res.skipped[:min(len(res.skipped), wire.MaxBad)] {
 		end.Bad = append(end.Bad, wire.BadRecord{File: b.File, Offset: b.Offset, Reason: cut(b.Reason, maxReason)})
 	}
@@ -79,6 +83,7 @@ type result struct {
 	counts  mapreduce.Counts
 	in, out int64
 	skipped []task.BadRecord
+	sum     uint64 // as in wire.Ended
 	output  *shuffle.Output
 }
 
@@ -97,7 +102,6 @@ type runner struct {
 	Setting
 	l   *wire.Launch
 	job *mapreduce.Job
-	env task.Env
 }
 
 // TempDir is where the stages of a chain hand over, in the block store; the master removes it.
@@ -112,25 +116,22 @@ func (r *runner) prepare(stages []mapreduce.Job) error {
 		return wire.Errorf(wire.Invalid, "%w", err)
 	}
 	r.job = &job
-	compression := shuffle.S2 // bytes travel: worth compressing
+	r.Compression = shuffle.S2 // bytes travel: worth compressing
 	if r.OneMachine {
-		compression = shuffle.None
+		r.Compression = shuffle.None
 	}
 	if job.Compression != "" {
 		var err error
-		if compression, err = shuffle.ParseCompression(job.Compression); err != nil {
+		if r.Compression, err = shuffle.ParseCompression(job.Compression); err != nil {
 			return wire.Errorf(wire.Invalid, "%w", err)
 		}
-	}
-	r.env = task.Env{
-		Store: r.Store, Scratch: r.Scratch, ScratchFS: r.ScratchFS, Pool: r.Pool, Compression: compression,
-		MaxRecord: r.MaxRecord, MergeFactor: r.MergeFactor, SideDir: r.SideDir,
 	}
 	return nil
 }
 
-func (r *runner) id(kind mapreduce.Kind) task.ID {
-	return task.ID{Kind: kind, Index: int(r.l.ID.Index), Attempt: r.l.Number, Try: r.l.ID.Try}
+func (r *runner) work(kind mapreduce.Kind, plan *task.Plan, out *task.JobOutput, meter *task.Meter) *task.Work {
+	id := task.ID{Kind: kind, Index: int(r.l.ID.Index), Attempt: r.l.Number, Try: r.l.ID.Try}
+	return &task.Work{Env: &r.Env, Job: r.job, Plan: plan, ID: id, Out: out, Meter: meter}
 }
 
 func (r *runner) ref() wire.StageRef { return wire.StageRef{Job: r.l.ID.Job, Stage: r.l.ID.Stage} }
@@ -139,13 +140,13 @@ func (r *runner) info(ctx context.Context) (wire.StageInfo, error) {
 	if r.Info != nil {
 		return r.Info(ctx, r.ref())
 	}
-	return call[wire.StageRef, wire.StageInfo](ctx, r, "stage.info", r.ref())
+	return call(ctx, r, api.StageInfo, r.ref())
 }
 
 // call asks the master, again while it is out of reach: it may be restarting.
-func call[Req, Resp any](ctx context.Context, r *runner, method string, req Req) (resp Resp, err error) {
+func call[Req, Resp any](ctx context.Context, r *runner, method rpc.Method[Req, Resp], req Req) (resp Resp, err error) {
 	err = rpc.Retry{For: time.Hour}.Do(ctx, func() (err error) {
-		resp, err = rpc.Call[Req, Resp](ctx, r.Client, r.Master, method, req)
+		resp, err = method.Call(ctx, r.Client, r.Master, req)
 		if ctx.Err() == nil && !errors.Is(err, rpc.ErrClosed) && (errors.Is(err, wire.Canceled) || errors.Is(err, context.Canceled)) {
 			// Not we have given up: a master that is being stopped drops its calls.
 			err = wire.Errorf(wire.Unavailable, "%s at %s: the master is stopping: %v", method, r.Master, err)

@@ -30,12 +30,13 @@ func (r *runner) runMap(ctx context.Context) (result, error) {
 	}
 	var meter task.Meter
 	defer r.watch(&meter, 0, func() float64 { return float64(meter.Bytes.Load()) / float64(max(1, split.Bytes())) })()
-	res, err := task.RunMap(ctx, &r.env, r.job, plan, split, r.id(mapreduce.MapTask), out, &meter)
+	res, err := task.RunMap(ctx, r.work(mapreduce.MapTask, plan, out, &meter), split)
 	if err != nil {
 		return result{}, err
 	}
 	done := result{counts: res.Counts, in: split.Bytes(), skipped: res.Skipped, output: res.Output}
 	if res.Output != nil {
+		done.sum = res.Output.Sum()
 		for p := range res.Output.Partitions() {
 			done.out += res.Output.Info(p).StoredBytes
 		}
@@ -84,9 +85,9 @@ func (r *runner) runReduce(ctx context.Context) (result, error) {
 	plan := &task.Plan{Reducers: int(info.Reducers), Bounds: info.Bounds}
 	var meter task.Meter
 	defer r.watch(&meter, 0.5, func() float64 { return float64(meter.Bytes.Load()) / float64(max(1, in.rawBytes())) })()
-	res, err := task.RunReduce(ctx, &r.env, r.job, plan, r.id(mapreduce.ReduceTask), in, out, &meter)
+	res, err := task.RunReduce(ctx, r.work(mapreduce.ReduceTask, plan, out, &meter), in)
 	if err != nil {
 		return result{}, err
 	}
-	return result{counts: res.Counts, in: in.bytes(), out: res.Counts.Get(mapreduce.TaskGroup, mapreduce.OutputBytes)}, nil
+	return result{counts: res.Counts, in: in.bytes(), sum: in.sum(), out: res.Counts.Get(mapreduce.TaskGroup, mapreduce.OutputBytes)}, nil
 }

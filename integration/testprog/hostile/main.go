@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
+
 	"github.com/millrace/millrace"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
@@ -26,7 +28,7 @@ import (
 )
 
 var (
-	attack = flag.String("attack", "", "key, environ, spill, kill, fork, disk or admin")
+	attack = flag.String("attack", "", "key, environ, spill, kill, fork, disk, admin, counters or forge")
 	target = flag.String("target", "", "file, directory, process id, job or seconds")
 	order  attempt.Order
 )
@@ -88,6 +90,10 @@ func try() []string {
 		return disk()
 	case "admin":
 		return admin()
+	case "counters":
+		return counters()
+	case "forge":
+		return forge()
 	}
 	return []string{"unknown:" + *attack}
 }
@@ -158,8 +164,39 @@ func admin() (out []string) {
 	cl := rpc.NewClient(cfg)
 	defer cl.Close()
 	ctx := context.Background()
-	_, err = rpc.Call[wire.DrainRequest, struct{}](ctx, cl, order.Master, "node.drain", wire.DrainRequest{Node: order.Node})
+	_, err = api.NodeDrain.Call(ctx, cl, order.Master, wire.DrainRequest{Node: order.Node})
 	out = append(out, verdict("admin", err)...)
-	_, err = rpc.Call[wire.JobRequest, struct{}](ctx, cl, order.Master, "job.kill", wire.JobRequest{Job: wire.JobID(*target)})
+	_, err = api.JobKill.Call(ctx, cl, order.Master, wire.JobRequest{Job: wire.JobID(*target)})
 	return append(out, verdict("admin", err)...)
+}
+
+// say puts words into the library's mouth: on the descriptor by which it speaks to the worker.
+func say(words ...attempt.Word) {
+	enc := json.NewEncoder(os.NewFile(3, "worker"))
+	for _, w := range words {
+		must(enc.Encode(w))
+	}
+}
+
+// counters ends the attempt with counters of long names, of two megabytes in all or, of what JSON has to escape, of ten.
+func counters() []string {
+	long := map[string]int64{}
+	for i := range 900 {
+		long[fmt.Sprint(i, strings.Repeat(*target, 2000))] = 1
+	}
+	say(attempt.Word{Ended: &wire.Ended{ID: order.Launch.ID, OK: true, Counts: wire.Counts{"g": long}}})
+	time.Sleep(time.Minute) // the worker has heard enough
+	return []string{"got:counters"}
+}
+
+// forge complains of another job's map output, and ends an attempt of it.
+func forge() []string {
+	var victim wire.AttemptID
+	victim.Job, victim.Kind = wire.JobID(*target), wire.MapTask
+	for try := range uint64(2000) {
+		victim.Try = order.Launch.ID.Try - min(try, order.Launch.ID.Try)
+		say(attempt.Word{BadFetch: &wire.BadFetch{Map: victim, By: order.Launch.ID, Why: "forged"}},
+			attempt.Word{Ended: &wire.Ended{ID: victim, Error: "forged", Final: true}})
+	}
+	return []string{"denied:forge"} // whether it was the test sees on the victim
 }

@@ -13,7 +13,7 @@ type Grid struct {
 	Train    Config // C and Gamma are replaced
 }
 
-// DefaultGrid returns the grid of hybrid.md 3.1: C from 0.1 to 1000, gamma from
+// DefaultGrid returns the grid of spec/hybrid 3.1: C from 0.1 to 1000, gamma from
 // 0.01 to 10, five folds.
 func DefaultGrid() Grid {
 	return Grid{C: []float64{0.1, 1, 10, 100, 1000}, Gamma: []float64{0.01, 0.1, 1, 10}, Folds: 5, Train: DefaultConfig()}

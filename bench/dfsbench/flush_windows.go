@@ -1,0 +1,4 @@
+package dfsbench
+
+// flushDisks leaves it to the system, which lets nobody ask for all disks.
+func flushDisks() {}

@@ -1,0 +1,73 @@
+package blocks
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// promiseStep is how much of a volume's room a writer is promised beyond what it has written. Larger: fewer looks at the disk;
+// smaller: less room that many writers who write nothing can take from others.
+const promiseStep = 4 << 20
+
+// use takes n bytes of what is promised, and has more promised when that is used up. The lock is held.
+func (w *Writer) use(n int64) error {
+	if w.promised < n {
+		more := max(n, min(promiseStep, w.size-w.n))
+		if _, free := w.r.vol.room(); free < more {
+			return wire.Errorf(wire.NoSpace, "%s: volume %s has %d bytes free beyond its reserve and what is promised to others", w.r.block.ID, w.r.vol.id, free)
+		}
+		w.promise(more)
+	}
+	w.promise(-n)
+	return nil
+}
+
+// promise changes what is kept for the writer. The lock is held.
+func (w *Writer) promise(n int64) {
+	w.promised += n
+	w.r.vol.pending.Add(n)
+}
+
+// Leave notes that nobody is connected to the writer any more: what was promised to it is given back. Who resumes the block gets
+// it again.
+func (w *Writer) Leave(now time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || w.left {
+		return
+	}
+	w.left, w.leftAt = true, now
+	w.promise(-w.promised)
+}
+
+// abandoned reports whether nobody is connected to the writer.
+func (w *Writer) abandoned() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.left && !w.over
+}
+
+// writers are those whose replicas are not finished.
+func (s *Store) writers() (out []*Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.replicas {
+		if r.writer != nil {
+			out = append(out, r.writer)
+		}
+	}
+	return out
+}
+
+// sweep removes replicas that are not finished and that nobody has been connected to since then.
+func (s *Store) sweep(since time.Duration) {
+	for _, w := range s.writers() {
+		w.mu.Lock()
+		stale := w.left && w.leftAt < since && !w.over
+		w.mu.Unlock()
+		if stale {
+			w.Discard()
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package names
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// checkpointOf makes a namespace of several pages and returns its checkpoint.
+func checkpointOf(t testing.TB) (*rig, []byte) {
+	r := newRig(t)
+	r.open()
+	for i := range 3 {
+		r.addNode(wire.NodeName(fmt.Sprint("n", i)), "r", 1<<40)
+	}
+	for i := range 300 {
+		must(t, r.put(wire.CreateRequest{Path: fmt.Sprintf("/d%d/f%d", i%7, i), Parents: true, Holder: fmt.Sprint(i)}, 1, "n0"))
+	}
+	must(t, r.s.Close())
+	r.s = nil
+	b, err := os.ReadFile(r.cfg.Checkpoint)
+	must(t, err)
+	must(t, checkPages(bytes.NewReader(b), int64(len(b))))
+	return r, b
+}
+
+// TestDamagedPages is F6: the checkpoint is cut anywhere, or overwritten anywhere. The service opens it or refuses with the
+// file and, where pages are damaged, the offset; a repair saves what it can or says why not. Nothing panics.
+func TestDamagedPages(t *testing.T) {
+	r, whole := checkpointOf(t)
+	try := func(what string, b []byte) (opened, saved bool) {
+		must(t, os.WriteFile(r.cfg.Checkpoint, b, 0o600))
+		s, err := Open(r.cfg)
+		if opened = err == nil; opened {
+			must(t, s.Close())
+		} else if !strings.Contains(err.Error(), r.cfg.Checkpoint) || wire.KindOf(err) != wire.Corrupt && wire.KindOf(err) != wire.Invalid {
+			t.Errorf("%s: the refusal does not say enough: %v", what, err)
+		}
+		must(t, os.WriteFile(r.cfg.Checkpoint, b, 0o600))
+		_, err = Salvage(r.cfg, false)
+		return opened, err == nil
+	}
+	opened, saved := 0, 0
+	for n := len(whole) - 512; n > 0; n -= len(whole)/20 | 1 {
+		if o, s := try(fmt.Sprint("cut to ", n), whole[:n]); o {
+			opened++
+		} else if s {
+			saved++
+		}
+	}
+	for off := 0; off < len(whole); off += len(whole)/60 | 1 {
+		b := bytes.Clone(whole)
+		copy(b[off:], bytes.Repeat([]byte{0xA5}, 40))
+		if o, s := try(fmt.Sprint("overwritten at ", off), b); o {
+			opened++
+		} else if s {
+			saved++
+		}
+	}
+	t.Logf("%d opened, %d of the others could be saved", opened, saved)
+	if saved < 5 || opened > 60 {
+		t.Errorf("%d opened, %d of the others could be saved", opened, saved)
+	}
+	if err := checkPages(bytes.NewReader(whole[:len(whole)/2]), int64(len(whole)/2)); err == nil || !strings.Contains(err.Error(), "at offset") {
+		t.Errorf("half of it: %v", err)
+	}
+}
+
+// TestRepairOfPages: one page of files is lost; the others are there after a repair.
+func TestRepairOfPages(t *testing.T) {
+	r, b := checkpointOf(t)
+	p := &pages{file: bytes.NewReader(b), size: int64(len(b)), bad: func(err error) error { return err }}
+	p.entry = func(string, []byte, []byte) error { return nil }
+	must(t, p.walk())
+	hit := int64(0)
+	for id := range p.seen { // a leaf with files, not the one with the state
+		off := int64(id) * p.page
+		if head := b[off:]; head[8] == leafFlag && bytes.Contains(head[:p.page], []byte("f1")) && !bytes.Contains(head[:p.page], []byte("cluster")) {
+			hit = off
+		}
+	}
+	if hit == 0 {
+		t.Fatal("no such page")
+	}
+	copy(b[hit:], "damaged")
+	must(t, os.WriteFile(r.cfg.Checkpoint, b, 0o600))
+	if _, err := Open(r.cfg); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at offset %d", hit)) {
+		t.Fatalf("opened: %v", err)
+	}
+	loss, err := Salvage(r.cfg, true)
+	if err != nil || loss == nil || len(loss.Bad) != 1 {
+		t.Fatalf("%+v, %v", loss, err)
+	}
+	r.open()
+	r.s.audit(t)
+	u, err := r.s.Usage(wire.QuotaRequest{Path: "/"})
+	if err != nil || u.Files < 100 || u.Files >= 300 {
+		t.Errorf("after the repair there are %d files, %v", u.Files, err)
+	}
+}
+
+// FuzzPages: no bytes make the reader of pages panic or run for ever.
+func FuzzPages(f *testing.F) {
+	_, b := checkpointOf(f)
+	f.Add(b[:16<<10])
+	f.Add([]byte{})
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		_ = checkPages(bytes.NewReader(b), int64(len(b))) // whatever it says
+	})
+}

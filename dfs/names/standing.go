@@ -1,0 +1,51 @@
+package names
+
+import "strings"
+
+// attributes are what a new directory gets.
+type attributes struct {
+	owner string
+	mode  uint16
+}
+
+// standing says how a directory is made that everybody needs and nobody has to make: /tmp, where all may leave files and only
+// owners take them away, the place of our own in it, and the homes of users. It is made when the first name below it is.
+func (s *Service) standing(list []string, user string) (attributes, bool) {
+	switch path := strings.Join(list, "/"); {
+	case path == "tmp" || path == "tmp/.millrace":
+		return attributes{s.cfg.Superuser, allModes}, true
+	case path == "user":
+		return attributes{s.cfg.Superuser, s.dirMode()}, true
+	case len(list) == 2 && list[0] == "user" && list[1] == user && user != "":
+		return attributes{user, s.dirMode()}, true
+	}
+	return attributes{}, false
+}
+
+func (s *Service) dirMode() uint16  { return 0o777 &^ s.cfg.Umask }
+func (s *Service) fileMode() uint16 { return 0o666 &^ s.cfg.Umask }
+
+// mayAdd is an error unless a may make what c claims. Standing directories need no rights; what comes in the last of them
+// needs its.
+func (s *Service) mayAdd(a *actor, c claim) error {
+	if c.there != nil {
+		return s.mustTake(a, c.there)
+	}
+	at := c.at
+	for n := len(c.list) - len(c.make); n <= len(c.list); n++ {
+		d, ok := s.standing(c.list[:n], a.user)
+		if !ok {
+			return s.must(a, at, write|execute)
+		}
+		at = &inode{name: c.list[n-1], parent: at, owner: s.accountOf(d.owner), mode: d.mode, group: c.at.group, dir: &directory{}}
+	}
+	return nil
+}
+
+// accountOf is account for somebody who may not be known yet: nothing is remembered.
+func (t *tree) accountOf(name string) *account {
+	if a := t.accounts[name]; a != nil {
+		return a
+	}
+	return &account{name: name}
+}

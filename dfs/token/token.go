@@ -1,0 +1,100 @@
+package token
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// An Op is what a token allows. Numbers are signed: append only.
+type Op uint8
+
+// The operations. Whoever may write a block at a generation may read it at that generation.
+const (
+	Read Op = iota + 1
+	Write
+)
+
+func (o Op) String() string {
+	switch o {
+	case Read:
+		return "read"
+	case Write:
+		return "write"
+	}
+	return "nothing"
+}
+
+// A Claim is what a token says.
+type Claim struct {
+	Block  wire.BlockID
+	Gen    uint64
+	Op     Op
+	Holder string // as Holder makes it
+	// Until is when the token ends, counted from when its key was made.
+	Until time.Duration
+}
+
+// The form of a token: version, key, seconds, operation, length of the holder, holder, authentication code.
+const (
+	version   = 1
+	macBytes  = 16
+	fixed     = 1 + 8 + 4 + 1 + 1
+	maxHolder = 255
+	maxText   = (fixed+maxHolder+macBytes)*4/3 + 4
+)
+
+// Sign makes a token. A holder longer than 255 bytes gets one that nobody can use.
+func (k *Key) Sign(c Claim) string {
+	holder := c.Holder[:min(len(c.Holder), maxHolder)]
+	b := make([]byte, 0, fixed+len(holder)+macBytes)
+	b = append(b, version)
+	b = binary.BigEndian.AppendUint64(b, k.id)
+	b = binary.BigEndian.AppendUint32(b, uint32(c.Until/time.Second))
+	b = append(b, byte(c.Op), byte(len(holder)))
+	b = append(b, holder...)
+	b = append(b, k.code(b, c.Block, c.Gen)...)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// code authenticates what a token says and the block, which whoever presents the token must name.
+func (k *Key) code(body []byte, id wire.BlockID, gen uint64) []byte {
+	m := hmac.New(sha256.New, k.secret)
+	var block [16]byte
+	binary.BigEndian.PutUint64(block[:], uint64(id))
+	binary.BigEndian.PutUint64(block[8:], gen)
+	_, _ = m.Write(block[:]) // never fails
+	_, _ = m.Write(body)
+	return m.Sum(nil)[:macBytes]
+}
+
+// A parsed token is not believed yet.
+type parsed struct {
+	Claim
+	key  uint64
+	body []byte // what is signed beside the block
+	mac  []byte
+}
+
+// parse takes a token apart.
+func parse(text string) (p parsed, ok bool) {
+	if len(text) > maxText {
+		return p, false
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(b) < fixed+macBytes || b[0] != version || len(b) != fixed+int(b[fixed-1])+macBytes {
+		return p, false
+	}
+	p.key = binary.BigEndian.Uint64(b[1:])
+	p.Until = time.Duration(binary.BigEndian.Uint32(b[9:])) * time.Second
+	p.Op, p.Holder = Op(b[13]), string(b[fixed:len(b)-macBytes])
+	p.body, p.mac = b[:len(b)-macBytes], b[len(b)-macBytes:]
+	return p, true
+}
+
+// allows reports whether a token for one operation is good for another.
+func (o Op) allows(other Op) bool { return o == other || o == Write && other == Read }

@@ -1,0 +1,80 @@
+package integration
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/require"
+)
+
+// TestClusterDownFindsWhatWasRestarted is FAULTS row 94: daemons that somebody started again by hand are ended, too.
+func TestClusterDownFindsWhatWasRestarted(t *testing.T) {
+	require.Faults(t)
+	t.Parallel()
+	dir := t.TempDir()
+	if out, err := exec.Command(millrace, "cluster", "up", "--workers", "1", "--dir", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var c struct {
+		Master  string
+		PID     int
+		Workers []struct{ PID int }
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "cluster.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, err := url.Parse(c.Master)
+	if err != nil {
+		t.Fatal(err)
+	}
+	locks := map[string][]string{
+		filepath.Join(dir, "w1", "lock"):                       {"worker", "--name", "w1", "--master", addr.Host, "--listen", "127.0.0.1:0", "--dir", filepath.Join(dir, "w1")},
+		filepath.Join(dir, "master", "names", "checkpoint.db"): {"master", "--listen", addr.Host, "--dir", filepath.Join(dir, "master")},
+	}
+	for _, pid := range []int{c.Workers[0].PID, c.PID} {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan error, len(locks))
+	for lock, args := range locks {
+		until(t, lock+" is free", func() bool { return disk.Holder(lock) == 0 })
+		cmd := exec.Command(millrace, args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // where the test has failed
+		go func() { ended <- cmd.Wait() }()
+		until(t, lock+" is taken", func() bool { return disk.Holder(lock) == cmd.Process.Pid })
+	}
+	if out, err := exec.Command(millrace, "cluster", "down", "--dir", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for range locks {
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Fatal("a daemon that was started by hand runs on")
+		}
+	}
+}
+
+func until(t *testing.T, what string, fn func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !fn(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in a minute: %s", what)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package integration
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/testcluster"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master"
+	"github.com/millrace/millrace/worker"
+)
+
+// TestSecondWorkerOfAName: a worker that comes with the name of a live one, and another directory, ends with an error that
+// names the holder; the holder works on. When the holder is stopped without a word and started again, it is back at once,
+// long before it would be taken for silent.
+func TestSecondWorkerOfAName(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 1})
+	cfg := worker.DefaultConfig()
+	cfg.Node, cfg.Master, cfg.Dir, cfg.Build = "w1", c.Addr, t.TempDir(), c.Build
+	cfg.Reserve, cfg.NamePatience = 0, 200*time.Millisecond
+	other, err := worker.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err = <-other.Failed():
+	case <-time.After(30 * time.Second):
+		err = errors.New("the second worker goes on")
+	}
+	if wire.KindOf(err) != wire.Exists || !strings.Contains(err.Error(), "there is a worker w1 already, at "+c.Workers[0].Worker.Addr()) {
+		t.Errorf("the second worker: %v", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	run := func(out string) {
+		t.Helper()
+		if s := c.Finish(c.Submit(wire.JobSpec{}, "sleep", "--maps=2", "--reduces=1", "--map-time=1ms", "--reduce-time=1ms", "--output=dfs:/"+out)); s.State != "SUCCEEDED" || s.Attempts != 4 {
+			t.Errorf("%+v", s)
+		}
+	}
+	run("one")
+	c.Workers[0].Stop()
+	c.Workers[0].Start()
+	c.Wait("the worker is back under its name", func() bool {
+		n := c.Nodes()
+		return len(n) == 1 && n[0].State == "up" && n[0].Addr == c.Workers[0].Worker.Addr()
+	})
+	run("two")
+}
+
+// TestWorkersAreTakenInAtOnce: the first report of a worker does not wait for work, however long others may, so that its block
+// store is open at once.
+func TestWorkersAreTakenInAtOnce(t *testing.T) {
+	t.Parallel()
+	const hold = 9 * time.Second
+	begin := time.Now()
+	testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) { m.Hold = hold }})
+	if took := time.Since(begin); took >= hold {
+		t.Errorf("two workers are ready after %v", took)
+	}
+}

@@ -1,0 +1,152 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// record is one of everything that Fields can code.
+type record struct {
+	big      uint64
+	small    int32
+	signed   int64
+	kind     string
+	on, off  bool
+	name     string
+	children []record
+}
+
+var kinds = []string{"", "file", "directory"}
+
+func (r *record) fields(f *Fields) {
+	f.Uint(&r.big)
+	Number(f, &r.small)
+	f.Int(&r.signed)
+	OneOf(f, &r.kind, kinds)
+	f.Flags(&r.on, &r.off)
+	Text(f, &r.name)
+	List(f, &r.children, func(f *Fields, c *record) { c.fields(f) })
+}
+
+func (r *record) equal(o *record) bool {
+	return r.big == o.big && r.small == o.small && r.signed == o.signed && r.kind == o.kind && r.on == o.on && r.off == o.off && r.name == o.name &&
+		slices.EqualFunc(r.children, o.children, func(a, b record) bool { return a.equal(&b) })
+}
+
+func encoded(r *record) []byte {
+	f := Write(nil, 1)
+	r.fields(&f)
+	return f.Written()
+}
+
+var full = record{math.MaxUint64, 7, -3, "directory", true, false, "a", []record{{name: "b", off: true}, {kind: "file"}}}
+
+func TestFieldsComeBack(t *testing.T) {
+	for _, want := range []record{{}, full} {
+		var got record
+		f := Read(encoded(&want), 1, 10)
+		if got.fields(&f); f.End() != nil || !got.equal(&want) {
+			t.Errorf("%+v came back as %+v: %v", want, got, f.End())
+		}
+	}
+}
+
+func TestFieldsRefuse(t *testing.T) {
+	whole := encoded(&full)
+	for n := range whole {
+		var got record
+		if f := Read(whole[:n], 1, 10); true {
+			if got.fields(&f); f.End() == nil {
+				t.Errorf("%d of %d bytes were taken for all", n, len(whole))
+			}
+		}
+	}
+	head := []byte{0, 0, 0, 0, 0}
+	for want, b := range map[string][]byte{
+		"bytes behind":     append(slices.Clone(whole), 0),
+		"out of range":     append(binary.AppendUvarint([]byte{0}, 1<<40), 0, 0, 0, 0, 0),
+		"value 3 of a":     {0, 0, 0, 3},
+		"an unknown flag":  {0, 0, 0, 0, 4},
+		"text of 11 bytes": append(AppendText(head, "elevenbytes"), 0),
+		"ends in the middle": append(slices.Clone(head), 0,
+			200, 200, 200, 200, 15), // a list longer than what is left
+	} {
+		var got record
+		f := Read(b, 1, 10)
+		if got.fields(&f); f.End() == nil || !strings.Contains(f.End().Error(), want) {
+			t.Errorf("want %q, got %v", want, f.End())
+		}
+	}
+}
+
+func TestReaderIsZeroBehindDamage(t *testing.T) {
+	r := NewReader([]byte{0x80})
+	if v := r.Uint(); v != 0 || !r.Bad() {
+		t.Errorf("half a number is %d", v)
+	}
+	if r.Uint() != 0 || r.Int() != 0 || r.Byte() != 0 || r.Bits(3) != 0 || r.Uint32() != 0 || r.Text() != "" || r.Count() != 0 || r.AtMost(5) != 0 {
+		t.Error("something was read behind the damage")
+	}
+	if !errors.Is(r.End(), ErrDamaged) {
+		t.Error(r.End())
+	}
+}
+
+func TestReaderLimits(t *testing.T) {
+	for name, bad := range map[string]func(r *Reader){
+		"above the most": func(r *Reader) { r.AtMost(8) },
+		"a high bit":     func(r *Reader) { r.Bits(3) },
+		"more than left": func(r *Reader) { r.Count() },
+	} {
+		r := NewReader([]byte{9})
+		if bad(&r); !r.Bad() {
+			t.Error(name, "was taken")
+		}
+	}
+	r := NewReader([]byte{8, 7, 1, 'x', 1, 2, 3, 4})
+	if r.AtMost(8) != 8 || r.Bits(3) != 7 || r.Text() != "x" || r.Uint32() != 0x04030201 || r.End() != nil {
+		t.Error("what is within the limits was refused")
+	}
+}
+
+// TestReadNAllocatesWhatCame: a length of a gigabyte with ten bytes behind it costs a step, not a gigabyte.
+func TestReadNAllocatesWhatCame(t *testing.T) {
+	short := bytes.Repeat([]byte{1}, 10)
+	got, err := ReadN(bytes.NewReader(short), nil, 1<<30)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.Equal(got, short) || cap(got) > 1<<20 {
+		t.Errorf("%d bytes of room for %d: %v", cap(got), len(got), err)
+	}
+	long := bytes.Repeat([]byte("0123456789"), 100_000)
+	for _, buf := range [][]byte{nil, make([]byte, 5), make([]byte, 2<<20)} {
+		got, err := ReadN(iotest.HalfReader(bytes.NewReader(long)), buf, len(long))
+		if err != nil || !bytes.Equal(got, long) {
+			t.Errorf("%d of %d bytes: %v", len(got), len(long), err)
+		}
+	}
+	if got, err := ReadN(bytes.NewReader(nil), nil, 0); err != nil || len(got) != 0 {
+		t.Error(got, err)
+	}
+}
+
+// FuzzFields takes any bytes apart, without a panic, and what was understood comes back.
+func FuzzFields(f *testing.F) {
+	f.Add(encoded(&full))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var got, again record
+		in := Read(b, 1, 100)
+		if got.fields(&in); in.End() != nil {
+			return
+		}
+		f := Read(encoded(&got), 1, 100)
+		if again.fields(&f); f.End() != nil || !again.equal(&got) {
+			t.Errorf("%+v came back as %+v: %v", got, again, f.End())
+		}
+	})
+}

@@ -1,0 +1,25 @@
+//go:build unix
+
+package emulate
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapFile maps the first bytes of a file, shared with all who do.
+func mapFile(f *os.File, size int) ([]byte, error) {
+	return unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+}
+
+func unmap(mem []byte) error { return unix.Munmap(mem) }
+
+// clock is the same for all processes of the machine and does not jump.
+func clock() int64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0
+	}
+	return ts.Nano()
+}

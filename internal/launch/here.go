@@ -1,0 +1,58 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/local"
+)
+
+// An outcome is what a run came to.
+type outcome struct {
+	res      local.Result
+	parts    func(w io.Writer) error // copies the output
+	clean    []func()                // what is to be done when all is told, the last first
+	detached bool
+}
+
+// here runs the jobs in this process.
+func (r *Run) here(ctx context.Context) (o outcome, err error) {
+	if r.show {
+		tmp, err := os.MkdirTemp(r.Local.Scratch, "millrace-result-")
+		if err != nil {
+			return o, fmt.Errorf("make a directory for the result: %w", err)
+		}
+		r.last().Output = filepath.Join(tmp, "out")
+		o.clean = append(o.clean, func() { _ = os.RemoveAll(tmp) }) // it was shown
+	}
+	debug.SetMemoryLimit(r.runner.Budget().Collector())
+	stop := console.Watch(r.Err, r.mode, r.runner.Progress)
+	o.res, err = r.runner.Run(ctx, r.Stages...)
+	stop()
+	dir := o.res.Output
+	o.parts = func(w io.Writer) error { return PrintParts(w, dir) }
+	return o, err
+}
+
+// PrintParts copies the parts of an output directory in order.
+func PrintParts(w io.Writer, dir string) error {
+	parts, err := filepath.Glob(filepath.Join(dir, "part-*"))
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		f, err := os.Open(p)
+		if err != nil {
+			return err
+		}
+		if err := copyAndClose(w, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package launch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/local"
+	"github.com/millrace/millrace/mapreduce"
+)
+
+func lines(t *testing.T) mapreduce.Job {
+	t.Helper()
+	in := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(in, []byte("b\na\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return mapreduce.Job{
+		Name: "lines", Input: []string{in}, Output: filepath.Join(t.TempDir(), "out"),
+		Map: mapreduce.Lines(func(line []byte, emit func([]byte, int64)) { emit(line, 1) }), Fold: mapreduce.Sum,
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"no job":             func(c *Config) { c.Stages = nil },
+		"-memory is 5 bytes": func(c *Config) { c.Local.Memory = 5 },
+		"progress":           func(c *Config) { c.Progress = "loud" },
+		"-detach needs -master: here nobody would go on": func(c *Config) { c.Detach = true },
+		"-memory means nothing on the cluster of h:1":    func(c *Config) { c.Client.Master = "h:1"; c.Given = only("memory") },
+		"-workers means nothing on the cluster":          func(c *Config) { c.Client.Master = "h:1"; c.Given = only("workers") },
+		"-scratch means nothing on the cluster":          func(c *Config) { c.Client.Master = "h:1"; c.Given = only("scratch") },
+		"-local runs the job here":                       func(c *Config) { c.Client.Master = "h:1"; c.Given = only("memory") },
+	} {
+		c := Config{Stages: []mapreduce.Job{lines(t)}, Local: local.DefaultConfig(), Progress: "none", Dash: "-", Client: client.Config{}}
+		change(&c)
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func only(name string) func(string) bool { return func(n string) bool { return n == name } }
+
+// TestHere runs a chain in this process, and fails one.
+func TestHere(t *testing.T) {
+	var out strings.Builder
+	job := lines(t)
+	c := Config{Stages: []mapreduce.Job{job}, Local: local.DefaultConfig(), Progress: "none", JSON: true, Out: &out, Err: os.Stderr, Dash: "-"}
+	for i, want := range []int{0, 1} { // the output is there the second time
+		out.Reset()
+		run, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, tell := Code(run.Do(t.Context()))
+		if code != want || tell || !strings.Contains(out.String(), []string{"SUCCEEDED", "output exists"}[i]) {
+			t.Errorf("run %d: code %d, tell %v, %s", i, code, tell, &out)
+		}
+	}
+	var text strings.Builder
+	if err := PrintParts(&text, job.Output); err != nil || !strings.Contains(text.String(), "a\t1\n") {
+		t.Errorf("%q, %v", &text, err)
+	}
+}
+
+func TestCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		tell bool
+	}{
+		{nil, 0, false}, {errors.New("x"), 1, true}, {errors.Join(errReported, errors.New("x")), 1, false}, {&GoesOn{"job-1", errors.New("x")}, 3, true},
+	} {
+		if code, tell := Code(c.err); code != c.code || tell != c.tell {
+			t.Errorf("%v: %d, %v", c.err, code, tell)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package launch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/storage"
+	"github.com/millrace/millrace/task"
+)
+
+// there runs the jobs on a cluster.
+func (r *Run) there(ctx context.Context) (o outcome, err error) {
+	cl, err := client.New(r.Client)
+	if err != nil {
+		return o, err
+	}
+	o.clean = append(o.clean, func() { _ = cl.Close() })
+	spec, err := r.spec(ctx, cl)
+	if err != nil {
+		return o, err
+	}
+	id, err := cl.Submit(ctx, spec)
+	if err != nil {
+		return o, err
+	}
+	if r.Detach {
+		o.detached = true
+		return o, console.Detached(r.Out, r.Err, r.JSON, id)
+	}
+	s, err := r.follow(ctx, cl, id)
+	if err != nil {
+		return o, err
+	}
+	o.res, err = console.ResultOf(s)
+	console.AddStages(ctx, &o.res, r.Stages, func(note func(*wire.PastEvent)) error { return cl.Events(ctx, id, note) })
+	dir := o.res.Output
+	if r.show {
+		o.clean = append(o.clean, func() { removeResult(cl, dir) })
+	}
+	o.parts = func(w io.Writer) error {
+		if inner, shared := strings.CutPrefix(dir, "dfs:"); shared {
+			return catParts(ctx, cl, inner, w)
+		}
+		return PrintParts(w, strings.TrimPrefix(dir, "file:"))
+	}
+	return o, err
+}
+
+// spec describes the job to the cluster.
+func (r *Run) spec(ctx context.Context, cl *client.Client) (wire.JobSpec, error) {
+	last := r.last()
+	if storage.IsLocal(last.Output) && last.Output != "" { // workers have other directories: here is who knows
+		if err := task.CheckPlace(storage.Mux{}, last.Output); err != nil {
+			return wire.JobSpec{}, err
+		}
+		var err error
+		if last.Output, err = Absolute(last.Output); err != nil {
+			return wire.JobSpec{}, err
+		}
+	}
+	if last.Output == "" {
+		last.Output = "dfs:/tmp/.millrace/result-" + rand.Text()
+	}
+	prog, err := r.Program(ctx, cl)
+	if err != nil {
+		return wire.JobSpec{}, err
+	}
+	if prog.Files, err = cl.ShipSide(ctx, r.Stages); err != nil {
+		return wire.JobSpec{}, err
+	}
+	return client.SpecOf(r.Stages, prog, r.Local.Overwrite), nil
+}
+
+// Absolute makes a local path one that holds in every directory; paths with a scheme stay.
+func Absolute(p string) (string, error) {
+	if !storage.IsLocal(p) || strings.HasPrefix(p, "file:") {
+		return p, nil
+	}
+	return filepath.Abs(p)
+}
+
+// follow shows how a job goes on until it ends. The job's id comes first: whatever happens to this process or to the master,
+// its user can ask about it.
+func (r *Run) follow(ctx context.Context, cl *client.Client, id wire.JobID) (wire.JobStatus, error) {
+	remote := &console.Remote{Begin: time.Now()}
+	if r.mode != console.None {
+		fmt.Fprintf(r.Err, "%s is submitted to %s\n", id, cl.Addr())
+	}
+	stop := console.Watch(r.Err, r.mode, remote.Progress)
+	s, err := cl.WaitFor(ctx, id, r.Patience, remote.Note, remote.Away)
+	stop()
+	switch {
+	case ctx.Err() != nil:
+		return s, &GoesOn{id, errors.New("interrupted")}
+	case wire.KindOf(err) == wire.Unavailable:
+		return s, &GoesOn{id, fmt.Errorf("the master at %s has not answered for %s: %w", cl.Addr(), r.Patience, err)}
+	}
+	return s, err
+}
+
+func removeResult(cl *client.Client, dir string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = cl.DFS().Remove(ctx, strings.TrimPrefix(dir, "dfs:"), true) // it is only a copy of what was shown
+}
+
+// catParts copies the parts of an output in the block store.
+func catParts(ctx context.Context, cl *client.Client, dir string, w io.Writer) error {
+	list, err := cl.DFS().ListAll(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if !strings.HasPrefix(filepath.Base(e.Path), "part-") {
+			continue
+		}
+		f, err := cl.DFS().Open(ctx, e.Path)
+		if err != nil {
+			return err
+		}
+		if err := copyAndClose(w, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}

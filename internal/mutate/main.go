@@ -1,0 +1,176 @@
+// Command mutate makes small random mistakes in the code, one at a time, and runs the tests that are nearest to each. It
+// prints those that no test notices. `make mutate N=60 SEED=1` runs it.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// rooms are where mistakes are made, with the tests that are run if those of the package itself and of the packages below
+// the room notice nothing.
+var rooms = map[string][]string{
+	"shuffle":   {"./task/...", "./local"},
+	"task":      {"./local"},
+	"mapreduce": {"./jobs", "./local"},
+	"dfs":       {"./dfs/..."},
+	"master":    {"./master/...", "./integration"},
+	"worker":    {"./worker/...", "./integration"},
+	"scheduler": {"./scheduler/...", "./sim"},
+	"sim":       {"./sim/...", "./lab/..."},
+	"internal":  {"./master", "./dfs/...", "./integration"},
+}
+
+func main() {
+	n := flag.Int("n", 60, "how many mistakes")
+	seed := flag.Uint64("seed", 1, "which ones")
+	flag.Parse()
+	if err := run(*n, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+// tally counts the mistakes of a room.
+type tally struct{ made, noticed int }
+
+func run(n int, seed uint64) error {
+	all, err := changes()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "millrace-mutate-")
+	if err != nil {
+		return fmt.Errorf("make a directory for changed files: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	random := rand.New(rand.NewPCG(seed, 0))
+	counts := map[string]*tally{}
+	for made := 0; made < n; {
+		c := all[random.IntN(len(all))]
+		noticed, err := try(dir, &c)
+		if errors.Is(err, errBuild) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		made++
+		room, _, _ := strings.Cut(c.file, "/")
+		if counts[room] == nil {
+			counts[room] = &tally{}
+		}
+		counts[room].made++
+		word := "SURVIVED"
+		if noticed != "" {
+			counts[room].noticed++
+			word = "noticed by " + noticed
+		}
+		fmt.Printf("%3d %s:%d: %s: %s\n", made, c.file, c.line, strings.Join(strings.Fields(c.what), " "), word)
+	}
+	report(seed, counts)
+	return nil
+}
+
+func report(seed uint64, counts map[string]*tally) {
+	var all tally
+	fmt.Printf("\nseed %d\n", seed)
+	for _, room := range slices.Sorted(maps.Keys(counts)) {
+		c := counts[room]
+		all.made, all.noticed = all.made+c.made, all.noticed+c.noticed
+		fmt.Printf("%-10s %d of %d noticed, %.0f %%\n", room, c.noticed, c.made, 100*float64(c.noticed)/float64(c.made))
+	}
+	fmt.Printf("%-10s %d of %d noticed, %.0f %%\n", "all", all.noticed, all.made, 100*float64(all.noticed)/float64(all.made))
+}
+
+// changes lists what can be changed in the rooms.
+func changes() (out []change, err error) {
+	for _, room := range slices.Sorted(maps.Keys(rooms)) {
+		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !ours(path) {
+				return err
+			}
+			src, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			found, err := changesOf(filepath.ToSlash(path), src)
+			out = append(out, found...)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for what can be changed in %s: %w", room, err)
+		}
+	}
+	return out, nil
+}
+
+// ours is true for code that is built here and is no test.
+func ours(path string) bool {
+	name := filepath.Base(path)
+	if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(path, "testdata") {
+		return false
+	}
+	dir := filepath.ToSlash(filepath.Dir(path))
+	if slices.Contains([]string{"internal/mutate", "internal/lint", "internal/testcluster", "scheduler/schedulertest"}, dir) {
+		return false
+	}
+	for _, system := range []string{"_other.go", "_darwin.go", "_windows.go", "_unix.go"} {
+		if strings.HasSuffix(name, system) {
+			return false
+		}
+	}
+	return true
+}
+
+var errBuild = errors.New("the change does not build")
+
+// try makes a mistake and returns the tests that notice it, "" if none does.
+func try(dir string, c *change) (string, error) {
+	src, err := os.ReadFile(c.file)
+	if err != nil {
+		return "", fmt.Errorf("read what is to be changed: %w", err)
+	}
+	abs, err := filepath.Abs(c.file)
+	if err != nil {
+		return "", err
+	}
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {abs: changed}})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.WriteFile(changed, c.apply(src), 0o644), os.WriteFile(overlay, list, 0o644)); err != nil {
+		return "", fmt.Errorf("write the change: %w", err)
+	}
+	pkg := "./" + filepath.ToSlash(filepath.Dir(c.file))
+	if out, err := exec.Command("go", "vet", "-overlay", overlay, pkg).CombinedOutput(); err != nil && !bytes.Contains(out, []byte("vet:")) || bytes.Contains(out, []byte("declared and not used")) {
+		return "", errBuild
+	}
+	room, _, _ := strings.Cut(c.file, "/")
+	for _, tests := range append([]string{pkg}, rooms[room]...) {
+		if !passes(overlay, tests) {
+			return tests, nil
+		}
+	}
+	return "", nil
+}
+
+// passes runs tests with the change. What hangs does not pass.
+func passes(overlay, tests string) bool {
+	cmd := exec.Command("go", "test", "-count=1", "-failfast", "-timeout", "4m", "-overlay", overlay, tests)
+	cmd.WaitDelay = 10 * time.Second
+	return cmd.Run() == nil
+}

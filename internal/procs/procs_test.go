@@ -1,0 +1,117 @@
+package procs
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets this test stand in for programs that wait, and for one that starts another.
+func TestMain(m *testing.M) {
+	switch os.Getenv("PROCS_TEST") {
+	case "wait":
+		time.Sleep(10 * time.Minute)
+	case "parent":
+		child := self("wait")
+		if err := child.Start(); err != nil {
+			os.Exit(1)
+		}
+		os.Stdout.WriteString(strconv.Itoa(child.Process.Pid) + "\n")
+		time.Sleep(10 * time.Minute)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+func self(what string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PROCS_TEST="+what)
+	return cmd
+}
+
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("never: ", what)
+		}
+	}
+}
+
+func TestGroupEndsWhole(t *testing.T) {
+	cmd := self("parent")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer group.Kill()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(line[:len(line)-1])
+	if err != nil || !Alive(child) || !Alive(cmd.Process.Pid) {
+		t.Fatal("they do not run", child, err)
+	}
+	group.Kill()
+	if cmd.Wait() == nil {
+		t.Error("the first of the group ended well")
+	}
+	until(t, "the second ends, too", func() bool { return gone(child) })
+	group.Kill() // twice is allowed
+}
+
+func TestDetachedIsKilled(t *testing.T) {
+	for _, end := range []func(int) error{Kill, func(pid int) error { Stop(pid); return nil }} {
+		cmd := self("wait")
+		Detach(cmd)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		pid := cmd.Process.Pid
+		if Ended(pid) || !Alive(pid) {
+			t.Error("it ended by itself")
+		}
+		if err := end(pid); err != nil {
+			t.Error(err)
+		}
+		until(t, "it ends", func() bool { return Ended(pid) })
+		if err := Kill(pid); err != nil {
+			t.Errorf("killing what is gone: %v", err)
+		}
+	}
+}
+
+func TestShellAndBroken(t *testing.T) {
+	cmd := Shell("exit 3")
+	_ = cmd.Run() // its code counts
+	if code := cmd.ProcessState.ExitCode(); code != 3 {
+		t.Errorf("exit 3 ended with %d", code)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("x")); !Broken(err) {
+		t.Errorf("a pipe that nobody reads: %v", err)
+	}
+}
+
+// gone reports whether a process has ended, also if whoever inherited it has not taken leave of it.
+func gone(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return !Alive(pid) || err == nil && strings.Contains(string(b), ") Z ")
+}

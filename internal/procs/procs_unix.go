@@ -1,0 +1,57 @@
+//go:build unix
+
+package procs
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// A Group is a process and what it starts, unless that leaves on purpose.
+type Group struct{ first int }
+
+// Start starts a command as the first of a group.
+func Start(cmd *exec.Cmd) (*Group, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &Group{cmd.Process.Pid}, nil
+}
+
+// Kill ends the whole group. It may be called at any time, also twice.
+func (g *Group) Kill() { _ = syscall.Kill(-g.first, syscall.SIGKILL) } // it may be gone already
+
+// Detach lets a command that is not started yet outlive this process and its terminal.
+func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// Alive reports whether there is such a process.
+func Alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
+
+// Ended reports whether a process has ended, and takes leave of it if it was a child of this one.
+func Ended(pid int) bool {
+	var st syscall.WaitStatus
+	got, err := syscall.Wait4(pid, &st, syscall.WNOHANG, nil)
+	return err == nil && got == pid || !Alive(pid)
+}
+
+// Stop asks a process to end, which may be gone already.
+func Stop(pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) }
+
+// Kill ends a process at once. One that is gone is no error.
+func Kill(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// Shell is a command line as the user's shell runs it.
+func Shell(line string) *exec.Cmd { return exec.Command("/bin/sh", "-c", line) }
+
+// Broken reports whether a write failed because nobody reads the pipe any more.
+func Broken(err error) bool { return errors.Is(err, syscall.EPIPE) }

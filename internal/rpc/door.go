@@ -1,0 +1,89 @@
+package rpc
+
+import (
+	"container/list"
+	"net"
+	"sync"
+)
+
+// A door holds connections until they have said whose they are. There is space for some; past that those go that have
+// stood longest of the address that has the most, so that nobody keeps others out by standing there.
+type door struct {
+	space int
+
+	mu      sync.Mutex // guards the fields below
+	waiting *list.List // of *countedConn, longest first
+	byHost  map[string]int
+}
+
+func newDoor(space int) *door {
+	return &door{space: space, waiting: list.New(), byHost: map[string]int{}}
+}
+
+// enter lets a connection in, and another one out if there is no space. When it closes it leaves.
+func (d *door) enter(c *countedConn) {
+	d.mu.Lock()
+	c.place = d.waiting.PushBack(c)
+	d.byHost[c.host]++
+	var out net.Conn
+	if d.waiting.Len() > d.space {
+		out = d.longest()
+	}
+	d.mu.Unlock()
+	if out != nil {
+		_ = out.Close() // it is a stranger's
+	}
+}
+
+// longest takes out whoever has stood longest of the address with the most.
+func (d *door) longest() net.Conn {
+	most := ""
+	for host, n := range d.byHost {
+		if n > d.byHost[most] || n == d.byHost[most] && host < most {
+			most = host
+		}
+	}
+	for e := d.waiting.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*countedConn); c.host == most {
+			d.remove(c)
+			return c
+		}
+	}
+	return nil
+}
+
+// leave is for connections that are known now, or closed. A second time does nothing.
+func (d *door) leave(c *countedConn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.remove(c)
+}
+
+func (d *door) remove(c *countedConn) {
+	if c.place == nil {
+		return
+	}
+	d.waiting.Remove(c.place)
+	c.place = nil
+	if d.byHost[c.host]--; d.byHost[c.host] == 0 {
+		delete(d.byHost, c.host)
+	}
+}
+
+// A doorListener counts connections, and lets them in by the door.
+type doorListener struct {
+	net.Listener
+	s *Server
+}
+
+func (l doorListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	host := hostOf(c.RemoteAddr().String())
+	cc := countConn(c, l.s.cfg.Meter, l.s.cfg.Shaper, Peer{host, Control})
+	cc.server, cc.host = l.s, host
+	l.s.door.enter(cc)
+	return cc, nil
+}

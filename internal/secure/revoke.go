@@ -1,0 +1,61 @@
+package secure
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// A key file may also say whose certificates are good no more, a line each: the user, and until when they were issued.
+const revokedPrefix = "revoked "
+
+// maxRevoked is how many users a file may name.
+const maxRevoked = 10_000
+
+// revocation reads such a line.
+func (a *authority) revocation(line string) (bool, error) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), revokedPrefix)
+	if !ok {
+		return false, nil
+	}
+	user, at, _ := strings.Cut(rest, " ")
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil || user == "" || len(a.revoked) >= maxRevoked {
+		return true, fmt.Errorf("cluster key: the line %.80q, of at most %d, should be as \"revoked ann 2026-01-02T15:04:05Z\"", line, maxRevoked)
+	}
+	a.revoked[user] = max(a.revoked[user], t.Unix())
+	return true, nil
+}
+
+// Revoke notes in a key file that the certificates that a user has now, and those of the user's tasks, are good no more.
+func Revoke(file, user string, now time.Time) (err error) {
+	if user == "" || len(user) > wire.MaxName || strings.ContainsFunc(user, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return fmt.Errorf("user %.40q: not a name", user)
+	}
+	if _, err := Load(file); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err = fmt.Fprintf(f, "\n%s%s %s\n", revokedPrefix, user, now.UTC().Format(time.RFC3339)); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// refuses says why a caller whose certificate was verified is not served any more.
+func (k *Key) refuses(c rpc.Caller) error {
+	if at, ok := k.current().revoked[c.User]; ok && c.Node == "" && c.Issued <= at {
+		return wire.Errorf(wire.Denied, "the certificates that user %s had until %s are revoked: ask an administrator for a new one",
+			c.User, time.Unix(at, 0).UTC().Format(time.RFC3339))
+	}
+	return nil
+}

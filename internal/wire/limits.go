@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// What tasks, workers and users say is kept in journals and histories, sent to others and shown to people. These are the
+// limits in bytes; where bytes come in, they are checked before anything is kept.
+const (
+	MaxText   = 16 << 10 // an error, with its stack
+	MaxReason = 1 << 10  // a word on one record, fetch or node
+	MaxPath   = 4 << 10
+	MaxName   = 255 // a job, a user, a queue, a node
+)
+
+// Clip keeps the beginning and the end of a text that has more than most bytes, as valid UTF-8.
+func Clip(s string, most int) string {
+	if len(s) > most {
+		const gap = "\n...\n"
+		half := max(0, (most-len(gap))/2)
+		s = s[:half] + gap + s[len(s)-half:]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// Bounded makes an end that somebody else reports fit to be kept: texts are cut, numbers that cannot be are 0, and an
+// attempt whose counters are beyond the limits has failed for good.
+func (e *Ended) Bounded() {
+	e.Error = Clip(e.Error, MaxText)
+	e.Millis = min(max(e.Millis, 0), math.MaxInt32)
+	e.InBytes, e.OutBytes, e.Skipped = max(e.InBytes, 0), max(e.OutBytes, 0), min(max(e.Skipped, 0), math.MaxInt32)
+	e.Bad = e.Bad[:min(len(e.Bad), MaxBad)]
+	for i := range e.Bad {
+		b := &e.Bad[i]
+		b.File, b.Reason = Clip(b.File, MaxPath), Clip(b.Reason, MaxReason)
+	}
+	if err := e.Counts.Check(); err != nil {
+		*e = Ended{ID: e.ID, Final: true, Millis: e.Millis, Error: fmt.Sprintf("counters: %v", err)}
+	}
+}
+
+// Check refuses a report whose sender cannot be taken in, and cuts what it says about itself.
+func (r *Report) Check() error {
+	for what, s := range map[string]string{
+		"name": string(r.Node), "rack": r.Rack, "class": r.Machine, "session": r.Session, "address": r.Addr, "isolation": r.Isolation, "platform": r.Platform,
+	} {
+		if len(s) > MaxName {
+			return Errorf(Invalid, "a worker reports a %s of %d bytes: at most %d", what, len(s), MaxName)
+		}
+	}
+	if r.Node == "" {
+		return Errorf(Invalid, "a report of a worker without a name")
+	}
+	if c := r.Capacity; min(c.MapSlots, c.ReduceSlots, c.Containers, c.VCores) < 0 || c.MemoryMB < 0 || c.Attempts() > maxAttempts {
+		return Errorf(Invalid, "worker %q reports a capacity of %s", r.Node, c)
+	}
+	r.Sick = Clip(r.Sick, MaxReason)
+	return nil
+}
+
+// maxAttempts is how many attempts one worker may have room for.
+const maxAttempts = 1 << 20
+
+// Of reports whether an attempt may say this: a reduce, of maps of its own stage.
+func (b *BadFetch) Of(id AttemptID) bool {
+	return b.By == id && id.Kind == ReduceTask && b.Map.Kind == MapTask && b.Map.Job == id.Job && b.Map.Stage == id.Stage
+}
+
+// Bounded cuts what a complaint says.
+func (b *BadFetch) Bounded() { b.Why, b.Addr = Clip(b.Why, MaxReason), Clip(b.Addr, MaxName) }
+
+// Bounded keeps progress between 0 and 1.
+func Bounded(done float64) float64 {
+	if !(done > 0) { // nor a number
+		return 0
+	}
+	return min(done, 1)
+}

@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Choice is a policy by name, with its parameters.
+type Choice struct {
+	Name   string            `json:"name"`
+	Params map[string]string `json:"params,omitempty"`
+}
+
+// String writes it as a command line would.
+func (c Choice) String() string {
+	var out strings.Builder
+	out.WriteString(c.Name)
+	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
+		out.WriteString(" " + k + "=" + c.Params[k])
+	}
+	return out.String()
+}
+
+// SchedulerStatus is what a cluster's policies have done since its master started.
+type SchedulerStatus struct {
+	Policies
+	Launched  int64 `json:"launched"`            // attempts, drivers too
+	Seconds   int64 `json:"seconds"`             // second attempts among them
+	Stopped   int64 `json:"stopped"`             // attempts that the policy or a broken deadlock ended
+	Forgotten int64 `json:"forgotten,omitempty"` // results that the policy wanted made again
+	Admitted  int64 `json:"admitted"`            // jobs, each stage of a chain
+	Rejected  int64 `json:"rejected"`
+	Broken    int64 `json:"broken"` // rounds in which a policy broke a rule
+	// CPUMillis is the processor time that the master has used; 0: unknown.
+	CPUMillis int64 `json:"cpu_ms,omitempty"`
+	// LastBroken says what the last broken rule was, BrokenAgo how many milliseconds ago.
+	LastBroken string `json:"last_broken,omitempty"`
+	BrokenAgo  int64  `json:"broken_ago_ms,omitempty"`
+}
+
+// A Figure is a number that a policy works with: a limit that it tunes, what a job lacks.
+type Figure struct {
+	Name  string  `json:"name"`
+	Job   JobID   `json:"job,omitempty"` // empty: of the cluster
+	Value float64 `json:"value"`
+}
+
+// Policies are those in use.
+type Policies struct {
+	Policy    Choice `json:"policy"`
+	Admission Choice `json:"admission"`
+	// Figures are numbers that they work with.
+	Figures []Figure `json:"figures,omitempty"`
+}

@@ -1,0 +1,146 @@
+package wire
+
+import "github.com/millrace/millrace/internal/priority"
+
+// A Program is the code of a job: a built-in job and its words, or an executable in the
+// block store and its arguments.
+type Program struct {
+	Builtin string   `json:"builtin,omitempty"`
+	Args    []string `json:"args,omitempty"`
+	Exe     string   `json:"exe,omitempty"`  // path in the block store
+	Hash    string   `json:"hash,omitempty"` // SHA-256 of it, in hexadecimal
+	Files   []Side   `json:"files,omitempty"`
+}
+
+// A Side is a file that tasks find in their side directory.
+type Side struct {
+	Name string `json:"name"`
+	Path string `json:"path"` // in the block store
+	Hash string `json:"hash"`
+}
+
+// JobSpec is what a client submits.
+type JobSpec struct {
+	Name     string            `json:"name"`
+	User     string            `json:"user"`
+	Queue    string            `json:"queue,omitempty"`
+	Pool     string            `json:"pool,omitempty"`
+	Priority priority.Priority `json:"priority,omitempty"` // "very-low" to "very-high"
+	Deadline int64             `json:"deadline_ms,omitempty"`
+	Program  Program           `json:"program"`
+	// Stages is how many jobs the program chains.
+	Stages    int    `json:"stages"`
+	Output    string `json:"output,omitempty"` // of the last
+	Overwrite bool   `json:"overwrite,omitempty"`
+	// Inputs are paths that the first reads, as far as the client knows: the master refuses a job at once if one of them
+	// is not there.
+	Inputs []string `json:"inputs,omitempty"`
+	// Attempts is how often a task is tried; 0 means the cluster's default.
+	Attempts  int     `json:"attempts,omitempty"`
+	Slowstart float64 `json:"slowstart,omitempty"`
+	VCores    int32   `json:"vcores,omitempty"`
+	MemoryMB  int64   `json:"memory_mb,omitempty"`
+	// Bad is how many bad records may be left out.
+	Bad int `json:"bad,omitempty"`
+	// Weight is the job's share beside others; 0 means 1. ReduceCost is what a reduce costs, a map being 1; 0 means 1.
+	Weight     float64 `json:"weight,omitempty"`
+	ReduceCost float64 `json:"reduce_cost,omitempty"`
+	// Reduce and Driver are the room of a reduce and of the driver where it is not that of a map.
+	Reduce Room `json:"reduce,omitzero"`
+	Driver Room `json:"driver,omitzero"`
+	// Recurring says that jobs of this name and user come again and again: what the history knows of them is to be
+	// trusted.
+	Recurring bool `json:"recurring,omitempty"`
+	// Shape is how the job wants its input divided, Expect what is known of it before its plan is there: what the
+	// client does not say, the master finds out if it can.
+	Shape  Shape    `json:"shape,omitzero"`
+	Expect Expected `json:"expect,omitzero"`
+	// Local says with whose rights the job opens local paths: LocalNone, LocalUser or LocalWorker. The master sets it, whatever
+	// a client says.
+	Local LocalRights `json:"local,omitempty"`
+	// Under are the policies that the cluster had when the job came. The master sets them, whatever a client says.
+	Under *Policies `json:"under,omitempty"`
+	// Request makes a repeated submission the same job.
+	Request string `json:"request,omitempty"`
+}
+
+// Room is what one attempt takes on a node; 0 means as much as usual.
+type Room struct {
+	VCores   int32 `json:"vcores,omitempty"`
+	MemoryMB int64 `json:"memory_mb,omitempty"`
+}
+
+// A Shape is what a job says about how its input is divided: mapreduce.Shape.
+type Shape struct {
+	SplitBytes int64 `json:"split_bytes,omitempty"`
+	Reducers   int   `json:"reducers,omitempty"`
+	MapOnly    bool  `json:"map_only,omitempty"`
+	Folds      bool  `json:"folds,omitempty"`
+}
+
+// Expected is what is known of a job before it has run. 0 means that nobody knows.
+type Expected struct {
+	Maps         int32 `json:"maps,omitempty"`
+	Reduces      int32 `json:"reduces,omitempty"`
+	Input        int64 `json:"input,omitempty"` // bytes
+	Shuffle      int64 `json:"shuffle,omitempty"`
+	Output       int64 `json:"output,omitempty"`
+	MapMillis    int64 `json:"map_ms,omitempty"` // of one map
+	ReduceMillis int64 `json:"reduce_ms,omitempty"`
+}
+
+// LocalRights says with whose rights a job opens paths on a worker's own disk.
+type LocalRights string
+
+// The rights. A job without any may name only paths of a store that the cluster shares.
+const (
+	LocalNone   LocalRights = ""
+	LocalUser   LocalRights = "user"   // those of its user's account on that machine
+	LocalWorker LocalRights = "worker" // those of the worker
+)
+
+// A Range is a part of a file.
+type Range struct {
+	Path   string `json:"path"`
+	Offset int64  `json:"off,omitempty"`
+	Length int64  `json:"len"`
+}
+
+// A Split is the input of one map.
+type Split struct {
+	Input  int      `json:"input,omitempty"`
+	Ranges []Range  `json:"ranges"`
+	Hosts  []string `json:"hosts,omitempty"`
+}
+
+// Bytes is how much there is to read.
+func (s *Split) Bytes() (n int64) {
+	for _, r := range s.Ranges {
+		n += r.Length
+	}
+	return n
+}
+
+// A StagePlan is what a driver decided about one stage.
+type StagePlan struct {
+	Splits   []Split  `json:"splits"`
+	Reducers int32    `json:"reducers"`
+	Bounds   [][]byte `json:"bounds,omitempty"`
+	Name     string   `json:"name,omitempty"`
+	Work     string   `json:"work,omitempty"` // the hidden output directory
+	// Parts is how many splits were sent before, of a plan that is too long for one message.
+	Parts int `json:"parts,omitempty"`
+}
+
+// A PlanPart is some splits of a long plan: those from First on, of Total.
+type PlanPart struct {
+	First  int     `json:"first"`
+	Total  int     `json:"total"`
+	Splits []Split `json:"splits"`
+}
+
+// Planned answers a plan or a part: how many of its splits are there. If that is not all, the driver goes on
+// from there.
+type Planned struct {
+	Next int `json:"next"`
+}

@@ -1,0 +1,89 @@
+package jobs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millrace/millrace/mapreduce"
+)
+
+// hadoopSetting is what a setting of Hadoop does here: one of the two.
+type hadoopSetting struct {
+	set  func(job *mapreduce.Job, value string) error
+	flag string // that means the same
+}
+
+// hadoopSettings are the settings of Hadoop that mean something here, by their names of today.
+var hadoopSettings = map[string]hadoopSetting{
+	"mapreduce.job.reduces":                           {set: setReduces},
+	"mapreduce.job.name":                              {set: func(j *mapreduce.Job, v string) error { j.Name = v; return nil }},
+	"mapreduce.job.queuename":                         {flag: "--queue"},
+	"mapreduce.job.priority":                          {flag: "--priority"},
+	"mapreduce.map.maxattempts":                       {flag: "--max-attempts"},
+	"mapreduce.reduce.maxattempts":                    {flag: "--max-attempts"},
+	"mapreduce.map.output.compress":                   {flag: "--compress"},
+	"mapreduce.map.output.compress.codec":             {flag: "--compress"},
+	"mapreduce.task.timeout":                          {flag: "--task-timeout"},
+	"mapreduce.task.io.sort.mb":                       {flag: "--sort-memory"},
+	"mapreduce.input.fileinputformat.split.maxsize":   {flag: "--split-bytes"},
+	"mapreduce.input.fileinputformat.split.minsize":   {flag: "--split-bytes"},
+	"mapreduce.input.fileinputformat.inputdir":        {flag: "--input"},
+	"mapreduce.output.fileoutputformat.outputdir":     {flag: "--output"},
+	"mapreduce.input.linerecordreader.line.maxlength": {flag: "--max-record-bytes"},
+}
+
+// hadoopOld are older names of settings.
+var hadoopOld = map[string]string{
+	"mapred.reduce.tasks": "mapreduce.job.reduces", "mapred.job.name": "mapreduce.job.name", "mapred.job.queue.name": "mapreduce.job.queuename",
+	"mapred.job.priority": "mapreduce.job.priority", "mapred.task.timeout": "mapreduce.task.timeout", "io.sort.mb": "mapreduce.task.io.sort.mb",
+	"mapred.compress.map.output": "mapreduce.map.output.compress", "mapred.max.split.size": "mapreduce.input.fileinputformat.split.maxsize",
+	"mapred.min.split.size": "mapreduce.input.fileinputformat.split.minsize",
+}
+
+// hadoopPrefixes begin the names that are Hadoop's own. All others are the user's, for the commands.
+var hadoopPrefixes = []string{"mapreduce.", "mapred.", "stream.", "yarn.", "hadoop.", "fs.", "dfs.", "io.", "num.key.fields."}
+
+// applyHadoop does what settings of Hadoop ask for, and refuses those that would do nothing: a job that runs otherwise than
+// it was told to is worse than one that does not run.
+func applyHadoop(job *mapreduce.Job, params map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		now := name
+		if n, old := hadoopOld[name]; old {
+			now = n
+		}
+		s, known := hadoopSettings[now]
+		switch {
+		case known && s.set != nil:
+			if err := s.set(job, params[name]); err != nil {
+				return fmt.Errorf("-D %s: %w", name, err)
+			}
+		case known:
+			return fmt.Errorf("-D %s is not read here: give %s", name, s.flag)
+		case slices.ContainsFunc(hadoopPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }):
+			return fmt.Errorf("-D %s is a setting of Hadoop that means nothing here: leave it out (your own settings, for the commands, have other names)", name)
+		}
+	}
+	return nil
+}
+
+func setReduces(job *mapreduce.Job, value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return fmt.Errorf("%q is no number", value)
+	}
+	switch {
+	case n == 0: // Hadoop's way to ask for a map-only job
+		job.MapOnly = true
+	case job.Reducers != 0 && job.Reducers != n:
+		return fmt.Errorf("it is %d, and --reducers is %d: give one of them", n, job.Reducers)
+	default:
+		if err := CheckReducers("--", n); err != nil {
+			return err
+		}
+		job.Reducers = n
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// linesOf is what the standard library finds, line by line: each line with its matches.
+func linesOf(re *regexp.Regexp, text []byte) (out []string) {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSuffix(line, newline)
+		for _, at := range re.FindAllIndex(line, -1) {
+			out = append(out, fmt.Sprintf("%q %d %d", line, at[0], at[1]))
+		}
+	}
+	return out
+}
+
+// found is what a search says, in the same form.
+func found(s *searcher, text []byte) (out []string) {
+	s.seen.Store(searchFirst) // as after the first chunks
+	s.each(text, func(text []byte, all [][]int) {
+		for _, at := range all {
+			from := bytes.LastIndexByte(text[:at[0]], '\n') + 1
+			line := bytes.TrimSuffix(text[from:lineEnd(text, at[0])], newline)
+			out = append(out, fmt.Sprintf("%q %d %d", line, at[0]-from, at[1]-from))
+		}
+	})
+	return out
+}
+
+var searchPatterns = []string{
+	"(?i)word", "[a-z]*shr[a-z]*", `\bqu[a-z]+ing\b`, "(abc|xyz|qrs)[a-z]+", "[a-z]+ing", "q[aeiou]{2}z",
+	"^a", "b$", "^$", "x*", `[^a]b`, `\s+`, `(?s).+`, `(?m)^a.*$`, `\Aab|b\z`, `\D\W`, `a\nb`, `[\n]`, "(abcd|efgh)+x?", `(?U)a+`,
+	`\pL+`, "é|ab", `(?i)straße|ſ`, "a{2,5}", "(a|ab)(c|bcd)", `.`, `[[:^alpha:]]`, `\Bb`, `(?i:k)`,
+}
+
+// FuzzLineSearch: a search of many lines at once finds exactly what the standard library finds line by line.
+func FuzzLineSearch(f *testing.F) {
+	text := "a quick shrewd word\n\nquoting WORD abcing xyzab\nab\r\nquuz a b\n\xff\xfeab\nst\u017fra\u00dfe \u212a \u00e9ab abcd"
+	for _, p := range searchPatterns {
+		f.Add(p, []byte(text))
+		f.Add(p, []byte(text+"\n"))
+		f.Add(p, []byte(strings.ReplaceAll(text, "\xff\xfe", "")+"\n\n"))
+	}
+	f.Fuzz(func(t *testing.T, pattern string, text []byte) {
+		if len(pattern) > 200 || len(text) > 4096 {
+			return
+		}
+		search, err := newLineSearch(pattern)
+		if err != nil {
+			return
+		}
+		want, got := linesOf(search.std, text), found(&searcher{lineSearch: search}, text)
+		if !slices.Equal(want, got) {
+			t.Errorf("%q in %q:\n%q, want\n%q", pattern, text, got, want)
+		}
+	})
+}
+
+// TestRequired: the strings that are looked for first.
+func TestRequired(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string][]string{
+		"[a-z]*shr[a-z]*": {"shr"}, `\bqu[a-z]+ing\b`: {"ing"}, "(abc|xyz|qrs)[a-z]+": {"abc", "xyz", "qrs"}, "(?i)word": nil,
+		"a?b*": nil, "(long)+x": {"long"}, "(abc)?defg": {"defg"}, "abc|[a-z]": nil, "(x|abcd)e": nil, "q[aeiou]{2}z": nil,
+	} {
+		s, err := newLineSearch(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.must, want) {
+			t.Errorf("%s: %q, want %q", pattern, s.must, want)
+		}
+	}
+}

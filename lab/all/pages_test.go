@@ -1,0 +1,91 @@
+package all
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/lab"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write docs/lab from the words of the documents and the committed results")
+
+// The pages below docs/lab are the words of the documents, with the figures of the committed run.
+func TestPagesAreTheWords(t *testing.T) {
+	reports := map[string]lab.Report{}
+	all, err := lab.ReadReports(committed[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		reports[r.ID] = r
+	}
+	for _, d := range Documents {
+		path := filepath.Join("..", "..", "docs", "lab", d.ID+".md")
+		want := pageOf(d, reports)
+		if *rewrite {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s is not lab/%s/words.md with the committed results (%v): go test ./lab/all -run Pages -rewrite", path, d.ID, err)
+		}
+	}
+}
+
+func pageOf(d *lab.Document, reports map[string]lab.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!-- Made from lab/%s/words.md and docs/lab/results/results.json by go test ./lab/all -run Pages -rewrite -->\n\n", d.ID)
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n## The document\n\n> %s\n\n%s\n\n## Words\n\n", d.Title, d.Front, d.Reference, d.Intro)
+	for _, w := range d.Words {
+		fmt.Fprintf(&b, "- **%s**: %s\n", w.Name, w.Meaning)
+	}
+	for _, t := range d.Tables {
+		fmt.Fprintf(&b, "\n%s\n\n%s", t.Title, markdown(t.Head, t.Rows))
+	}
+	for _, e := range d.Experiments {
+		writeExperiment(&b, e, reports[e.ID])
+	}
+	return strings.TrimRight(b.String()+"\n"+d.Notes, "\n") + "\n"
+}
+
+func writeExperiment(b *strings.Builder, e *lab.Experiment, r lab.Report) {
+	count := map[lab.Verdict]int{}
+	rows := map[lab.Verdict][][]string{}
+	for _, c := range r.Checks {
+		count[c.Verdict]++
+		rows[c.Verdict] = append(rows[c.Verdict], []string{c.Item, c.Published, c.Measured, c.Tolerance, c.Why})
+	}
+	fmt.Fprintf(b, "\n## %s: %s\n\n*%s; repetitions of the committed run: %d; %d reproduced, %d direction, %d shape only, %d not reproduced*\n\n", e.ID, e.Title, e.Source, r.Seeds, count[lab.Reproduced], count[lab.Direction], count[lab.ShapeOnly], count[lab.NotReproduced])
+	fmt.Fprintf(b, "**Question.** %s\n\n**Set-up.** %s\n\n**How to read it.** %s\n\n", e.Question, r.Setup, e.Read)
+	for _, f := range r.Figures {
+		fmt.Fprintf(b, "- Chart `%s`: %s\n", f.Name, f.Caption)
+	}
+	for _, v := range []lab.Verdict{lab.Direction, lab.NotReproduced} {
+		if len(rows[v]) > 0 {
+			fmt.Fprintf(b, "\n%s", markdown([]string{string(v), "published", "measured", "accepted", "why"}, rows[v]))
+		}
+	}
+}
+
+// markdown writes a table.
+func markdown(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, c := range cells {
+			fmt.Fprintf(&b, "| %s ", cmp.Or(strings.ReplaceAll(c, "|", "\\|"), " "))
+		}
+		b.WriteString("|\n")
+	}
+	line(head)
+	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
+	for _, r := range rows {
+		line(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,164 @@
+package hybrid
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/hybrid"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/trace"
+)
+
+// hybridVariant is a row of spec/hybrid 3.7.
+type hybridVariant struct {
+	name    string
+	cluster hybridCluster
+	base    string // fair or delay
+	on      bool   // the hybrid policy
+	steal   bool
+	literal bool    // steals although scale-up has room
+	wrong   float64 // what the scheduler is told of shuffle sizes, over the true ones; 0: the truth
+	online  bool
+	jobs    int
+	day     []trace.Job // drawn from; nil: jobs of the model
+	whole   bool        // all jobs of day, as they arrived
+	scale   float64     // of the sizes of day
+	learned hybrid.Classifier
+	loose   bool // replicas are anywhere, although the policy is on
+	wire    wire
+}
+
+// classifier tells small jobs from large ones.
+func (v hybridVariant) classifier() hybrid.Classifier {
+	if v.learned == nil {
+		return hybrid.ByRule{Rule: rule}
+	}
+	return v.learned
+}
+
+// hybridRun is what one run showed.
+type hybridRun struct {
+	all, small, large []float64 // completion
+	makespan          float64
+	smallEnd          float64
+	stolen, onUp      int     // jobs
+	largest           float64 // completion of the job with the largest input
+	local             [2]float64
+}
+
+var rule = hybrid.Rule{Scale: 1}
+
+func (v hybridVariant) policy() (scheduler.Policy, error) {
+	if !v.on {
+		return policies.Policy(v.base, map[string]string{"key": "job"})
+	}
+	cfg := hybrid.DefaultConfig()
+	cfg.Classifier, cfg.Base, cfg.Steal, cfg.StealOnlyIfUpBusy = v.classifier(), v.base, v.steal, !v.literal
+	return hybrid.New(cfg)
+}
+
+func (v hybridVariant) run(seed uint64) (hybridRun, error) {
+	jobs, truth := v.workload(seed)
+	policy, err := v.policy()
+	if err != nil {
+		return hybridRun{}, err
+	}
+	cfg, err := v.cluster.config(policy)
+	if err != nil {
+		return hybridRun{}, err
+	}
+	if err := v.connect(&cfg, truth); err != nil {
+		return hybridRun{}, err
+	}
+	name := "rack-aware"
+	if v.on && !v.loose {
+		name = "two-plus-one"
+	}
+	place, err := placement.New(name, cfg.Topology)
+	if err != nil {
+		return hybridRun{}, err
+	}
+	if err := placeBlocks(jobs, cfg.Topology, place, rand.New(rand.NewPCG(seed, 0x70))); err != nil {
+		return hybridRun{}, err
+	}
+	onOut := make([]bool, len(jobs))
+	cfg.Heartbeat, cfg.OutOfBand, cfg.BreakDeadlocks, cfg.Seed = time.Second, true, true, seed
+	cfg.Watch = func(_ time.Duration, a sim.Attempt, _ bool) {
+		onOut[a.Task.Job] = onOut[a.Task.Job] || !v.cluster.isUp(a.Node)
+	}
+	res, err := sim.Run(cfg, jobs)
+	if err != nil {
+		return hybridRun{}, err
+	}
+	return v.measure(res, onOut, truth), nil
+}
+
+// connect gives the run its network, if it has one.
+func (v hybridVariant) connect(cfg *sim.Config, truth []float64) (err error) {
+	speeds := cfg.Model.(*twoSpeeds)
+	speeds.truth = truth
+	if v.wire == (wire{}) {
+		return nil
+	}
+	if cfg.Topology, cfg.Capacities, err = v.cluster.build(v.wire); err != nil {
+		return err
+	}
+	cfg.Model, err = speeds.over(cfg.Topology)
+	return err
+}
+
+func (v hybridVariant) measure(res *sim.Result, onOut []bool, truth []float64) hybridRun {
+	out := hybridRun{makespan: res.Makespan.Seconds()}
+	var local, maps [2]float64 // unstolen on scale-out, stolen
+	biggest := 0
+	for i := range res.Jobs {
+		j := &res.Jobs[i]
+		t := j.Completion().Seconds()
+		out.all = append(out.all, t)
+		small := rule.Small(float64(j.Job.Spec.Input.Bytes), truth[i])
+		if small {
+			out.small = append(out.small, t)
+			out.smallEnd = max(out.smallEnd, j.Finished.Seconds())
+		} else {
+			out.large = append(out.large, t)
+		}
+		if res.Jobs[biggest].Job.Spec.Input.Bytes < j.Job.Spec.Input.Bytes {
+			biggest = i
+		}
+		if called, _ := v.classifier().Classify(j.Job.Spec); onOut[i] {
+			k := 0
+			if called && v.on {
+				k = 1
+				out.stolen++
+			}
+			local[k] += float64(j.Local[scheduler.NodeLocal] + j.Local[scheduler.RackLocal])
+			maps[k] += float64(j.Job.Spec.Maps)
+		} else {
+			out.onUp++
+		}
+	}
+	out.largest = res.Jobs[biggest].Completion().Seconds()
+	for k := range local {
+		out.local[k] = local[k] / max(1, maps[k])
+	}
+	return out
+}
+
+// hybrids runs variants over seeds, all on the same workloads.
+func hybrids(r *lab.Recorder, list []hybridVariant, n int) map[string][]hybridRun {
+	return lab.Named(r, list, n, func(v hybridVariant) string { return v.name }, hybridVariant.run)
+}
+
+func meanAll(h hybridRun) float64     { return stats.Mean(h.all) }
+func meanSmall(h hybridRun) float64   { return stats.Mean(h.small) }
+func meanLarge(h hybridRun) float64   { return stats.Mean(h.large) }
+func medianAll(h hybridRun) float64   { return stats.Median(h.all) }
+func medianSmall(h hybridRun) float64 { return stats.Median(h.small) }
+func makespanOf(h hybridRun) float64  { return h.makespan }
+func smallEndOf(h hybridRun) float64  { return h.smallEnd }
+func topOf(h hybridRun) float64       { return h.largest }

@@ -1,0 +1,160 @@
+package jobpacker
+
+import (
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+	"github.com/millrace/millrace/trace"
+)
+
+// hybridNet is a set-up of spec/jobpacker 3.14.
+type hybridNet struct {
+	racks, servers, containers int
+	nic, packet, circuit       topology.Rate // circuit 0: no optical switch
+	threshold                  int64
+	interval, dark             time.Duration
+	span                       time.Duration // jobs arrive evenly within it; 0: all at once
+	adhoc                      float64       // share of jobs that do not recur
+	slowstart                  string
+	// sizeError and lateJobs spoil what the planner is told: sizes by up to that part,
+	// arrivals of that share of the jobs by up to 200 s (spec/jobpacker 4.2).
+	sizeError, lateJobs float64
+}
+
+// simulated is the cluster of the source's simulations.
+var simulated = hybridNet{
+	racks: 20, servers: 30, containers: 20, nic: topology.Gbps(10), packet: topology.Gbps(30), circuit: topology.Gbps(100),
+	threshold: 1_125_000_000, interval: time.Second, dark: 10 * time.Millisecond, slowstart: "0.7",
+}
+
+func (h hybridNet) topology() (*topology.Topology, error) {
+	b := topology.NewBuilder()
+	for range h.racks {
+		r, err := b.AddRack(topology.Rack{Uplink: h.packet})
+		if err != nil {
+			return nil, err
+		}
+		for range h.servers {
+			if _, err := b.AddNode(topology.Node{Rack: r, NIC: h.nic}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if h.circuit > 0 {
+		if err := b.SetOCS(topology.OCS{Rate: h.circuit, Interval: h.interval, Reconfig: h.dark, Threshold: h.threshold}); err != nil {
+			return nil, err
+		}
+	}
+	return b.Topology(), nil
+}
+
+// jobs makes a workload of n jobs of a trace.
+func (h hybridNet) jobs(day []trace.Job, n int, topo *topology.Topology, seed uint64) []*sim.Job {
+	rng := rand.New(rand.NewPCG(seed, 0x0c5))
+	traced := make([]trace.Job, n)
+	for i := range traced {
+		traced[i] = day[rng.IntN(len(day))]
+		traced[i].ID = ""
+		traced[i].Submit = 0
+		if h.span > 0 {
+			traced[i].Submit = time.Duration(rng.Int64N(int64(h.span)))
+		}
+	}
+	w := sim.DefaultWorkload(topo, h.racks*h.servers*h.containers)
+	w.Slowstart = 0.7
+	jobs := sim.FromTrace(traced, w, rng)
+	for _, j := range jobs {
+		if rng.Float64() >= h.adhoc {
+			j.Spec.Recurring = true
+			j.Spec.MapTime, j.Spec.ReduceTime = middle(j.Maps), middle(j.Reduces)
+		}
+	}
+	return jobs
+}
+
+func middle(times []time.Duration) time.Duration {
+	var sum time.Duration
+	for _, t := range times {
+		sum += t
+	}
+	return sum / time.Duration(max(1, len(times)))
+}
+
+// packRun is what one run showed.
+type packRun struct {
+	makespan           float64
+	optical            float64 // share of the shuffle across racks
+	recurring, another []float64
+	cross              float64
+}
+
+// run simulates a policy. name is jobpacker, corral, f-hybrid or f-eps.
+func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n int, seed uint64) (packRun, error) {
+	policy := name
+	given := map[string]string{"slowstart": h.slowstart}
+	switch name {
+	case "f-hybrid":
+		policy = "fair"
+	case "f-eps":
+		policy, h.packet, h.circuit = "fair", simulated.circuit, 0
+	}
+	maps.Copy(given, params)
+	topo, err := h.topology()
+	if err != nil {
+		return packRun{}, err
+	}
+	p, err := policies.Policy(policy, given)
+	if err != nil {
+		return packRun{}, err
+	}
+	if h.sizeError > 0 || h.lateJobs > 0 {
+		p = misled(p, h, seed)
+	}
+	packs := policy == "jobpacker" || policy == "jobpacker-adhoc-agg"
+	model, err := sim.NewNetwork(sim.NetworkConfig{Topology: topo, Tick: 100 * time.Millisecond, Parts: 4, Instant: 64 << 10, Pairs: packs})
+	if err != nil {
+		return packRun{}, err
+	}
+	cfg := sim.Config{
+		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(h.containers)}, Policy: p, State: scheduler.DefaultConfig(),
+		Model: model, Reports: sim.Reports{Heartbeat: time.Second, QuietBeats: true}, BreakDeadlocks: true, Seed: seed,
+	}
+	if policy != "fair" {
+		cfg.Placement = placement.NewPlanned(topo)
+	}
+	res, err := sim.Run(cfg, h.jobs(day, n, topo, seed))
+	if err != nil {
+		return packRun{}, err
+	}
+	return measurePack(res), nil
+}
+
+func measurePack(res *sim.Result) packRun {
+	out := packRun{makespan: res.Makespan.Seconds(), optical: res.Network.OpticalShare(), cross: res.Network.Cross()}
+	for i := range res.Jobs {
+		took := res.Jobs[i].Completion().Seconds()
+		if res.Jobs[i].Job.Spec.Recurring {
+			out.recurring = append(out.recurring, took)
+		} else {
+			out.another = append(out.another, took)
+		}
+	}
+	return out
+}
+
+func packMakespan(p packRun) float64 { return p.makespan }
+func packMedian(p packRun) float64   { return stats.Median(p.recurring) }
+func adhocMedian(p packRun) float64  { return stats.Median(p.another) }
+
+// opticalShare is the share of what crosses racks that goes over circuits, in per cent.
+func opticalShare(p packRun) float64 { return 100 * p.optical }
+
+// crossed is what crosses racks, in TB.
+func crossed(p packRun) float64 { return p.cross / 1e12 }

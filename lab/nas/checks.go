@@ -1,0 +1,133 @@
+package nas
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
+)
+
+// nasVariant is a policy with parameters, under a name of its own.
+type nasVariant struct {
+	name, policy string
+	params       map[string]string
+	edit         func(*nasCluster)
+}
+
+func plain(names ...string) []nasVariant {
+	var out []nasVariant
+	for _, n := range names {
+		out = append(out, nasVariant{name: n, policy: n})
+	}
+	return out
+}
+
+// nasRuns are runs by the name of their variant.
+type nasRuns map[string][]nasRun
+
+// compareNAS runs variants on the same samples of the trace.
+func compareNAS(r *lab.Recorder, c nasCluster, variants []nasVariant, n int) (nasRuns, string) {
+	day, from := r.Day()
+	return lab.Named(r, variants, n, func(v nasVariant) string { return v.name }, func(v nasVariant, seed uint64) (nasRun, error) {
+		at, drawn := c.with(v.edit), seed
+		if at.one {
+			drawn = r.Seed()
+		}
+		return at.run(v.policy, v.params, sample(day, 200, 14*time.Second, rand.New(rand.NewPCG(drawn, 9))), seed)
+	}), from
+}
+
+// ratio is the mean over runs of one variant's value over another's.
+func (n nasRuns) ratio(a, b string, of func(nasRun) float64) float64 {
+	return lab.Ratio(n[a], n[b], of).Mean
+}
+
+// overFair is ratio to Fair of several variants, in order.
+func (n nasRuns) overFair(of func(nasRun) float64, names ...string) []float64 {
+	return lab.Each(names, func(name string) float64 { return n.ratio(name, "fair", of) })
+}
+
+// mechanisms are values over those of Fair: MTS alone, without CR-RTS, and all of NAS.
+func (n nasRuns) mechanisms(of func(nasRun) float64) lab.Facts {
+	x := n.overFair(of, "nas-mts", "nas-mts-ca", "nas")
+	return lab.Facts{"mts": x[0], "without": x[1], "all": x[2]}
+}
+
+func throughput(r nasRun) float64 { return r.throughput }
+func completion(r nasRun) float64 { return r.completion }
+func crossRack(r nasRun) float64  { return r.traffic.Cross() }
+func congestion(r nasRun) float64 { return r.episodes }
+
+// orders is item 4.
+func orders(r *lab.Recorder, label string, runs nasRuns, from string) {
+	said := func(x []float64) string {
+		return fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", stats.Text(x[0]), stats.Text(x[1]), stats.Text(x[2]))
+	}
+	t, c := runs.overFair(throughput, "delay", "sw-delay", "nas"), runs.overFair(completion, "delay", "sw-delay", "nas")
+	r.Check(lab.Holds(label+"4: throughput", "nas > sw-delay > delay > fair", said(t), t[2] > t[1] && t[1] > t[0] && t[0] > 1, "this order of the means").Direction(t[2] > max(t[0], t[1], 1)).Missed(r.Say("order of throughput", runs.mechanisms(throughput))))
+	r.Check(lab.Holds(label+"4: mean completion", "nas < sw-delay < delay < fair", said(c), c[2] < c[1] && c[1] < c[0] && c[0] < 1, "this order of the means").Direction(c[2] < min(c[0], c[1], 1)).Because("jobs from " + from).Missed(r.Say("order of completion", runs.mechanisms(completion))))
+	for i, base := range []string{"fair", "delay", "sw-delay"} {
+		want := nasPublished.throughput40[i]
+		r.Check(lab.Within(label+"4: throughput of nas over "+base, runs.ratio("nas", base, throughput), want, 0.25).SameSide(1).Missed(r.Say("readings of throughput", runs.mechanisms(throughput))))
+		r.Check(lab.Within(label+"4: mean completion of nas over "+base, runs.ratio("nas", base, completion), nasPublished.completion40[i], 0.15).SameSide(1).Missed(r.Say("order of completion", runs.mechanisms(completion))))
+	}
+}
+
+// wideFair is Fair where no link ever fills: what a perfect cure of congestion would give.
+const wideFair = "fair, links x100"
+
+func widen(c *nasCluster) { c.nic, c.uplink = 100*c.nic, 100*c.uplink }
+
+// limits says how much there is to gain, and which part of NAS gains and loses it.
+func limits(r *lab.Recorder, label string, runs nasRuns) {
+	r.Check(lab.Reported(label+"4: Fair with links a hundred times as wide, over Fair", "nothing on this; of NAS throughput 1.58, completion 0.62",
+		fmt.Sprintf("throughput %s, completion %s", stats.Text(runs.ratio(wideFair, "fair", throughput)), stats.Text(runs.ratio(wideFair, "fair", completion)))).
+		Because("what Fair gains where nothing is ever congested, with the reduces and rates of this regime"))
+	var said []string
+	for _, name := range []string{"delay", "nas-mts", "nas-mts-ca", "nas"} {
+		said = append(said, fmt.Sprintf("%s: throughput %s, completion %s, skew %s", name, stats.Text(runs.ratio(name, "fair", throughput)), stats.Text(runs.ratio(name, "fair", completion)),
+			stats.Text(lab.Mean(runs[name], func(r nasRun) float64 { return r.skew }))))
+	}
+	r.Check(lab.Reported(label+"4: throughput and completion over Fair, mechanism by mechanism", "each step adds throughput", strings.Join(said, "; ")).
+		Because("skew: bytes into the rack that gets most, over the mean. CR-RTS is what nas adds to nas-mts-ca"))
+}
+
+// bytes is item 7.
+func bytes(r *lab.Recorder, label string, runs nasRuns) {
+	ca := runs.ratio("nas-mts-ca", "nas-mts", crossRack)
+	input, shuffle := func(r nasRun) float64 { return r.traffic.Input / 1e9 }, func(r nasRun) float64 { return r.traffic.Shuffle / 1e9 }
+	moved := func(name string, of func(nasRun) float64) string { return stats.Text(lab.Mean(runs[name], of)) }
+	r.Check(lab.Between(label+"7: bytes across racks, MTS over Delay", "about equal: 1", runs.ratio("nas-mts", "delay", crossRack), 0.95, 1.05).Mark(1))
+	r.Check(lab.AtMost(label+"7: MTS+CA-RTS over MTS", "lower: below 1", ca, 1).Shown("%.4f", ca).Because(r.Say("saved", lab.Facts{"saved": 100 * (1 - ca)})))
+	r.Check(lab.Between(label+"7: NAS over MTS+CA-RTS", "no change: 1", runs.ratio("nas", "nas-mts-ca", crossRack), 0.97, 1.03).Mark(1))
+	r.Check(lab.AtMost(label+"7: NAS over Fair", "below 1", runs.ratio("nas", "fair", crossRack), 1))
+	r.Check(lab.AtMost(label+"7: SW-delay over Fair", "below 1", runs.ratio("sw-delay", "fair", crossRack), 1).
+		Because(r.Say("remote", lab.Facts{"input": moved("sw-delay", input), "nasInput": moved("nas", input), "shuffle": moved("sw-delay", shuffle), "nasShuffle": moved("nas", shuffle)})))
+	for _, name := range []string{"fair", "delay", "sw-delay", "nas"} {
+		jobs := lab.Mean(runs[name], func(r nasRun) float64 { return 100 * r.traffic.JobShare })
+		r.Check(lab.Reported(label+"7: bytes across racks, "+name, "a figure without numbers", fmt.Sprintf("input %s GB, shuffle %s GB; of a job's shuffle %s %% crosses racks, averaged over jobs", moved(name, input), moved(name, shuffle), stats.Text(jobs))))
+	}
+}
+
+// behaviour is items 8, 9 and 10.
+func behaviour(r *lab.Recorder, label string, runs nasRuns) {
+	overlap := func(name string) float64 { return lab.Mean(runs[name], func(r nasRun) float64 { return r.overlap }) }
+	f, d, s, n := overlap("fair"), overlap("delay"), overlap("sw-delay"), overlap("nas")
+	said := fmt.Sprintf("sw-delay %s, nas %s, delay %s, fair %s", stats.Text(s), stats.Text(n), stats.Text(d), stats.Text(f))
+	r.Check(lab.Holds(label+"8: map progress at the first reduce, NAS over Delay and Fair", "nas > delay ~ fair", said, n > max(d, f) && math.Abs(d-f) <= 0.05 && f >= 0.2, "NAS above both; Delay and Fair at most 0.05 apart; Fair at least 0.2"))
+	r.Check(lab.Holds(label+"8: map progress at the first reduce, SW-delay over NAS", "sw-delay > nas", said, s > n, "SW-delay above NAS").Missed(r.Say("own threshold")))
+	over := func(name string) float64 { return lab.Mean(runs[name], func(r nasRun) float64 { return r.overload }) }
+	said = fmt.Sprintf("nas %.2f %%, fair %.2f %%, delay %.2f %%, sw-delay %.2f %% of the samples", 100*over("nas"), 100*over("fair"), 100*over("delay"), 100*over("sw-delay"))
+	r.Check(lab.Holds(label+"9: nodes above the traffic threshold, NAS", "very small", said, over("nas") < 0.5*min(over("fair"), over("delay")), "NAS below half of Fair and of Delay"))
+	r.Check(lab.Holds(label+"9: nodes above the traffic threshold, SW-delay", "highest", said, over("sw-delay") >= over("fair"), "SW-delay at least as much as Fair"))
+	var gain [3]float64
+	for k := range gain {
+		gain[k] = 1 / runs.ratio("nas", "fair", func(r nasRun) float64 { return r.byClass[k] })
+	}
+	said = fmt.Sprintf("light %s, medium %s, heavy %s", stats.Text(gain[0]), stats.Text(gain[1]), stats.Text(gain[2]))
+	r.Check(lab.Holds(label+"10: speed-up of NAS over Fair by class", "light > medium > heavy, all at least 1", said, gain[0] > gain[1] && gain[1] > gain[2] && gain[2] >= 1, "this order, and heavy at least 1").Direction(gain[0] > gain[2] && gain[0] > 1).Missed(r.Say("heavy jobs")))
+}

@@ -1,0 +1,90 @@
+package nas
+
+import (
+	"fmt"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/trace"
+)
+
+// fortyNodes is item 4 and what is measured in the same runs (items 7 to 10), in both regimes.
+func fortyNodes(r *lab.Recorder) {
+	n := r.Seeds(20, 6)
+	for _, g := range regimes {
+		variants := append(plain("fair", "delay", "sw-delay", "nas", "nas-mts", "nas-mts-ca"), nasVariant{name: wideFair, policy: "fair", edit: widen})
+		tried := g.readings()
+		if r.Quick() && g.cluster.tasks == trace.Fine { // they take most of the time
+			tried = nil
+		}
+		for _, c := range tried {
+			variants = append(variants, c.variants()...)
+		}
+		runs, from := compareNAS(r, g.cluster, variants, n)
+		orders(r, g.label(), runs, from)
+		limits(r, g.label(), runs)
+		bytes(r, g.label(), runs)
+		behaviour(r, g.label(), runs)
+		drawNAS(r, g, runs)
+		readings(r, g, tried, runs)
+	}
+	if r.Quick() {
+		r.Only("six samples of twenty, readings of regime A only")
+	}
+}
+
+// A reading is one setting of a regime changed: a correction of the specification switched off, or what the source does not say.
+type reading struct {
+	name   string
+	edit   func(*nasCluster)
+	params map[string]string // of NAS
+}
+
+// variants are Fair and NAS under the reading.
+func (c reading) variants() []nasVariant {
+	return []nasVariant{
+		{name: "fair, " + c.name, policy: "fair", edit: c.edit},
+		{name: "nas, " + c.name, policy: "nas", edit: c.edit, params: c.params},
+	}
+}
+
+// readings are the corrections of spec/nas 5, item 4, one by one switched off, and further scales.
+func (g regime) readings() []reading {
+	out := []reading{
+		{name: "a reduce for each GiB, not SWIM's rule", edit: func(c *nasCluster) { c.tasks = trace.Fine }},
+		{name: "reduce-place=prefer", params: map[string]string{"reduce-place": "prefer"}},
+		{name: "reset=any", params: map[string]string{"reset": "any"}},
+		{name: "one container a heartbeat", edit: func(c *nasCluster) { c.perBeat = 1 }},
+		{name: "one workload, other placements", edit: func(c *nasCluster) { c.one = true }},
+	}
+	scales := []float64{1, 0.35, 0.2, 40.0 / 600}
+	if g.cluster.tasks == trace.Fine {
+		out[0] = reading{name: "SWIM's rule, not a reduce for each GiB", edit: func(c *nasCluster) { c.tasks = trace.SWIM }}
+		scales = scales[1:2]
+		out = append(out, reading{name: "reduces hold half of the containers at most", edit: func(c *nasCluster) { c.reduceShare = "0.5" }})
+	} else {
+		out = append(out, reading{name: "reduces hold 0.95 of the containers at most", edit: func(c *nasCluster) { c.reduceShare = "0.95" }})
+	}
+	for _, scale := range scales {
+		out = append(out, reading{name: fmt.Sprintf("sizes x%.3g", scale), edit: func(c *nasCluster) { c.scale = scale }})
+	}
+	return out
+}
+
+// readings reports NAS over Fair under each reading, and draws them beside what was published.
+func readings(r *lab.Recorder, g regime, tried []reading, runs nasRuns) {
+	bars := chart.Bars{Frame: chart.Frame{Title: "NAS over Fair by reading, regime " + g.name, X: chart.Axis{Label: "over Fair"}}, Groups: []string{"throughput", "mean completion"}}
+	add := func(name, nas, fair string) {
+		t, c := lab.Ratio(runs[nas], runs[fair], throughput), lab.Ratio(runs[nas], runs[fair], completion)
+		bars.Bars = append(bars.Bars, t.Bar(name, nasPublished.throughput40[0]), c.Bar(name+", completion", nasPublished.completion40[0]).In(1))
+	}
+	add("as judged", "nas", "fair")
+	for _, c := range tried {
+		nas, fair := "nas, "+c.name, "fair, "+c.name
+		add(c.name, nas, fair)
+		r.Check(lab.Reported(g.label()+"4: NAS over Fair, "+c.name, "throughput 1.58, completion 0.62",
+			fmt.Sprintf("throughput %s, completion %s", stats.Text(runs.ratio(nas, fair, throughput)), stats.Text(runs.ratio(nas, fair, completion)))))
+	}
+	r.Figure("readings-"+g.name, bars)
+}

@@ -1,0 +1,91 @@
+package nas
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/trace"
+)
+
+// congestionPublished is by how much congestion grows without both thresholds, the traffic threshold, the
+// completion threshold (Figure 3.13).
+var congestionPublished = []float64{1.31, 1.22, 1.07}
+
+// ablation is items 5 and 6, in both regimes.
+func ablation(r *lab.Recorder) {
+	n := r.Seeds(8, 4)
+	ca, cr := math.Inf(-1), math.Inf(-1) // the most that a mechanism adds in a regime
+	for _, g := range regimes {
+		runs, _ := compareNAS(r, g.cluster, plain("nas-mts", "nas-mts-ca", "nas", "nas-no-tt", "nas-no-mct", "nas-no-both"), n)
+		with, all := runs.ratio("nas-mts-ca", "nas-mts", throughput), runs.ratio("nas", "nas-mts", throughput)
+		ca, cr = max(ca, with-1), max(cr, all-with)
+		label := g.label()
+		r.Check(lab.Holds(label+"5: throughput, MTS < MTS+CA-RTS < NAS", "each step adds", fmt.Sprintf("MTS 1, MTS+CA-RTS %s, NAS %s", stats.Text(with), stats.Text(all)), with > 1 && all > with, "MTS+CA-RTS above 1, NAS above that").
+			Direction(all > 1).Missed(r.Say("placement and holding", lab.Facts{"with": with, "all": all})))
+		for i, name := range []string{"nas-no-both", "nas-no-tt", "nas-no-mct"} {
+			r.Check(lab.Within(label+"6: congestion occurrences, "+name+" over nas", runs.ratio(name, "nas", congestion), congestionPublished[i], 0.15).SameSide(1).
+				Because("above 1 racks become congested more often without it").Missed(r.Say("occurrences")))
+		}
+		drawAblation(r, g, runs)
+	}
+	r.Check(lab.Holds("5: each mechanism adds throughput in at least one regime", "each step adds", fmt.Sprintf("CA-RTS at most %+.3f, CR-RTS at most %+.3f of MTS's throughput", ca, cr), ca > 0 && cr > 0, "both above 0").
+		Missed(r.Say("placement and holding", lab.Facts{"with": 1 + ca, "all": 1 + ca + cr})))
+	if r.Quick() {
+		r.Only("four runs of eight")
+	}
+}
+
+// wholeDay is item 13: the trace as it is, and with a fifth of the sizes.
+func wholeDay(r *lab.Recorder) {
+	r.Seeds(1, 1)
+	day, from := r.Day()
+	all := len(day)
+	if r.Quick() {
+		day = firstHours(day, time.Hour)
+		r.Only("its first hour")
+	}
+	r.Fact("jobs", human.Count(int64(len(day))))
+	r.Fact("all", human.Count(int64(all)))
+	r.Fact("part", r.Quick())
+	for _, scale := range []float64{1, 0.2} {
+		runs := runDay(r, day, scale)
+		label := fmt.Sprintf("sizes x%g: ", scale)
+		if scale == 1 {
+			dayThroughput(r, label, runs, from, len(day))
+		}
+		c := runs.overFair(completion, "delay", "sw-delay", "nas")
+		r.Check(lab.Holds(label+"13: mean completion", "nas < sw-delay < delay < fair", fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", stats.Text(c[0]), stats.Text(c[1]), stats.Text(c[2])),
+			c[2] < c[1] && c[1] < c[0] && c[0] < 1, "this order").Direction(c[2] < min(c[0], c[1], 1)).Missed(r.Say("order of a day")))
+		drawDay(r, scale, runs)
+	}
+}
+
+var dayNames = []string{"fair", "delay", "sw-delay", "nas"}
+
+func runDay(r *lab.Recorder, day []trace.Job, scale float64) nasRuns {
+	c := nas600.with(func(c *nasCluster) { c.scale = scale })
+	return lab.Named(r, dayNames, 1, func(name string) string { return name }, func(name string, seed uint64) (nasRun, error) {
+		return c.run(name, nil, day, seed)
+	})
+}
+
+func dayThroughput(r *lab.Recorder, label string, runs nasRuns, from string, jobs int) {
+	for i, base := range dayNames[:3] {
+		r.Check(lab.Within(label+"13: throughput of nas over "+base, runs.ratio("nas", base, throughput), nasPublished.throughput600[i], 0.3).SameSide(1).
+			Because(fmt.Sprintf("%s jobs from %s; one run", human.Count(int64(jobs)), from)).Missed(r.Say("one run of a day")))
+	}
+}
+
+func firstHours(jobs []trace.Job, until time.Duration) []trace.Job {
+	var out []trace.Job
+	for _, j := range jobs {
+		if j.Submit < until {
+			out = append(out, j)
+		}
+	}
+	return out
+}

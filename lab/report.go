@@ -1,0 +1,42 @@
+package lab
+
+import (
+	"github.com/millrace/millrace/sim/compare"
+)
+
+// Figures and tables of a report are those of a comparison of runs.
+type (
+	Figure = compare.Figure
+	Table  = compare.Table
+)
+
+// A Report is what an experiment found.
+type Report struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Source string `json:"source"`
+	// Document names who published the experiment, under which title and when.
+	Document string  `json:"document,omitempty"`
+	Seeds    int     `json:"seeds"`
+	Checks   []Check `json:"checks"`
+	// Workload says where its jobs came from, where that depends on what the machine
+	// has: only runs over the same one are compared.
+	Workload string `json:"workload,omitempty"`
+
+	Question string   `json:"question,omitempty"`
+	Setup    string   `json:"setup,omitempty"`
+	Read     string   `json:"read,omitempty"`
+	Figures  []Figure `json:"figures,omitempty"`
+	Tables   []Table  `json:"tables,omitempty"`
+
+	document *Document // nil where it is no experiment
+}
+
+// Compared makes a report of runs beside each other.
+func Compared(title, setup string, runs []compare.Run) Report {
+	table, figures, repetitions := compare.Beside(runs)
+	return Report{
+		ID: "comparison", Title: title, Source: "millrace sim run", Setup: setup, Seeds: repetitions, Tables: []Table{table}, Figures: figures,
+		Read: "Slowdown is completion over the time that the job would take alone. In the distributions a curve further left is better. Single jobs and charts over time are those of the first repetition.",
+	}
+}

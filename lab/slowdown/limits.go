@@ -1,0 +1,155 @@
+package slowdown
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
+)
+
+// limits sweeps the limit between two queues and the share of partition 1.
+func limits(r *lab.Recorder) {
+	n := r.Seeds(3, 1)
+	if r.Quick() {
+		r.Only("one run of three")
+	}
+	got := spreads(r, limitSettings(), n)
+	at := func(name string, load float64) spread {
+		return got[setting{policy: name, load: load, slowstart: 0.05}.String()]
+	}
+	fbqLimits(r, at)
+	sitaLimits(r, at)
+	tagsLimits(r, at)
+	bestLimits(r, at)
+}
+
+type atLoad func(name string, load float64) spread
+
+var (
+	fbqGrid  = []float64{8000, 12000, 16000, 24000}
+	sitaGrid = []float64{6000, 8000, 10000, 12000, 14000, 18000, 24000}
+	tagsGrid = []float64{2000, 4000, 8000, 10000, 12000, 14000}
+)
+
+func limited(policy string, share int, limit float64) string {
+	return fmt.Sprintf("%s %d%% %g", policy, share, limit)
+}
+
+func limitSettings() []setting {
+	var out []setting
+	add := func(name string, params map[string]string, load float64) {
+		out = append(out, setting{policy: name, params: params, load: load, slowstart: 0.05})
+	}
+	add("fifo", nil, 0.7)
+	for _, l := range fbqGrid {
+		for _, load := range []float64{0.7, 0.9} {
+			add(limited("fbq", 100, l), map[string]string{"limits": fmt.Sprint(l)}, load)
+		}
+	}
+	split := func(policy string, share int, limit float64) {
+		part := float64(share) / 100
+		add(limited(policy, share, limit), map[string]string{"limits": fmt.Sprint(limit), "shares": fmt.Sprintf("%g,%g", part, 1-part)}, 0.7)
+	}
+	for _, share := range []int{10, 20, 30, 40, 50} {
+		for _, l := range sitaGrid {
+			split("sita", share, l)
+		}
+		for _, l := range tagsGrid {
+			if share >= 20 {
+				split("tags", share, l)
+			}
+		}
+	}
+	return out
+}
+
+func fbqLimits(r *lab.Recorder, at atLoad) {
+	spreadOver := func(load float64) (ratio, best float64) {
+		low, high, lowest := math.Inf(1), 0.0, math.Inf(1)
+		for _, l := range fbqGrid {
+			s := at(limited("fbq", 100, l), load)
+			low, high = min(low, s.q[95]), max(high, s.q[95])
+			if s.v(95) < lowest {
+				lowest, best = s.v(95), l
+			}
+		}
+		return high / low, best
+	}
+	calm, best := spreadOver(0.7)
+	busy, _ := spreadOver(0.9)
+	r.Check(lab.Between("13: FBQ, largest over smallest p95 over limits, load 0.7", "hardly depends on the limit (R7)", calm, 1, 1.6))
+	r.Check(lab.AtLeast("13: the same at load 0.9, over that at 0.7", "depends more on it: above 1 (R8)", busy/calm, 1))
+	r.Check(lab.Holds("13: FBQ's lowest V(95) is at 12,000 to 16,000 s", "at 12,000 (R7)", fmt.Sprintf("at %g", best), best >= 12000 && best <= 16000, "12,000 or 16,000 of the four tried").Because("limits are in slot-seconds"))
+	l := chart.Lines{Frame: chart.Frame{Title: "FBQ: 95th percentile of slowdown by limit (Fig. 8)", X: chart.Axis{Label: "limit, slot-seconds"}, Y: chart.Axis{Label: "slowdown, 95th percentile", Log: true}}}
+	for _, load := range []float64{0.7, 0.9} {
+		l.Series = append(l.Series, chart.Curve(fmt.Sprintf("load %g", load), fbqGrid, func(l float64) float64 { return at(limited("fbq", 100, l), load).q[95] }))
+	}
+	r.Figure("fbq", l)
+}
+
+func sitaLimits(r *lab.Recorder, at atLoad) {
+	median := func(l float64) float64 { return at(limited("sita", 30, l), 0.7).q[50] }
+	r.Check(lab.AtLeast("14: SITA 30 %, median at 24,000 / at 14,000 slot-seconds", "very poor above 20,000 (R6)", median(24000)/median(14000), 2.5))
+	low, high := min(median(10000), median(12000), median(14000)), max(median(10000), median(12000), median(14000))
+	r.Check(lab.Between("14: SITA 30 %, median moves within 10,000 to 14,000 slot-seconds, %", "stable (R6)", 100*(high/low-1), 0, 25).Missed(r.Say("stable range")))
+	best, lowest := 0, math.Inf(1)
+	var shares []string
+	for _, share := range []int{10, 20, 30, 40, 50} {
+		l := bestLimit(at, "sita", share, sitaGrid)
+		v := at(limited("sita", share, l), 0.7).v(95)
+		shares = append(shares, fmt.Sprintf("%d %%: %s", share, stats.Text(v)))
+		if v < lowest {
+			best, lowest = share, v
+		}
+	}
+	r.Check(lab.Holds("14: SITA's best share of partition 1", "20 or 30 % (R3)", "V(95) "+strings.Join(shares, ", "), best >= 20 && best <= 40, "lowest at 20 to 40 %").Because("each share with its best limit"))
+	published, other := at(limited("sita", 30, 18000), 0.7), at(limited("fbq", 100, 12000), 0.7)
+	r.Check(lab.Reported("SITA at its published optimum, 30 % and 18,000 s: median, V(95)", "V very close to FBQ's (R10)", fmt.Sprintf("median %s, V(95) %s; FBQ at 12,000: %s, %s", stats.Text(published.q[50]), stats.Text(published.v(95)), stats.Text(other.q[50]), stats.Text(other.v(95)))).Because(r.Say("best limit", lab.Facts{"best": human.Count(int64(bestLimit(at, "sita", 30, sitaGrid)))})))
+	r.Figure("sita", limitLines("SITA, 30 %", at, "sita", 30, sitaGrid))
+}
+
+func limitLines(title string, at atLoad, policy string, share int, grid []float64) chart.Lines {
+	of := func(l float64) spread { return at(limited(policy, share, l), 0.7) }
+	return chart.Lines{
+		Frame:  chart.Frame{Title: title + ": median and variability by limit (Fig. 7)", X: chart.Axis{Label: "limit, slot-seconds"}, Y: chart.Axis{Label: "median slowdown, V(95)", Log: true}},
+		Series: []chart.Series{chart.Curve("median", grid, func(l float64) float64 { return of(l).q[50] }), chart.Curve("V(95)", grid, func(l float64) float64 { return of(l).v(95) })},
+	}
+}
+
+func tagsLimits(r *lab.Recorder, at atLoad) {
+	low, high := at(limited("tags", 50, 8000), 0.7), at(limited("tags", 50, 14000), 0.7)
+	r.Check(lab.Between("15: TAGS 50 %, V(95) at 14,000 / at 8,000 slot-seconds", "falls (R5)", high.v(95)/low.v(95), 0, 1))
+	r.Check(lab.AtLeast("15: TAGS 50 %, median at 14,000 / at 8,000 slot-seconds", "rises (R5)", high.q[50]/low.q[50], 1))
+	least, most := math.Inf(1), 0.0
+	for share, limit := range map[int]float64{20: 2000, 30: 4000, 40: 8000, 50: 12000} {
+		v := at(limited("tags", share, limit), 0.7).v(95)
+		least, most = min(least, v), max(most, v)
+	}
+	r.Check(lab.Holds("15: TAGS at 20 to 50 % with fitting limits, V(95)", "hardly matters (R2)", fmt.Sprintf("V(95) %s to %s", stats.Text(least), stats.Text(most)), most/least <= 1.25, "largest at most 1.25 times the smallest").Because("fitting are the limits that our specification names for these shares (2,000, 4,000, 8,000 and 12,000 slot-seconds at 20, 30, 40 and 50 %), which need not be the best ones of the rows below; its own model has 5.0 to 5.6"))
+	r.Figure("tags", limitLines("TAGS, 50 %", at, "tags", 50, tagsGrid))
+}
+
+// bestLimit is the rule of spec/slowdown 3.6: lowest V(95) with a median of at most 1.6
+// times FIFO's; where no limit keeps to that, the lowest median.
+func bestLimit(at atLoad, policy string, share int, grid []float64) float64 {
+	of := func(l float64) spread { return at(limited(policy, share, l), 0.7) }
+	bound := 1.6 * at("fifo", 0.7).q[50]
+	allowed := slices.DeleteFunc(slices.Clone(grid), func(l float64) bool { return of(l).q[50] > bound })
+	if len(allowed) == 0 {
+		return slices.MinFunc(grid, func(a, b float64) int { return cmp.Compare(of(a).q[50], of(b).q[50]) })
+	}
+	return slices.MinFunc(allowed, func(a, b float64) int { return cmp.Compare(of(a).v(95), of(b).v(95)) })
+}
+
+func bestLimits(r *lab.Recorder, at atLoad) {
+	for _, share := range []int{20, 30, 40, 50} {
+		s, t := bestLimit(at, "sita", share, sitaGrid), bestLimit(at, "tags", share, tagsGrid)
+		r.Check(lab.Holds(fmt.Sprintf("16: best limit at %d %%, SITA above TAGS", share), "above (R4)", fmt.Sprintf("SITA %g, TAGS %g", s, t), s > t, "SITA's above that of TAGS").Because("in slot-seconds, of the limits tried: SITA 6,000 to 24,000 in 7 steps, TAGS 2,000 to 14,000 in 6"))
+	}
+}

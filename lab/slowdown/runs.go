@@ -1,0 +1,154 @@
+package slowdown
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
+)
+
+// spread is the slowdown distribution of one policy at one load, means over seeds.
+type spread struct {
+	q      map[int]float64 // percentile to slowdown
+	bySize []float64       // mean slowdown by half-decade of job size, from 10 s
+	small  float64         // share of jobs below 4,000 s that lie above p95
+	busy   float64         // utilisation of all slots
+	work   float64         // slot-seconds in all
+
+	medians, tails []float64 // the 50th and the 95th percentile of each repetition
+
+	sizes, slow []float64 // of the first repetition's jobs
+}
+
+func (s spread) v(q int) float64 { return s.q[q] / s.q[50] }
+
+// setting is a policy at a load.
+type setting struct {
+	policy    string
+	params    map[string]string
+	load      float64
+	slowstart float64
+	heartbeat time.Duration
+}
+
+var (
+	fbq2  = map[string]string{"limits": "12000"}
+	fbq4  = map[string]string{"k": "4", "limits": "4000,10000,36000"}
+	tags  = map[string]string{"limits": "12000", "shares": "0.5,0.5"}
+	sita  = map[string]string{"limits": "12000", "shares": "0.3,0.7"}
+	comp4 = map[string]string{"k": "4"}
+)
+
+func (s setting) String() string { return fmt.Sprintf("%s %g %g", s.policy, s.load, s.slowstart) }
+
+// spreads runs every setting with every seed; workloads are the same for all settings
+// of a load and seed.
+func spreads(r *lab.Recorder, settings []setting, n int) map[string]spread {
+	out := map[string]spread{}
+	for i, runs := range spreadRuns(r, settings, n) {
+		out[settings[i].String()] = average(runs)
+	}
+	return out
+}
+
+func spreadRuns(r *lab.Recorder, settings []setting, n int) [][]spread {
+	reference := lab.Repeat(r, n, func(seed uint64) ([]float64, error) { return references(workload(seed, 0.7, 0.05)) })
+	return lab.Sweep(r, settings, n, func(s setting, seed uint64) (spread, error) { return s.run(seed, reference[seed-r.Seed()]) })
+}
+
+func workload(seed uint64, load, slowstart float64) []*sim.Job {
+	return fb1121(rand.New(rand.NewPCG(seed, 1121)), load, slowstart)
+}
+
+// references runs each job alone: the run time that slowdown is measured by.
+func references(jobs []*sim.Job) ([]float64, error) {
+	out := make([]float64, len(jobs))
+	for i, j := range jobs {
+		cfg, err := lab.Slotted(100, 6, 2, "fifo", nil)
+		if err != nil {
+			return nil, err
+		}
+		alone := *j
+		spec := *j.Spec
+		spec.ID, spec.Submit = 0, 0
+		alone.Spec = &spec
+		res, err := sim.Run(cfg, []*sim.Job{&alone})
+		if err != nil {
+			return nil, err
+		}
+		out[i] = res.Jobs[0].Execution().Seconds()
+	}
+	return out, nil
+}
+
+func (s setting) run(seed uint64, reference []float64) (spread, error) {
+	name, _, _ := strings.Cut(strings.TrimRight(s.policy, "4"), " ")
+	cfg, err := lab.Slotted(100, 6, 2, name, s.params)
+	if err != nil {
+		return spread{}, err
+	}
+	cfg.Heartbeat, cfg.Seed = s.heartbeat, seed
+	res, err := sim.Run(cfg, workload(seed, s.load, s.slowstart))
+	if err != nil {
+		return spread{}, err
+	}
+	return measure(res, reference), nil
+}
+
+var percentiles = []float64{50, 60, 70, 80, 90, 95, 99}
+
+// halfDecades is the number of size ranges from 10 s to 316,000 s.
+const halfDecades = 9
+
+func measure(res *sim.Result, reference []float64) spread {
+	all := make([]float64, len(res.Jobs))
+	s := spread{q: map[int]float64{}, slow: all}
+	bySize := make([][]float64, halfDecades)
+	for i := range res.Jobs {
+		j := &res.Jobs[i]
+		all[i] = j.Completion().Seconds() / reference[i]
+		bin := int(2 * math.Log10(j.Job.Spec.Work.Seconds()/10))
+		bin = min(max(bin, 0), halfDecades-1)
+		s.sizes = append(s.sizes, j.Job.Spec.Work.Seconds())
+		bySize[bin] = append(bySize[bin], all[i])
+	}
+	s.work = (res.Busy[scheduler.Map] + res.Busy[scheduler.Reduce]).Seconds()
+	s.busy = s.work / (800 * res.Makespan.Seconds())
+	order := stats.Sorted(all)
+	for _, q := range percentiles {
+		s.q[int(q)] = stats.Quantile(order, q/100)
+	}
+	s.bySize = lab.Each(bySize, stats.Mean)
+	small := 0
+	for i := range res.Jobs {
+		if res.Jobs[i].Job.Spec.Work < 4000*time.Second && all[i] > s.q[95] {
+			small++
+		}
+	}
+	s.small = float64(small) / float64(len(all))
+	return s
+}
+
+func average(runs []spread) spread {
+	out := spread{q: map[int]float64{}, bySize: make([]float64, halfDecades), sizes: runs[0].sizes, slow: runs[0].slow}
+	n := float64(len(runs))
+	for _, s := range runs {
+		out.medians, out.tails = append(out.medians, s.q[50]), append(out.tails, s.q[95])
+		for q, v := range s.q {
+			out.q[q] += v / n
+		}
+		for i, v := range s.bySize {
+			out.bySize[i] += v / n
+		}
+		out.small += s.small / n
+		out.busy += s.busy / n
+		out.work += s.work / n
+	}
+	return out
+}

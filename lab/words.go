@@ -1,0 +1,138 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/millrace/millrace/internal/stats"
+)
+
+// Facts are what a run says in a text, by the names that the text has for them. A number without further ado is printed with
+// about three digits.
+type Facts map[string]any
+
+// fact is a number in a text.
+type fact float64
+
+func (f fact) String() string { return stats.Text(float64(f)) }
+
+// texts are templates by name. A name that ends in * is for all that begin as it does.
+type texts map[string]*template.Template
+
+func (t texts) find(name string) *template.Template {
+	if found := t[name]; found != nil {
+		return found
+	}
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(t))) { // of several the longest
+		if prefix, ok := strings.CutSuffix(key, "*"); ok && strings.HasPrefix(name, prefix) {
+			return t[key]
+		}
+	}
+	return nil
+}
+
+func (r *Recorder) say(from texts, name string, facts []Facts) string {
+	all := Facts{}
+	for _, f := range facts {
+		maps.Copy(all, f)
+	}
+	t := from.find(name)
+	if t == nil && r.experiment.document != nil {
+		r.Must(fmt.Errorf("words.md has no text %q", name))
+	}
+	return r.fill(t, all)
+}
+
+// fill writes a text with facts; a fact that is missing ends the experiment.
+func (r *Recorder) fill(t *template.Template, facts Facts) string {
+	if t == nil {
+		return ""
+	}
+	values := map[string]any{}
+	for name, v := range facts {
+		if f, ok := v.(float64); ok {
+			v = fact(f)
+		}
+		values[name] = v
+	}
+	var b strings.Builder
+	r.Must(t.Execute(&b, values))
+	return b.String()
+}
+
+// A section is what stands below a heading of words.md.
+type section struct {
+	title string
+	paras []string // paragraphs and list items, each on one line
+	raw   string
+}
+
+// sections cuts Markdown at its headings of the second level; the first section is what stands before them, under the title.
+func sections(words string) []section {
+	var out []section
+	for i, part := range strings.Split("\n"+words, "\n## ") {
+		title, body, _ := strings.Cut(strings.TrimLeft(part, "\n"), "\n")
+		s := section{title: strings.TrimPrefix(title, "# "), raw: strings.TrimSpace(body)}
+		if i > 0 {
+			s.title = title
+		}
+		s.paras = paragraphs(s.raw)
+		out = append(out, s)
+	}
+	return out
+}
+
+// paragraphs joins lines that belong together.
+func paragraphs(body string) (out []string) {
+	begun := false
+	for line := range strings.Lines(body) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			begun = false
+		case !begun || strings.HasPrefix(line, "- "):
+			out, begun = append(out, line), true
+		default:
+			out[len(out)-1] += " " + line
+		}
+	}
+	return out
+}
+
+// labelled returns the paragraph that begins with a label in bold type.
+func (s section) labelled(label string) string {
+	for _, p := range s.paras {
+		if text, ok := strings.CutPrefix(p, "**"+label+".** "); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// list returns the items "- `name`: text" below a label, or of the whole section if the label is empty.
+func (s section) list(label string) (texts, error) {
+	out, inside := texts{}, label == ""
+	for _, p := range s.paras {
+		if strings.HasPrefix(p, "**") {
+			inside = p == "**"+label+".**"
+		}
+		item, ok := strings.CutPrefix(p, "- `")
+		name, text, named := strings.Cut(item, "`: ")
+		if !inside || !ok || !named {
+			continue
+		}
+		t, err := parse(name, text)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = t
+	}
+	return out, nil
+}
+
+func parse(name, text string) (*template.Template, error) {
+	return template.New(name).Option("missingkey=error").Parse(text)
+}

@@ -1,0 +1,148 @@
+package lab
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/chart"
+)
+
+const someWords = `# Title
+
+Front, on
+two lines.
+
+## The document
+
+> A. Author: A Title. 2020.
+
+What it is about.
+
+## Words
+
+- **slot**: room for
+  one task
+
+What there is
+
+| name | value |
+|---|---|
+| a | 1 |
+| b | 2 |
+
+## doc-one: The first
+
+*spec/nas 5, item 1*
+
+**Question.** Why?
+
+**Set-up.** {{.jobs}} jobs.
+
+**How to read it.** From left
+to right.
+
+**Charts.**
+
+- ` + "`bars-*`" + `: Value {{.value}}, exactly {{printf "%.4f" .value}}.
+- ` + "`bars-own`" + `: Its own.
+
+**Remarks.**
+
+- ` + "`why`" + `: own
+
+## Remarks
+
+- ` + "`why`" + `: shared
+- ` + "`shared`" + `: of all
+
+## Exercises
+
+1. Think.
+`
+
+func someDocument(run func(*Recorder)) *Document {
+	return NewDocument("doc", someWords, nil, &Experiment{ID: "doc-one", Run: run})
+}
+
+// An experiment has the words of its section, with what the run says filled in.
+func TestWords(t *testing.T) {
+	d := someDocument(func(r *Recorder) {
+		r.Fact("jobs", "1,000")
+		r.Figure("bars-1", chart.Bars{}, Facts{"value": 12.3456})
+		r.Figure("bars-own", chart.Bars{})
+		r.Check(Holds("1", "", "", false, "").Missed(r.Say("why")), Holds("2", "", "", false, "").Missed(r.Say("shared")), Holds("3", "", "", false, ""))
+	})
+	if d.Title != "Title" || d.Front != "Front, on\ntwo lines." || d.Reference != "A. Author: A Title. 2020." || d.Intro != "What it is about." || d.Notes != "## Exercises\n\n1. Think.\n\n" {
+		t.Errorf("document: %+v", d)
+	}
+	if !slices.Equal(d.Words, []Word{{"slot", "room for one task"}}) {
+		t.Errorf("words: %v", d.Words)
+	}
+	if len(d.Tables) != 1 || d.Tables[0].Title != "What there is" || !slices.Equal(d.Tables[0].Head, []string{"name", "value"}) || len(d.Tables[0].Rows) != 2 || d.Tables[0].Rows[1][1] != "2" {
+		t.Errorf("tables: %+v", d.Tables)
+	}
+	r, err := Run(t.Context(), d.Experiments[0], Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Title != "The first" || r.Source != "spec/nas 5, item 1" || r.Question != "Why?" || r.Read != "From left to right." || r.Setup != "1,000 jobs." || r.Document != d.Reference {
+		t.Errorf("report: %+v", r)
+	}
+	if a, b := r.Figures[0].Caption, r.Figures[1].Caption; a != "Value 12.35, exactly 12.3456." || b != "Its own." {
+		t.Errorf("captions %q and %q", a, b)
+	}
+	for i, want := range []string{"own", "of all", "reason not known"} {
+		if r.Checks[i].Why != want {
+			t.Errorf("check %d: why %q, want %q", i, r.Checks[i].Why, want)
+		}
+	}
+}
+
+// A run that leaves a text without its facts, or asks for a text that is not there, fails and says which.
+func TestWordsThatAreMissing(t *testing.T) {
+	for want, run := range map[string]func(*Recorder){
+		"jobs":    func(*Recorder) {},
+		"value":   func(r *Recorder) { r.Figure("bars-1", chart.Bars{}) },
+		`"lines"`: func(r *Recorder) { r.Figure("lines", chart.Bars{}) },
+		`"what"`:  func(r *Recorder) { r.Say("what") },
+		"broken":  func(r *Recorder) { r.Must(errors.New("broken")) },
+	} {
+		if _, err := Run(t.Context(), someDocument(run).Experiments[0], Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %s", err, want)
+		}
+	}
+	defer func() {
+		if p := recover(); p == nil || !strings.Contains(p.(string), "doc-two") {
+			t.Errorf("an experiment without words: %v", p)
+		}
+	}()
+	NewDocument("doc", someWords, nil, &Experiment{ID: "doc-two"})
+}
+
+// A check says what was asked, what came out and what is accepted, and is judged by its bounds.
+func TestChecks(t *testing.T) {
+	for _, c := range []struct {
+		got  Check
+		want Check
+	}{
+		{Within("a", 1.05, 1, 0.1), Check{"a", "1", "1.05", "± 0.1", Reproduced, "", nil}},
+		{Within("a", 1.2, 1, 0.1).Missed("x").Missed("y"), Check{"a", "1", "1.2", "± 0.1", NotReproduced, "x; y", nil}},
+		{Between("a", "p", 2, 1, 2).Missed("x"), Check{"a", "p", "2", "1 to 2", Reproduced, "", nil}},
+		{AtLeast("a", "p", 1, 1.5).Because("r").Missed("x"), Check{"a", "p", "1", "at least 1.5", NotReproduced, "r; x", nil}},
+		{AtMost("a", "p", 1, 1.5).Because("").Accept("little"), Check{"a", "p", "1", "little", Reproduced, "", nil}},
+		{AtMost("a", "p", 1, 1.5).Shown("%.3f", 1.0).Quoted("q").Mark(2), Check{"a", "q", "1.000", "at most 1.5", Reproduced, "", nil}},
+		{Holds("a", "p", "m", false, "this"), Check{"a", "p", "m", "this", NotReproduced, "", nil}},
+		{Reported("a", "p", "m").Missed("x"), Check{"a", "p", "m", "reported", ShapeOnly, "", nil}},
+	} {
+		c.got.scale = nil
+		if c.got != c.want {
+			t.Errorf("got %+v, want %+v", c.got, c.want)
+		}
+	}
+	one := Between("a", "p", 2, 1, 3)
+	if two := one.Mark(2.5); one.scale.want == two.scale.want {
+		t.Error("a changed copy changed the check")
+	}
+}

@@ -1,0 +1,276 @@
+package mapreduce
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"unsafe"
+)
+
+// orderedCodec encodes structs and arrays of numbers, strings and bools field by field, so that the bytes sort as the
+// fields do, the first one first: no comparison has to decode anything.
+//
+// Integers and floats are big-endian in their own size, with the sign flipped; a bool is a byte; a string ends with
+// 00 01, and 00 in it is written as 00 ff. No encoding is the beginning of another of its type.
+type orderedCodec[T any] struct {
+	leaves   []leaf
+	exported bool // JSON shows all of it
+}
+
+// leaf is a number, string or bool somewhere in a value.
+type leaf struct {
+	offset uintptr
+	kind   reflect.Kind
+	name   string // for errors
+}
+
+// maxLeaves bounds what is encoded one by one; larger arrays are left to JSON.
+const maxLeaves = 1024
+
+// leavesOf lists the leaves of a type in order. It fails for types with anything else in them, and where a tag tells JSON
+// to leave something out.
+func leavesOf(t reflect.Type) (leaves []leaf, ok bool) {
+	ok = appendLeaves(&leaves, t, 0, t.String())
+	return leaves, ok
+}
+
+func appendLeaves(leaves *[]leaf, t reflect.Type, offset uintptr, name string) bool {
+	if marshalsItself(t) || len(*leaves) >= maxLeaves {
+		return false
+	}
+	switch kind := t.Kind(); {
+	case kind == reflect.Struct:
+		for f := range t.Fields() {
+			if f.Tag.Get("json") == "-" || !appendLeaves(leaves, f.Type, offset+f.Offset, name+"."+f.Name) {
+				return false
+			}
+		}
+		return true
+	case kind == reflect.Array:
+		for i := range t.Len() {
+			if !appendLeaves(leaves, t.Elem(), offset+uintptr(i)*t.Elem().Size(), name) {
+				return false
+			}
+		}
+		return true
+	case kind == reflect.String, kind >= reflect.Bool && kind <= reflect.Float64 && kind != reflect.Uintptr:
+		*leaves = append(*leaves, leaf{offset, kind, name})
+		return true
+	}
+	return false
+}
+
+// exported reports whether JSON shows every field.
+func exported(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Array:
+		return exported(t.Elem())
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if !f.IsExported() || !exported(f.Type) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (c orderedCodec[T]) TypeName() string { return reflect.TypeFor[T]().String() }
+
+func (c orderedCodec[T]) Append(dst []byte, v T) []byte {
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		dst = l.append(dst, unsafe.Add(unsafe.Pointer(&v), l.offset))
+	}
+	return dst
+}
+
+func (c orderedCodec[T]) Decode(src []byte) (v T, err error) {
+	rest := src
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		if rest, err = l.decode(rest, unsafe.Add(unsafe.Pointer(&v), l.offset)); err != nil {
+			return v, fmt.Errorf("decode %s: %w", l.name, err)
+		}
+	}
+	if len(rest) > 0 {
+		return v, fmt.Errorf("decode %s: %d bytes too many", c.TypeName(), len(rest))
+	}
+	return v, nil
+}
+
+// AppendText appends the value as JSON, or as Go prints it where JSON would leave out fields.
+func (c orderedCodec[T]) AppendText(dst, encoded []byte) []byte {
+	v, err := c.Decode(encoded)
+	if err != nil {
+		return strconv.AppendQuote(dst, string(encoded))
+	}
+	if c.exported {
+		if b, err := json.Marshal(v); err == nil {
+			return append(dst, b...)
+		}
+	}
+	return fmt.Appendf(dst, "%+v", v)
+}
+
+func (l *leaf) append(dst []byte, at unsafe.Pointer) []byte {
+	switch l.kind {
+	case reflect.String:
+		return appendEnded(dst, *(*string)(at))
+	case reflect.Bool, reflect.Uint8:
+		return append(dst, *(*uint8)(at))
+	case reflect.Int8:
+		return append(dst, *(*uint8)(at)^1<<7)
+	case reflect.Uint16:
+		return binary.BigEndian.AppendUint16(dst, *(*uint16)(at))
+	case reflect.Int16:
+		return binary.BigEndian.AppendUint16(dst, *(*uint16)(at)^1<<15)
+	case reflect.Uint32:
+		return binary.BigEndian.AppendUint32(dst, *(*uint32)(at))
+	case reflect.Int32:
+		return binary.BigEndian.AppendUint32(dst, *(*uint32)(at)^1<<31)
+	case reflect.Float32:
+		return binary.BigEndian.AppendUint32(dst, orderFloat32(*(*uint32)(at)))
+	case reflect.Int:
+		return Int64.Append(dst, int64(*(*int)(at)))
+	case reflect.Uint:
+		return binary.BigEndian.AppendUint64(dst, uint64(*(*uint)(at)))
+	case reflect.Int64:
+		return Int64.Append(dst, *(*int64)(at))
+	case reflect.Float64:
+		return Float64.Append(dst, *(*float64)(at))
+	}
+	return binary.BigEndian.AppendUint64(dst, *(*uint64)(at))
+}
+
+func orderFloat32(u uint32) uint32 {
+	if u&(1<<31) != 0 {
+		return ^u
+	}
+	return u | 1<<31
+}
+
+func restoreFloat32(u uint32) uint32 {
+	if u&(1<<31) != 0 {
+		return u &^ (1 << 31)
+	}
+	return ^u
+}
+
+var errShort = errors.New("the bytes end in it")
+
+// size is how many bytes a leaf other than a string takes.
+func (l *leaf) size() int {
+	switch l.kind {
+	case reflect.Bool, reflect.Uint8, reflect.Int8:
+		return 1
+	case reflect.Uint16, reflect.Int16:
+		return 2
+	case reflect.Uint32, reflect.Int32, reflect.Float32:
+		return 4
+	}
+	return 8
+}
+
+func (l *leaf) decode(src []byte, at unsafe.Pointer) (rest []byte, err error) {
+	if l.kind == reflect.String {
+		*(*string)(at), rest, err = cutEnded(src)
+		return rest, err
+	}
+	n := l.size()
+	if len(src) < n {
+		return nil, errShort
+	}
+	b, rest := src[:n], src[n:]
+	switch n {
+	case 1:
+		err = l.decode8(b[0], at)
+	case 2:
+		*(*uint16)(at) = binary.BigEndian.Uint16(b) ^ uint16(l.sign()<<15)
+	case 4:
+		u := binary.BigEndian.Uint32(b)
+		if l.kind == reflect.Float32 {
+			*(*uint32)(at) = restoreFloat32(u)
+		} else {
+			*(*uint32)(at) = u ^ uint32(l.sign()<<31)
+		}
+	default:
+		err = l.decode64(b, at)
+	}
+	return rest, err
+}
+
+// sign is 1 for signed integers.
+func (l *leaf) sign() uint64 {
+	if l.kind >= reflect.Int && l.kind <= reflect.Int64 {
+		return 1
+	}
+	return 0
+}
+
+func (l *leaf) decode8(b byte, at unsafe.Pointer) error {
+	if l.kind == reflect.Bool && b > 1 {
+		return fmt.Errorf("%d is no bool", b)
+	}
+	*(*uint8)(at) = b ^ uint8(l.sign()<<7)
+	return nil
+}
+
+func (l *leaf) decode64(b []byte, at unsafe.Pointer) (err error) {
+	u := binary.BigEndian.Uint64(b)
+	switch l.kind {
+	case reflect.Float64:
+		*(*float64)(at), err = Float64.Decode(b)
+	case reflect.Int:
+		v := DecodeInt(u)
+		if v != int64(int(v)) {
+			return fmt.Errorf("%d is no int of this machine", v)
+		}
+		*(*int)(at) = int(v)
+	case reflect.Uint:
+		if u != uint64(uint(u)) {
+			return fmt.Errorf("%d is no uint of this machine", u)
+		}
+		*(*uint)(at) = uint(u)
+	default:
+		*(*uint64)(at) = u ^ l.sign()<<63
+	}
+	return err
+}
+
+// appendEnded appends a string in such a way that its end is seen, and that strings sort as they do alone.
+func appendEnded(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if dst = append(dst, s[i]); s[i] == 0 {
+			dst = append(dst, 0xff)
+		}
+	}
+	return append(dst, 0, 1)
+}
+
+// cutEnded is the inverse of appendEnded.
+func cutEnded(src []byte) (s string, rest []byte, err error) {
+	var text []byte // only where something has to be left out
+	for {
+		i := bytes.IndexByte(src, 0)
+		if i < 0 || i+1 == len(src) {
+			return "", nil, errShort
+		}
+		switch src[i+1] {
+		case 1:
+			if text == nil {
+				return string(src[:i]), src[i+2:], nil
+			}
+			return string(append(text, src[:i]...)), src[i+2:], nil
+		case 0xff:
+			text = append(text, src[:i+1]...)
+			src = src[i+2:]
+		default:
+			return "", nil, fmt.Errorf("a string with 00 %02x in it", src[i+1])
+		}
+	}
+}

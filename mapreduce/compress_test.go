@@ -1,0 +1,153 @@
+package mapreduce
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+const threeLines = "one\ntwo\nthree\n"
+
+// packed writes the three lines through an encoder.
+func packed(t testing.TB, open func(io.Writer) io.WriteCloser) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := open(&b)
+	if _, err := io.WriteString(w, threeLines); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zstdWith(t testing.TB, o ...zstd.EOption) []byte {
+	return packed(t, func(w io.Writer) io.WriteCloser {
+		z, err := zstd.NewWriter(w, o...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return z
+	})
+}
+
+func compressedForms(t testing.TB) map[string][]byte {
+	bz, err := hex.DecodeString("425a6839314159265359087b7dd7000004c1800010024194802000310c0821a3d4c885473238a8f177245385090087b7dd70")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gz := packed(t, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
+	zs := zstdWith(t)
+	lz := packed(t, func(w io.Writer) io.WriteCloser { return lz4.NewWriter(w) })
+	skip := append([]byte{0x51, 0x2a, 0x4d, 0x18, 5, 0, 0, 0}, "hello"...)
+	return map[string][]byte{
+		"gzip": gz, "gzip, padded with zeros": append(slices.Clone(gz), make([]byte, 1000)...),
+		"zstd": zs, "zstd behind a skippable frame": append(slices.Clone(skip), zs...), "zstd behind two": slices.Concat(skip, skip, zs),
+		"zstd with a window of 128 MiB": zstdWith(t, zstd.WithWindowSize(128<<20), zstd.WithSingleSegment(false)),
+		"lz4":                           lz, "lz4 behind a skippable frame": append(slices.Clone(skip), lz...),
+		"bzip2": bz, "bzip2 twice": append(slices.Clone(bz), bz...),
+		"zlib":        packed(t, func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }),
+		"zlib, quick": packed(t, func(w io.Writer) io.WriteCloser { z, _ := zlib.NewWriterLevel(w, 2); return z }),
+		"snappy":      packed(t, func(w io.Writer) io.WriteCloser { return snappy.NewBufferedWriter(w) }),
+		"s2":          packed(t, func(w io.Writer) io.WriteCloser { return s2.NewWriter(w) }),
+	}
+}
+
+func readAllLines(body []byte) (string, error) {
+	head := body[:min(len(body), HeadBytes)]
+	r, err := Text.Open(Source{Name: "f", R: bytes.NewReader(body), Size: int64(len(body)), Length: int64(len(body))})
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	if Text.Splittable(head) {
+		return "", errors.New("it could be split")
+	}
+	var out strings.Builder
+	for r.Next() {
+		out.Write(r.Record().Value)
+		out.WriteByte('\n')
+	}
+	return out.String(), r.Err()
+}
+
+// TestEveryCompressionIsReadOrRefused: a file whose first bytes say how it is compressed is decoded, or refused by name; it is
+// never read as text.
+func TestEveryCompressionIsReadOrRefused(t *testing.T) {
+	for name, body := range compressedForms(t) {
+		want := threeLines
+		if name == "bzip2 twice" {
+			want += threeLines
+		}
+		if got, err := readAllLines(body); err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for name, begin := range map[string]string{
+		"xz": "\xfd7zXZ\x00\x00\x04", "zip": "PK\x03\x04\x14\x00", "7z": "7z\xbc\xaf\x27\x1c\x00", "rar": "Rar!\x1a\x07\x01\x00", "compress": "\x1f\x9d\x90abc",
+		"lzop": "\x89LZO\x00\r\n", "lzip": "LZIP\x01\x0c",
+	} {
+		_, err := readAllLines([]byte(begin + strings.Repeat("\x00", 30)))
+		if !errors.Is(err, ErrCompression) || !strings.Contains(err.Error(), "with "+name+",") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTextsThatLookCompressed: these begin as compressed files do, but not quite.
+func TestTextsThatLookCompressed(t *testing.T) {
+	for _, text := range []string{
+		"x^2 + y^2 = z^2\n", "BZh9 is what bzip2 begins with\n", "PK is a letter pair\n", "7z is a program\n", "LZIP, a format\n", "Rar!\n", "Q*M\n", "x\n", "",
+	} {
+		head := []byte(text)[:min(len(text), HeadBytes)]
+		if kind, name := sniff(head); kind != plain {
+			t.Errorf("%q is taken for %s", text, name)
+		}
+	}
+}
+
+// TestCutCompression: a file that ends early is an error, in every form, unless the cut is between two whole parts of it.
+func TestCutCompression(t *testing.T) {
+	whole := []string{"", threeLines, threeLines + threeLines}
+	for name, body := range compressedForms(t) {
+		for i := HeadBytes; i < len(body); i++ {
+			if got, err := readAllLines(body[:i]); err == nil && !slices.Contains(whole, got) {
+				t.Errorf("%s cut at %d of %d: %q", name, i, len(body), got)
+			}
+		}
+		if got, err := readAllLines(body[:len(body)-1]); err == nil && !strings.Contains(name, "padded") {
+			t.Errorf("%s without its last byte: %q", name, got)
+		}
+	}
+}
+
+// FuzzCompressed: no file makes the reader panic or take more memory than its limits.
+func FuzzCompressed(f *testing.F) {
+	for _, body := range compressedForms(f) {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, err := Text.Open(Source{Name: "f", R: bytes.NewReader(body), Size: int64(len(body)), Length: int64(len(body)), MaxRecord: 1 << 20})
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		for n := 0; n < 10_000 && r.Next(); n++ {
+			if len(r.Record().Value) > 1<<20 {
+				t.Error("a record over the limit")
+			}
+		}
+	})
+}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package mapreduce
-
-func returnPages([]byte) {}

@@ -1,0 +1,60 @@
+package mapreduce
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// A Shape is what a job says about how its input is divided; zero values let the engine choose.
+type Shape struct {
+	SplitBytes     int64
+	Reducers       int
+	MapOnly, Folds bool
+}
+
+// Shape returns what the job says.
+func (j *Job) Shape() Shape {
+	return Shape{SplitBytes: j.SplitBytes, Reducers: j.Reducers, MapOnly: j.MapOnly, Folds: !j.Fold.IsZero()}
+}
+
+// Layout is how a cluster with so many places divides the input of a job, unless the job says otherwise: the bytes of a
+// split, and the number of reduces. Each place gets a few maps, so that the last to end leave little idle; a map that
+// folds leaves a table of all its keys, however little it reads, so these get one or two. Splits are a power of two, so
+// that they end where blocks do. Most nodes get a reduce for each place they have.
+func (s Shape) Layout(inputBytes int64, places int) (splitBytes int64, reduces int) {
+	const least, most, tiny = 1 << 20, 64 << 20, 4 << 20
+	places = max(places, 1)
+	waves := 3
+	if s.Folds {
+		waves = 1
+	}
+	splitBytes = min(max(powerOfTwo(inputBytes/int64(waves*places)), least), most)
+	if s.SplitBytes > 0 {
+		splitBytes = s.SplitBytes
+	}
+	reduces = max(1, places*9/10)
+	if inputBytes < tiny {
+		reduces = 1
+	}
+	switch {
+	case s.MapOnly:
+		reduces = 0
+	case s.Reducers > 0:
+		reduces = s.Reducers
+	}
+	return splitBytes, reduces
+}
+
+// powerOfTwo is the largest that is not above n, and 1 at least.
+func powerOfTwo(n int64) int64 { return 1 << (bits.Len64(uint64(max(n, 1))) - 1) }
+
+// CountOf is the number of an input path of [CountInput]; false for other paths.
+func CountOf(path string) (n int64, ok bool) {
+	digits, ok := strings.CutPrefix(path, countPrefix)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, err == nil && n >= 0
+}

@@ -1,0 +1,61 @@
+package mapreduce
+
+import (
+	"fmt"
+	"time"
+)
+
+// Scheduling is what a job tells the scheduler of a cluster of itself, beside user, queue, pool, priority and deadline.
+// The zero value says nothing: the cluster has its defaults. `millrace scheduler show POLICY` lists what a policy reads.
+type Scheduling struct {
+	// Weight is the job's share beside others. 0 means 1.
+	Weight float64
+	// Slowstart is the fraction of the maps that must be done before reduces may start. 0 means the cluster's;
+	// negative means at once.
+	Slowstart float64
+	// ReduceCost is what a reduce costs, a map being 1, for the deadline policies. 0 means 1.
+	ReduceCost float64
+	// Recurring says that jobs of this name and user come again and again: what is known of those before is to be trusted.
+	Recurring bool
+	// MapRoom, ReduceRoom and DriverRoom are what an attempt takes on a node. What ReduceRoom does not say is as MapRoom has it.
+	MapRoom, ReduceRoom, DriverRoom Room
+	// Expect is what is known of the job before it has run.
+	Expect Expect
+}
+
+// A Room is what one attempt takes on a node; 0 means as much as usual.
+type Room struct {
+	VCores      int
+	MemoryBytes int64
+}
+
+// Expect is what somebody knows of a job before it has run. 0 means that nobody does.
+type Expect struct {
+	InputBytes, ShuffleBytes int64
+	MapTime, ReduceTime      time.Duration // of one task
+}
+
+// validate refuses what no job can be like.
+func (s *Scheduling) validate() error {
+	field := func(name, format string, args ...any) error {
+		return &FieldError{"Scheduling." + name, fmt.Sprintf(format, args...)}
+	}
+	switch e := &s.Expect; {
+	case !(s.Weight >= 0 && s.Weight <= 1e6):
+		return field("Weight", "is %g, must be in 0..1000000", s.Weight)
+	case !(s.Slowstart <= 1):
+		return field("Slowstart", "is %g, must be at most 1", s.Slowstart)
+	case !(s.ReduceCost >= 0 && s.ReduceCost <= 1e6):
+		return field("ReduceCost", "is %g, must be in 0..1000000", s.ReduceCost)
+	case min(e.InputBytes, e.ShuffleBytes) < 0 || max(e.InputBytes, e.ShuffleBytes) > 1<<60:
+		return field("Expect", "has %d bytes of input and %d of shuffle, must be in 0..2^60", e.InputBytes, e.ShuffleBytes)
+	case min(e.MapTime, e.ReduceTime) < 0:
+		return field("Expect", "has maps of %v and reduces of %v, must not be negative", e.MapTime, e.ReduceTime)
+	}
+	for name, r := range map[string]Room{"MapRoom": s.MapRoom, "ReduceRoom": s.ReduceRoom, "DriverRoom": s.DriverRoom} {
+		if r.VCores < 0 || r.VCores > 1<<20 || r.MemoryBytes < 0 || r.MemoryBytes > 1<<60 {
+			return field(name, "is %d vcores and %d bytes, must be in 0..2^20 and 0..2^60", r.VCores, r.MemoryBytes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package tracker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// AnswerTo is what a worker should do now. Launches are repeated until the worker reports them. The
+// answer may go out at once: ends that are not written down durably yet are not acknowledged, and
+// drivers of jobs that are not are not started. That other attempts start before the records they
+// follow from are durable does no harm: after a crash they are adopted, or stopped.
+func (c *Tracker) AnswerTo(name wire.NodeName, durable int64) wire.Answer {
+	n := c.byName[name]
+	if n == nil {
+		return wire.Answer{Epoch: c.cfg.Epoch, Full: true}
+	}
+	n.woken = false
+	ans := wire.Answer{Epoch: c.cfg.Epoch, Seq: n.seq, Drop: n.drops, Full: n.full}
+	n.drops = nil
+	n.acks = slices.DeleteFunc(n.acks, func(a ack) bool {
+		if a.noted <= durable {
+			ans.Ended = append(ans.Ended, a.id)
+		}
+		return a.noted <= durable
+	})
+	for _, a := range sortedAttempts(n.want) {
+		if !a.seen && (a.id.Kind != wire.DriverTask || a.noted <= durable) {
+			ans.Launch = append(ans.Launch, c.launchOf(n, a))
+		}
+	}
+	for id, why := range n.kill {
+		ans.Kill = append(ans.Kill, wire.Kill{ID: id, Why: why})
+	}
+	slices.SortFunc(ans.Kill, func(a, b wire.Kill) int { return cmp.Compare(a.ID.Try, b.ID.Try) })
+	return ans
+}
+
+func (c *Tracker) launchOf(n *node, a *attempt) wire.Launch {
+	s := &a.st.job.spec
+	room := demand(map[wire.TaskKind]wire.Room{wire.ReduceTask: s.Reduce, wire.DriverTask: s.Driver}[a.id.Kind], wire.Room{VCores: s.VCores, MemoryMB: s.MemoryMB})
+	l := wire.Launch{ID: a.id, Number: a.number, VCores: room.VCores, MemoryMB: room.MemoryMB}
+	ref := wire.StageRef{Job: a.id.Job, Stage: a.id.Stage}
+	if !n.knows[ref] {
+		l.Spec = &a.st.job.spec
+	}
+	a.sent = true
+	if a.id.Kind == wire.MapTask {
+		l.Split = a.st.plan.splits.get(a.id.Index)
+	}
+	return l
+}

@@ -1,0 +1,105 @@
+package tracker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/netmon"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/topology"
+)
+
+// Config is how patient and how strict the master is.
+type Config struct {
+	Scheduler scheduler.Config
+	// Links says how fast the racks' links and the nodes' cards are; what it does not say is not
+	// watched for congestion.
+	Links topology.Links
+	// Monitor is how the network is watched.
+	Monitor netmon.Config
+	// Epoch is above that of every master before.
+	Epoch uint64
+	// Attempts is how often a task is tried before its job fails. Default 4, as Hadoop.
+	Attempts int
+	// Silence is how long a worker may send nothing before it counts as dead. Larger: work of
+	// dead nodes is given away later, and fewer live ones are taken for dead. Default 10 s.
+	Silence time.Duration
+	// Held is how long after it was heard a worker keeps its name: another that comes with it is refused. A worker whose
+	// connection broke, or that is down, has lost it already. Default 3 s.
+	Held time.Duration
+	// Return is how long a worker whose death was seen may take to come back before maps whose output lies there are run
+	// again, if no other map of the job waits for room; else they are after Silence. Larger: fewer maps are done twice
+	// when workers are started again, and reduces wait for longer when they are not. Default 400 ms.
+	Return time.Duration
+	// Heartbeat is the interval in which a worker's reports count as its heartbeats for the policies, which allow so
+	// much in one: a worker with news reports more often. Default 1 s.
+	Heartbeat time.Duration
+	// Grace is how long after a restart work of workers that have not reported yet is left to
+	// them. Default 3 s.
+	Grace time.Duration
+	// NodeFailures is how many attempts of a job may fail on one node before the job avoids
+	// it, for as long as Avoid says. Default 3 and 10 min; at most a third of the nodes are avoided, beyond that none is.
+	NodeFailures int
+	Avoid        time.Duration
+	// Deaths is how many times a worker may be taken for dead within Exclude before it gets no work for as
+	// long. Default 3 in 2 min; at most a third of the nodes are excluded.
+	Deaths  int
+	Exclude time.Duration
+	// FetchFailures is how many reduces must fail to fetch a map's output before the map is run
+	// again; half of the running reduces suffice, and so does one if the node is down. Default 3.
+	FetchFailures int
+	// MaxPlan is how many bytes the splits of a stage may take in memory and in the journal: a split with three hosts takes
+	// some 40. A job beyond it fails. Default 256 MiB.
+	MaxPlan int
+	// Decisions, if set, is given the log of what the policies were told and decided. It must not
+	// call back.
+	Decisions func(l drive.Line)
+	// KeepDecisions is how many decisions are remembered in words, and KeepLines how many bytes, roughly, of the log that a
+	// simulator replays. Larger: a longer memory, and more of it taken. Default 20,000 and 32 MiB, two hours of a small cluster.
+	KeepDecisions int
+	KeepLines     int64
+	// Speculation starts second attempts of slow tasks.
+	Speculation Speculation
+	// MaxTasks bounds the maps, and the reduces, of a stage. Default 2,000,000 maps.
+	MaxTasks int
+	// MaxJobs bounds the unfinished jobs. Default 20,000.
+	MaxJobs int
+	// KeepEnded is how many ended jobs are remembered. Default 1,000.
+	KeepEnded int
+}
+
+// Speculation is when a task gets a second attempt.
+type Speculation struct {
+	Off bool
+	drive.LATE
+}
+
+// drive is how the rounds of a live cluster go.
+func (c *Config) drive(m drive.Meter, log func(drive.Line)) drive.Config {
+	d := drive.Config{Meter: m, Refill: true, Log: log}
+	if !c.Speculation.Off {
+		d.Seconds = c.Speculation.LATE
+	}
+	return d
+}
+
+// DefaultConfig returns the values above.
+func DefaultConfig() Config {
+	return Config{
+		Scheduler: scheduler.DefaultConfig(), Monitor: netmon.DefaultConfig(), Epoch: 1, Attempts: 4, Silence: 10 * time.Second, Held: 3 * time.Second, Return: 400 * time.Millisecond, Heartbeat: time.Second, Grace: 3 * time.Second,
+		NodeFailures: 3, Avoid: 10 * time.Minute, Deaths: 3, Exclude: 2 * time.Minute, FetchFailures: 3, Speculation: Speculation{LATE: drive.DefaultLATE()},
+		MaxTasks: 2_000_000, MaxPlan: 256 << 20, MaxJobs: 20_000, KeepEnded: 1_000, KeepDecisions: 20_000, KeepLines: 32 << 20,
+	}
+}
+
+func (c *Config) validate() error {
+	if c.Heartbeat <= 0 {
+		return fmt.Errorf("heartbeat %s: the interval must be positive", c.Heartbeat)
+	}
+	if c.Attempts < 1 || c.Silence <= 0 || c.NodeFailures < 1 || c.Deaths < 1 || c.FetchFailures < 1 || c.MaxTasks < 1 || c.MaxPlan < 1 || c.MaxJobs < 1 {
+		return fmt.Errorf("attempts %d, silence %s, node failures %d, deaths %d, fetch failures %d, tasks %d, bytes of a plan %d and jobs %d must be positive",
+			c.Attempts, c.Silence, c.NodeFailures, c.Deaths, c.FetchFailures, c.MaxTasks, c.MaxPlan, c.MaxJobs)
+	}
+	return c.Speculation.Validate()
+}

@@ -1,0 +1,50 @@
+package tracker
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// TestAttemptsAfterARestart: a job has had as many attempts after a restart of the master as before, from records and from a snapshot,
+// with what runs still, and with what was begun after the last record.
+func TestAttemptsAfterARestart(t *testing.T) {
+	s := newScene(t, 6, 2)
+	var records []Record
+	s.c.Take()
+	records = append(records, s.c.Snapshot(s.now)...)
+	s.finish(s.n1, 3)
+	s.say(s.n1)                                                                                                 // hears of the next map
+	failed := slices.MinFunc(s.n1.mapsOf(), func(a, b wire.AttemptID) int { return cmp.Compare(a.Try, b.Try) }) // begun before the last record
+	s.say(s.n1, wire.Ended{ID: failed, Error: "no"})
+	s.say(s.n1)
+	records = append(records, s.c.Take().Records...)
+	want := s.status().Attempts
+	if want < 7 {
+		t.Fatalf("%d attempts", want)
+	}
+	for name, list := range map[string][]Record{"records": records, "a snapshot": s.c.Snapshot(s.now)} {
+		c := newCore(t)
+		c.cfg.Epoch, c.lastTry, c.cfg.Grace = 2, 2<<32, 0
+		for i := range list {
+			c.Replay(&list[i])
+		}
+		c.Resume(3)
+		after := &scene{t: t, c: c, now: s.now, job: s.job}
+		for _, old := range []*hand{s.n0, s.n1} {
+			h := *old
+			h.seq, h.full = 0, true
+			h.life++
+			h.running = maps.Clone(old.running)
+			h.held = slices.Clone(old.held)
+			after.say(&h)
+		}
+		got := after.status().Attempts
+		if got != want {
+			t.Errorf("from %s: %d attempts, before %d", name, got, want)
+		}
+	}
+}

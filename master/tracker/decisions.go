@@ -1,0 +1,208 @@
+package tracker
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/topology"
+)
+
+// decisions remember what the policies decided lately, in words and line by line as a simulator replays it. Both are bounded:
+// the oldest go first.
+type decisions struct {
+	said   []wire.Decision
+	next   uint64 // number of the next
+	lines  []drive.Line
+	bytes  int64  // of lines, roughly
+	before uint64 // lines that are forgotten
+	held   map[scheduler.JobID]held
+}
+
+// held is why a job last got nothing, and when that was told.
+type held struct {
+	code scheduler.Code
+	say  string
+	at   time.Duration
+}
+
+const (
+	maxOthers = 5
+	// holdEvery is how often at most it is told that a job gets nothing for another reason.
+	holdEvery = time.Second
+)
+
+// decided writes down a decision in words.
+func (c *Tracker) decided(d wire.Decision) {
+	if c.cfg.KeepDecisions == 0 {
+		return
+	}
+	d.Seq = c.log.next
+	c.log.next++
+	if c.log.said = append(c.log.said, d); len(c.log.said) > c.cfg.KeepDecisions*5/4 { // not one by one: that copies all each time
+		c.log.said = append([]wire.Decision(nil), c.log.said[len(c.log.said)-c.cfg.KeepDecisions:]...)
+	}
+}
+
+// decide writes down a step, and returns why it was taken.
+func (c *Tracker) decide(now time.Duration, st *stage, s *drive.Step) string {
+	d := wire.Decision{At: int64(now), Do: s.Do.String(), Job: st.job.id, Stage: st.n, Second: s.Speculative, Why: wire.Clip(c.spell(s.Reason), wire.MaxText)}
+	if s.Do == drive.Launch || s.Do == drive.Stop || s.Do == drive.Forget {
+		d.Task, d.Index = wireKind[s.Task.Kind], s.Task.Index
+	}
+	if s.Node != topology.NoNode {
+		d.Node = c.nodes[s.Node].name
+	}
+	if s.Do == drive.Launch && s.Task.Kind != scheduler.Driver {
+		d.Others, d.More = c.others(s.Task)
+	}
+	c.decided(d)
+	return d.Why
+}
+
+// others are jobs with a task of the kind that waits.
+func (c *Tracker) others(t scheduler.TaskID) (out []wire.JobID, more int) {
+	wait := c.engine.View().Runnable(t.Kind)
+	for i := 0; i < wait.Len() && len(out) < maxOthers; i++ {
+		if st := c.stages[wait.At(i).ID()]; st != nil && st.sid != t.Job {
+			out = append(out, st.job.id)
+		}
+	}
+	if j := c.engine.View().Job(t.Job); j != nil && j.Runnable(t.Kind) {
+		more--
+	}
+	return out, max(0, wait.Len()+more-len(out))
+}
+
+// hear takes in a line of the log.
+func (c *Tracker) hear(l drive.Line) {
+	if c.cfg.Decisions != nil {
+		c.cfg.Decisions(l)
+	}
+	steps := l.Steps[:0:0]
+	for _, s := range l.Steps {
+		if s.Do != drive.Rest {
+			steps = append(steps, s)
+		} else if st := c.stages[s.Reason.Job]; st != nil && s.Reason.Code != scheduler.Chosen {
+			c.hold(l.At, st, &s)
+		}
+	}
+	l.Steps = steps
+	c.log.lines = append(c.log.lines, l)
+	c.log.bytes += sizeOfLine(&l)
+	for c.log.bytes > c.cfg.KeepLines && len(c.log.lines) > 0 {
+		n := len(c.log.lines)/8 + 1
+		for i := range n {
+			c.log.bytes -= sizeOfLine(&c.log.lines[i])
+		}
+		c.log.lines = append([]drive.Line(nil), c.log.lines[n:]...)
+		c.log.before += uint64(n)
+	}
+}
+
+// sizeOfLine is what a line takes, roughly.
+func sizeOfLine(l *drive.Line) int64 {
+	n := int64(500 + 100*len(l.Steps) + 40*len(l.Asked) + 8*len(l.Round.Nodes))
+	if s := l.Event.Spec; s != nil {
+		n += int64(300 + 12*s.Splits.Len() + 4*len(s.Splits.Replicas))
+	}
+	return n
+}
+
+// hold tells that a job gets nothing, if that is for another reason than before.
+func (c *Tracker) hold(now time.Duration, st *stage, s *drive.Step) {
+	was, told := c.log.held[st.sid]
+	if told && (was.code == s.Reason.Code && was.say == s.Reason.Say || now-was.at < holdEvery) {
+		return
+	}
+	if c.log.held == nil {
+		c.log.held = map[scheduler.JobID]held{}
+	}
+	c.log.held[st.sid] = held{s.Reason.Code, s.Reason.Say, now}
+	s.Do, s.Task = drive.Rest, scheduler.TaskID{Job: st.sid}
+	why := c.decideHold(now, st, s)
+	c.tell(now, wire.PastHeld, wire.AttemptID{Job: st.job.id, Stage: st.n}, nil, why)
+}
+
+func (c *Tracker) decideHold(now time.Duration, st *stage, s *drive.Step) string {
+	d := wire.Decision{At: int64(now), Do: "hold", Job: st.job.id, Stage: st.n, Why: wire.Clip(c.spell(s.Reason), wire.MaxText)}
+	c.decided(d)
+	return d.Why
+}
+
+// Announce writes down which policy is put in place, or which admission policy; at the start, both.
+func (c *Tracker) Announce(now time.Duration, policy, admission wire.Choice) {
+	c.engine.Announce(now, drive.Named(policy), drive.Named(admission))
+	for _, p := range []wire.Choice{policy, admission} {
+		if p.Name != "" {
+			c.decided(wire.Decision{At: int64(now), Do: "policy", Why: p.String() + " is in place"})
+		}
+	}
+}
+
+// DecisionsFrom returns decisions in words.
+func (c *Tracker) DecisionsFrom(r wire.DecisionsRequest) (out wire.Decisions) {
+	limit := min(max(r.Limit, 0), 10_000)
+	if limit == 0 {
+		limit = 1_000
+	}
+	first := c.log.next - uint64(len(c.log.said))
+	out.Decisions, out.Next = []wire.Decision{}, max(r.From, first)
+	if r.From < first {
+		out.Lost = first - r.From
+	}
+	for ; out.Next < c.log.next && len(out.Decisions) < limit; out.Next++ {
+		if d := c.log.said[out.Next-first]; r.Job == "" || d.Job == r.Job {
+			out.Decisions = append(out.Decisions, d)
+		}
+	}
+	return out
+}
+
+// A Page is some lines of the log. They are not to be changed.
+type Page struct {
+	Header drive.Header // Lost counts from where the page was asked for
+	Lines  []drive.Line
+	First  uint64 // number of the first line
+	More   bool
+}
+
+// Lines returns lines of the log from a number on, or from the oldest that is remembered.
+func (c *Tracker) Lines(from uint64) Page {
+	const page = 5_000
+	p := Page{First: max(from, c.log.before), Header: drive.Header{Version: drive.FileVersion, State: c.cfg.Scheduler, Refill: true}}
+	p.Header.Lost = p.First - from
+	if !c.cfg.Speculation.Off {
+		p.Header.Late = &c.cfg.Speculation.LATE
+	}
+	rest := c.log.lines[min(p.First-c.log.before, uint64(len(c.log.lines))):]
+	p.Lines, p.More = rest[:min(len(rest), page):min(len(rest), page)], len(rest) > page
+	return p
+}
+
+// maxPage bounds the bytes of a page, but for one line.
+const maxPage = 2 << 20
+
+// Encode writes the page as files have it, as much of it as fits.
+func (p *Page) Encode() (out wire.DecisionLines, err error) {
+	out.Next, out.More, out.Lines = p.First, p.More, []json.RawMessage{}
+	if out.Header, err = json.Marshal(p.Header); err != nil {
+		return out, err
+	}
+	bytes := 0
+	for i := range p.Lines {
+		b, err := drive.Encode(&p.Lines[i])
+		if err != nil {
+			return out, err
+		}
+		if bytes += len(b); bytes > maxPage && i > 0 {
+			out.More = true
+			break
+		}
+		out.Lines = append(out.Lines, b)
+		out.Next++
+	}
+	return out, nil
+}

@@ -1,0 +1,95 @@
+package tracker
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/scheduler/policies"
+)
+
+// TestDecisionsAreTold: what the policies decide is remembered in words, with who else was eligible, and told to the history;
+// why a job gets nothing is told when it changes, and not each time; the lines replay, and both memories are bounded.
+func TestDecisionsAreTold(t *testing.T) {
+	s := newScene(t, 6, 3)
+	id, err := s.c.Submit(s.now, wire.JobSpec{Name: "other", User: "bob", Stages: 1, Program: wire.Program{Builtin: "sleep"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		s.pass(100 * time.Millisecond)
+		s.say(s.n0)
+		s.say(s.n1)
+	}
+	all := s.c.DecisionsFrom(wire.DecisionsRequest{})
+	of := func(do string, job wire.JobID) (out []wire.Decision) {
+		for _, d := range all.Decisions {
+			if d.Do == do && d.Job == job {
+				out = append(out, d)
+			}
+		}
+		return out
+	}
+	launches := of("launch", s.job)
+	if len(launches) != 4 || launches[0].Task != wire.DriverTask || launches[1].Task != wire.MapTask || launches[1].Why == "" || launches[1].Node != "n1" {
+		t.Errorf("launches %+v", launches)
+	}
+	holds := of("hold", s.job)
+	if n := len(holds); n == 0 || n > 3 || !strings.Contains(holds[0].Why, string(s.job)) {
+		t.Errorf("three of its maps wait in 30 rounds, of which is told %+v", holds)
+	}
+	told := s.c.Take().Events
+	if !slices.ContainsFunc(told, func(e Event) bool { return e.Kind == wire.PastHeld && e.ID.Job == s.job && e.Text == holds[0].Why }) {
+		t.Errorf("the history is not told: %+v", told)
+	}
+	if got := s.c.DecisionsFrom(wire.DecisionsRequest{Job: id, Limit: 1}); len(got.Decisions) != 1 || got.Decisions[0].Job != id {
+		t.Errorf("decisions about %s: %+v", id, got)
+	}
+	if got := s.c.DecisionsFrom(wire.DecisionsRequest{From: all.Next}); len(got.Decisions) != 0 || got.Next != all.Next {
+		t.Errorf("decisions from the end on: %+v", got)
+	}
+	s.verify()
+
+	s.c.cfg.KeepDecisions, s.c.cfg.KeepLines = 10, 20_000
+	for range 300 {
+		s.c.decided(wire.Decision{Do: "launch"})
+		s.pass(100 * time.Millisecond)
+	}
+	if got := s.c.DecisionsFrom(wire.DecisionsRequest{}); len(got.Decisions) > 12 || got.Lost == 0 || got.Decisions[0].Seq != got.Lost {
+		t.Errorf("%d decisions are kept of 10, %d are lost", len(got.Decisions), got.Lost)
+	}
+	if p := s.c.Lines(0); len(p.Lines) > 40 || p.First == 0 || p.Header.Lost != p.First {
+		t.Errorf("%d lines are kept in 20,000 bytes; the first is %d", len(p.Lines), p.First)
+	}
+}
+
+// verify replays the lines of the log as a file.
+func (s *scene) verify() {
+	s.t.Helper()
+	names, err := drive.Encode(&drive.Line{Kind: drive.LinePolicies, Policy: drive.Named{Name: "fifo"}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	page := s.c.Lines(0)
+	file, err := page.Encode()
+	if err != nil || len(file.Lines) != len(page.Lines) || file.More {
+		s.t.Fatalf("%d of %d lines, %v", len(file.Lines), len(page.Lines), err)
+	}
+	b := &bytes.Buffer{}
+	for _, line := range append([]json.RawMessage{file.Header, names}, file.Lines...) {
+		b.Write(append(slices.Clone(line), '\n'))
+	}
+	v, err := drive.Verify(b, "log", func(p, _ drive.Named) (scheduler.Policy, scheduler.Admission, error) {
+		made, err := policies.Policy(p.Name, p.Params)
+		return made, nil, err
+	})
+	if err != nil || v.Decisions < 5 {
+		s.t.Errorf("%+v, %v", v, err)
+	}
+}

@@ -1,0 +1,82 @@
+package tracker
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// gauge tells the policies, once in a heartbeat, how idle the cluster is and how far its jobs have come.
+func (c *Tracker) gauge(now time.Duration) {
+	if now < c.gaugeAt {
+		return
+	}
+	c.gaugeAt = now + c.cfg.Heartbeat
+	if idle, ok := c.idle(); ok {
+		c.feed(now, scheduler.CPUSample(topology.NoNode, idle))
+	}
+	for _, st := range c.liveStages() {
+		if p := st.percent(); p > 0 && p != st.gauged {
+			st.gauged = p
+			c.feed(now, scheduler.Progress(st.sid, p))
+		}
+	}
+}
+
+// idle is the mean of what the workers that are up say of their processors.
+func (c *Tracker) idle() (percent float64, ok bool) {
+	n := 0
+	for _, w := range c.nodes {
+		if w.up && w.idle >= 0 {
+			percent += w.idle
+			n++
+		}
+	}
+	return percent / float64(max(n, 1)), n > 0
+}
+
+// percent is how far a stage has come, running attempts counted by what they report: 5 for its plan, 45 each for maps
+// and reduces, and the last 5 for the commit, as YARN has it (spec/marp 2.2). 0 without a plan.
+func (st *stage) percent() float64 {
+	if st.plan == nil {
+		return 0
+	}
+	var share [2]float64
+	for k := range share {
+		share[k] = float64(st.doneCount[k])
+	}
+	for a := range st.running {
+		// A second attempt counts only by what it is ahead; to know that is not worth the search.
+		if a.id.Kind != wire.DriverTask && !a.speculative {
+			share[kindIndex(a.id.Kind)] += a.done
+		}
+	}
+	for k, n := range st.total {
+		share[k] = min(share[k]/float64(max(n, 1)), 1)
+	}
+	switch {
+	case st.total[0] == 0 && st.total[1] == 0:
+		return 95
+	case st.total[1] == 0:
+		return 5 + 90*share[0]
+	case st.total[0] == 0:
+		return 5 + 90*share[1]
+	}
+	return 5 + 45*share[0] + 45*share[1]
+}
+
+// Figures are those that the policies show, with jobs named as people know them.
+func (c *Tracker) Figures(now time.Duration) (out []wire.Figure) {
+	for _, f := range c.engine.Figures(now) {
+		w := wire.Figure{Name: f.Name, Value: f.Value}
+		if st := c.stages[f.Job]; st != nil {
+			w.Job = st.job.id
+		} else if f.Job != scheduler.NoJob {
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package tracker
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPoliciesHearOfLoadAndProgress: the idle of the whole cluster is the mean of the workers that are up and can say, and
+// a job's progress counts what its running attempts report.
+func TestPoliciesHearOfLoadAndProgress(t *testing.T) {
+	s := newScene(t, 4, 2) // two maps run on n1; two reduces wait
+	see := func(what string, idle, progress float64) {
+		t.Helper()
+		s.now += time.Second
+		s.c.Tick(s.now)
+		got, _ := s.c.View().CPUIdle()
+		if p := s.c.View().Job(s.c.jobs[s.job].current().sid).Progress(); got != idle || p != progress {
+			t.Errorf("%s: %g %% idle and %g %% done, want %g and %g", what, got, p, idle, progress)
+		}
+	}
+	see("nobody can say", -1, 5)
+	s.n0.idle = 1 + 10
+	s.say(s.n0)
+	see("one can say", 10, 5)
+	s.n1.idle, s.n1.progress = 1+70, 0.5
+	s.say(s.n1)
+	see("both, half of two maps of four", 40, 5+45*0.25)
+	s.finish(s.n1, 2)
+	s.say(s.n1)
+	see("two maps done", 40, 5+45*0.5+45*0.25)
+	s.die()
+	see("n1 is gone and its maps with it", 10, 5+45*0.5)
+}

@@ -1,0 +1,218 @@
+package tracker
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+)
+
+// Map output lies on the disk of the worker that made it, and outlives that worker's process. When a worker dies nobody
+// knows yet whether it comes back with it, as one that a supervisor starts again does within a second. What is given up too
+// early is work done twice; what is given up too late makes reduces wait. As long as other maps of the job wait for room
+// nothing is won by doing these again, so they are left alone while the worker could still be back; else only for a
+// moment. What was given up and comes back all the same, before another attempt has done it, counts again.
+
+// A stretch is a part of a worker's map output, in the order of wire.HeldPlace.
+type stretch struct {
+	begun    bool
+	from, to *wire.HeldPlace
+}
+
+func samePlace(a, b *wire.HeldPlace) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// more reports whether the node has still to tell of the rest.
+func (s *stretch) more() bool { return s.begun && s.to != nil }
+
+// takeHeld hears what map output is on a node, or a stretch of it.
+func (c *Tracker) takeHeld(now time.Duration, n *node, r *wire.Report) {
+	switch {
+	case r.HeldFrom == nil || n.told.begun && samePlace(r.HeldFrom, n.told.to):
+		n.told = stretch{true, r.HeldFrom, r.HeldTo}
+	case n.told.begun && samePlace(r.HeldFrom, n.told.from): // again
+	default:
+		n.full, n.told = true, stretch{} // what goes before it was told to somebody else
+		return
+	}
+	if n.full = false; !c.checkHeld(now, n, r) {
+		n.full = true
+		return
+	}
+	if n.moved && !n.told.more() {
+		n.moved = false
+		c.announce(now, n)
+	}
+}
+
+// checkHeld finds map output that should be on a node and is not, and such that is and was given up. It is false if the
+// report is not understood.
+func (c *Tracker) checkHeld(now time.Duration, n *node, r *wire.Report) bool {
+	has := make(map[*stage][]bool, len(r.Held))
+	var back []wire.AttemptID
+	for i := range r.Held {
+		h := &r.Held[i]
+		st := c.stageOf(wire.AttemptID{Job: h.Job, Stage: h.Stage})
+		if st == nil {
+			continue
+		}
+		if has[st] == nil {
+			has[st] = make([]bool, len(st.maps))
+		}
+		err := h.Each(func(id wire.AttemptID) {
+			if int(id.Index) >= len(st.maps) {
+				return
+			}
+			switch t := &st.maps[id.Index]; {
+			case t.try == id.Try && t.node == n.id:
+				has[st][id.Index] = true
+			case t.try == 0 && st.away[id.Index] == id.Try:
+				back = append(back, id)
+			}
+		})
+		if err != nil {
+			return false
+		}
+	}
+	for _, st := range c.liveStages() {
+		if !st.needsOutput() {
+			continue
+		}
+		for i := range st.maps {
+			if t := &st.maps[i]; t.try == 0 || t.node != n.id || has[st] != nil && has[st][i] {
+				continue
+			}
+			place := wire.HeldPlace{StageRef: wire.StageRef{Job: st.job.id, Stage: st.n}, Index: int32(i)}
+			if place.Between(r.HeldFrom, r.HeldTo) {
+				c.loseOutput(now, st, int32(i), "node "+string(n.name)+" no longer has it")
+			}
+		}
+	}
+	for _, id := range back {
+		c.restore(now, n, id)
+	}
+	return true
+}
+
+// restore makes a result count again that was given up with its node. Its counters are in the job's already.
+func (c *Tracker) restore(now time.Duration, n *node, id wire.AttemptID) {
+	st := c.stageOf(id)
+	if st == nil || st.maps[id.Index].try != 0 {
+		return
+	}
+	t := &st.maps[id.Index]
+	c.taskDone(now, n, st, nil, &wire.Ended{ID: id, OK: true, Millis: int64(t.millis), InBytes: t.in, OutBytes: t.out, Sum: t.sum})
+}
+
+// announce tells those who wait for map output of a node that was started anew where it can be had now.
+func (c *Tracker) announce(now time.Duration, n *node) {
+	for _, st := range c.liveStages() {
+		if st.needsOutput() && st.hasOutputOn(n) {
+			c.note(Record{At: now, Kind: Moved, Job: st.job.id, Stage: st.n, Task: &TaskRecord{Kind: wire.MapTask, Node: n.name, Rack: n.rack}})
+			c.changed(st.job)
+		}
+	}
+}
+
+// applyMoved lists the outputs of a node once more.
+func (c *Tracker) applyMoved(st *stage, t *TaskRecord) {
+	n := c.nodeNamed(t.Node, t.Rack, "")
+	if n == nil {
+		return
+	}
+	for i := range st.maps {
+		if m := &st.maps[i]; m.try != 0 && m.node == n.id {
+			st.changes = append(st.changes, change{int32(i), m.try})
+		}
+	}
+}
+
+func (st *stage) hasOutputOn(n *node) bool {
+	for i := range st.maps {
+		if st.maps[i].try != 0 && st.maps[i].node == n.id {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUp runs maps again whose output lies on dead nodes: after the time in which a silent node is taken for dead, or
+// soon if nothing else of the job waits to be run.
+func (c *Tracker) giveUp(now time.Duration) {
+	for _, n := range c.nodes {
+		if n.up || len(n.keeps) == 0 {
+			continue
+		}
+		over := now-n.heard >= c.cfg.Silence
+		if !over && now-n.downAt < c.cfg.Return {
+			continue
+		}
+		lost := false
+		for _, st := range c.liveStages() {
+			if n.keeps[st] && (over || !c.mapsWait(st)) {
+				delete(n.keeps, st)
+				lost = true
+				c.giveUpOn(now, st, n, "is gone")
+			}
+		}
+		if lost {
+			c.offerAll(now)
+		}
+		if over {
+			n.keeps = nil // stages that have ended
+		}
+	}
+}
+
+// mapsWait reports whether maps of a stage wait for room.
+func (c *Tracker) mapsWait(st *stage) bool {
+	j := c.engine.View().Job(st.sid)
+	return j != nil && j.Pending(scheduler.Map) > 0
+}
+
+// giveUpOn gives up what a stage has on a node, unless the node brings it back.
+func (c *Tracker) giveUpOn(now time.Duration, st *stage, n *node, why string) {
+	if !st.needsOutput() {
+		return
+	}
+	for i := range st.maps {
+		t := &st.maps[i]
+		if t.try == 0 || t.node != n.id {
+			continue
+		}
+		try := t.try
+		c.loseOutput(now, st, int32(i), "node "+string(n.name)+" "+why)
+		if st.away == nil {
+			st.away = map[int32]uint64{}
+		}
+		st.away[int32(i)] = try
+	}
+}
+
+// complaint hears of a reduce that cannot get a map's output. Where it could not reach the node, the node may just have
+// died: then it is not this output that is lost, and the node may bring it back. So that waits for the node's next word.
+func (c *Tracker) complaint(now time.Duration, b wire.BadFetch) {
+	st := c.stageOf(b.Map)
+	if !b.Unreached || st == nil || b.Map.Index < 0 || int(b.Map.Index) >= len(st.maps) || st.maps[b.Map.Index].try != b.Map.Try {
+		c.badFetch(now, b)
+		return
+	}
+	if n := c.nodes[st.maps[b.Map.Index].node]; !n.up {
+		c.badFetch(now, b)
+	} else if len(n.complaints) < maxComplaints {
+		n.complaints = append(n.complaints, b)
+	}
+}
+
+// maxComplaints bounds the complaints about one node: more would say the same, and who has trouble says so again.
+const maxComplaints = 1000
+
+// settleComplaints takes complaints about a node seriously that has just spoken.
+func (c *Tracker) settleComplaints(now time.Duration, n *node) {
+	list := n.complaints
+	n.complaints = nil
+	for _, b := range list {
+		c.badFetch(now, b)
+	}
+}

@@ -1,0 +1,355 @@
+package tracker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// A State is how far a job has come. Comparison means progress.
+type State uint8
+
+// The states of a job.
+const (
+	Queued    State = iota // waits for admission, a driver or a plan
+	Running                // its tasks are known
+	Succeeded              // its output is there, whole
+	Failed                 // by its own fault; no output
+	Cancelled              // somebody asked for it; no output
+)
+
+// Ended reports whether nothing more happens to the job.
+func (s State) Ended() bool { return s >= Succeeded }
+
+// Public is the state as users see it.
+func (s State) Public() wire.JobState { return wire.JobStates[min(s, Cancelled)] }
+
+func (s State) String() string { return string(s.Public()) }
+
+// A job is one submission.
+type job struct {
+	id                 wire.JobID
+	num                int64
+	spec               wire.JobSpec
+	state              State
+	submitted, endedAt time.Duration
+	stages             []*stage
+	err                string
+	counts             wire.Counts
+	bad                []wire.BadRecord            // that were skipped, at most wire.MaxBadJob
+	tries              int                         // attempts begun
+	noted              int                         // how many of them a record tells of
+	lastTry            uint64                      // the highest that can be among those
+	near               [scheduler.Anywhere + 1]int // maps begun, by where their input is
+}
+
+// A stage is one link of a job's chain. For the policies each is a job of its own.
+type stage struct {
+	job   *job
+	n     int
+	sid   scheduler.JobID // -1 until the policies know it
+	since time.Duration
+	plan  *plan
+	draft *draft // of a plan that comes in parts
+	kept  bool   // a record tells of it
+
+	maps, reduces []task   // nil when the stage is over
+	total         [2]int32 // maps and reduces of the plan
+	doneCount     [2]int32
+	running       map[*attempt]bool
+	busy          [2]int32 // maps and reduces among them
+	changes       []change // of map output, for reduces
+	sum           uint64   // of the last output of all maps
+	committing    bool     // all tasks are done; the driver gives the output its name
+	done          bool
+	doneAt        time.Duration
+	lesson        *scheduler.Lesson // what it has taught
+	skipped       int
+	driverFails   int
+	driverLosses  int
+	fails         map[topology.NodeID]int
+	banned        int
+	fetch         map[int32]map[wire.AttemptID]bool // who could not get a map's output
+	away          map[int32]uint64                  // attempts whose output was given up with their nodes
+	lastError     string
+	gauged        float64 // progress that the policies know, percent
+}
+
+// A task is one map or reduce.
+type task struct {
+	try      uint64        // the attempt whose result counts; 0: none yet
+	at       time.Duration // when it came
+	in, out  int64
+	node     topology.NodeID // where it is
+	millis   int32
+	failures uint8 // by the job's fault
+	losses   uint8 // by a machine's
+	live     uint8 // attempts that run, so that nobody has to look through all that do
+	tries    uint16
+	counted  bool   // its counters are in the job's
+	sum      uint64 // hash of the last output of a map, though it be lost; what a reduce has read
+}
+
+// A change is a map output that appeared, or with try 0 went away.
+type change struct {
+	index int32
+	try   uint64
+}
+
+func kindIndex(k wire.TaskKind) int {
+	if k == wire.ReduceTask {
+		return 1
+	}
+	return 0
+}
+
+func (st *stage) tasks(k wire.TaskKind) []task {
+	switch k {
+	case wire.MapTask:
+		return st.maps
+	case wire.ReduceTask:
+		return st.reduces
+	}
+	return nil
+}
+
+func (st *stage) complete() bool {
+	return st.plan != nil && st.doneCount == st.total
+}
+
+func (j *job) current() *stage {
+	if len(j.stages) == 0 {
+		return nil
+	}
+	return j.stages[len(j.stages)-1]
+}
+
+// Requested is the job that a submission has become already, or "".
+func (c *Tracker) Requested(spec *wire.JobSpec) wire.JobID {
+	return c.requests[spec.User+"\x00"+spec.Request]
+}
+
+// Platforms lists what programs the workers that are up can run, without doubles; none if that is not known of all.
+func (c *Tracker) Platforms() (out []string) {
+	for _, n := range c.nodes {
+		switch {
+		case !n.up:
+		case n.platform == "":
+			return nil
+		case !slices.Contains(out, n.platform):
+			out = append(out, n.platform)
+		}
+	}
+	return out
+}
+
+// Submit takes a job in, or says why not. The same request twice is the same job.
+func (c *Tracker) Submit(now time.Duration, spec wire.JobSpec) (wire.JobID, error) {
+	if id := c.Requested(&spec); id != "" && spec.Request != "" {
+		return id, nil
+	}
+	if err := c.check(&spec); err != nil {
+		return "", err
+	}
+	c.recur(&spec)
+	c.expect(&spec)
+	id := wire.JobID(fmt.Sprintf("job-%d", c.lastJob+1))
+	c.note(Record{At: now, Kind: Submitted, Job: id, Spec: &spec})
+	c.begin(now, c.jobs[id])
+	c.admit(now)
+	return id, nil
+}
+
+func (c *Tracker) check(s *wire.JobSpec) error {
+	bad := func(format string, args ...any) error { return wire.Errorf(wire.Invalid, format, args...) }
+	switch {
+	case s.Program.Builtin == "" && s.Program.Exe == "":
+		return bad("the job has no program: give a built-in job or an executable")
+	case s.User == "":
+		return bad("the job has no user")
+	case s.Stages < 1 || s.Stages > 100:
+		return bad("a chain of %d jobs: must be 1 to 100", s.Stages)
+	case !s.Priority.Valid():
+		return bad("%v is not between %v and %v", s.Priority, scheduler.VeryLow, scheduler.VeryHigh)
+	case s.Slowstart > 1:
+		return bad("slow start %g: must be at most 1", s.Slowstart)
+	case s.Attempts < 0 || s.Attempts > 100:
+		return bad("%d attempts: must be 1 to 100", s.Attempts)
+	case c.unfinished() >= c.cfg.MaxJobs:
+		return wire.Errorf(wire.Quota, "%d jobs are unfinished, the most this master takes; try again later", c.unfinished())
+	}
+	for what, name := range map[string]string{"name": s.Name, "user": s.User, "queue": s.Queue, "pool": s.Pool} {
+		if len(name) > wire.MaxName {
+			return bad("%s of %d bytes: at most %d", what, len(name), wire.MaxName)
+		}
+	}
+	return c.checkHints(s)
+}
+
+func (c *Tracker) unfinished() int { return len(c.jobs) - len(c.ended) }
+
+// begin starts the next stage of a job: the policies hear of it as a job of its own.
+func (c *Tracker) begin(now time.Duration, j *job) {
+	if st := j.current(); st == nil || st.done {
+		j.addStage(now)
+	}
+	c.introduce(now, j.current())
+}
+
+func (j *job) addStage(since time.Duration) {
+	j.stages = append(j.stages, &stage{job: j, n: len(j.stages), sid: -1, since: since})
+}
+
+// since is when the next stage begins, as far as records say: with the job, or when the stage before has ended.
+func (j *job) since() time.Duration {
+	if st := j.current(); st != nil {
+		return st.doneAt
+	}
+	return j.submitted
+}
+
+// introduce tells the policies about a stage.
+func (c *Tracker) introduce(now time.Duration, st *stage) {
+	c.lastSID++
+	st.sid, st.running = c.lastSID, map[*attempt]bool{}
+	st.fails, st.fetch = map[topology.NodeID]int{}, map[int32]map[wire.AttemptID]bool{}
+	c.stages[st.sid] = st
+	c.feed(now, scheduler.JobReturned(c.specOf(st, st.since)))
+}
+
+// specOf is a stage as the policies see it.
+func (c *Tracker) specOf(st *stage, now time.Duration) *scheduler.JobSpec {
+	s := &st.job.spec
+	usual := wire.Room{VCores: s.VCores, MemoryMB: s.MemoryMB}
+	spec := &scheduler.JobSpec{
+		ID: st.sid, Name: stageName(s.Name, s.Stages, st.n), User: s.User, Queue: s.Queue, Pool: s.Pool, Priority: s.Priority,
+		Submit: now, HasDriver: true, Slowstart: s.Slowstart,
+		Weight: s.Weight, ReduceCostRatio: s.ReduceCost, Recurring: s.Recurring,
+		MapDemand: demand(usual, usual), ReduceDemand: demand(s.Reduce, usual), DriverDemand: demand(s.Driver, wire.Room{}),
+	}
+	if s.Deadline > 0 {
+		spec.Deadline = st.job.submitted + time.Duration(s.Deadline)*time.Millisecond
+	}
+	hint(spec, st)
+	if st.plan != nil {
+		c.planned(spec, st)
+	}
+	if s.Recurring && s.Stages > 1 {
+		c.recall(spec)
+	}
+	return spec
+}
+
+// planned adds what the driver of a stage has found.
+func (c *Tracker) planned(spec *scheduler.JobSpec, st *stage) {
+	spec.Maps, spec.Reduces = st.total[0], st.total[1]
+	spec.Splits, spec.Input = c.placesOf(&st.plan.splits), sizeOf(st.plan.splits.bytes)
+	if !spec.Input.Known { // made by its maps: what they read says nothing about it
+		spec.Input = sizeOf(st.job.spec.Expect.Input)
+		clear(spec.Splits.Bytes)
+	}
+}
+
+// failJob ends a job by its own fault.
+func (c *Tracker) failJob(now time.Duration, j *job, why string) { c.endJob(now, j, Failed, why) }
+
+// Kill ends a job because somebody asked for it.
+func (c *Tracker) Kill(now time.Duration, id wire.JobID, why string) error {
+	j := c.jobs[id]
+	if j == nil {
+		return c.unknown(id)
+	}
+	if st := j.current(); !j.state.Ended() && st != nil && st.committing && st.n+1 == j.spec.Stages {
+		// Its driver may have done it already: then there would be a cancelled job with an output.
+		return wire.Errorf(wire.Invalid, "%s is giving its output its name: it is too late to cancel it", id)
+	}
+	if !j.state.Ended() {
+		c.endJob(now, j, Cancelled, why)
+	}
+	return nil
+}
+
+func (c *Tracker) unknown(id wire.JobID) error {
+	if !strings.HasPrefix(string(id), "job-") {
+		return wire.Errorf(wire.Invalid, "%q is no job's id: they look like job-12", id)
+	}
+	return wire.Errorf(wire.NotFound, "there is no job %s here; the history may know it", id)
+}
+
+// endJob writes a job's end down, stops what runs and frees what it held.
+func (c *Tracker) endJob(now time.Duration, j *job, s State, why string) {
+	if j.state.Ended() {
+		return
+	}
+	c.note(Record{At: now, Kind: JobEnded, Job: j.id, State: s, Text: wire.Clip(why, wire.MaxText), Counts: j.counts.Clone(), Tries: j.tries})
+	for _, st := range j.stages {
+		c.closeStage(now, st, s, why)
+		if st.plan != nil && s != Succeeded && strings.HasPrefix(st.outputOf(), "dfs:") {
+			c.out.Clean = append(c.out.Clean, st.plan.Work) // its driver may be dead, too
+		}
+	}
+	if j.spec.Stages > 1 {
+		c.out.Clean = append(c.out.Clean, TempDir(j.id))
+	}
+	c.ended = append(c.ended, j.id)
+	c.forget()
+	c.changed(j)
+	c.out.Drivers = append(c.out.Drivers, j.id)
+	c.admit(now)
+	c.offerAll(now)
+}
+
+// TempDir is where the stages of a chain hand over, in the block store.
+func TempDir(id wire.JobID) string { return "/tmp/.millrace/" + string(id) }
+
+// outputOf is where a stage writes: all but the last into the job's temporary directory.
+func (st *stage) outputOf() string {
+	if st.n+1 < st.job.spec.Stages {
+		return "dfs:" + TempDir(st.job.id)
+	}
+	return st.job.spec.Output
+}
+
+// closeStage takes a stage off the policies' books.
+func (c *Tracker) closeStage(now time.Duration, st *stage, s State, why string) {
+	if st.sid < 0 || c.stages[st.sid] == nil {
+		return
+	}
+	for a := range st.running {
+		if a.id.Kind == wire.DriverTask && s == Succeeded {
+			delete(a.node.want, a.id) // it ends by itself
+			c.tellEnd(now, wire.PastDone, a, "", nil)
+			continue
+		}
+		c.drop(a, why)
+		c.tellEnd(now, wire.PastStopped, a, why, nil)
+	}
+	st.running = nil
+	e := scheduler.JobFinished(st.sid)
+	switch s {
+	case Failed:
+		e = scheduler.JobFailed(st.sid)
+	case Cancelled:
+		e = scheduler.JobVanished(st.sid)
+	}
+	c.feed(now, e)
+	delete(c.stages, st.sid)
+	delete(c.log.held, st.sid)
+}
+
+// forget lets go of the oldest ended jobs: the history has them.
+func (c *Tracker) forget() {
+	for len(c.ended) > c.cfg.KeepEnded {
+		j := c.jobs[c.ended[0]]
+		delete(c.jobs, j.id)
+		if key := j.spec.User + "\x00" + j.spec.Request; c.requests[key] == j.id {
+			delete(c.requests, key)
+		}
+		c.ended = c.ended[1:]
+	}
+}

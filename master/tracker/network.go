@@ -1,0 +1,105 @@
+package tracker
+
+import (
+	"maps"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/netmon"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// A flow is what a node sent to a peer for one purpose.
+type flow struct {
+	peer wire.NodeName
+	what string
+}
+
+// countNet takes in what a worker has sent since it started. Counts are totals, so that a report
+// that is lost loses none.
+func (c *Tracker) countNet(n *node, counts []wire.NetBytes) {
+	for _, b := range counts {
+		to := c.byName[b.Peer]
+		if to == nil {
+			to = c.byAddr[string(b.Peer)]
+		}
+		if to == nil {
+			continue // the master, a client, or one not known yet: the total comes again
+		}
+		key := flow{b.Peer, b.What}
+		more := b.Sent - n.flows[key]
+		if more <= 0 {
+			continue
+		}
+		n.flows[key] = b.Sent
+		if to != n {
+			n.sent[b.What] += more
+		}
+		c.monitor.Count(n.id, to.id, more)
+	}
+}
+
+// maxFlows bounds what one worker may report.
+const maxFlows = 20_000
+
+// watchNet closes an interval of the network monitor and tells the policies what has changed.
+func (c *Tracker) watchNet(now time.Duration) {
+	if c.watched != 0 && now-c.watched < c.cfg.Monitor.Interval {
+		return
+	}
+	c.watched = now
+	c.monitor.Sample(now)
+	v := c.engine.View()
+	for r, rack := range c.monitor.Racks() {
+		if old := v.Net(r); old.Up != rack.Up || old.Down != rack.Down || old.Congested != rack.Congested {
+			c.feed(now, scheduler.NetSample(r, rack.Up, rack.Down, rack.Congested))
+		}
+	}
+}
+
+// Net describes the network.
+func (c *Tracker) Net(now time.Duration) wire.NetStatus {
+	topo := c.topo.Topology()
+	sum := c.monitor.Summary()
+	out := wire.NetStatus{
+		CrossRack: sum.CrossRack, InRack: sum.InRack, Episodes: sum.Episodes, CongestedMillis: sum.Congested.Milliseconds(),
+		Threshold: c.cfg.Monitor.Threshold,
+	}
+	for r, rack := range c.monitor.Racks() {
+		at := topo.Rack(r)
+		row := wire.NetRack{
+			Rack: at.Name, NetLink: link(rack.Link), Uplink: float64(at.Uplink), Downlink: float64(at.Downlink), Congested: rack.Congested,
+			Episodes: rack.Episodes, CongestedMillis: rack.Total.Milliseconds(),
+		}
+		for to := range c.monitor.Racks() {
+			row.To = append(row.To, c.monitor.Sent(r, to))
+		}
+		out.Racks = append(out.Racks, row)
+	}
+	for _, n := range c.nodes {
+		out.Nodes = append(out.Nodes, wire.NetNode{
+			Node: n.name, Rack: n.rack, NetLink: link(c.monitor.Node(n.id)), NIC: float64(topo.Node(n.id).NIC), Sent: maps.Clone(n.sent),
+			Idle: n.idle, CPUMillis: n.cpu, Up: n.up,
+		})
+	}
+	return out
+}
+
+func link(l netmon.Link) wire.NetLink {
+	return wire.NetLink{UpShare: l.Up, DownShare: l.Down, UpBytes: l.UpBytes, DownBytes: l.DownBytes}
+}
+
+// rackNamed returns the rack of that name, with the links it is said to have.
+func (c *Tracker) rackNamed(name string) topology.RackID {
+	r, ok := c.racks[name]
+	if ok {
+		return r
+	}
+	r, err := c.topo.AddRack(c.cfg.Links.Rack(name))
+	if err != nil {
+		r = 0 // a name that cannot be a rack's; the first rack takes it in
+	}
+	c.racks[name] = r
+	return r
+}

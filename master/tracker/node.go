@@ -1,0 +1,319 @@
+package tracker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// A node is one worker.
+type node struct {
+	id   topology.NodeID
+	name wire.NodeName
+	rack string
+	machine
+	health
+	talk
+	orders
+	output
+	flows map[flow]int64   // what this session has sent, as counted
+	sent  map[string]int64 // by kind of traffic, of all sessions
+}
+
+// machine is what a worker says of the machine and the program it is.
+type machine struct {
+	addr      string
+	class     string
+	isolation string
+	platform  string // of the programs it runs
+	capacity  wire.Capacity
+	idle      float64 // of its processors, percent; negative if unknown
+	cpu       int64   // milliseconds of processor time that its worker has used
+}
+
+// health is whether a worker can be given work: it is up, nobody asked it to drain, it is not sick and not excluded. The
+// policies have been told when resting differs from what they knew.
+type health struct {
+	up       bool
+	draining bool
+	resting  bool // the policies know that it takes no work
+	drain    bool // somebody asked for it
+	sick     string
+	suspect  bool            // gossip has given it up
+	loose    bool            // its connection broke: who comes with its name is it, started again
+	deaths   []time.Duration // lately
+	excluded time.Duration   // until when it gets nothing
+	downAt   time.Duration   // since when it is not up
+}
+
+// talk is how far the worker and the master have heard each other. Only reports of session count, in the order of seq.
+type talk struct {
+	session string
+	past    []string // sessions before, newest last: their reports are late
+	seq     uint64   // of the last report
+	heard   time.Duration
+	beatAt  time.Duration // from when on its next report is a heartbeat
+	full    bool          // its next report must be full
+	woken   bool
+}
+
+// orders is what the next answers to the worker say. An attempt is in want or in kill, not in both.
+type orders struct {
+	want  map[wire.AttemptID]*attempt // what should run there
+	kill  map[wire.AttemptID]string   // what should not, while it still does
+	acks  []ack                       // ends taken note of
+	drops []wire.StageRef             // of the last report: whose output nobody needs
+	knows map[wire.StageRef]bool      // whose spec it has
+}
+
+// output is the map output on the worker's disk, and how it is reached.
+type output struct {
+	told       stretch         // what of its map output it has told of last
+	complaints []wire.BadFetch // complaints that it cannot be reached, until it speaks
+	moved      bool            // those who fetch from it have to hear where it is now
+	keeps      map[*stage]bool // while it is not up: those whose map output there is not given up yet
+}
+
+// An ack is an end that was taken note of, and how many records there were then: it is told to the
+// worker when they are durable. Until then the worker reports the end again, which changes nothing.
+type ack struct {
+	id    wire.AttemptID
+	noted int64
+}
+
+// nodeNamed returns the worker of that name, and makes it known if it is new.
+func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
+	if n := c.byName[name]; n != nil {
+		return n
+	}
+	id, err := c.topo.AddNode(topology.Node{Name: string(name), Rack: c.rackNamed(rack), Class: class, NIC: c.cfg.Links.NIC})
+	if err != nil {
+		return nil
+	}
+	c.engine.NodeKnown(0, id, string(name), rack, class)
+	n := &node{
+		id: id, name: name, rack: rack, machine: machine{class: class, idle: -1}, flows: map[flow]int64{}, sent: map[string]int64{},
+		orders: orders{want: map[wire.AttemptID]*attempt{}, kill: map[wire.AttemptID]string{}, knows: map[wire.StageRef]bool{}},
+	}
+	c.nodes = append(c.nodes, n)
+	c.byName[name] = n
+	return n
+}
+
+// Report takes in what a worker says about itself and answers with what it should do. durable is
+// how many of the records made so far are on disk: as for AnswerTo.
+func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire.Answer, error) {
+	if err := r.Check(); err != nil {
+		return wire.Answer{}, err
+	}
+	n := c.nodeNamed(r.Node, r.Rack, r.Machine)
+	if n == nil {
+		return wire.Answer{}, wire.Errorf(wire.Invalid, "node %q cannot be taken in", r.Node)
+	}
+	if r.Session == n.session && r.Seq <= n.seq || slices.Contains(n.past, r.Session) {
+		return wire.Answer{Epoch: c.cfg.Epoch, Seq: r.Seq}, nil // overtaken by a newer one
+	}
+	if r.Session != n.session {
+		if n.up && !n.loose && now-n.heard < c.cfg.Held {
+			return wire.Answer{}, wire.Errorf(wire.Exists, "there is a worker %s already, at %s, heard of %s ago: stop it, or give this one another --name", n.name, n.addr, (now - n.heard).Round(time.Millisecond))
+		}
+		c.newSession(now, n, r)
+	} else if !n.up {
+		n.full = true // we may have given up what it still has
+	}
+	if n.addr != r.Addr {
+		if n.addr == "" {
+			c.foundOutput()
+		}
+		delete(c.byAddr, n.addr)
+		c.byAddr[r.Addr] = n
+	}
+	n.seq, n.heard, n.addr, n.suspect, n.loose = r.Seq, now, r.Addr, false, false
+	c.bringUp(now, n, r)
+	for i := range r.Ended {
+		r.Ended[i].Bounded()
+		c.takeEnd(now, n, &r.Ended[i])
+		n.acks = append(n.acks, ack{r.Ended[i].ID, c.noted})
+	}
+	c.reconcile(now, n, r)
+	if r.Full {
+		c.takeHeld(now, n, r)
+	}
+	n.drops = c.unneeded(r.Stages)
+	for _, b := range r.BadFetch {
+		if b.Of(b.By) && n.want[b.By] != nil {
+			b.Bounded()
+			c.complaint(now, b)
+		}
+	}
+	c.settleComplaints(now, n)
+	if len(r.Net) <= maxFlows {
+		c.countNet(n, r.Net)
+	}
+	if r.CPUMillis > 0 {
+		n.cpu = r.CPUMillis
+	}
+	if r.Idle >= 0 {
+		n.idle = r.Idle
+		c.feed(now, scheduler.CPUSample(n.id, r.Idle))
+	}
+	c.graceOver(now)
+	c.beat(now, n)
+	c.offer(now, n)
+	return c.AnswerTo(r.Node, durable), nil
+}
+
+// beat tells the policies of a heartbeat if one is due.
+func (c *Tracker) beat(now time.Duration, n *node) {
+	if now < n.beatAt {
+		return
+	}
+	// On a grid: reports between two beats do not put off the next.
+	n.beatAt += (now-n.beatAt)/c.cfg.Heartbeat*c.cfg.Heartbeat + c.cfg.Heartbeat
+	c.feed(now, scheduler.Heartbeat(n.id))
+}
+
+// maxPast is how many earlier lives of a worker are remembered.
+const maxPast = 16
+
+// newSession takes in that a worker was started again: what ran there before no longer runs.
+func (c *Tracker) newSession(now time.Duration, n *node, r *wire.Report) {
+	if n.up {
+		c.nodeDown(now, n, "restarted")
+	}
+	if n.session != "" {
+		n.past = append(n.past[max(0, len(n.past)-maxPast+1):], n.session)
+	}
+	n.moved = n.session != "" || r.Fresh
+	n.session, n.seq, n.acks, n.drops, n.woken = r.Session, 0, nil, nil, false
+	clear(n.kill)
+	clear(n.knows)
+	clear(n.flows)
+	n.idle = -1
+	n.full, n.told, n.complaints = true, stretch{}, nil
+}
+
+// bringUp tells the policies that a node is there, or that its room has changed.
+func (c *Tracker) bringUp(now time.Duration, n *node, r *wire.Report) {
+	changed := n.capacity != r.Capacity
+	n.capacity, n.draining, n.sick, n.isolation = r.Capacity, r.Draining || n.drain, r.Sick, r.Isolation
+	n.platform = r.Platform
+	switch {
+	case !n.up:
+		n.up, n.resting, n.keeps = true, false, nil
+		c.feed(now, scheduler.NodeUp(n.id, n.room()))
+	case changed:
+		c.feed(now, scheduler.NodeUpdated(n.id, n.room()))
+	}
+	c.tellRest(now, n)
+}
+
+// room is what a node has room for, as the policies count it.
+func (n *node) room() scheduler.Capacity {
+	return scheduler.Capacity{
+		MapSlots: n.capacity.MapSlots, ReduceSlots: n.capacity.ReduceSlots, Containers: n.capacity.Containers,
+		VCores: n.capacity.VCores, MemoryMB: n.capacity.MemoryMB,
+	}
+}
+
+// Drain takes a worker out of service: it finishes what runs and gets nothing new. With undo it is
+// back. It acts with the worker's next report, and lasts whatever restarts.
+func (c *Tracker) Drain(now time.Duration, name wire.NodeName, undo bool) error {
+	n := c.byName[name]
+	if n == nil {
+		return wire.Errorf(wire.NotFound, "there is no node %q", name)
+	}
+	if n.drain == !undo {
+		return nil
+	}
+	kind := Drained
+	if undo {
+		kind = Undrained
+	}
+	c.note(Record{At: now, Kind: kind, Task: &TaskRecord{Node: n.name, Rack: n.rack}})
+	return nil
+}
+
+// reconcile compares what runs with what should.
+func (c *Tracker) reconcile(now time.Duration, n *node, r *wire.Report) {
+	runs := make(map[wire.AttemptID]bool, len(r.Running))
+	for _, p := range r.Running {
+		runs[p.ID] = true
+		if a := n.want[p.ID]; a != nil {
+			a.seen, a.done = true, max(a.done, min(max(p.Done, 0), 1))
+			n.knows[wire.StageRef{Job: p.ID.Job, Stage: p.ID.Stage}] = true
+			continue
+		}
+		if !c.adopt(now, n, p.ID) && n.kill[p.ID] == "" {
+			n.kill[p.ID] = "nobody waits for it any more"
+		}
+	}
+	for id := range n.kill {
+		if !runs[id] {
+			delete(n.kill, id)
+		}
+	}
+	for _, a := range sortedAttempts(n.want) {
+		if a.seen && !runs[a.id] {
+			c.lost(now, a, "its worker no longer knows it")
+		}
+	}
+}
+
+func sortedAttempts(m map[wire.AttemptID]*attempt) []*attempt {
+	out := make([]*attempt, 0, len(m))
+	for _, a := range m {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b *attempt) int { return cmp.Compare(a.id.Try, b.id.Try) })
+	return out
+}
+
+// needsOutput reports whether some reduce has still to fetch.
+func (st *stage) needsOutput() bool {
+	return len(st.reduces) > 0 && int(st.doneCount[1]) < len(st.reduces)
+}
+
+// liveStages lists the stages the policies know, oldest first.
+func (c *Tracker) liveStages() []*stage {
+	out := make([]*stage, 0, len(c.stages))
+	for _, st := range c.stages {
+		out = append(out, st)
+	}
+	slices.SortFunc(out, func(a, b *stage) int { return cmp.Compare(a.sid, b.sid) })
+	return out
+}
+
+// foundOutput tells those who wait for map output that a node can be reached.
+func (c *Tracker) foundOutput() {
+	for _, st := range c.liveStages() {
+		c.changed(st.job)
+	}
+}
+
+// unneeded lists the stages among these that have ended.
+func (c *Tracker) unneeded(kept []wire.StageRef) (out []wire.StageRef) {
+	for _, ref := range kept {
+		if c.stageOf(wire.AttemptID{Job: ref.Job, Stage: ref.Stage}) == nil {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// stageOf is the live stage an attempt belongs to, nil if there is none.
+func (c *Tracker) stageOf(id wire.AttemptID) *stage {
+	j := c.jobs[id.Job]
+	if j == nil || j.state.Ended() || id.Stage >= len(j.stages) || id.Stage < 0 {
+		return nil
+	}
+	st := j.stages[id.Stage]
+	if st.done || st.sid < 0 || c.stages[st.sid] != st {
+		return nil
+	}
+	return st
+}

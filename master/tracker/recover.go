@@ -1,0 +1,134 @@
+package tracker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+)
+
+// Replay applies what an earlier master wrote down. Call it for every record, in order, before
+// Resume.
+func (c *Tracker) Replay(r *Record) { c.apply(r) }
+
+// Resume takes up the jobs that Replay has brought back. Workers get some time to report what
+// they still do and hold before their work is given to others.
+func (c *Tracker) Resume(now time.Duration) {
+	c.resumed, c.resumedAt = true, now
+	all := make([]*job, 0, len(c.jobs))
+	for _, j := range c.jobs {
+		all = append(all, j)
+	}
+	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.num, b.num) })
+	c.teach(now)
+	for _, j := range all {
+		if j.state.Ended() {
+			c.ended = append(c.ended, j.id)
+			continue
+		}
+		c.resumeJob(now, j)
+	}
+	slices.SortStableFunc(c.ended, func(a, b wire.JobID) int { return cmp.Compare(c.jobs[a].endedAt, c.jobs[b].endedAt) })
+	c.forget()
+	if c.unfinished() > 0 { // something may run somewhere
+		c.graceEnd, c.graceLeast = now+c.cfg.Grace, now+c.cfg.Grace/3
+	}
+	c.admit(now)
+}
+
+// resumeJob tells the policies about a job as if it had just come, and what of it is done.
+func (c *Tracker) resumeJob(now time.Duration, j *job) {
+	st := j.current()
+	if st != nil && st.done && len(j.stages) == j.spec.Stages {
+		// The master died before it wrote the end itself down.
+		c.endJob(now, j, Succeeded, "")
+		return
+	}
+	c.begin(now, j) // for the policies it came when it did
+	if st = j.current(); st.plan != nil || st.n > 0 {
+		c.feed(now, scheduler.JobAdmitted(st.sid))
+	}
+	if st.plan == nil {
+		return
+	}
+	if st.doneCount == [2]int32{} {
+		c.feed(now, scheduler.JobReady(st.sid, c.specOf(st, now)))
+	} else {
+		c.feed(now, scheduler.JobResumed(st.sid, c.specOf(st, now)))
+	}
+	for k, set := range [][]task{st.maps, st.reduces} {
+		for i := range set {
+			if t := &set[i]; t.try != 0 {
+				id := scheduler.TaskID{Job: st.sid, Index: int32(i), Kind: scheduler.Kind(k)}
+				c.feed(now, scheduler.Restored(id, t.node, t.at, time.Duration(t.millis)*time.Millisecond, t.in, t.out))
+			}
+		}
+	}
+	if st.complete() && !st.committing {
+		c.startCommit(now, st)
+	}
+}
+
+// adopt takes an attempt back onto the books that its worker runs and this master did not start,
+// or had given up. It is false if nobody needs it.
+func (c *Tracker) adopt(now time.Duration, n *node, id wire.AttemptID) bool {
+	st := c.stageOf(id)
+	if st == nil || n.kill[id] != "" {
+		return false
+	}
+	if set := st.tasks(id.Kind); id.Kind != wire.DriverTask && (id.Index < 0 || int(id.Index) >= len(set) || set[id.Index].try != 0) {
+		return false
+	}
+	if c.runsElsewhere(st, id) {
+		return false
+	}
+	if id.Kind == wire.DriverTask {
+		c.feed(now, scheduler.JobAdmitted(st.sid)) // refused if it is admitted already
+	}
+	a := &attempt{id: id, st: st, node: n, start: now, seen: true, sent: true}
+	if !c.feed(now, scheduler.Launched(a.task(), n.id, scheduler.Anywhere, false)) {
+		return false
+	}
+	if id.Try > st.job.lastTry && id.Try <= c.cfg.Epoch<<32 {
+		st.job.tries++ // the master before began it, and did not live to write it down
+	}
+	c.tellLaunch(now, a, "it was found running")
+	c.attach(a)
+	if id.Kind == wire.DriverTask {
+		c.out.Drivers = append(c.out.Drivers, id.Job)
+	}
+	return true
+}
+
+// endGrace gives up what lay on workers that have not come back.
+func (c *Tracker) endGrace(now time.Duration) {
+	for _, st := range c.liveStages() {
+		c.out.Drivers = append(c.out.Drivers, st.job.id) // those that nobody has spoken for may go
+	}
+	for _, n := range c.nodes {
+		if n.up {
+			continue
+		}
+		for _, st := range c.liveStages() {
+			c.giveUpOn(now, st, n, "did not come back")
+		}
+	}
+	c.offerAll(now)
+}
+
+// graceOver ends the grace early when every worker that is known has reported in full. Those whose attempts have all been
+// running still are not known: they have a third of the time.
+func (c *Tracker) graceOver(now time.Duration) {
+	if c.graceEnd == 0 || now < c.graceLeast {
+		return
+	}
+	for _, n := range c.nodes {
+		if !n.up || n.full || n.told.more() {
+			return
+		}
+	}
+	c.graceEnd = 0
+	c.endGrace(now)
+}

@@ -1,0 +1,114 @@
+package tracker
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// markDead takes nodes for dead that have said nothing for too long while others spoke. A master that hears
+// nobody is cut off itself, or was stopped: then nobody's work is given away, as there is nobody to give it
+// to, and map output is not lost that all will have when the cut heals.
+func (c *Tracker) markDead(now time.Duration) {
+	c.extendTimeouts(now)
+	for _, n := range c.nodes {
+		if n.up && c.silent(now, n) && c.outlived(n) {
+			c.nodeDown(now, n, "silent")
+		}
+	}
+}
+
+// outlived reports whether somebody was heard well after the last word of n: half the shortest time in which a
+// node is taken for dead.
+func (c *Tracker) outlived(n *node) bool {
+	for _, m := range c.nodes {
+		if m.heard > n.heard+c.cfg.Silence/6 {
+			return true
+		}
+	}
+	return false
+}
+
+// extendTimeouts gives everybody the time back in which nobody was heard, or this process did not run. Otherwise the
+// first to come back after a cut would be the death of all others.
+func (c *Tracker) extendTimeouts(now time.Duration) {
+	last := c.newest
+	for _, n := range c.nodes {
+		last = max(last, n.heard)
+	}
+	gap := max(last-c.newest, now-c.ticked)
+	c.newest, c.ticked = last, now
+	if gap <= c.cfg.Silence/3 {
+		return
+	}
+	for _, n := range c.nodes {
+		n.heard, n.suspect = min(n.heard+gap, now), false
+	}
+}
+
+// Suspect says that gossip has given a worker up. It is taken for dead when it is silent as well.
+func (c *Tracker) Suspect(name wire.NodeName, session string) {
+	if n := c.byName[name]; n != nil && n.session == session {
+		n.suspect = true
+	}
+}
+
+// silent reports whether a node has said nothing for too long: a third of that, if others cannot
+// reach it either.
+func (c *Tracker) silent(now time.Duration, n *node) bool {
+	limit := c.cfg.Silence
+	if n.suspect {
+		limit /= 3
+	}
+	return now-n.heard > limit
+}
+
+// A Late worker should have reported by now.
+type Late struct {
+	Node          wire.NodeName
+	Addr, Session string
+}
+
+// Overdue lists the workers that were not heard for that long and do not count as dead yet.
+func (c *Tracker) Overdue(now, after time.Duration) (out []Late) {
+	for _, n := range c.nodes {
+		if n.up && now-n.heard > after {
+			out = append(out, Late{n.name, n.addr, n.session})
+		}
+	}
+	return out
+}
+
+// Loose says that the connection of a worker broke. It may come back, or be started again: then it has its name at once.
+func (c *Tracker) Loose(name wire.NodeName, session string) {
+	if n := c.byName[name]; n != nil && n.session == session {
+		n.loose = true
+	}
+}
+
+// NodeGone says that the process of a worker is gone: its connection broke and it did not come back,
+// or its machine says that nobody listens at its address.
+func (c *Tracker) NodeGone(now time.Duration, name wire.NodeName, session, why string) {
+	if n := c.byName[name]; n != nil && n.up && n.session == session {
+		c.nodeDown(now, n, why)
+	}
+}
+
+// nodeDown gives away what ran on a dead node. Map output that lies there it may bring back: see giveUp.
+func (c *Tracker) nodeDown(now time.Duration, n *node, why string) {
+	n.up, n.downAt, n.keeps, n.complaints = false, now, map[*stage]bool{}, nil
+	c.died(now, n)
+	for _, a := range sortedAttempts(n.want) {
+		c.detach(a)
+		c.tellEnd(now, wire.PastLost, a, "node "+string(n.name)+" is gone: "+why, nil)
+	}
+	clear(n.kill)
+	// The node is known, so that the engine has no reason to refuse.
+	_ = c.engine.NodeLost(now, n.id, false, nil)
+	for _, st := range c.liveStages() {
+		if st.hasOutputOn(n) {
+			n.keeps[st] = true
+		}
+	}
+	c.offerAll(now)
+}

@@ -1,0 +1,57 @@
+package play
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+//go:embed lectures/*.md
+var lectures embed.FS
+
+// A Lecture is a page of text with a scenario to watch. Its files begin with a heading; the last block between fences is the
+// scenario.
+type Lecture struct {
+	Name     string          `json:"name"`
+	Title    string          `json:"title"`
+	Text     string          `json:"text"`
+	Scenario json.RawMessage `json:"scenario"`
+}
+
+// Lectures are those that come with the program, by name.
+func Lectures() []Lecture {
+	files, err := lectures.ReadDir("lectures")
+	if err != nil {
+		panic(err) // the compiler has put them there
+	}
+	out := make([]Lecture, len(files))
+	for i, f := range files {
+		b, err := lectures.ReadFile("lectures/" + f.Name())
+		if err == nil {
+			out[i], err = parseLecture(strings.TrimSuffix(f.Name(), ".md"), string(b))
+		}
+		if err != nil {
+			panic(err) // a test reads them all
+		}
+	}
+	return out
+}
+
+// Example is the script that the playground begins with: shortest remaining maps first.
+func Example() string { return asset("example.star") }
+
+func parseLecture(name, text string) (Lecture, error) {
+	title, rest, headed := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
+	say, block, fenced := strings.Cut(rest, "```json\n")
+	scenario, _, closed := strings.Cut(block, "```")
+	if !headed || !fenced || !closed || !json.Valid([]byte(scenario)) {
+		return Lecture{}, fmt.Errorf("lecture %s: a heading, a text and a block of JSON are wanted", name)
+	}
+	_, name, _ = strings.Cut(name, "-") // the number that orders them
+	var paragraphs []string
+	for p := range strings.SplitSeq(strings.TrimSpace(say), "\n\n") {
+		paragraphs = append(paragraphs, strings.Join(strings.Fields(p), " "))
+	}
+	return Lecture{Name: name, Title: title, Text: strings.Join(paragraphs, "\n\n"), Scenario: json.RawMessage(scenario)}, nil
+}

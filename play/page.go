@@ -1,0 +1,66 @@
+package play
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var pageTemplate = template.Must(template.New("page.html").ParseFS(assets, "assets/page.html"))
+
+// page is what the template shows.
+type page struct {
+	Title, About   string
+	CSS            template.CSS
+	JS, Playground template.JS
+	Data           template.HTML // recordings: JSON, gzip, base64
+}
+
+// newPage returns a page with its style and script inside.
+func newPage(title, about string) page {
+	return page{Title: title, About: about, CSS: template.CSS(asset("player.css")), JS: template.JS(asset("player.js"))}
+}
+
+// asset reads an embedded file.
+func asset(name string) string {
+	b, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // the compiler has put it there
+	}
+	return string(b)
+}
+
+// Write writes a page that plays one recording, or two on one clock. It is one file that loads nothing.
+func Write(w io.Writer, title, about string, recordings ...*Recording) error {
+	if n := len(recordings); n != 1 && n != 2 {
+		return fmt.Errorf("a page shows one or two recordings, not %d", n)
+	}
+	data, err := pack(recordings)
+	if err != nil {
+		return err
+	}
+	p := newPage(title, about)
+	p.Data = template.HTML(data)
+	return pageTemplate.Execute(w, p)
+}
+
+// pack makes text of recordings that a page can hold.
+func pack(recordings []*Recording) (string, error) {
+	var out bytes.Buffer
+	text := base64.NewEncoder(base64.StdEncoding, &out)
+	zip := gzip.NewWriter(text)
+	err := json.NewEncoder(zip).Encode(recordings)
+	if err := errors.Join(err, zip.Close(), text.Close()); err != nil {
+		return "", fmt.Errorf("pack recordings: %w", err)
+	}
+	return out.String(), nil
+}

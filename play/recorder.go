@@ -1,0 +1,213 @@
+package play
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/topology"
+)
+
+// What a recording holds at most. Decisions beyond are counted, attempts beyond end the recording of attempts: a page that
+// shows the beginning well is worth more than one that does not open.
+const (
+	MaxDecisions = 100_000
+	maxExplained = 20_000 // decisions that say who else waited
+	maxAttempts  = 400_000
+	maxSamples   = 400_000
+	maxMarks     = 2_000
+	maxOthers    = 5
+	maxFigures   = 50_000
+)
+
+// A Recorder listens to a driver. One goroutine uses it.
+type Recorder struct {
+	rec     Recording
+	jobs    map[scheduler.JobID]int32
+	open    map[attemptKey]int32
+	nodes   []node
+	texts   map[string]int32
+	others  map[string]int32
+	figures map[string]float64
+	last    struct{ attempt, decision, net int64 } // times
+}
+
+type attemptKey struct {
+	task scheduler.TaskID
+	node topology.NodeID
+}
+
+// node is what a recorder knows about a machine: which of its places are taken, and where its rack is.
+type node struct {
+	taken []bool
+	known bool
+}
+
+// NewRecorder returns a recorder of a run. The name is what the page calls it.
+func NewRecorder(name, admission string) *Recorder {
+	return &Recorder{
+		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}},
+		jobs: map[scheduler.JobID]int32{}, open: map[attemptKey]int32{}, texts: map[string]int32{}, others: map[string]int32{}, figures: map[string]float64{},
+	}
+}
+
+// Hear takes in a line of the decision log of a driver, right after it was written.
+func (r *Recorder) Hear(d *drive.Driver, l drive.Line) {
+	at := l.At.Milliseconds()
+	r.rec.End = max(r.rec.End, at)
+	switch l.Kind {
+	case drive.LineEvent:
+		r.event(d.View(), at, &l.Event)
+	case drive.LineRound:
+		r.round(d, &l)
+	}
+}
+
+// Recording returns what was heard. The recorder is used up.
+func (r *Recorder) Recording() *Recording {
+	for _, i := range r.open {
+		r.rec.Attempts.Took[i] = r.rec.End - r.rec.Attempts.Took[i]
+	}
+	r.open = nil
+	return &r.rec
+}
+
+// round writes down what a round decided.
+func (r *Recorder) round(d *drive.Driver, l *drive.Line) {
+	at, who := l.At.Milliseconds(), int32(-2) // not asked yet
+	for i := range l.Steps {
+		s := &l.Steps[i]
+		if s.Do == drive.Rest {
+			continue
+		}
+		attempt := r.step(d.View(), at, s)
+		if len(r.rec.Decisions.At) >= MaxDecisions {
+			r.rec.Left++
+			continue
+		}
+		if who == -2 {
+			who = r.waiting(d, l.At)
+		}
+		r.decision(d.View(), at, s, attempt, who)
+	}
+	if l.Round.Parts&drive.Tick != 0 || who != -2 {
+		r.figure(d, l.At)
+	}
+}
+
+func (r *Recorder) decision(v *scheduler.View, at int64, s *drive.Step, attempt, who int32) {
+	c := &r.rec.Decisions
+	c.At = append(c.At, at-r.last.decision)
+	r.last.decision = at
+	c.Do = append(c.Do, uint8(s.Do))
+	c.Job = append(c.Job, r.job(s.Task.Job))
+	c.Attempt = append(c.Attempt, attempt)
+	c.Text = append(c.Text, r.text(s.Reason.Text(v)))
+	c.Others = append(c.Others, who)
+}
+
+// step carries a decision out in the recording, and returns the attempt that it is about.
+func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
+	switch s.Do {
+	case drive.Launch:
+		return r.start(v, at, s)
+	case drive.Stop:
+		i := r.end(at, s.Task, s.Node, Stopped)
+		r.mark(at, "stop", s.Task.String()+": "+s.Reason.Text(v))
+		return i
+	case drive.Start:
+		if j := r.job(s.Task.Job); j >= 0 {
+			r.rec.Jobs[j].Admit = at
+		}
+	case drive.Reject:
+		if j := r.job(s.Task.Job); j >= 0 {
+			r.rec.Jobs[j].Failed, r.rec.Jobs[j].End = true, at
+		}
+		r.mark(at, "reject", s.Reason.Text(v))
+	}
+	return -1
+}
+
+// waiting lists those who have something to run and did not get a place, with why not. All decisions of a round share it.
+func (r *Recorder) waiting(d *drive.Driver, now time.Duration) int32 {
+	if len(r.rec.Decisions.At) >= maxExplained {
+		return -1
+	}
+	list, v := []int32{}, d.View()
+	add := func(jobs scheduler.Jobs) {
+		for i := 0; i < jobs.Len() && len(list) < 2*maxOthers; i++ {
+			id := jobs.At(i).ID()
+			if j := r.job(id); j >= 0 && !has(list, j) {
+				list = append(list, j, r.text(d.Explain(now, id).Text(v)))
+			}
+		}
+	}
+	add(v.Runnable(scheduler.Map))
+	add(v.Runnable(scheduler.Reduce))
+	add(v.Waiting())
+	return r.list(list)
+}
+
+func has(pairs []int32, job int32) bool {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i] == job {
+			return true
+		}
+	}
+	return false
+}
+
+// figure writes down what the policies work with, where it has changed. Figures of single jobs are left out.
+func (r *Recorder) figure(d *drive.Driver, now time.Duration) {
+	for _, f := range d.Figures(now) {
+		if old, known := r.figures[f.Name]; f.Job == scheduler.NoJob && (!known || old != f.Value) && len(r.rec.Figures) < maxFigures {
+			r.figures[f.Name] = f.Value
+			r.rec.Figures = append(r.rec.Figures, Figure{now.Milliseconds(), f.Name, f.Value})
+		}
+	}
+}
+
+// text returns the place of a sentence.
+func (r *Recorder) text(s string) int32 {
+	return place(r.texts, s, func() { r.rec.Texts = append(r.rec.Texts, s) })
+}
+
+// list returns the place of a list of those who waited.
+func (r *Recorder) list(pairs []int32) int32 {
+	key := make([]byte, 0, 4*len(pairs))
+	for _, n := range pairs {
+		key = append(key, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+	}
+	return place(r.others, string(key), func() { r.rec.Others = append(r.rec.Others, pairs) })
+}
+
+// place returns where a thing stands, and adds it where it is new.
+func place(seen map[string]int32, s string, add func()) int32 {
+	i, ok := seen[s]
+	if !ok {
+		i = int32(len(seen))
+		seen[s] = i
+		add()
+	}
+	return i
+}
+
+func (r *Recorder) mark(at int64, what, text string) {
+	if len(r.rec.Marks) < maxMarks {
+		r.rec.Marks = append(r.rec.Marks, Mark{at, what, text})
+	}
+}
+
+func (r *Recorder) job(id scheduler.JobID) int32 {
+	if i, ok := r.jobs[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// Alone notes what a job would take by itself, of which its slowdown is made.
+func (r *Recorder) Alone(id scheduler.JobID, d time.Duration) {
+	if i := r.job(id); i >= 0 {
+		r.rec.Jobs[i].Alone = max(1, d.Milliseconds())
+	}
+}

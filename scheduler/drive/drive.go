@@ -1,0 +1,99 @@
+package drive
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// Config says what a Driver does beside asking the policies.
+type Config struct {
+	// Seconds is the rule that starts second attempts; nil starts none.
+	Seconds Rule
+	// Meter says how far running attempts have come. Seconds needs it.
+	Meter Meter
+	// Refill gives the room that a broken deadlock frees to a map at once. Without it
+	// the policy may give the room back to the reduce that held it: one that counts on
+	// nodes which a job may not use would do so for ever. The published experiments
+	// leave the room to the policy.
+	Refill bool
+	// Log, if set, is given every line of the decision log. It must not call back.
+	Log func(l Line)
+}
+
+// A Meter says how far a running attempt has come, 0 to 1; known is false if nobody
+// can say.
+type Meter func(now time.Duration, a scheduler.Attempt) (done float64, known bool)
+
+// A Driver runs rounds over one engine. One goroutine uses it.
+type Driver struct {
+	engine *scheduler.Engine
+	cfg    Config
+	line   *Line         // the round under way, if it is logged
+	next   time.Duration // when the policies want their next tick
+	ticks  bool          // they want one
+}
+
+// New returns a driver of an engine. The caller feeds the engine through it only.
+func New(e *scheduler.Engine, cfg Config) *Driver { return &Driver{engine: e, cfg: cfg} }
+
+// View shows what the policies see.
+func (d *Driver) View() *scheduler.View { return d.engine.View() }
+
+// Explain says why a job is not getting more.
+func (d *Driver) Explain(now time.Duration, id scheduler.JobID) scheduler.Reason {
+	return d.engine.Explain(now, id)
+}
+
+// Figures are those that the policies show.
+func (d *Driver) Figures(now time.Duration) []scheduler.Figure { return d.engine.Figures(now) }
+
+// SetPolicy replaces the policy while jobs run.
+func (d *Driver) SetPolicy(now time.Duration, p scheduler.Policy) { d.engine.SetPolicy(now, p) }
+
+// SetAdmission replaces the admission policy while jobs wait.
+func (d *Driver) SetAdmission(now time.Duration, a scheduler.Admission) {
+	d.engine.SetAdmission(now, a)
+}
+
+// NextTick returns when the policies want their periodic work done next, as of the last
+// round with Tick; ok is false if they want none.
+func (d *Driver) NextTick() (at time.Duration, ok bool) { return d.next, d.ticks }
+
+// WorkLeft reports whether some task or driver waits for room.
+func (d *Driver) WorkLeft() bool {
+	v := d.engine.View()
+	return v.Runnable(scheduler.Map).Len() > 0 || v.Pending(scheduler.Reduce).Len() > 0 || d.engine.DriversWait()
+}
+
+// NodeKnown writes down a machine that was added to the topology.
+func (d *Driver) NodeKnown(now time.Duration, n topology.NodeID, name, rack, class string) {
+	d.log(Line{Kind: LineNode, At: now, Node: n, Name: name, Rack: rack, Class: class})
+}
+
+// Feed tells state and policies of an event. An error means that the state refused it
+// and nobody saw it.
+func (d *Driver) Feed(now time.Duration, e scheduler.Event) error {
+	err := d.engine.Feed(now, e)
+	if err == nil {
+		d.log(Line{Kind: LineEvent, At: now, Event: e})
+	}
+	return err
+}
+
+// NodeLost takes a dead node off the books, as Engine.NodeLost does.
+func (d *Driver) NodeLost(now time.Duration, n topology.NodeID, outputs bool, each func(scheduler.Event)) error {
+	return d.engine.NodeLost(now, n, outputs, func(e scheduler.Event) {
+		d.log(Line{Kind: LineEvent, At: now, Event: e})
+		if each != nil {
+			each(e)
+		}
+	})
+}
+
+func (d *Driver) log(l Line) {
+	if d.cfg.Log != nil {
+		d.cfg.Log(l)
+	}
+}

@@ -1,0 +1,250 @@
+package drive
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// oldest takes the oldest job's task, reduces first if they may run; wrong answers in its place.
+type oldest struct {
+	wrong  func(n topology.NodeID) (scheduler.Decision, bool)
+	doomed []scheduler.Victim
+	ticks  int
+}
+
+func (*oldest) Observe(time.Duration, scheduler.Event, *scheduler.View) {}
+
+func (o *oldest) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
+	if o.wrong != nil {
+		if d, ok := o.wrong(n); ok {
+			return d
+		}
+	}
+	for _, k := range []scheduler.Kind{scheduler.Reduce, scheduler.Map} {
+		for j := range v.Runnable(k).All() {
+			if t, near, ok := v.PickTask(j, n, k); ok && v.Fits(n, j, k) {
+				return scheduler.Run(t, near, scheduler.Reason{Say: "{job} is oldest", Job: j.ID()})
+			}
+		}
+	}
+	return scheduler.Idle(scheduler.Reason{Code: scheduler.NoWork, Say: "nothing for {node}", Node: n})
+}
+
+func (o *oldest) Kill(time.Duration, *scheduler.View) (v scheduler.Victim, ok bool) {
+	if len(o.doomed) == 0 {
+		return v, false
+	}
+	v, o.doomed = o.doomed[0], o.doomed[1:]
+	return v, true
+}
+
+func (*oldest) Interval() time.Duration               { return time.Second }
+func (o *oldest) Tick(time.Duration, *scheduler.View) { o.ticks++ }
+
+// rig is a cluster of nodes with two containers each.
+type rig struct {
+	*Driver
+	t     *testing.T
+	lines []Line
+	now   time.Duration
+}
+
+func newRig(t *testing.T, p scheduler.Policy, nodes int, cfg Config) *rig {
+	t.Helper()
+	r := &rig{t: t}
+	topo := topology.NewBuilder()
+	state, err := scheduler.NewState(topo.Topology(), scheduler.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Log = func(l Line) { r.lines = append(r.lines, l) }
+	r.Driver = New(scheduler.NewEngine(state, p, nil), cfg)
+	rack, err := topo.AddRack(topology.Rack{Name: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range nodes {
+		n, err := topo.AddNode(topology.Node{Name: fmt.Sprint("n", i), Rack: rack})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.NodeKnown(0, n, fmt.Sprint("n", i), "r", "")
+		r.feed(scheduler.NodeUp(n, scheduler.Capacity{Containers: 2}))
+	}
+	return r
+}
+
+func (r *rig) feed(e scheduler.Event) {
+	r.t.Helper()
+	if err := r.Feed(r.now, e); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// round returns the steps as words.
+func (r *rig) round(parts Part) (string, error) {
+	var out []string
+	err := r.Round(r.now, Round{Parts: parts}, func(s Step) {
+		w := fmt.Sprintf("%v %v@%d", s.Do, s.Task, s.Node)
+		if s.Speculative {
+			w += " second"
+		}
+		out = append(out, w)
+	})
+	return strings.Join(out, ", "), err
+}
+
+func (r *rig) want(parts Part, want string) {
+	r.t.Helper()
+	got, err := r.round(parts)
+	if err != nil || got != want {
+		r.t.Fatalf("at %v: %q, %v; want %q", r.now, got, err, want)
+	}
+}
+
+func task(k scheduler.Kind, i int32) scheduler.TaskID {
+	return scheduler.TaskID{Job: 1, Kind: k, Index: i}
+}
+
+// TestOneRound: the parts come in their order, and each sees what the ones before it decided.
+func TestOneRound(t *testing.T) {
+	p := &oldest{}
+	r := newRig(t, p, 1, Config{})
+	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 3}))
+	r.want(All, "start j1/map/0@-1, launch j1/map/0@0, launch j1/map/1@0")
+	p.doomed = []scheduler.Victim{{Task: task(scheduler.Map, 1)}}
+	r.feed(scheduler.TaskFinished(task(scheduler.Map, 0), 0, 0, 0, 0))
+	p.doomed = append(p.doomed, scheduler.Victim{Task: task(scheduler.Map, 0), Node: topology.NoNode})
+	r.want(All, "stop j1/map/1@0, forget j1/map/0@-1, launch j1/map/0@0, launch j1/map/1@0")
+	if at, ok := r.NextTick(); p.ticks != 1 || !ok || at != time.Second {
+		t.Errorf("%d ticks, the next at %v", p.ticks, at)
+	}
+}
+
+// TestBrokenRules: a policy that names a full node, a task that runs, or a victim that is not there is told so; what
+// the round decides otherwise stands.
+func TestBrokenRules(t *testing.T) {
+	p := &oldest{wrong: func(n topology.NodeID) (scheduler.Decision, bool) {
+		return scheduler.Decision{OK: true, Task: task(scheduler.Map, 9)}, n == 0
+	}}
+	r := newRig(t, p, 2, Config{})
+	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 2}))
+	p.doomed = []scheduler.Victim{{Task: task(scheduler.Map, 0), Node: 1}}
+	got, err := r.round(All)
+	if got != "start j1/map/0@-1, launch j1/map/0@1, launch j1/map/1@1" || !errors.Is(err, scheduler.ErrPolicy) {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for _, want := range []string{"no such task", "stops what is not there"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q says nothing of %q", err, want)
+		}
+	}
+	if r.View().ClusterUsed().Tasks[scheduler.Map] != 2 {
+		t.Error("the node whose decisions are right got nothing")
+	}
+}
+
+// progress is a meter out of a table.
+func progress(done map[int32]float64) Meter {
+	return func(_ time.Duration, a scheduler.Attempt) (float64, bool) {
+		p, ok := done[a.Task.Index]
+		return p, ok
+	}
+}
+
+// slow has four maps on two nodes, of which two ended after 10 s; at 20 s the others are a tenth and a half done.
+func slow(t *testing.T, cfg Config) *rig {
+	cfg.Meter = progress(map[int32]float64{2: 0.5, 3: 0.1})
+	r := newRig(t, &oldest{}, 2, cfg)
+	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 4}))
+	r.want(All, "start j1/map/0@-1, launch j1/map/0@0, launch j1/map/1@0, launch j1/map/2@1, launch j1/map/3@1")
+	r.now = 10 * time.Second
+	r.feed(scheduler.TaskFinished(task(scheduler.Map, 0), 0, 0, 0, 0))
+	r.feed(scheduler.TaskFinished(task(scheduler.Map, 1), 0, 0, 0, 0))
+	r.now = 20 * time.Second
+	return r
+}
+
+// TestLATE: the attempt that would end last gets a second one, on another node; one that is expected to end soon none,
+// and nobody gets a third.
+func TestLATE(t *testing.T) {
+	r := slow(t, Config{Seconds: LATE{After: time.Second, Slower: 1.5, Share: 1}})
+	r.want(All, "launch j1/map/3@0 second, launch j1/map/2@0 second")
+	r.want(All, "")
+	r = slow(t, Config{Seconds: LATE{After: time.Second, Slower: 1.5, Share: 0.1}}) // one may always be
+	r.want(All, "launch j1/map/3@0 second")
+	r.want(All, "")
+	r = slow(t, Config{Seconds: LATE{After: time.Minute, Slower: 1.5, Share: 1}})
+	r.want(All, "")
+	r = slow(t, Config{Seconds: LATE{After: time.Second, Slower: 4.5, Share: 1}})
+	r.want(All, "launch j1/map/3@0 second") // 200 s against 40 s, of a mean of 10 s
+}
+
+// TestLag: the least progress of a kind, if it is behind the average by enough.
+func TestLag(t *testing.T) {
+	r := slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.2, Cap: 1}})
+	r.want(All, "launch j1/map/3@0 second") // average 0.65
+	r = slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.6, Cap: 1}})
+	r.want(All, "")
+	r = slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.2, Cap: 0.2}}) // of 4 containers
+	r.want(All, "")
+	r = slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.2, Cap: 1}})
+	r.feed(scheduler.NodeDraining(0))
+	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 2, Maps: 1}))
+	r.want(Admit, "start j2/map/0@-1")
+	r.want(All, "") // a map waits: first things first
+}
+
+// TestRefill: reduces hold all room while their maps wait. The newest gives way; with Refill the room goes to a map,
+// without it the policy decides.
+func TestRefill(t *testing.T) {
+	for refill, want := range map[bool]string{
+		true: "stop j1/reduce/1@0, launch j1/map/0@0", false: "stop j1/reduce/1@0",
+	} {
+		r := newRig(t, &oldest{}, 1, Config{Refill: refill})
+		r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 1, Reduces: 2, Slowstart: -1}))
+		r.want(All, "start j1/map/0@-1, launch j1/reduce/0@0, launch j1/reduce/1@0, "+want)
+	}
+}
+
+// TestReplayNotices: the log of a driver, replayed, says the same; with a line changed it does not.
+func TestReplayNotices(t *testing.T) {
+	rule := LATE{After: time.Second, Slower: 1.5, Share: 1}
+	r := slow(t, Config{Seconds: rule})
+	r.want(All, "launch j1/map/3@0 second, launch j1/map/2@0 second")
+	again := func() error {
+		return Replay(scheduler.DefaultConfig(), Config{Seconds: rule}, &oldest{}, nil, r.lines)
+	}
+	if err := again(); err != nil {
+		t.Fatal(err)
+	}
+	last := &r.lines[len(r.lines)-1]
+	last.Asked[0].Done = 0.99
+	if err := again(); err == nil || !strings.Contains(err.Error(), "the log says") {
+		t.Errorf("another progress, the same second attempts: %v", err)
+	}
+	last.Steps[0].Node = 1
+	if err := again(); err == nil {
+		t.Error("a second attempt on another node was not noticed")
+	}
+}
+
+// TestRules: rules with values that mean nothing are refused.
+func TestRules(t *testing.T) {
+	for _, bad := range []Rule{LATE{Share: 2}, LATE{After: -1}, Lag{Cap: 2}, Lag{Behind: -1}} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v was accepted", bad)
+		}
+	}
+	for _, good := range []Rule{DefaultLATE(), DefaultLag()} {
+		if err := good.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package drive
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// FileVersion is the version of the decision log that is written; docs/formats/decisions.md describes it.
+const FileVersion = 1
+
+// A Header is the first line of a decision log: by which rules it was decided.
+type Header struct {
+	Version int              `json:"millrace_decisions"`
+	State   scheduler.Config `json:"state"`
+	Refill  bool             `json:"refill,omitempty"`
+	Late    *LATE            `json:"late,omitempty"` // the rule of second attempts; nil starts none
+	// Lost is how many lines before the first were forgotten: such a log cannot be replayed.
+	Lost uint64 `json:"lost,omitempty"`
+}
+
+// Config is how rounds went.
+func (h *Header) Config() Config {
+	c := Config{Refill: h.Refill}
+	if h.Late != nil {
+		c.Seconds = *h.Late
+	}
+	return c
+}
+
+// ErrFormat marks a file that is no decision log, or a damaged one.
+var ErrFormat = errors.New("malformed decision log")
+
+const (
+	maxLine   = 64 << 20
+	maxLines  = 20_000_000
+	maxTasks  = 10_000_000 // of a kind, of a job
+	maxPlaces = 1 << 20    // of a machine
+)
+
+// step is a Step without its reason, which points into the state it was made of.
+type step struct {
+	Do          Do
+	Locality    scheduler.Locality `json:",omitempty"`
+	Speculative bool               `json:",omitempty"`
+	Task        scheduler.TaskID
+	Node        topology.NodeID
+}
+
+// written is a Line as files have it: no step says that there is nothing to do.
+type written struct {
+	Line
+	Steps []step `json:",omitempty"`
+}
+
+// Encode writes a line as a file has it.
+func Encode(l *Line) ([]byte, error) {
+	w := written{Line: *l}
+	for _, s := range l.Steps {
+		if s.Do != Rest {
+			w.Steps = append(w.Steps, step{s.Do, s.Locality, s.Speculative, s.Task, s.Node})
+		}
+	}
+	return json.Marshal(w)
+}
+
+func decode(b []byte) (Line, error) {
+	var w written
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&w); err != nil {
+		return Line{}, err
+	}
+	l := w.Line
+	for _, s := range w.Steps {
+		l.Steps = append(l.Steps, Step{Do: s.Do, Locality: s.Locality, Speculative: s.Speculative, Task: s.Task, Node: s.Node})
+	}
+	return l, l.validate()
+}
+
+// validate refuses what no driver has written.
+func (l *Line) validate() error {
+	e := &l.Event
+	switch {
+	case l.Kind > LinePolicies:
+		return fmt.Errorf("a line of kind %d", l.Kind)
+	case l.At < 0:
+		return fmt.Errorf("a time of %d ns", int64(l.At))
+	case l.Kind == LineEvent && e.String() == fmt.Sprintf("event(%d)", e.Kind):
+		return fmt.Errorf("an event of kind %d", e.Kind)
+	case e.Task.Kind >= scheduler.NumKinds || e.Locality > scheduler.Anywhere || e.Task.Index < 0:
+		return fmt.Errorf("an event about task %+v", e.Task)
+	case (e.Kind == scheduler.EvJobSubmitted) != (e.Spec != nil) && e.Kind != scheduler.EvJobReady:
+		return fmt.Errorf("%v with a description, or without", e.Kind)
+	case e.Spec != nil && max(e.Spec.Maps, e.Spec.Reduces) > maxTasks:
+		return fmt.Errorf("%d maps and %d reduces: at most %d", e.Spec.Maps, e.Spec.Reduces, maxTasks)
+	case max(e.Capacity.Containers, e.Capacity.MapSlots, e.Capacity.ReduceSlots, e.Capacity.VCores) > maxPlaces:
+		return fmt.Errorf("a machine of %+v: at most %d places", e.Capacity, maxPlaces)
+	case (e.Kind == scheduler.EvTaught) != (e.Lesson != nil):
+		return fmt.Errorf("%v with a lesson, or without", e.Kind)
+	}
+	return nil
+}
+
+// ReadLog reads the header of a log and calls each with its lines in order, counted from 2 as lines of the file. name is used
+// in errors.
+func ReadLog(r io.Reader, name string, each func(h *Header, n int, l *Line) error) (h Header, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	bad := func(n int, err error) error { return fmt.Errorf("%s:%d: %w: %w", name, n, ErrFormat, err) }
+	n := 0
+	for lines.Scan() {
+		if n++; n == 1 {
+			if h, err = readHeader(lines.Bytes()); err != nil {
+				return h, bad(n, err)
+			}
+			continue
+		}
+		l, err := decode(lines.Bytes())
+		if err == nil && n > maxLines {
+			err = fmt.Errorf("more than %d lines", maxLines)
+		}
+		if err != nil {
+			return h, bad(n, err)
+		}
+		if err := each(&h, n, &l); err != nil {
+			return h, err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return h, bad(n+1, err)
+	}
+	if n == 0 {
+		return h, bad(1, errors.New("the file is empty"))
+	}
+	return h, nil
+}
+
+func readHeader(b []byte) (h Header, err error) {
+	if err := json.Unmarshal(b, &h); err != nil || h.Version == 0 {
+		return h, errors.Join(errors.New(`the first line has no "millrace_decisions"`), err)
+	}
+	if h.Version != FileVersion {
+		return h, fmt.Errorf("version %d, this program reads version %d", h.Version, FileVersion)
+	}
+	if h.Late != nil {
+		return h, h.Late.Validate()
+	}
+	return h, nil
+}

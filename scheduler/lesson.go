@@ -1,0 +1,55 @@
+package scheduler
+
+import "time"
+
+// A Lesson is what a job that succeeded teaches policies that learn: all they may keep of it. Whoever drives an
+// engine keeps lessons over a restart and feeds them again, in order, with Taught.
+type Lesson struct {
+	Name       string        `json:"name,omitempty"`
+	User       string        `json:"user,omitempty"`
+	Recurring  bool          `json:"recurring,omitempty"`
+	Maps       int32         `json:"maps,omitempty"`
+	Reduces    int32         `json:"reduces,omitempty"`
+	Input      int64         `json:"input,omitempty"`       // bytes, as the job was described; 0: nobody knew
+	Shuffle    int64         `json:"shuffle,omitempty"`     // bytes that its maps made
+	MapTime    time.Duration `json:"map_time,omitempty"`    // of all maps together
+	ReduceTime time.Duration `json:"reduce_time,omitempty"` // of all reduces
+	ReduceWork time.Duration `json:"reduce_work,omitempty"` // without what they waited for the last map
+	Ratio      float64       `json:"ratio,omitempty"`       // mean of output over input of its maps
+	Samples    int32         `json:"samples,omitempty"`     // maps that say so
+}
+
+// Lesson returns what the job teaches, so far.
+func (j *Job) Lesson() *Lesson {
+	s := j.spec
+	l := &Lesson{
+		Name: s.Name, User: j.user.name, Recurring: s.Recurring, Maps: s.Maps, Reduces: s.Reduces, Shuffle: j.sum.out,
+		MapTime: j.tasks[Map].sum, ReduceTime: j.tasks[Reduce].sum, ReduceWork: j.tasks[Reduce].work, Input: s.InputBytes(),
+	}
+	for _, m := range j.moved {
+		if m.in > 0 {
+			l.Samples++
+			l.Ratio += float64(m.out) / float64(m.in)
+		}
+	}
+	l.Ratio /= float64(max(l.Samples, 1))
+	return l
+}
+
+// InputBytes is the size of the job's input: as declared, or that of its splits. 0: nobody knows.
+func (s *JobSpec) InputBytes() (bytes int64) {
+	if s.Input.Known {
+		return s.Input.Bytes
+	}
+	for _, b := range s.Splits.Bytes {
+		bytes += b
+	}
+	return bytes
+}
+
+// Taught tells policies that learn what a job taught that ended before they were there.
+func Taught(l *Lesson) Event {
+	e := jobEvent(EvTaught, NoJob)
+	e.Lesson = l
+	return e
+}

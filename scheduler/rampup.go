@@ -1,0 +1,157 @@
+package scheduler
+
+import (
+	"math"
+	"time"
+
+	"github.com/millrace/millrace/topology"
+)
+
+// With ReduceRule.Ramp a job's reduces follow its maps, as Hadoop's application master
+// asks for them, where maps and reduces share containers. A reduce that was launched
+// before the last map has ended holds a container and waits; so
+//
+//   - while maps of a job have no place, its reduces hold at most min(share of its maps
+//     done, Ramp) of what the job holds and could get;
+//   - a reduce that would only wait is not launched while a map of a job that is owed more
+//     has no place;
+//   - a reduce that only waits gives its container back when a map of the same job has no
+//     place and the first rule is broken, or when a map or the driver of a job that is owed
+//     more has found none for a moment. It starts again later, and fetches again.
+
+// Owed reports whether job b is owed a container that job a holds, if a held more of them
+// than it does now and b got the free ones: the order of shares of a policy.
+type Owed func(a *Job, more int32, b *Job, free int32) bool
+
+// Needy is the job whose map a policy would serve first, nil if there is none, and the order
+// of the policy.
+type Needy struct {
+	Job  *Job
+	Owed Owed
+}
+
+// waits reports whether a reduce of j has to wait for maps.
+func waits(j *Job) bool { return j.mapsDoneAt < 0 }
+
+// Free returns the containers that nobody holds, counted in default demands, on nodes that
+// take tasks.
+func (v *View) Free() int32 {
+	return max(0, v.s.total.Slots[Map]-v.s.use.Work()-v.s.use.Slots[Driver])
+}
+
+// AllowsReduce reports whether a reduce of j may be launched on n now.
+func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, first Needy) bool {
+	if r.Ramp <= 0 || !waits(j) || v.s.nodes[n].cap.Slotted() {
+		return true
+	}
+	if j.tasks[Map].pending > 0 && j.use.Tasks[Reduce]+1 > r.most(j, v.spare(j)) {
+		return false
+	}
+	if first.Job == nil || first.Job == j {
+		return true
+	}
+	// What its own maps will take of the free room counts as taken: else reduces would start
+	// whenever many maps have just ended, and give way again when others have started.
+	more := 1 + min(j.tasks[Map].pending, max(0, v.Free()-1))
+	return !first.Owed(j, more, first.Job, 0)
+}
+
+// most is how many reduces j may hold while maps of it have no place.
+func (r *ReduceRule) most(j *Job, couldGet int32) int32 {
+	return int32(math.Min(j.MapProgress(), r.Ramp) * float64(j.use.Work()+couldGet))
+}
+
+// spare is what j could get beside its maps: free containers that no map waits for.
+func (v *View) spare(j *Job) int32 {
+	if len(v.s.pending[Map].list) > 1 {
+		return 0
+	}
+	return max(0, v.Free()-j.tasks[Map].pending)
+}
+
+// giveBackAfter is how long a job must have found no place before reduces of others give way.
+// Ours: two ticks of the master. Where many tasks run one ends every moment, and its place
+// will do; larger, and small jobs wait longer on a small cluster.
+const giveBackAfter = 200 * time.Millisecond
+
+// starves reports whether a job that has found no place since then has waited long enough.
+func starves(now, since time.Duration) bool { return now-since >= giveBackAfter }
+
+// GiveBack names a reduce that only waits and should give its container to a map. A policy
+// with Ramp names it as its victim.
+func (r *ReduceRule) GiveBack(now time.Duration, v *View, first Needy) (victim Victim, found bool) {
+	if r.Ramp <= 0 || v.s.use.Tasks[Reduce] == 0 {
+		return Victim{}, false
+	}
+	free := v.Free()
+	if d := v.s.drivers.list; len(d) > 0 && free == 0 && starves(now, d[0].admitted) {
+		if j := richest(v, Needy{d[0], first.Owed}, free); j != nil {
+			return giveBack(v, j, d[0], "a reduce of {job} that waits for maps gives its container to the driver of {other}"), true
+		}
+	}
+	if b := first.Job; b != nil && free < b.tasks[Map].pending && starves(now, max(b.lastMap, b.ready)) {
+		if j := richest(v, first, free); j != nil {
+			return giveBack(v, j, first.Job, toMap), true
+		}
+	}
+	return r.toOwnMap(v, free)
+}
+
+// toOwnMap names a reduce of a job whose reduces hold more than they may while its maps wait.
+func (r *ReduceRule) toOwnMap(v *View, free int32) (victim Victim, found bool) {
+	for _, j := range v.s.pending[Map].list {
+		if j.use.Tasks[Reduce] > 0 && free < j.tasks[Map].pending && j.use.Tasks[Reduce] > r.most(j, free) && onContainers(v, j) {
+			return giveBack(v, j, j, toMap), true
+		}
+	}
+	return Victim{}, false
+}
+
+// richest is the job with waiting reduces that holds most of those that owe the needy job a
+// container; nil if there is none. Of equals the newest.
+func richest(v *View, first Needy, free int32) (most *Job) {
+	for _, j := range v.s.live.list {
+		if j == first.Job || j.use.Tasks[Reduce] == 0 || !waits(j) || !first.Owed(j, 0, first.Job, free) || !onContainers(v, j) {
+			continue
+		}
+		if most == nil || j.use.Work() >= most.use.Work() {
+			most = j
+		}
+	}
+	return most
+}
+
+// onContainers reports whether the newest reduce of j shares its node's containers with maps.
+func onContainers(v *View, j *Job) bool {
+	return !v.s.nodes[v.s.attempts.all[j.tasks[Reduce].head].Node].cap.Slotted()
+}
+
+const toMap = "a reduce of {job} that waits for maps gives its container to a map of {other}"
+
+// giveBack makes the newest reduce of j give its container to another job, or its own.
+func giveBack(v *View, j, to *Job, say string) Victim {
+	a := &v.s.attempts.all[j.tasks[Reduce].head]
+	return Victim{Task: a.Task, Node: a.Node, Reason: Reason{Code: ForSlowstart, Say: say, Job: j.id, Other: to.id}}
+}
+
+// Follows says why a reduce of j may have to wait although slow start is over: it would itself
+// wait for maps, which come first.
+func (r *ReduceRule) Follows(j *Job, k Kind) (Reason, bool) {
+	return Reason{
+		Code: ForSlowstart, Say: "reduces of {job} follow its maps: {a} run, {b} of {c} maps are done, and maps that wait come first",
+		Job: j.id, A: int64(j.Running(Reduce)), B: int64(j.Done(Map)), C: int64(j.Total(Map)),
+	}, r.Ramp > 0 && k == Reduce && waits(j)
+}
+
+// RampParams binds the parameters of the rule with that of its ramp.
+func (r *ReduceRule) RampParams() []Param {
+	return append(r.Params(), Float(&r.Ramp, "rampup", "ours, after Hadoop's application master",
+		"reduces follow their maps: the most of what a job holds that its reduces may hold while maps of it wait; they give way to maps. 0: as published").In(0, 1))
+}
+
+// Ramped are the values with which a live cluster and sim run follow maps with reduces, and
+// the parameters beside which they do not: who sets those wants a published rule.
+var (
+	Ramped       = map[string]string{"rampup": "0.5"}
+	RampedUnless = []string{"reduce-share", "hold-reduces"}
+)

@@ -1,0 +1,97 @@
+package compare
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+	"github.com/millrace/millrace/trace"
+)
+
+// A run that is written as a history, read and replayed under the same policy ends every
+// job when it ended before.
+func TestHistoryReplays(t *testing.T) {
+	topo, err := topology.Uniform(2, 4, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := sim.DefaultWorkload(topo, 16)
+	work.Scale = 0.001
+	jobs := sim.FromTrace(trace.FB2010.Generate(60, rand.New(rand.NewPCG(5, 1))), work, rand.New(rand.NewPCG(5, 2)))
+	run := func(jobs []*sim.Job) (*sim.Result, *Watcher) {
+		p, err := policies.Policy("fifo", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := sim.Config{Topology: topo, Capacity: scheduler.Capacity{Containers: 2}, Policy: p, State: scheduler.DefaultConfig(), Model: sim.NewFixed()}
+		w := WatchKinds()
+		w.Attach(&cfg)
+		res, err := sim.Run(cfg, jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, w
+	}
+	res, w := run(jobs)
+	var file bytes.Buffer
+	if err := trace.WriteHistory(&file, History(trace.Origin{Source: "sim", Policy: "fifo"}, topo, res, w)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := trace.ReadHistory(&file, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := run(Replay(h, work, rand.New(rand.NewPCG(5, 3))))
+	if len(again.Jobs) != len(res.Jobs) {
+		t.Fatalf("%d jobs came back, want %d", len(again.Jobs), len(res.Jobs))
+	}
+	var before, after time.Duration
+	for i := range res.Jobs {
+		before += res.Jobs[i].Completion()
+		after += again.Jobs[i].Completion()
+	}
+	// Other replicas may change which map goes first, so a job may end a little
+	// earlier or later; the whole does not move.
+	near(t, "total completion", after.Seconds(), before.Seconds(), 0.02*before.Seconds())
+	near(t, "work", again.Busy[scheduler.Map].Seconds(), res.Busy[scheduler.Map].Seconds(), 1e-6)
+}
+
+func TestBeside(t *testing.T) {
+	topo, err := topology.Uniform(1, 2, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []Run
+	for seed := range uint64(2) {
+		w := WatchKinds()
+		runs = append(runs, NewRun("fifo <x>", seed, twoJobs(t, w), topo, 2, w))
+	}
+	table, figures, seeds := Beside(runs)
+	if seeds != 2 || len(figures) < 7 || table.Rows[0][1] != "22.00 (22.00 to 22.00)" {
+		t.Errorf("%d seeds, %d figures, table %v", seeds, len(figures), table.Rows[0])
+	}
+	for _, f := range figures {
+		if svg := chart.Inline(f.Chart); strings.Contains(svg, "<x>") || strings.Contains(svg, "NaN") {
+			t.Errorf("%s: a name became markup, or a number is none", f.Name)
+		}
+	}
+}
+
+// Stays on a node that overlap lie beside each other, others behind each other; rows stand by node.
+func TestLanes(t *testing.T) {
+	rows, at := Lanes([]Stay[string]{{"b", 0, 5}, {"a", 0, 10}, {"a", 3, 8}, {"b", 5, 6}, {"a", 8, 9}})
+	if !slices.Equal(rows, []Lane[string]{{"a", 0}, {"a", 1}, {"b", 0}}) || !slices.Equal(at, []int{2, 0, 1, 2, 1}) {
+		t.Errorf("rows %v, stays at %v", rows, at)
+	}
+	if rows, at := Lanes[int](nil); len(rows)+len(at) > 0 {
+		t.Errorf("of nothing: %v, %v", rows, at)
+	}
+}

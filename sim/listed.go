@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+)
+
+// A Listed job is one that somebody wrote down by hand. Times are seconds.
+type Listed struct {
+	Name       string  `yaml:"name" json:"name,omitempty"`
+	User       string  `yaml:"user" json:"user,omitempty"`
+	Queue      string  `yaml:"queue" json:"queue,omitempty"`
+	Pool       string  `yaml:"pool" json:"pool,omitempty"`
+	At         float64 `yaml:"at" json:"at"`
+	Maps       int32   `yaml:"maps" json:"maps"`
+	MapTime    float64 `yaml:"map_time" json:"map_time"`
+	Reduces    int32   `yaml:"reduces" json:"reduces,omitempty"`
+	ReduceTime float64 `yaml:"reduce_time" json:"reduce_time,omitempty"`
+	Deadline   float64 `yaml:"deadline" json:"deadline,omitempty"` // seconds after it comes; 0 means none
+	Weight     float64 `yaml:"weight" json:"weight,omitempty"`
+	Shuffle    int64   `yaml:"shuffle_bytes" json:"shuffle_bytes,omitempty"`
+}
+
+// What a listed job may ask for.
+const (
+	maxListedTasks = 1_000_000
+	maxListedTime  = 1e8 // seconds, three years
+)
+
+// Check refuses a job that cannot be.
+func (l *Listed) Check() error {
+	switch {
+	case l.Maps < 1 || l.Maps > maxListedTasks || l.Reduces < 0 || l.Reduces > maxListedTasks:
+		return fmt.Errorf("%d maps and %d reduces: a job has 1 to %d maps and at most as many reduces", l.Maps, l.Reduces, maxListedTasks)
+	case !lasts(l.At, 0) || !lasts(l.MapTime, 0.001) || !lasts(l.Deadline, 0) || l.Reduces > 0 && !lasts(l.ReduceTime, 0.001):
+		return fmt.Errorf("at %v, map_time %v, reduce_time %v, deadline %v: times are seconds, of tasks at least 0.001, all at most %g", l.At, l.MapTime, l.ReduceTime, l.Deadline, maxListedTime)
+	case l.Weight < 0 || l.Weight > 1e6 || l.Shuffle < 0:
+		return fmt.Errorf("weight %v, shuffle_bytes %d: neither may be below 0, the weight at most 1000000", l.Weight, l.Shuffle)
+	}
+	return nil
+}
+
+func lasts(seconds, least float64) bool { return seconds >= least && seconds <= maxListedTime }
+
+// FromList turns listed jobs into a workload: a block for each map, placed as those of a trace are.
+func FromList(list []Listed, cfg WorkloadConfig, rng *rand.Rand) ([]*Job, error) {
+	out := make([]*Job, len(list))
+	for i := range list {
+		l := &list[i]
+		if err := l.Check(); err != nil {
+			return nil, fmt.Errorf("job %d: %w", i+1, err)
+		}
+		out[i] = cfg.listed(i, l, rng)
+	}
+	return out, nil
+}
+
+func (c *WorkloadConfig) listed(i int, l *Listed, rng *rand.Rand) *Job {
+	length := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	spec := &scheduler.JobSpec{
+		ID: scheduler.JobID(i), Name: l.Name, User: l.User, Queue: l.Queue, Pool: l.Pool, Submit: length(l.At), Weight: l.Weight,
+		Maps: l.Maps, Reduces: l.Reduces, Slowstart: c.Slowstart, MapTime: length(l.MapTime), ReduceTime: length(l.ReduceTime),
+		Input: scheduler.Bytes(int64(l.Maps) * c.BlockBytes), Shuffle: scheduler.Bytes(l.Shuffle),
+	}
+	if spec.Name == "" {
+		spec.Name = fmt.Sprint("job ", i+1)
+	}
+	if l.Deadline > 0 {
+		spec.Deadline = spec.Submit + length(l.Deadline)
+	}
+	for range l.Maps {
+		spec.Splits.Add(c.BlockBytes, c.place(rng)...)
+	}
+	j := &Job{Spec: spec, Maps: []time.Duration{spec.MapTime}}
+	if l.Reduces > 0 {
+		j.Reduces = []time.Duration{spec.ReduceTime}
+	}
+	spec.Work = j.work()
+	return j
+}

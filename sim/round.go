@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/topology"
+)
+
+// round asks the driver and carries out what it decides. A policy that breaks a rule ends
+// the run.
+func (s *simulation) round(r drive.Round) {
+	if r.Parts == 0 || s.err != nil {
+		return
+	}
+	if err := s.drive.Round(s.now, r, s.carryOut); err != nil && s.err == nil {
+		s.err = fmt.Errorf("at %v: %w", s.now, err)
+	}
+	started := s.started
+	s.started = s.started[:0]
+	for _, i := range started {
+		s.finishIfComplete(i)
+	}
+}
+
+// admits is the part of a round that asks the admission policy. Where there is none, and
+// nobody waits, there is nothing to ask: this is called at every event.
+func (s *simulation) admits() drive.Part {
+	if s.cfg.Admission == nil && s.drive.View().Waiting().Len() == 0 {
+		return 0
+	}
+	return drive.Admit
+}
+
+// offer gives a node work until the policy has none for it.
+func (s *simulation) offer(n topology.NodeID) {
+	if s.beats(n) {
+		s.feed(scheduler.Heartbeat(n))
+	}
+	s.asking[0] = n
+	s.round(drive.Round{Parts: drive.Offer, Nodes: s.asking[:], Most: s.cfg.PerHeartbeat})
+}
+
+// liveHeartbeat is how often a worker with nothing to say reports on a live cluster.
+const liveHeartbeat = time.Second
+
+// beats reports whether an offer is a heartbeat of the node. Each is, except where nodes
+// ask again as on a live cluster: there heartbeats have an interval of their own.
+func (s *simulation) beats(n topology.NodeID) bool {
+	if s.cfg.AskAgain == 0 {
+		return true
+	}
+	if s.beatAt == nil {
+		s.beatAt = make([]time.Duration, len(s.running))
+	}
+	due := s.now >= s.beatAt[n]
+	if due {
+		s.beatAt[n] = s.now - s.now%liveHeartbeat + liveHeartbeat
+	}
+	return due
+}
+
+func (s *simulation) carryOut(d drive.Step) {
+	switch d.Do {
+	case drive.Launch:
+		s.launch(&d)
+	case drive.Stop:
+		s.moved = s.now
+		if mine, ok := s.running[d.Node].find(d.Task); ok {
+			s.stop(mine)
+			s.gotRoom(d.Node)
+		}
+	case drive.Forget:
+		s.moved = s.now
+		if d.Task.Kind == scheduler.Map {
+			s.cfg.Model.MapsUndone(s.now, s.jobs[s.index(d.Task.Job)])
+		}
+	case drive.Start, drive.Reject:
+		s.judged(&d)
+	}
+}
+
+// judged notes who was let in or turned away.
+func (s *simulation) judged(d *drive.Step) {
+	i := s.index(d.Task.Job)
+	s.moved = s.now
+	if d.Do == drive.Reject {
+		s.res.Jobs[i].Failed = true
+		s.res.Jobs[i].Finished = s.now
+		s.left--
+		return
+	}
+	s.res.Jobs[i].Admitted = s.now
+	if s.jobs[i].Spec.HasDriver {
+		s.drivers++
+	}
+	s.started = append(s.started, i)
+}
+
+// tickEvery is how often deadlocks are looked for where no policy asks for a timer.
+const tickEvery = 10 * time.Second
+
+// tick lets policies do periodic work, starts second attempts and breaks deadlocks, and
+// plans the next.
+func (s *simulation) tick() {
+	s.round(drive.Round{Parts: drive.Tick})
+	next, ok := s.drive.NextTick()
+	if g, gated := s.cfg.Model.(Gated); gated {
+		g.Ask(s.now)
+	}
+	soon := func(wanted bool, after time.Duration) {
+		if at := s.now + after; wanted && (!ok || at < next) {
+			next, ok = at, true
+		}
+	}
+	var parts drive.Part
+	if s.cfg.Seconds != nil {
+		parts |= drive.Second
+	}
+	if s.cfg.BreakDeadlocks {
+		parts |= drive.Unlock
+	}
+	s.round(drive.Round{Parts: parts})
+	soon(s.cfg.BreakDeadlocks, tickEvery)
+	soon(s.cfg.Seconds != nil, s.cfg.secondsEvery())
+	soon(s.cfg.AskAgain > 0, s.cfg.AskAgain) // what follows every step
+	if ok {
+		s.agenda.add(max(next, s.now+1), happening{what: tick})
+	}
+}

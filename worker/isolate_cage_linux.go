@@ -1,0 +1,259 @@
+package worker
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/emulate"
+	"github.com/millrace/millrace/worker/attempt"
+)
+
+// A cage is what one attempt of users' code runs in: a directory that nobody else can enter and, where
+// the worker may, a user of its own and a group of processes.
+type cage struct {
+	j     *jail
+	dir   string
+	self  *os.File // the directory
+	uid   uint32   // 0: the worker's own
+	lease *os.File
+	links *os.File // of emulated links, if there are some
+	group *cgroup
+	disk  int64 // bytes that it may write
+	pid   int
+	apart bool // in a name space of process ids that ends with its first process
+
+	looked time.Time // at the disk, by the guard
+}
+
+// Files that a program in a cage inherits.
+const (
+	wordsFD = 3 + iota
+	cageFD
+	exeFD
+	linksFD
+)
+
+// enter makes a cage below a directory of the worker's. Leave it in any case.
+func (j *jail) enter(parent, name string, memory int64) (*cage, error) {
+	c := &cage{j: j, dir: filepath.Join(parent, name)}
+	if err := c.open(memory, name); err != nil {
+		return nil, errors.Join(fmt.Errorf("room for a program: %w", err), c.leave())
+	}
+	return c, nil
+}
+
+func (c *cage) open(memory int64, name string) (err error) {
+	if err := os.RemoveAll(c.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(c.dir, "side"), 0o700); err != nil {
+		return err
+	}
+	c.disk = roomFor(c.dir, c.j.cfg)
+	if c.j.mode == IsolationUser {
+		if c.uid, c.lease, err = c.j.lease(); err != nil {
+			return err
+		}
+		for _, d := range []string{c.dir, filepath.Join(c.dir, "side")} {
+			if err := os.Chown(d, int(c.uid), int(c.uid)); err != nil {
+				return err
+			}
+		}
+		if g := c.j.groups; g != nil && (g.memory || g.process || c.j.noPIDs.Load()) {
+			if c.group, err = c.j.groups.create(fmt.Sprint(name, "-", c.uid), memory, c.j.cfg.TaskProcesses); err != nil {
+				c.j.cfg.Log.Warn("a program runs without a cgroup", "error", err)
+			}
+		}
+	}
+	c.self, err = os.Open(c.dir)
+	return err
+}
+
+// roomFor is how much an attempt may write: its part of what is free now.
+func roomFor(dir string, cfg *Config) int64 {
+	_, free, err := disk.Free(dir)
+	if cfg.TaskDisk > 0 || err != nil {
+		return cfg.TaskDisk
+	}
+	places := max(cfg.Capacity.Containers, cfg.Capacity.MapSlots+cfg.Capacity.ReduceSlots, cfg.Capacity.VCores, 1)
+	return max(1<<20, (free-cfg.Reserve)/int64(places))
+}
+
+// path is how the program itself calls its directory. A user who may not pass the directories above
+// sees it at another place or, where the worker may not do that, gets there by the file it inherits: what asks
+// for the full name of a file there, as Python does, does not find it.
+func (c *cage) path() string {
+	if c.uid != 0 && !reachable(c.dir) {
+		return cmp.Or(c.j.place, fmt.Sprintf("/proc/self/fd/%d", cageFD))
+	}
+	return c.dir
+}
+
+// lend gives the program the emulated links. Their file is the worker's: a program with a user of its own inherits it, open.
+func (c *cage) lend(s *emulate.Setting) (_ *emulate.Setting, err error) {
+	if s == nil || c.uid == 0 {
+		return s, nil
+	}
+	if c.links, err = os.OpenFile(s.File, os.O_RDWR, 0); err != nil {
+		return nil, err
+	}
+	return &emulate.Setting{FD: linksFD, Rates: s.Rates}, nil
+}
+
+// reachable reports whether all users may pass the directories above a path.
+func reachable(path string) bool {
+	for d := filepath.Dir(path); ; d = filepath.Dir(d) {
+		st, err := os.Stat(d)
+		if err != nil || st.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+		if d == filepath.Dir(d) {
+			return true
+		}
+	}
+}
+
+// start runs a program in the cage. It inherits words, on which it speaks to the worker.
+func (c *cage) start(cmd *exec.Cmd, exe, words *os.File) error {
+	cmd.ExtraFiles = []*os.File{c.self, exe}
+	if c.links != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, c.links)
+	}
+	if err := attempt.Attach(cmd, words); err != nil {
+		return err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.uid == 0 {
+		cmd.Dir = c.dir
+		return c.started(cmd, behind(cmd.Start))
+	}
+	// Another user may not get there by name.
+	cmd.Path = fmt.Sprintf("/proc/self/fd/%d", exeFD)
+	cmd.Dir = fmt.Sprintf("/proc/self/fd/%d", c.self.Fd()) // entered before files get their new numbers
+	if c.path() == c.j.place {
+		cmd.Dir = c.j.place
+	}
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: c.uid, Gid: c.uid}
+	if c.group != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(c.group.fd.Fd())
+	}
+	if !c.j.noPIDs.Load() {
+		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID // all that is in it ends with its first process
+	}
+	err := confined(cmd, c)
+	if err == nil || !(errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL)) || cmd.SysProcAttr.Cloneflags == 0 {
+		return c.started(cmd, err)
+	}
+	c.j.cfg.Log.Info("no process id namespaces: processes are found by their user", "reason", err)
+	c.j.noPIDs.Store(true)
+	again := exec.Cmd{
+		Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
+		ExtraFiles: cmd.ExtraFiles, SysProcAttr: cmd.SysProcAttr, WaitDelay: cmd.WaitDelay,
+	}
+	again.SysProcAttr.Cloneflags = 0
+	*cmd = again
+	return c.started(cmd, confined(cmd, c))
+}
+
+func (c *cage) started(cmd *exec.Cmd, err error) error {
+	if err != nil {
+		return err
+	}
+	c.pid, c.apart = cmd.Process.Pid, cmd.SysProcAttr.Cloneflags != 0
+	if c.uid != 0 {
+		c.limit(unix.RLIMIT_CORE, 0)
+		c.limit(unix.RLIMIT_NPROC, uint64(c.j.cfg.TaskProcesses))
+		c.limit(unix.RLIMIT_NOFILE, 16<<10)
+		c.limit(unix.RLIMIT_FSIZE, uint64(c.disk))
+	}
+	return nil
+}
+
+// limit lowers a limit of the program. It may have ended already.
+func (c *cage) limit(what int, n uint64) {
+	var old unix.Rlimit
+	if unix.Prlimit(c.pid, what, nil, &old) == nil {
+		_ = unix.Prlimit(c.pid, what, &unix.Rlimit{Cur: min(old.Cur, n), Max: min(old.Max, n)}, nil)
+	}
+}
+
+// kill ends the program and all that it has started, whatever sessions and groups it has made.
+func (c *cage) kill() {
+	if c.group != nil {
+		c.group.kill()
+	}
+	if c.pid != 0 {
+		for _, p := range children(c.pid) {
+			_ = syscall.Kill(p, syscall.SIGKILL) // as below
+		}
+		_ = syscall.Kill(-c.pid, syscall.SIGKILL) // it may be gone already
+	}
+}
+
+// overran reports whether the kernel has killed the program for want of memory.
+func (c *cage) overran() bool { return c.group != nil && c.group.overran() }
+
+// take moves a file that the program has made out of the cage and makes it the worker's. Nothing may run
+// in the cage any more. What is not a plain file of the program's own is refused: a link could lead anywhere.
+func (c *cage) take(name, to string) (string, error) {
+	from := filepath.Join(c.dir, filepath.Base(name))
+	to = filepath.Join(to, filepath.Base(name))
+	st, err := os.Lstat(from)
+	if err != nil {
+		return "", err
+	}
+	if sys, ok := st.Sys().(*syscall.Stat_t); !ok || !st.Mode().IsRegular() || sys.Nlink != 1 || c.uid != 0 && sys.Uid != c.uid {
+		return "", fmt.Errorf("%s is not a plain file of the program's own", filepath.Base(name))
+	}
+	if c.uid != 0 {
+		if err := errors.Join(os.Chown(from, 0, 0), os.Chmod(from, 0o600)); err != nil {
+			return "", err
+		}
+	}
+	return to, os.Rename(from, to)
+}
+
+// sweep ends what a program that has been waited for left behind.
+func (c *cage) sweep() error {
+	if c.pid == 0 || c.apart {
+		return nil // its name space has ended with it
+	}
+	c.kill()
+	if c.uid == 0 {
+		return nil
+	}
+	return killUser(c.uid)
+}
+
+// leave removes the cage. The program has been waited for, if it was started.
+func (c *cage) leave() error {
+	err := c.sweep()
+	if c.self != nil {
+		_ = c.self.Close() // it was only looked at
+	}
+	if c.links != nil {
+		_ = c.links.Close() // the program writes to it
+	}
+	if c.group != nil {
+		c.group.close()
+	}
+	if c.lease != nil {
+		if err == nil {
+			err = removeIPC(c.uid)
+		}
+		if err == nil {
+			err = c.lease.Truncate(0) // nothing of the id's is left
+		}
+		err = errors.Join(err, c.lease.Close())
+	}
+	return errors.Join(err, os.RemoveAll(c.dir))
+}

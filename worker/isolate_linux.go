@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// A jail makes cages.
+type jail struct {
+	cfg    *Config
+	mode   string // none or user
+	leases string // directory of locks on user ids
+	place  string // where programs see directories that they could not reach; empty: nowhere
+	groups *cgroups
+	noPIDs atomic.Bool // the kernel refuses namespaces of process ids
+
+	mu   sync.Mutex // guards next
+	next uint32     // user id to try first
+}
+
+// needed are the capabilities without which nobody can be put into a cage.
+var needed = []uint{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL}
+
+// newJail settles what auto means here, and says so.
+func newJail(cfg *Config) (*jail, error) {
+	j := &jail{cfg: cfg, mode: IsolationNone, next: cfg.TaskUsers.First}
+	if err := keepDescriptors(); err != nil {
+		return nil, err
+	}
+	if cfg.Isolation == IsolationNone {
+		return j, nil
+	}
+	if err := able(cfg.TaskUsers); err != nil {
+		if cfg.Isolation == IsolationUser {
+			return nil, fmt.Errorf("isolation is %q: %w", IsolationUser, err)
+		}
+		cfg.Log.Info("programs of users run as the worker's user", "isolation", IsolationNone, "reason", err)
+		return j, nil
+	}
+	var err error
+	if j.leases, err = leaseDir(cfg.Dir); err != nil {
+		return nil, err
+	}
+	j.mode = IsolationUser
+	j.place = placeForCages()
+	if j.groups, err = openCgroups(cgroupRoot, os.Getpid()); err != nil {
+		cfg.Log.Info("no cgroups for programs of users: memory is watched instead, processes are limited by user", "reason", err)
+	}
+	return j, nil
+}
+
+// keepDescriptors keeps programs from getting what this process has inherited: files that whoever started it had open.
+func keepDescriptors() error {
+	if unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return nil
+	}
+	list, err := os.ReadDir("/proc/self/fd") // a kernel before 5.11
+	if err != nil {
+		return fmt.Errorf("files that the worker has inherited would be open in programs of users: %w", err)
+	}
+	for _, e := range list {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+// able reports why attempts cannot have users of their own.
+func able(users UserRange) error {
+	if os.Geteuid() != 0 {
+		return errors.New("the worker does not run as root")
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&head, &data[0]); err != nil {
+		return fmt.Errorf("capget: %w", err)
+	}
+	for _, c := range needed {
+		if data[c/32].Effective&(1<<(c%32)) == 0 {
+			return fmt.Errorf("capability %d is missing", c)
+		}
+	}
+	m, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return err
+	}
+	if !mapped(string(m), users) {
+		return fmt.Errorf("user ids %s do not exist in this namespace", users.String())
+	}
+	return nil
+}
+
+// mapped reports whether a line of a uid_map (inside, outside, count) holds the whole range.
+func mapped(table string, users UserRange) bool {
+	for line := range strings.Lines(table) {
+		var inside, outside, count uint64
+		if n, _ := fmt.Sscan(line, &inside, &outside, &count); n == 3 &&
+			uint64(users.First) >= inside && uint64(users.Last) < inside+count {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *jail) close() {
+	if j != nil && j.groups != nil {
+		j.groups.remove()
+	}
+}
+
+// Harden closes this process to users' programs: nobody but root may look into it, and what it starts
+// under another user cannot multiply without end, nor leave core files. It changes the whole process,
+// so it is for the main function of a worker.
+func Harden(cfg *Config) error {
+	if cfg.Isolation == IsolationNone || able(cfg.TaskUsers) != nil {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("make the process undumpable: %w", err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return fmt.Errorf("forbid core files: %w", err)
+	}
+	m, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return err
+	}
+	if f := strings.Fields(string(m)); len(f) != 3 || f[0] != "0" || f[1] != "0" {
+		return nil // this root is not the machine's: the limit would bind the worker too
+	}
+	n := uint64(cfg.TaskProcesses)
+	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}); err != nil {
+		return fmt.Errorf("limit processes: %w", err)
+	}
+	return nil
+}
+
+// openSelf opens the executable of this process, also if another has its name by now.
+func openSelf() (*os.File, error) { return os.Open("/proc/self/exe") }

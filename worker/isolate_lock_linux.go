@@ -1,0 +1,131 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// taskNice is how far programs of users stand back behind daemons that want the processor: reports and blocks are not late because
+// tasks are many.
+const taskNice = 10
+
+// behind runs fn in a thread that stands back behind others. What fn starts inherits that; the thread is thrown away.
+func behind(fn func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()                               // never unlocked: the thread ends with the goroutine
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, taskNice) // who stands further back already stays there
+		done <- fn()
+	}()
+	return <-done
+}
+
+// confined starts a command from a thread that has given up, for good, the means to gain rights, to write
+// outside one directory and to talk by System V and POSIX objects to anybody.
+func confined(cmd *exec.Cmd, c *cage) error {
+	return behind(func() error {
+		ownIPC()
+		if c.path() == c.j.place {
+			if err := showAt(c.dir, c.j.place); err != nil {
+				return err
+			}
+		}
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return err
+		}
+		if err := landlock(c.self); err != nil {
+			return err
+		}
+		return cmd.Start()
+	})
+}
+
+// cagePlace is where a program finds its directory when it may not pass the directories above it.
+const cagePlace = "/run/millrace/cage"
+
+// placeForCages makes cagePlace, or returns none where the worker may not change what a program sees of the file system.
+func placeForCages() string {
+	if err := os.MkdirAll(cagePlace, 0o711); err != nil || os.Chmod(filepath.Dir(cagePlace), 0o711) != nil || !reachable(cagePlace) {
+		return ""
+	}
+	if behind(func() error { return showAt(os.TempDir(), cagePlace) }) != nil {
+		return ""
+	}
+	return cagePlace
+}
+
+// showAt gives this thread, and what it starts, a file system in which a directory has a second name. Nobody else sees that.
+func showAt(dir, place string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("an own view of files: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("an own view of files: %w", err)
+	}
+	if err := unix.Mount(dir, place, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("show %s at %s: %w", dir, place, err)
+	}
+	return nil
+}
+
+const (
+	landWrites = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+	landScopes = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+)
+
+// landlock lets this thread write below one directory only, and send no signals to those that are not
+// its own. A kernel without it leaves that to the user's lack of rights.
+func landlock(dir *os.File) error {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return nil // not there, or not allowed in this container
+	}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: landWrites}
+	if version >= 2 {
+		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if version >= 3 {
+		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if version >= 6 {
+		attr.Scoped = landScopes
+	}
+	// Fields that an older kernel does not know are zero, which it accepts.
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return fmt.Errorf("landlock: %w", errno)
+	}
+	defer unix.Close(int(fd))
+	if err := landRule(int(fd), dir, attr.Handled_access_fs); err != nil {
+		return err
+	}
+	if null, err := os.OpenFile(os.DevNull, unix.O_PATH, 0); err == nil { // a bare container has none
+		err = landRule(int(fd), null, unix.LANDLOCK_ACCESS_FS_WRITE_FILE)
+		if err := errors.Join(err, null.Close()); err != nil {
+			return err
+		}
+	}
+	if _, _, errno = unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+		return fmt.Errorf("landlock: %w", errno)
+	}
+	return nil
+}
+
+func landRule(ruleset int, place *os.File, access uint64) error {
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(place.Fd())}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if errno != 0 {
+		return fmt.Errorf("landlock: %s: %w", place.Name(), errno)
+	}
+	return nil
+}

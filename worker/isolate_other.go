@@ -1,0 +1,121 @@
+//go:build !linux
+
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/millrace/millrace/internal/emulate"
+	"github.com/millrace/millrace/internal/procs"
+	"github.com/millrace/millrace/worker/attempt"
+)
+
+// A jail makes cages. On this system they are directories: only Linux has the means for more.
+type jail struct{ mode string }
+
+// newJail refuses what is not there, and says once what that means.
+func newJail(cfg *Config) (*jail, error) {
+	if cfg.Isolation == IsolationUser {
+		return nil, fmt.Errorf("isolation is %q, which only Linux has: give %s or %s", IsolationUser, IsolationAuto, IsolationNone)
+	}
+	cfg.Log.Info("programs of users run as the worker's user, and nobody watches their memory and files", "isolation", IsolationNone, "system", runtime.GOOS)
+	return &jail{IsolationNone}, nil
+}
+
+func (*jail) close() {}
+
+// Harden has nothing to close where programs are not kept apart.
+func Harden(*Config) error { return nil }
+
+// openSelf opens the executable of this process.
+func openSelf() (*os.File, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(path)
+}
+
+// A cage is what one attempt of users' code runs in: a directory and a group of processes.
+type cage struct {
+	dir   string
+	group *procs.Group
+	pid   int
+	uid   uint32 // 0: the worker's own
+	disk  int64  // 0: not watched
+}
+
+// enter makes a cage below a directory of the worker's. Leave it in any case.
+func (*jail) enter(parent, name string, _ int64) (*cage, error) {
+	c := &cage{dir: filepath.Join(parent, name)}
+	err := os.RemoveAll(c.dir)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(c.dir, "side"), 0o700)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("room for a program: %w", err), c.leave())
+	}
+	return c, nil
+}
+
+// path is how the program itself calls its directory.
+func (c *cage) path() string { return c.dir }
+
+// lend gives the program the emulated links, which it may open itself.
+func (*cage) lend(s *emulate.Setting) (*emulate.Setting, error) { return s, nil }
+
+// start runs a program in the cage. It inherits words, on which it speaks to the worker.
+func (c *cage) start(cmd *exec.Cmd, _, words *os.File) (err error) {
+	cmd.Dir = c.dir
+	if err := attempt.Attach(cmd, words); err != nil {
+		return err
+	}
+	if c.group, err = procs.Start(cmd); err != nil {
+		return err
+	}
+	c.pid = cmd.Process.Pid
+	return nil
+}
+
+// kill ends the program and what it has started.
+func (c *cage) kill() {
+	if c.group != nil {
+		c.group.Kill()
+	}
+}
+
+// take moves a file that the program has made out of the cage. What is not a plain file is refused: a link could lead anywhere.
+func (c *cage) take(name, to string) (string, error) {
+	from := filepath.Join(c.dir, filepath.Base(name))
+	to = filepath.Join(to, filepath.Base(name))
+	st, err := os.Lstat(from)
+	if err != nil {
+		return "", err
+	}
+	if !st.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a plain file of the program's own", filepath.Base(name))
+	}
+	return to, os.Rename(from, to)
+}
+
+// sweep ends what a program that has been waited for left behind.
+func (c *cage) sweep() error {
+	c.kill()
+	return nil
+}
+
+// leave removes the cage. The program has been waited for, if it was started.
+func (c *cage) leave() error {
+	c.kill()
+	return os.RemoveAll(c.dir)
+}
+
+// memory, written and overran know nothing: this system has no table of what processes hold.
+func (*cage) memory() int64  { return 0 }
+func (*cage) written() int64 { return 0 }
+func (*cage) overran() bool  { return false }

@@ -1,0 +1,129 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// leaseDir is where the workers of a machine agree on who uses which user id. A container without
+// /run has one worker and no need to agree.
+func leaseDir(dir string) (string, error) {
+	d := filepath.Join(dir, "users")
+	if st, err := os.Stat("/run"); err == nil && st.IsDir() {
+		d = "/run/millrace/users"
+	}
+	return d, os.MkdirAll(d, 0o700)
+}
+
+// lease takes a user id that nobody on this machine uses. The lock ends with the file, at the latest
+// with the worker.
+func (j *jail) lease() (uint32, *os.File, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := j.cfg.TaskUsers
+	for range r.Last - r.First + 1 {
+		uid := j.next
+		if j.next++; j.next > r.Last {
+			j.next = r.First
+		}
+		f, err := os.OpenFile(filepath.Join(j.leases, strconv.FormatUint(uint64(uid), 10)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return 0, nil, fmt.Errorf("lease a user id: %w", err)
+		}
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			err = occupy(f, uid)
+		}
+		if err == nil {
+			return uid, f, nil
+		}
+		_ = f.Close() // nothing was written
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			j.cfg.Log.Warn("a user id for programs cannot be used", "uid", uid, "error", err)
+		}
+	}
+	return 0, nil, fmt.Errorf("no user id of %s is free: give the worker a larger --task-user range", r.String())
+}
+
+// occupy notes in the file of a lease that the id is used. If that stands there already, its last user was
+// killed with the worker, and may have left something running.
+func occupy(f *os.File, uid uint32) error {
+	st, err := f.Stat()
+	if err == nil && st.Size() > 0 {
+		err = clearUser(uid)
+	}
+	if err == nil {
+		_, err = f.WriteAt([]byte("used\n"), 0)
+	}
+	return err
+}
+
+// clearUser ends all that runs under an id and removes what it keeps outside of its directory.
+func clearUser(uid uint32) error {
+	if err := killUser(uid); err != nil {
+		return err
+	}
+	return removeIPC(uid)
+}
+
+// killUser ends every process of a user, however it was started, and waits until none is left. Those
+// found may start no more processes, so that a fork bomb dies out.
+func killUser(uid uint32) error {
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		pids := ofUser(uid)
+		if len(pids) == 0 {
+			return nil
+		}
+		if time.Since(begin) > 10*time.Second {
+			return fmt.Errorf("%d processes of user %d do not die", len(pids), uid)
+		}
+		for _, pid := range pids {
+			_ = unix.Prlimit(pid, unix.RLIMIT_NPROC, &unix.Rlimit{}, nil) // it may be gone
+		}
+		for _, pid := range pids {
+			_ = unix.Kill(pid, unix.SIGKILL) // likewise
+		}
+	}
+}
+
+// ofUser lists the living processes of a user.
+func ofUser(uid uint32) (pids []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what there is
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		// A process that cannot be traced has its files owned by root, so ask its status.
+		if b, err := os.ReadFile("/proc/" + name + "/status"); err == nil && hasUser(b, uid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// hasUser reports whether a status file is that of a living process with this real or effective id.
+func hasUser(status []byte, uid uint32) bool {
+	for line := range bytes.Lines(status) {
+		f := bytes.Fields(line)
+		switch {
+		case len(f) > 1 && string(f[0]) == "State:" && (f[1][0] == 'Z' || f[1][0] == 'X'):
+			return false
+		case len(f) > 2 && string(f[0]) == "Uid:":
+			want := strconv.FormatUint(uint64(uid), 10)
+			return string(f[1]) == want || string(f[2]) == want
+		}
+	}
+	return false
+}

@@ -1,0 +1,381 @@
+// Package roster is the worker's mind: which attempts run here, which wait for room, which have
+// ended and were not taken note of, and what map output is kept. It is a state machine like the
+// master's: answers of the master and ends of attempts go in, things to start and stop come
+// out, and a report can be made at any time. It touches nothing; worker is the loop around it.
+//
+// A report is the whole truth, so that losing one costs only time. An answer of a lower epoch
+// than the highest seen comes from a master that was replaced and is not obeyed; one that is
+// not newer than the last has been overtaken.
+package roster
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Config is what does not change while a worker lives.
+type Config struct {
+	Node     wire.NodeName
+	Session  string // new at each start
+	Rack     string
+	Addr     string
+	Machine  string
+	Capacity wire.Capacity
+	Held     []wire.AttemptID // map output found on disk
+	// Isolation is how users' code is kept apart.
+	Isolation string
+	// Platform is what programs run here, as linux/amd64.
+	Platform string
+	// HeldAtOnce is how much map output one report tells of; 0 means 200,000, which take about a megabyte.
+	HeldAtOnce int
+}
+
+// A Roster is the state of one worker.
+type Roster struct {
+	cfg      Config
+	seq      uint64
+	epoch    uint64          // highest seen
+	last     uint64          // seq of the last answer obeyed
+	full     bool            // the master has to hear what is held
+	fullSeq  uint64          // the first report that says so, of this stretch; 0: none yet
+	from, to *wire.HeldPlace // the stretch: behind from, up to to
+	draining bool
+	sick     string
+
+	running map[wire.AttemptID]*run
+	waiting []wire.Launch // in order of arrival
+	ended   map[wire.AttemptID]wire.Ended
+	held    map[wire.AttemptID]bool
+	stages  map[wire.StageRef]int // how much of held is of each
+	bad     []badFetch
+	used    wire.Capacity
+	specs   map[wire.StageRef]*wire.JobSpec
+}
+
+// A badFetch stays until a report that has it was answered.
+type badFetch struct {
+	wire.BadFetch
+	seq uint64 // of the first report that has it; 0: none yet
+}
+
+type run struct {
+	launch  wire.Launch
+	started bool
+	killed  string
+	done    float64
+}
+
+// Effects is what the worker has to do.
+type Effects struct {
+	Start []wire.Launch // each with its Spec
+	Stop  []wire.Kill
+	Drop  []wire.StageRef // whose map output is to be removed
+}
+
+// New returns a worker that runs nothing.
+func New(cfg Config) *Roster {
+	c := &Roster{
+		cfg: cfg, full: true, running: map[wire.AttemptID]*run{}, ended: map[wire.AttemptID]wire.Ended{},
+		held: map[wire.AttemptID]bool{}, stages: map[wire.StageRef]int{}, specs: map[wire.StageRef]*wire.JobSpec{},
+	}
+	for _, id := range cfg.Held {
+		c.hold(id)
+	}
+	c.cfg.Held = nil
+	if c.cfg.HeldAtOnce == 0 {
+		c.cfg.HeldAtOnce = 200_000
+	}
+	return c
+}
+
+// Report says how things stand. Each has a higher number than the one before.
+func (c *Roster) Report() *wire.Report {
+	c.seq++
+	r := &wire.Report{
+		Node: c.cfg.Node, Session: c.cfg.Session, Seq: c.seq, Rack: c.cfg.Rack, Addr: c.cfg.Addr, Machine: c.cfg.Machine,
+		Capacity: c.cfg.Capacity, Idle: -1, Draining: c.draining, Sick: c.sick, Full: c.full, Isolation: c.cfg.Isolation,
+		Fresh: c.epoch == 0, Platform: c.cfg.Platform,
+	}
+	for i := range c.bad {
+		r.BadFetch = append(r.BadFetch, c.bad[i].BadFetch)
+		if c.bad[i].seq == 0 {
+			c.bad[i].seq = c.seq
+		}
+	}
+	for _, id := range sorted(c.running) {
+		r.Running = append(r.Running, wire.Progress{ID: id, Done: c.running[id].done})
+	}
+	for _, id := range sorted(c.ended) {
+		r.Ended = append(r.Ended, c.ended[id])
+	}
+	r.Stages = c.kept()
+	if c.full {
+		c.tellHeld(r)
+	}
+	return r
+}
+
+// tellHeld puts into a report what is held of the stretch that is to be told next. Where it ends is fixed with the first
+// report that tells of it: the master may hear any of them.
+func (c *Roster) tellHeld(r *wire.Report) {
+	var ids []wire.AttemptID
+	for id := range c.held {
+		if wire.PlaceOf(id).Between(c.from, c.to) {
+			ids = append(ids, id)
+		}
+	}
+	if c.fullSeq == 0 {
+		c.fullSeq = c.seq
+		if most := c.cfg.HeldAtOnce; len(ids) > most {
+			wire.SortHeld(ids)
+			end := wire.PlaceOf(ids[most-1])
+			for most < len(ids) && wire.PlaceOf(ids[most]) == end {
+				most++ // two attempts of one map
+			}
+			c.to, ids = &end, ids[:most]
+		}
+	}
+	r.Held, r.HeldFrom, r.HeldTo = wire.PackHeld(ids), c.from, c.to
+}
+
+// heldTold goes on to the next stretch.
+func (c *Roster) heldTold() {
+	c.full, c.fullSeq, c.from, c.to = c.to != nil, 0, c.to, nil
+}
+
+func (c *Roster) hold(id wire.AttemptID) {
+	if !c.held[id] {
+		c.held[id] = true
+		c.stages[wire.StageRef{Job: id.Job, Stage: id.Stage}]++
+	}
+}
+
+func (c *Roster) unhold(id wire.AttemptID) {
+	if !c.held[id] {
+		return
+	}
+	delete(c.held, id)
+	ref := wire.StageRef{Job: id.Job, Stage: id.Stage}
+	if c.stages[ref]--; c.stages[ref] == 0 {
+		delete(c.stages, ref)
+	}
+}
+
+// kept lists the stages that take room here and of which nothing runs.
+func (c *Roster) kept() []wire.StageRef {
+	refs := map[wire.StageRef]bool{}
+	for ref := range c.stages {
+		refs[ref] = true
+	}
+	for ref := range c.specs {
+		refs[ref] = true
+	}
+	for id := range c.running {
+		delete(refs, wire.StageRef{Job: id.Job, Stage: id.Stage})
+	}
+	return slices.SortedFunc(maps.Keys(refs), func(a, b wire.StageRef) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Stage, b.Stage))
+	})
+}
+
+func sorted[V any](m map[wire.AttemptID]V) []wire.AttemptID {
+	return slices.SortedFunc(maps.Keys(m), func(a, b wire.AttemptID) int { return cmp.Compare(a.Try, b.Try) })
+}
+
+// News reports whether something has changed that the master should hear of soon.
+func (c *Roster) News() bool { return len(c.ended)+len(c.bad) > 0 || c.full }
+
+// Answer takes in what the master says.
+func (c *Roster) Answer(a *wire.Answer) Effects {
+	var out Effects
+	if a.Epoch < c.epoch || a.Epoch == c.epoch && a.Seq <= c.last {
+		return out
+	}
+	if c.fullSeq != 0 && a.Seq >= c.fullSeq {
+		c.heldTold()
+	}
+	c.epoch, c.last = a.Epoch, a.Seq
+	if a.Full {
+		c.wantFull()
+	}
+	c.bad = slices.DeleteFunc(c.bad, func(b badFetch) bool { return b.seq != 0 && b.seq <= a.Seq })
+	for _, id := range a.Ended {
+		delete(c.ended, id)
+	}
+	for _, k := range a.Kill {
+		c.kill(k, &out)
+	}
+	for _, ref := range a.Drop {
+		c.drop(ref, &out)
+	}
+	for _, l := range a.Launch {
+		c.take(l)
+	}
+	c.start(&out)
+	return out
+}
+
+func (c *Roster) wantFull() { c.full, c.fullSeq, c.from, c.to = true, 0, nil, nil }
+
+// take queues an attempt unless it is known already.
+func (c *Roster) take(l wire.Launch) {
+	ref := wire.StageRef{Job: l.ID.Job, Stage: l.ID.Stage}
+	if l.Spec != nil {
+		c.specs[ref] = l.Spec
+	}
+	if _, over := c.ended[l.ID]; over || c.running[l.ID] != nil {
+		return
+	}
+	if l.Spec = c.specs[ref]; l.Spec == nil {
+		c.ended[l.ID] = wire.Ended{ID: l.ID, Lost: true, Error: "the worker was not told what job this is"}
+		return
+	}
+	c.running[l.ID] = &run{launch: l}
+	c.waiting = append(c.waiting, l)
+}
+
+// start begins waiting attempts while there is room, in order.
+func (c *Roster) start(out *Effects) {
+	for len(c.waiting) > 0 {
+		l := c.waiting[0]
+		r := c.running[l.ID]
+		if r == nil { // killed while it waited
+			c.waiting = c.waiting[1:]
+			continue
+		}
+		if !c.fits(l) && c.busy() {
+			return
+		}
+		c.waiting = c.waiting[1:]
+		r.started = true
+		c.use(l, 1)
+		out.Start = append(out.Start, l)
+	}
+}
+
+func (c *Roster) busy() bool {
+	for _, r := range c.running {
+		if r.started {
+			return true
+		}
+	}
+	return false
+}
+
+// demand is the room an attempt takes, by this worker's kind of capacity.
+func (c *Roster) demand(l wire.Launch) wire.Capacity {
+	have, d := c.cfg.Capacity, wire.Capacity{}
+	switch {
+	case have.MapSlots+have.ReduceSlots > 0 && l.ID.Kind == wire.ReduceTask:
+		d.ReduceSlots = 1
+	case have.MapSlots+have.ReduceSlots > 0 && l.ID.Kind == wire.MapTask:
+		d.MapSlots = 1
+	case have.MapSlots+have.ReduceSlots > 0: // a driver takes no slot
+	case have.Containers > 0:
+		d.Containers = 1
+	default:
+		d.VCores, d.MemoryMB = max(l.VCores, 1), max(l.MemoryMB, 1)
+	}
+	return d
+}
+
+func (c *Roster) use(l wire.Launch, sign int32) {
+	d := c.demand(l)
+	c.used.MapSlots += sign * d.MapSlots
+	c.used.ReduceSlots += sign * d.ReduceSlots
+	c.used.Containers += sign * d.Containers
+	c.used.VCores += sign * d.VCores
+	c.used.MemoryMB += int64(sign) * d.MemoryMB
+}
+
+func (c *Roster) fits(l wire.Launch) bool {
+	d, u, h := c.demand(l), c.used, c.cfg.Capacity
+	ok := func(want, used, have int64) bool { return want == 0 || used+want <= have }
+	return ok(int64(d.MapSlots), int64(u.MapSlots), int64(h.MapSlots)) &&
+		ok(int64(d.ReduceSlots), int64(u.ReduceSlots), int64(h.ReduceSlots)) &&
+		ok(int64(d.Containers), int64(u.Containers), int64(h.Containers)) &&
+		ok(int64(d.VCores), int64(u.VCores), int64(h.VCores)) && ok(d.MemoryMB, u.MemoryMB, h.MemoryMB)
+}
+
+func (c *Roster) kill(k wire.Kill, out *Effects) {
+	r := c.running[k.ID]
+	if r == nil || r.killed != "" {
+		return
+	}
+	if !r.started {
+		delete(c.running, k.ID)
+		c.ended[k.ID] = wire.Ended{ID: k.ID, Lost: true, Error: k.Why}
+		return
+	}
+	r.killed = k.Why
+	out.Stop = append(out.Stop, k)
+}
+
+// drop forgets the map output of a stage.
+func (c *Roster) drop(ref wire.StageRef, out *Effects) {
+	for id := range c.held {
+		if id.Job == ref.Job && id.Stage == ref.Stage {
+			c.unhold(id)
+		}
+	}
+	delete(c.specs, ref)
+	out.Drop = append(out.Drop, ref)
+}
+
+// Ended hears of the end of an attempt that was started. Whoever was killed is lost, not failed,
+// unless it had succeeded before.
+func (c *Roster) Ended(e wire.Ended) Effects {
+	var out Effects
+	r := c.running[e.ID]
+	if r == nil || !r.started {
+		return out
+	}
+	delete(c.running, e.ID)
+	c.use(r.launch, -1)
+	if r.killed != "" && !e.OK {
+		e.Lost, e.Error = true, r.killed
+	}
+	if e.OK && e.ID.Kind == wire.MapTask {
+		c.hold(e.ID)
+	}
+	c.ended[e.ID] = e
+	c.start(&out)
+	return out
+}
+
+// Progress notes how far an attempt has come, 0 to 1.
+func (c *Roster) Progress(id wire.AttemptID, done float64) {
+	if r := c.running[id]; r != nil {
+		r.done = done
+	}
+}
+
+// BadFetch notes map output that a reduce here could not get.
+func (c *Roster) BadFetch(b wire.BadFetch) {
+	if len(c.bad) < 1000 { // more would say the same
+		c.bad = append(c.bad, badFetch{BadFetch: b})
+	}
+}
+
+// LostOutput notes that map output is no longer on disk: the next report says what is.
+func (c *Roster) LostOutput(id wire.AttemptID) {
+	if c.held[id] {
+		c.unhold(id)
+		c.wantFull()
+	}
+}
+
+// Drain says whether this worker should get nothing new.
+func (c *Roster) Drain(on bool) { c.draining = on }
+
+// SetSick says why this worker can run nothing; empty when it can.
+func (c *Roster) SetSick(why string) { c.sick = why }
+
+// Busy is how many attempts run or wait.
+func (c *Roster) Busy() int { return len(c.running) }
+
+// Epoch is the highest epoch of a master seen.
+func (c *Roster) Epoch() uint64 { return c.epoch }

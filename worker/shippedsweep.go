@@ -1,0 +1,89 @@
+package worker
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// How long a file that was shipped is kept after its last use, and how much may lie there of those that nobody uses.
+const (
+	shippedAge   = 24 * time.Hour
+	shippedBytes = 4 << 30
+)
+
+// openShipped begins without links of jobs: nothing runs yet.
+func openShipped(dir string, runs func(job wire.JobID) bool) (*shipped, error) {
+	s := &shipped{dir: filepath.Join(dir, "shipped"), side: filepath.Join(dir, "side"), runs: runs, jobs: map[string]map[wire.JobID]bool{}}
+	return s, os.RemoveAll(s.side)
+}
+
+// forget removes the links of a job of which nothing runs.
+func (s *shipped) forget(job wire.JobID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.runs(job) {
+		return nil
+	}
+	for _, jobs := range s.jobs {
+		delete(jobs, job)
+	}
+	return os.RemoveAll(filepath.Join(s.side, string(job)))
+}
+
+// sweep removes files that no job uses which runs: those that were not used for a time, and then those used longest ago, until no
+// more than most bytes are left.
+func (s *shipped) sweep(now time.Time, age time.Duration, most int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var list []fs.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		list, total = append(list, info), total+info.Size()
+	}
+	slices.SortFunc(list, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	var errs []error
+	for _, f := range list {
+		name := filepath.Join(s.dir, f.Name())
+		if now.Sub(f.ModTime()) <= age && total <= most || s.used(name) {
+			continue
+		}
+		delete(s.jobs, name)
+		errs, total = append(errs, os.Remove(name)), total-f.Size()
+	}
+	return errors.Join(errs...)
+}
+
+// used reports whether a job that runs has used a file.
+func (s *shipped) used(name string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(s.jobs[name])), s.runs)
+}
+
+// jobRuns reports whether an attempt of a job runs here.
+func (w *Worker) jobRuns(job wire.JobID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id := range w.cancels {
+		if id.Job == job {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/worker/attempt"
+	"github.com/millrace/millrace/worker/roster"
+)
+
+var speaker = wire.AttemptID{Job: "job-1", Kind: wire.ReduceTask, Index: 1, Try: 5}
+
+// hear lets a worker that runs one reduce listen to what its process says.
+func hear(said []byte) (*Worker, wire.Ended, bool) {
+	w := &Worker{roster: roster.New(roster.Config{Node: "w1"}), traffic: newTraffic(nil), news: make(chan struct{}, 1)}
+	w.cfg.Log = slog.New(slog.DiscardHandler)
+	w.roster.Answer(&wire.Answer{Epoch: 1, Seq: 1, Launch: []wire.Launch{{ID: speaker, Spec: &wire.JobSpec{}}}})
+	c := &childRun{w: w, l: &wire.Launch{ID: speaker}, cage: &cage{}}
+	end, _, ok := c.listen(bytes.NewReader(said))
+	return w, end, ok
+}
+
+func line(t testing.TB, word attempt.Word) []byte {
+	t.Helper()
+	b, err := json.Marshal(word)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b, '\n')
+}
+
+// TestWordsAreBelievedOfTheSpeakerOnly: complaints of other jobs and stages, and ends of other attempts, are not passed on.
+func TestWordsAreBelievedOfTheSpeakerOnly(t *testing.T) {
+	theirs := wire.AttemptID{Job: "job-2", Kind: wire.MapTask, Try: 3}
+	stage := wire.AttemptID{Job: "job-1", Stage: 1, Kind: wire.MapTask, Try: 3}
+	own := wire.AttemptID{Job: "job-1", Kind: wire.MapTask, Try: 3}
+	var said []byte
+	for _, b := range []wire.BadFetch{{Map: theirs, By: speaker}, {Map: stage, By: speaker}, {Map: theirs, By: theirs}, {Map: speaker, By: speaker}} {
+		said = append(said, line(t, attempt.Word{BadFetch: &b})...)
+	}
+	said = append(said, line(t, attempt.Word{Ended: &wire.Ended{ID: theirs, OK: true}})...)
+	if w, end, ok := hear(said); ok || len(w.roster.Report().BadFetch) > 0 {
+		t.Errorf("the worker believes %+v, %v", w.roster.Report().BadFetch, end)
+	}
+	said = append(said, line(t, attempt.Word{BadFetch: &wire.BadFetch{Map: own, By: speaker, Why: strings.Repeat("y", 1<<20)}})...)
+	said = append(said, line(t, attempt.Word{Ended: &wire.Ended{ID: speaker, OK: true}})...)
+	w, end, ok := hear(said)
+	if bad := w.roster.Report().BadFetch; !ok || !end.OK || len(bad) != 1 || len(bad[0].Why) > wire.MaxReason {
+		t.Errorf("its own words: %v, %v, %d complaints", ok, end, len(bad))
+	}
+}
+
+// FuzzWords: whatever a child says, the worker goes on, and what it takes over is within the limits.
+func FuzzWords(f *testing.F) {
+	half := 0.5
+	f.Add(line(f, attempt.Word{Progress: &half}))
+	f.Add(line(f, attempt.Word{BadFetch: &wire.BadFetch{Map: speaker, By: speaker}}))
+	f.Add(line(f, attempt.Word{Ended: &wire.Ended{ID: speaker, OK: true, Counts: wire.Counts{"g": {"n": 1}}, Bad: []wire.BadRecord{{File: "x"}}}}))
+	f.Add(line(f, attempt.Word{Net: []wire.NetBytes{{Peer: "w2", What: "block", Sent: -1}}}))
+	f.Add([]byte("{\"progress\":1e999}\n"))
+	f.Fuzz(func(t *testing.T, said []byte) {
+		w, end, ok := hear(said)
+		r := w.roster.Report()
+		for _, p := range r.Running {
+			if !(p.Done >= 0 && p.Done <= 1) {
+				t.Errorf("progress %g", p.Done)
+			}
+		}
+		for _, b := range r.BadFetch {
+			if !b.Of(speaker) || len(b.Why) > wire.MaxReason {
+				t.Errorf("%+v", b)
+			}
+		}
+		if ok && (end.ID != speaker || end.Counts.Check() != nil || len(end.Error) > wire.MaxText || len(end.Bad) > wire.MaxBad) {
+			t.Errorf("%+v", end)
+		}
+	})
+}
