@@ -53,7 +53,7 @@ func TestBadRecords(t *testing.T) {
 	}
 	c.Master.Close()
 	c.StartMaster()
-	for when, s := range map[string]wire.JobStatus{"at the end": s, "after a restart": c.Status(id)} {
+	for when, s := range map[string]wire.JobStatus{"at the end": s, "after a restart": c.Finish(id)} {
 		if n := s.Counts[mapreduce.TaskGroup][mapreduce.MapSkippedRecords]; n != 3 {
 			t.Errorf("%s: %d records are counted as skipped", when, n)
 		}

@@ -56,6 +56,22 @@ func (v *viewer) does(what, script string) {
 	v.until(what, "(() => { "+script+"; return true })()")
 }
 
+// refused waits until the browser has noted that a run was refused, which it does a while after the page has shown why.
+func (v *viewer) refused() {
+	v.t.Helper()
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		bad := v.heard.take()
+		switch {
+		case len(bad) == 1 && strings.Contains(bad[0], "422"):
+			return
+		case len(bad) > 0:
+			v.t.Fatalf("the browser complains: %v", bad)
+		case time.Since(begin) > time.Minute:
+			v.t.Fatal("the browser has not noted the refusal")
+		}
+	}
+}
+
 func (v *viewer) quiet() {
 	v.t.Helper()
 	if bad := v.heard.take(); len(bad) > 0 {
@@ -174,9 +190,10 @@ func TestPlayground(t *testing.T) {
 	}
 	write("a script with a mistake", "def key(job, node, now):\n    return job.nothing\n")
 	v.until("the page says where", `document.body.dataset.ready === "failed" && /mine:2: in key: job has no .nothing/.test(document.querySelector("#problem").innerText)`)
+	v.refused()
 	write("a script that eats memory", "def key(job, node, now):\n    s = 'x'\n    for i in range(60):\n        s += s\n    return s\n")
 	v.until("only its run ends", `document.body.dataset.ready === "failed" && /memory/.test(document.querySelector("#problem").innerText)`)
-	v.heard.take() // the browser notes the refusals
+	v.refused()
 	write("first come, first served", "def key(job, node, now):\n    return job.submitted\n")
 	v.until("it runs", `document.body.dataset.ready === "yes" && player.sides[1].run.numbers(player.end).completion > player.sides[0].run.numbers(player.end).completion`)
 	picture(t, v.ctx, "playground-script")
@@ -184,7 +201,7 @@ func TestPlayground(t *testing.T) {
 	choose("a cluster that cannot be", `[data-key="racks"]`, "7")
 	v.does("run", `document.querySelector("#run").click()`)
 	v.until("the page says why not", `document.body.dataset.ready === "failed" && /racks must be of equal size/.test(document.querySelector("#problem").innerText)`)
-	v.heard.take() // the browser notes the refusal
+	v.refused()
 	choose("five racks", `[data-key="racks"]`, "5")
 	choose("jobs of one's own", "#model", "drawn")
 	v.does("a job is drawn", `const c = document.querySelector("#draw"), r = c.getBoundingClientRect(), p = (kind, x, y) => c.dispatchEvent(new PointerEvent(kind, {clientX: r.left + x * r.width, clientY: r.top + y * r.height, pointerId: 1, bubbles: true})); c.setPointerCapture = () => {}; p("pointerdown", 0.1, 0.9); p("pointermove", 0.3, 0.5); p("pointerup", 0.3, 0.5); document.querySelector("#run").click()`)
