@@ -1,10 +1,17 @@
 # What CI runs is here, so that it can be run by hand. `make help` lists the targets.
 TOOLS := go tool -modfile=tools/go.mod
 PACKAGES := ./...
+# tests runs go test with flags $1 on packages $2. With RERUN=n, tests that fail run up to n times more, each alone, and are named
+# at the end; a data race is never run again.
+ifdef RERUN
+tests = $(TOOLS) gotestsum --format pkgname --hide-summary=skipped --rerun-fails=$(RERUN) --rerun-fails-max-failures=10 --rerun-fails-abort-on-data-race --packages="$(strip $2)" -- $1
+else
+tests = go test $1 $2
+endif
 # As the product is built; with cgo, a dependency would compile C for a minute.
 export CGO_ENABLED := 0
 
-.PHONY: help reproducible build check test race stress memory faults mutants mutate soak fuzz bench lab image cluster cluster-down fmt deadcode types cross pictures clean
+.PHONY: help reproducible build check test race stress memory faults containers mutants mutate soak fuzz bench lab image cluster cluster-down fmt deadcode types cross pictures clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -22,15 +29,15 @@ check: ## format, vet, static analysis, tidy, layers, types on other systems
 	go test ./internal/lint
 
 test: ## all tests, under two minutes
-	go test $(PACKAGES)
+	$(call tests,,$(PACKAGES))
 
 # Policies, the topology, the monitor and placement start no goroutine: internal/lint proves it. The simulator, its laboratories,
 # traces, generators and the machines of integration start none either, or only those of the engine, which local and task try.
 PURE := scheduler|topology|netmon|dfs/placement
 SINGLE := sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
 race: ## tests of all rooms that start goroutines under the race detector, with coverage
-	CGO_ENABLED=1 go test -race -cover -timeout 30m $$(go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|cmd/millrace$$)')
-	CGO_ENABLED=1 go test -race -timeout 30m ./cmd/millrace -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork'
+	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|cmd/millrace$$)'))
+	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork',./cmd/millrace)
 
 stress: ## long tests: many seeds, large data, hostile input
 	MILLRACE_STRESS=1 go test -timeout 60m -count=1 $(PACKAGES)
@@ -47,7 +54,10 @@ memory: ## peak memory of every job over every shape of input at 32, 64 and 256 
 	MILLRACE_STRESS=1 go test ./cmd/millrace -run TestPeakMemory -timeout 60m -count=1 -v
 
 faults: ## break clusters in every way that CI knows, a few minutes
-	MILLRACE_FAULTS=1 go test ./integration -timeout 30m -count=1
+	MILLRACE_FAULTS=1 $(call tests,-timeout 30m -count=1,./integration)
+
+containers: ## a cluster of containers, attacked and broken; needs docker
+	MILLRACE_REQUIRE=$(MILLRACE_REQUIRE),docker $(call tests,-count=1 -run TestContainers,./integration)
 
 soak: ## five minutes of faults on a block store of six workers
 	MILLRACE_STRESS=1 go test ./integration -run TestStoreSoak -timeout 20m -count=1 -v
