@@ -220,6 +220,38 @@ func TestKilledRunIsSweptByTheNext(t *testing.T) {
 	}
 }
 
+// TestNamesDoNotSplitLines: names with newlines, in results and in what a command says.
+func TestNamesDoNotSplitLines(t *testing.T) {
+	c := newChild(t)
+	const evil = "in\nFAKE\tline"
+	c.write(evil, []byte("a b\n"))
+	c.ok("run", "inverted-index", "--input", evil, "--output", "index", "--name", evil)
+	if got, want := c.parts("index"), "a\tin\\nFAKE\\tline\nb\tin\\nFAKE\\tline\n"; got != want {
+		t.Errorf("the index is %q, want %q", got, want)
+	}
+	for _, args := range [][]string{
+		{"run", "sort", "--input", evil, "--output", "out" + evil, "--name", evil, "--progress", "plain"},
+		{"run", "wordcount", "--input", "none" + evil, "--output", "out"},
+		{"run", "wordcount", "--input", evil, "--output", "out", "--scratch", "none" + evil},
+		{"gen", "text", "--size", "1KB", "made" + evil},
+		{"gen", "text", "--size", "1KB", "made" + evil},
+		{"trace", "stat", "none" + evil},
+		{"sim", "run", "--trace", "none" + evil},
+		{"play", "none" + evil},
+		{"whatif", "none" + evil},
+	} {
+		c.run("millrace", args...)
+		for line := range strings.Lines(c.stderr.String()) {
+			if strings.HasPrefix(line, "FAKE") {
+				t.Errorf("millrace %q: a name makes a line of its own: %q", args, c.stderr.String())
+			}
+		}
+		if !strings.Contains(c.stderr.String(), `\nFAKE`) {
+			t.Errorf("millrace %q names nothing: %q", args, c.stderr.String())
+		}
+	}
+}
+
 // leftovers lists what runs have in the directories for temporary files and output.
 func (c *child) leftovers() []string {
 	c.t.Helper()

@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 
 	"mapreduce":      {"mapreduce/recordfile", "internal/pages", "internal/priority"},
 	"jobs/streaming": {"mapreduce", "internal/pages", "internal/procs"},
-	"jobs":           {"mapreduce", "jobs/gensort", "jobs/streaming", "internal/find"},
+	"jobs":           {"mapreduce", "jobs/gensort", "jobs/streaming", "internal/find", "internal/human"},
 	"task":           {"internal/disk", "mapreduce", "shuffle", "storage"},
 	"local":          {"internal/disk", "mapreduce", "shuffle", "storage", "task"},
 
