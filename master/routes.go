@@ -40,6 +40,8 @@ func (m *Master) routes() {
 		return ask(ctx, m, func(now time.Duration) (wire.Policies, error) { return m.policies(now), nil })
 	})
 	rpc.Handle(m.server, api.QueueList, m.queues)
+	rpc.Handle(m.server, api.UserList, m.users)
+	rpc.Handle(m.server, api.UserLimit, m.setLimits)
 	rpc.Handle(m.server, api.ClusterLoad, m.clusterLoad)
 	rpc.Handle(m.server, api.NetStatus, m.netStatus)
 	rpc.Handle(m.server, api.SchedulerStatus, m.schedulerStatus)

@@ -33,6 +33,8 @@ var (
 	NodeList          = rpc.Method[none, []wire.NodeStatus]{Name: "node.list", Rule: rpc.Files}
 	NodeDrain         = rpc.Method[wire.DrainRequest, none]{Name: "node.drain", Rule: rpc.Admins}
 	QueueList         = rpc.Method[none, []wire.QueueStatus]{Name: "queue.list", Rule: rpc.Users}
+	UserList          = rpc.Method[none, []wire.UserStatus]{Name: "user.list", Rule: rpc.Users}
+	UserLimit         = rpc.Method[wire.LimitRequest, none]{Name: "user.limit", Rule: rpc.Admins}
 	NetStatus         = rpc.Method[none, wire.NetStatus]{Name: "net.status", Rule: rpc.Users}
 	ClusterLoad       = rpc.Method[none, wire.Load]{Name: "cluster.load", Rule: rpc.Users}
 	SchedulerGet      = rpc.Method[none, wire.Policies]{Name: "scheduler.get", Rule: rpc.Users}
