@@ -27,7 +27,7 @@ const maxRefused = 10
 
 // audited are the calls that change something for others. Of all other calls those that were refused are written.
 var audited = []string{
-	"job.submit", "job.kill", "node.drain", "scheduler.set", "user.limit", "dfs.set-quota", "dfs.safemode", "dfs.drain", "dfs.balance",
+	"job.submit", "job.kill", "node.drain", "scheduler.set", "user.limit", "cert.renew", "dfs.set-quota", "dfs.safemode", "dfs.drain", "dfs.balance",
 	"dfs.delete", "dfs.rename", "dfs.set-rights", "dfs.set-replication", "dfs.snapshot",
 }
 

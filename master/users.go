@@ -7,9 +7,22 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
+
+// routeUsers adds what is about users.
+func (m *Master) routeUsers() {
+	rpc.Handle(m.server, api.UserList, m.users)
+	rpc.Handle(m.server, api.UserLimit, m.setLimits)
+	rpc.HandleQuick(m.server, api.CertRenew, func(c rpc.Caller, r wire.RenewRequest) (wire.Renewed, error) {
+		if m.cfg.Key == nil {
+			return wire.Renewed{}, wire.Errorf(wire.Invalid, "this cluster has no key, and nobody needs a certificate")
+		}
+		return m.cfg.Key.Renew(c, r, time.Now())
+	})
+}
 
 // historyLimits are the bytes of history that users may have, for the history's own goroutine: by user, as of the last change.
 type historyLimits struct {

@@ -101,7 +101,9 @@ func TestPipelinesGoThroughMembers(t *testing.T) {
 	defer client.Close()
 	there := wire.Place{Node: "n2", Addr: trap.Addr().String()}
 	for i, a := range []pipe.WriteArgs{
-		{Next: []pipe.Hop{{Place: there}}}, {Next: append(hopsTo(nodes[1:]), pipe.Hop{Place: there})}, {Start: 1, From: &there},
+		{Next: []pipe.Hop{{Place: there}}},
+		{Next: append(hopsTo(nodes[1:]), pipe.Hop{Place: there})},
+		{Start: 1, From: &there},
 		{Start: 1, From: &nodes[1].place, Next: []pipe.Hop{{Place: nodes[1].place, From: &there}}},
 	} {
 		a.Block = wire.Block{ID: wire.BlockID(10 + i), Gen: 1, Len: 100}

@@ -30,6 +30,7 @@ var (
 // The cluster.
 var (
 	Health            = rpc.Method[none, wire.Text]{Name: "health", Rule: rpc.Anyone}
+	CertRenew         = rpc.Method[wire.RenewRequest, wire.Renewed]{Name: "cert.renew", Rule: rpc.Users}
 	NodeList          = rpc.Method[none, []wire.NodeStatus]{Name: "node.list", Rule: rpc.Files}
 	NodeDrain         = rpc.Method[wire.DrainRequest, none]{Name: "node.drain", Rule: rpc.Admins}
 	QueueList         = rpc.Method[none, []wire.QueueStatus]{Name: "queue.list", Rule: rpc.Users}
