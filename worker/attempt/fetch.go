@@ -116,10 +116,10 @@ func (f *fetcher) bytes() int64 {
 
 // listen learns from the master where outputs are.
 func (f *fetcher) listen() {
-	next := 0
+	next, epoch := 0, uint64(0)
 	for f.ctx.Err() == nil {
 		resp, err := call(f.ctx, f.r, api.StageOutputs,
-			wire.OutputsRequest{StageRef: f.r.ref(), From: next, Wait: patience})
+			wire.OutputsRequest{StageRef: f.r.ref(), From: next, Wait: patience, Node: f.r.Node, Epoch: epoch})
 		switch {
 		case err != nil:
 			f.cancel(err)
@@ -128,10 +128,10 @@ func (f *fetcher) listen() {
 			f.cancel(wire.Errorf(wire.Stale, "%s has ended", f.r.l.ID.Job))
 			return
 		case resp.Next < next:
-			next = 0 // another master: its list is its own
+			next, epoch = 0, resp.Epoch // another master: its list is its own
 			continue
 		}
-		next = resp.Next
+		next, epoch = resp.Next, resp.Epoch
 		f.learn(resp.Changes)
 	}
 }
