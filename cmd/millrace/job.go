@@ -22,13 +22,13 @@ import (
 func newJob() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "job",
-		Short: "Look at and stop the jobs of a cluster",
+		Short: "Hand in, look at and stop the jobs of a cluster",
 		Example: `  millrace job ls
   millrace job watch job-3`,
 	}
 	var m masterFlags
 	m.define(cmd)
-	cmd.AddCommand(newJobLs(&m), newJobStatus(&m), newJobWatch(&m), newJobCounters(&m), newJobKill(&m), newJobWhy(&m), newJobHistory(&m), newJobLogs(&m))
+	cmd.AddCommand(newJobSubmit(&m), newJobLs(&m), newJobStatus(&m), newJobWatch(&m), newJobCounters(&m), newJobKill(&m), newJobWhy(&m), newJobHistory(&m), newJobLogs(&m))
 	return cmd
 }
 
