@@ -109,6 +109,7 @@ var rooms = map[string][]string{
 	"internal/require": nil,
 	".":                {"internal/launch", "internal/wire", "jobs", "local", "mapreduce", "client", "worker/attempt"},
 	"examples":         {".", "mapreduce"},
+	"docs/course":      {".", "mapreduce"},
 	"integration":      {"..."},
 	"cmd/millrace":     {"..."},
 }
