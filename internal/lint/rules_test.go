@@ -13,6 +13,7 @@ var rooms = map[string][]string{
 	"mapreduce/recordfile": {"internal/codec"},
 	"shuffle":              {"internal/codec", "internal/pages"},
 	"trace":                nil,
+	"trace/formats":        {"trace"},
 	"jobs/gensort":         nil,
 	"jobs/textgen":         {"internal/codec"},
 	"bench":                nil,

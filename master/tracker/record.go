@@ -23,6 +23,7 @@ const (
 	Moved     RecordKind = "moved"      // Job, Stage, Task.Node: its map output is to be had at another address
 	Drained   RecordKind = "drained"    // Task.Node: it gets nothing new
 	Undrained RecordKind = "undrained"  // Task.Node: it does again
+	Limited   RecordKind = "limited"    // Text: a user, or all; Limits
 )
 
 // What only a snapshot holds, beside the kinds above.
@@ -54,6 +55,7 @@ type Record struct {
 	Tries  int               `json:"tries,omitempty"`
 	Sums   *StageSums        `json:"sums,omitempty"`
 	Lesson *scheduler.Lesson `json:"lesson,omitempty"`
+	Limits *wire.Limits      `json:"limits,omitempty"`
 
 	Bad []wire.BadRecord `json:"bad,omitempty"`
 }
@@ -98,6 +100,9 @@ func (c *Tracker) apply(r *Record) {
 	case Numbered:
 		c.lastJob = max(c.lastJob, int64(r.First))
 		return
+	case Limited:
+		c.userNamed(r.Text).own = *r.Limits
+		return
 	case Drained, Undrained:
 		if n := c.nodeNamed(r.Task.Node, r.Task.Rack, ""); n != nil {
 			n.drain = r.Kind == Drained
@@ -118,6 +123,7 @@ func (c *Tracker) apply(r *Record) {
 	if r.Kind == JobEnded {
 		j.state, j.err, j.endedAt = r.State, r.Text, r.At
 		j.tries = max(j.tries, r.Tries)
+		c.userNamed(j.spec.User).left(j)
 		for _, st := range j.stages {
 			st.shrink()
 		}
@@ -167,6 +173,7 @@ func (c *Tracker) applySubmitted(r *Record) {
 	c.lastJob = max(c.lastJob, n)
 	j := &job{id: r.Job, num: n, spec: *r.Spec, submitted: r.At, counts: wire.Counts{}}
 	c.jobs[j.id] = j
+	c.userNamed(j.spec.User).came(j)
 	if r.Spec.Request != "" {
 		c.requests[r.Spec.User+"\x00"+r.Spec.Request] = j.id
 	}
