@@ -33,7 +33,8 @@ func Main(stages ...mapreduce.Job) {
 }
 
 type options struct {
-	input, output    string
+	input            inputFlag
+	output           string
 	reducers         int
 	memory, progress string
 	overwrite, json  bool
@@ -47,7 +48,8 @@ type options struct {
 // define adds the flags; those for the scheduler of a cluster stand in the first job.
 func (o *options) define(f *flag.FlagSet, first *mapreduce.Job) {
 	o.flags = f
-	f.StringVar(&o.input, "input", "", "input file, directory or pattern; several separated by commas")
+	o.input.names = namesOf(first.Inputs)
+	f.Var(&o.input, "input", o.input.usage())
 	f.StringVar(&o.output, "output", "", "directory to make")
 	f.IntVar(&o.reducers, "reducers", 0, "number of reduces and of output parts (default: chosen from cores and input)")
 	f.StringVar(&o.memory, "memory", "1GiB", "memory for sorting and merging, in this process")
@@ -104,8 +106,8 @@ func mainCode(stages []mapreduce.Job) int {
 // apply puts the flags into the jobs.
 func (o *options) apply(stages []mapreduce.Job) error {
 	first, last := &stages[0], &stages[len(stages)-1]
-	if o.input != "" {
-		first.Input = splitList(o.input)
+	if err := o.input.apply(first); err != nil {
+		return err
 	}
 	if o.output != "" {
 		last.Output = o.output
@@ -179,11 +181,10 @@ func childArgs() (args []string) {
 		case here[f.Name]:
 			return
 		case f.Name == "input":
-			list := splitList(v)
-			for i := range list {
-				list[i] = absolute(list[i])
+			if in, ok := f.Value.(*inputFlag); ok {
+				args = append(args, in.args()...)
 			}
-			v = strings.Join(list, ",")
+			return
 		case f.Name == "output":
 			v = absolute(v)
 		}

@@ -2,6 +2,9 @@ package millrace
 
 import (
 	"flag"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,5 +35,43 @@ func TestSchedulingFlags(t *testing.T) {
 	}
 	if got := f.Lookup("slowstart").Value.String(); got != "0" {
 		t.Errorf("children get -slowstart=%s", got)
+	}
+}
+
+// TestNamedInputs: the inputs of an own program are flags, each under its name.
+func TestNamedInputs(t *testing.T) {
+	parse := func(args ...string) (mapreduce.Job, []string, error) {
+		f := flag.NewFlagSet("own", flag.ContinueOnError)
+		stages := []mapreduce.Job{{Output: "out", Inputs: []mapreduce.Input{{Name: "left"}, {Name: "right", Paths: []string{"usual"}}, {Paths: []string{"fixed"}}}}}
+		var o options
+		o.define(f, &stages[0])
+		if err := f.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		err := o.apply(stages)
+		return stages[0], o.input.args(), err
+	}
+	job, child, err := parse("-input", "left=/a,/b", "-input", "left=/c", "-input", "right=/d")
+	var got [][]string
+	for _, in := range job.Inputs {
+		got = append(got, in.Paths)
+	}
+	if want := [][]string{{"/a", "/b", "/c"}, {"/d"}, {"fixed"}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	if want := []string{"-input=left=/a,/b", "-input=left=/c", "-input=right=/d"}; !slices.Equal(child, want) {
+		t.Errorf("children get %q, want %q", child, want)
+	}
+	if job, _, err = parse("-input", "left=/a"); err != nil || job.Inputs[1].Paths[0] != "usual" {
+		t.Errorf("%+v, %v", job.Inputs, err)
+	}
+	for _, wrong := range []struct{ arg, want string }{
+		{"right=/d", "no input left: give -input left=FILE"},
+		{"lefft=/a", `unknown input "lefft": did you mean left? (known: left, right)`},
+		{"/a", "say which input, as -input left=/a"},
+	} {
+		if _, _, err := parse("-input", wrong.arg); err == nil || !strings.Contains(err.Error(), wrong.want) {
+			t.Errorf("-input %s: %v, want %q", wrong.arg, err, wrong.want)
+		}
 	}
 }

@@ -23,7 +23,7 @@ type Case struct {
 	Rounds int
 	// Absolute makes Must and Aim milliseconds of our own median; no rival.
 	Absolute bool
-	input    string
+	inputs   []string
 }
 
 // Setup is where and with what cases run.
@@ -40,13 +40,15 @@ type Setup struct {
 func (s Setup) Cases() []Case {
 	cases := []Case{
 		s.sortCase("terasort", "terasort, 256 MiB of memory", rows, "terasort", s.Size, 0.60, 0.40),
-		s.bareSortCase(),
+		s.bareSortCase("terasort-memory", s.Size, 1.6),
+		s.bareSortCase("terasort-256", min(s.Size, 256<<20), 1.3),
 		s.sortCase("sort", "sort of text lines, 256 MiB of memory", text, "sort", s.Size, 0.80, 0.50),
 		s.wordcount("wordcount-mawk", "mawk", 1.0/7, 1.0/13),
 		s.wordcount("wordcount-bare", "bare", 2.5, 1.5),
 		s.grepCase(),
 		s.tinyCase(),
 	}
+	cases = append(cases, s.jobCases()...)
 	for _, p := range regexps {
 		cases = append(cases, s.regexpCase(p.id, p.expr))
 	}
@@ -76,7 +78,7 @@ func (s Setup) bare(args ...string) Command {
 func (s Setup) sortCase(id, what string, kind dataKind, job string, size int64, must, aim float64) Case {
 	in := s.file(kind, size)
 	return Case{
-		ID: id, What: fmt.Sprintf("%s, %s", what, gigabytes(size)), input: in, Must: must, Aim: aim,
+		ID: id, What: fmt.Sprintf("%s, %s", what, gigabytes(size)), inputs: []string{in}, Must: must, Aim: aim,
 		CPU: kind == rows, Budget: sortBudget,
 		Ours: s.run(job, "--input", in, "--memory", "256MiB"),
 		Rival: Command{
@@ -86,10 +88,10 @@ func (s Setup) sortCase(id, what string, kind dataKind, job string, size int64, 
 	}
 }
 
-func (s Setup) bareSortCase() Case {
-	in := s.file(rows, s.Size)
+func (s Setup) bareSortCase(id string, size int64, must float64) Case {
+	in := s.file(rows, size)
 	return Case{
-		ID: "terasort-memory", What: "terasort in memory (2 GiB), " + gigabytes(s.Size), input: in, Must: 1.6, Aim: 1.2,
+		ID: id, What: "terasort in memory (2 GiB), " + gigabytes(size), inputs: []string{in}, Must: must, Aim: 1.2,
 		Ours:  s.run("terasort", "--input", in, "--memory", "2GiB"),
 		Rival: s.bare("sort", in, s.path("out-bare")),
 	}
@@ -100,7 +102,7 @@ const countWords = `{for(i=1;i<=NF;i++)c[$i]++}END{for(w in c)print w"\t"c[w]}`
 func (s Setup) wordcount(id, rival string, must, aim float64) Case {
 	in := s.file(text, s.Size)
 	c := Case{
-		ID: id, What: "wordcount, Zipf text of 100,000 words, " + gigabytes(s.Size), input: in, Must: must, Aim: aim,
+		ID: id, What: "wordcount, Zipf text of 100,000 words, " + gigabytes(s.Size), inputs: []string{in}, Must: must, Aim: aim,
 		Ours: s.run("wordcount", "--input", in), Rival: s.bare("wordcount", in, s.path("out-bare")),
 	}
 	if rival == "mawk" {
@@ -113,7 +115,7 @@ func (s Setup) wordcount(id, rival string, must, aim float64) Case {
 func (s Setup) grepCase() Case {
 	in := s.file(text, s.Size)
 	return Case{
-		ID: "grep", What: "grep --fixed --lines, rare pattern, " + gigabytes(s.Size), input: in, Must: 1.0, Aim: 0.6,
+		ID: "grep", What: "grep --fixed --lines, rare pattern, " + gigabytes(s.Size), inputs: []string{in}, Must: 1.0, Aim: 0.6,
 		Ours:  s.run("grep", "--fixed", "--lines", "--pattern", rarePattern, "--input", in),
 		Rival: Command{Name: "grep -F", Args: []string{"grep", "-F", rarePattern, in}, Env: []string{"LC_ALL=C"}, Okay: []int{1}},
 	}
@@ -136,7 +138,7 @@ func (s Setup) regexpCase(id, expr string) Case {
 		rival = []string{"grep", "-i", "-E", plain, in}
 	}
 	return Case{
-		ID: id, What: "grep --lines " + expr + ", " + gigabytes(s.Size), input: in, Must: 3, Aim: 1.5, CPU: true,
+		ID: id, What: "grep --lines " + expr + ", " + gigabytes(s.Size), inputs: []string{in}, Must: 3, Aim: 1.5, CPU: true,
 		Ours:  s.run("grep", "--lines", "--pattern", expr, "--input", in),
 		Rival: Command{Name: "grep -E", Args: rival, Env: []string{"LC_ALL=C"}, Okay: []int{1}},
 	}
@@ -148,7 +150,7 @@ const rarePattern = "tarotelanemil"
 func (s Setup) tinyCase() Case {
 	in := s.file(tiny, 1000)
 	return Case{
-		ID: "tiny", What: "tiny job (wordcount of 1 KB), cold process, median", input: in, Must: 40, Aim: 20,
+		ID: "tiny", What: "tiny job (wordcount of 1 KB), cold process, median", inputs: []string{in}, Must: 10, Aim: 8,
 		Absolute: true, Rounds: 21, Ours: s.run("wordcount", "--input", in),
 	}
 }

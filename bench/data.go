@@ -16,6 +16,10 @@ const (
 	text dataKind = "text"
 	rows dataKind = "rows" // ASCII TeraGen rows: GNU sort can sort them as lines
 	tiny dataKind = "tiny"
+	// Key-value lines; those of a join have a key for each hundred bytes of the smaller table.
+	records  dataKind = "records"
+	joinKeys dataKind = "left"
+	joinRows dataKind = "right"
 )
 
 func (s Setup) file(kind dataKind, size int64) string {
@@ -33,9 +37,18 @@ func (s Setup) prepare(ctx context.Context, input string) error {
 	if err != nil {
 		return fmt.Errorf("input %s: %w", input, err)
 	}
-	args := []string{"gen", "text", "--size", number, input}
-	if dataKind(kind) == rows {
+	var args []string
+	switch dataKind(kind) {
+	case rows:
 		args = []string{"gen", "tera", "--ascii", "--size", strconv.FormatInt(size/100*100, 10), input}
+	case records:
+		args = []string{"gen", "records", "--size", number, input}
+	case joinKeys:
+		args = []string{"gen", "records", "--size", number, "--skew", "0", "--keys", strconv.FormatInt(max(1, size/100), 10), "--seed", "2", input}
+	case joinRows:
+		args = []string{"gen", "records", "--size", number, "--skew", "0", "--keys", strconv.FormatInt(max(1, size/1000), 10), input}
+	default:
+		args = []string{"gen", "text", "--size", number, input}
 	}
 	if out, err := exec.CommandContext(ctx, s.Self, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("make %s: %w: %s", input, err, out)

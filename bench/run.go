@@ -49,8 +49,10 @@ func Run(ctx context.Context, s Setup, only []string, progress func(c Case)) ([]
 
 func (s Setup) measureCase(ctx context.Context, c Case) (Row, error) {
 	row := Row{ID: c.ID, What: c.What, Rival: c.Rival.Name, Must: c.Must, Aim: c.Aim}
-	if err := s.prepare(ctx, c.input); err != nil {
-		return row, err
+	for _, in := range c.inputs {
+		if err := s.prepare(ctx, in); err != nil {
+			return row, err
+		}
 	}
 	rival := !c.Absolute
 	if rival {

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,6 +114,17 @@ func TestBrowser(t *testing.T) {
 			t.Errorf("%s: the browser complains: %v", path, bad)
 		}
 		picture(t, ctx, path)
+		for _, width := range []int64{1400, 900, 420} {
+			step("narrow", chromedp.EmulateViewport(width, 900))
+			broken, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](brokenWords))
+			if err != nil {
+				t.Fatalf("%s at %d: %v", path, width, err)
+			}
+			if len(broken) > 0 {
+				t.Errorf("%s, %d pixels wide, breaks %q", path, width, broken)
+			}
+			picture(t, ctx, fmt.Sprintf("%s-%d", path, width))
+		}
 	}
 
 	step("a job", chromedp.Navigate(base+"/jobs/"+string(done)))
@@ -128,6 +140,27 @@ func TestBrowser(t *testing.T) {
 	c.StartMaster()
 	until("it is back", `document.querySelector("#live").className === "live"`)
 }
+
+// brokenWords is a program that lists the words of tables that stand on several lines, but for those that no column could hold, and
+// whether the page is wider than the window.
+const brokenWords = `(() => {
+	const out = [];
+	document.querySelectorAll("details").forEach(d => d.open = true);
+	for (const cell of document.querySelectorAll("th, td")) {
+		const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+		for (let n; n = texts.nextNode();)
+			for (const word of n.data.matchAll(/[^\s\-\/]+/g)) {
+				const range = document.createRange();
+				range.setStart(n, word.index);
+				range.setEnd(n, word.index + word[0].length);
+				const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top)));
+				if (lines.size > 1 && word[0].length < 40) out.push(word[0]);
+			}
+	}
+	const page = document.documentElement;
+	if (page.scrollWidth > page.clientWidth) out.push("the page is " + page.scrollWidth + " wide in a window of " + page.clientWidth);
+	return out;
+})()`
 
 // picture keeps what a page looks like where somebody wants it.
 func picture(t *testing.T, ctx context.Context, path string) {

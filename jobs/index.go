@@ -41,7 +41,9 @@ var invertedIndex = Builtin{
 	define: none(func(base mapreduce.Job) mapreduce.Job {
 		base.Map = mapreduce.Map{
 			Key: mapreduce.Bytes, Value: mapreduce.Int64,
-			New: func(t *mapreduce.Task) (mapreduce.Mapper, error) { return &indexMapper{task: t}, nil },
+			New: func(t *mapreduce.Task) (mapreduce.Mapper, error) {
+				return &indexMapper{task: t, seen: newSeenWords(t.MaxRecord)}, nil
+			},
 		}
 		base.Fold = mapreduce.Sum // each word and file once
 		base.Partition = mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
@@ -64,33 +66,43 @@ var invertedIndex = Builtin{
 var tab = []byte{'\t'}
 
 // indexMapper emits "word TAB file"; words hold no tab, so all keys of a word stand
-// together when sorted, and its files in order.
+// together when sorted, and its files in order. It takes whole chunks of lines, as wordMapper does.
 type indexMapper struct {
 	task      *mapreduce.Task
 	key       []byte
 	input     string // as the task has it
 	printable string // the same as part of a line
+	seen      seenWords
 }
 
+var _ mapreduce.ChunkMapper = (*indexMapper)(nil)
+
 func (m *indexMapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
+	return m.MapChunk(r.Value, r.Offset, out)
+}
+
+func (m *indexMapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
 	if in := m.task.Input(); in != m.input {
 		m.input, m.printable = in, human.Printable(in)
+		m.seen.clear()
 	}
-	emitWords(r.Value, fileEmitter{m, out, m.printable})
+	emitWords(chunk, fileEmitter{m, out})
 	return nil
 }
 
-// fileEmitter adds the file to the words that it is given.
+// fileEmitter adds the file to the words that it is given, and leaves out most of those that it was given before.
 type fileEmitter struct {
-	m    *indexMapper
-	to   mapreduce.Emitter
-	file string
+	m  *indexMapper
+	to mapreduce.Emitter
 }
 
 func (e fileEmitter) Emit(key, _ []byte) { e.EmitInt(key, 1) }
 
 func (e fileEmitter) EmitInt(word []byte, n int64) {
-	e.m.key = append(append(append(e.m.key[:0], word...), '\t'), e.file...)
+	if e.m.seen.before(word) {
+		return
+	}
+	e.m.key = append(append(append(e.m.key[:0], word...), '\t'), e.m.printable...)
 	e.to.EmitInt(e.m.key, n)
 }
 

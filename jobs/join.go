@@ -3,27 +3,34 @@ package jobs
 import (
 	"bytes"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/mapreduce"
 )
 
 var join = Builtin{
 	Name:    "join",
 	Summary: "inner join of two tables of key TAB rest lines: key TAB left TAB right for every pair",
+	Hint:    joinHint,
 	Example: "join --left users.tsv --right visits.tsv --output joined",
 	NoInput: true,
 	define: func(flags *pflag.FlagSet) func(mapreduce.Job) ([]mapreduce.Job, error) {
 		left := flags.StringArray("left", nil, "files of the left table; may be given several times")
 		right := flags.StringArray("right", nil, "files of the right table; may be given several times")
+		separator := flags.String("separator", "\t", "one character that ends the key of a row, such as , for CSV without quotes; the output has tabs")
 		return func(base mapreduce.Job) ([]mapreduce.Job, error) {
+			if len(*separator) != 1 {
+				return nil, fmt.Errorf("--separator is %q, must be one character", *separator)
+			}
 			if len(*left) == 0 || len(*right) == 0 {
 				return nil, errors.New("a join needs two tables: give --left and --right")
 			}
 			base.Inputs = []mapreduce.Input{
-				{Paths: *left, Map: tagMap(leftTag)},
-				{Paths: *right, Map: tagMap(rightTag)},
+				{Name: "left", Paths: *left, Map: tagMap(leftTag, (*separator)[0])},
+				{Name: "right", Paths: *right, Map: tagMap(rightTag, (*separator)[0])},
 			}
 			base.Sort, base.Group = compareTagged, compareUntagged
 			base.Partition = mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
@@ -47,18 +54,51 @@ const (
 	rightTag = 1
 )
 
-func tagMap(tag byte) mapreduce.Map {
-	return mapreduce.Map{
-		Format: mapreduce.KeyTabValue,
-		New: func(*mapreduce.Task) (mapreduce.Mapper, error) {
-			var key []byte
-			return mapreduce.MapperFunc(func(r mapreduce.Record, out mapreduce.Emitter) error {
-				key = append(append(key[:0], r.Key...), tag)
-				out.Emit(key, r.Value)
-				return nil
-			}), nil
-		},
+// Counters of the join: rows that have no separator, and those of them that have a comma.
+const (
+	joinGroup = "join"
+	wholeRows = "rows without a separator"
+	commaRows = "of these with a comma"
+)
+
+// joinHint: tables of another form than the job reads share no key, or only whole rows.
+func joinHint(c mapreduce.Counts) string {
+	whole, rows := c.Get(joinGroup, wholeRows), c.Get(mapreduce.TaskGroup, mapreduce.MapInputRecords)
+	switch commas := c.Get(joinGroup, commaRows); {
+	case whole == 0 || c.Get(mapreduce.TaskGroup, mapreduce.OutputRecords) > 0:
+		return ""
+	case commas > 0:
+		return fmt.Sprintf("%s of %s without a tab, but with a comma: --separator , reads comma-separated tables", human.Count(commas), human.Many(rows, "row"))
 	}
+	return fmt.Sprintf("%s of %s without a tab behind the key: --separator says what is there instead", human.Count(whole), human.Many(rows, "row"))
+}
+
+func tagMap(tag, separator byte) mapreduce.Map {
+	return mapreduce.Map{New: func(t *mapreduce.Task) (mapreduce.Mapper, error) {
+		return &joinMapper{task: t, tag: tag, separator: separator}, nil
+	}}
+}
+
+// joinMapper divides rows at the separator. A row without one is all key.
+type joinMapper struct {
+	task           *mapreduce.Task
+	tag, separator byte
+	key            []byte
+}
+
+func (m *joinMapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
+	at := bytes.IndexByte(r.Value, m.separator)
+	rest := r.Value[at+1:]
+	if at < 0 {
+		m.task.Counter(joinGroup, wholeRows).Add(1)
+		if bytes.IndexByte(r.Value, ',') >= 0 {
+			m.task.Counter(joinGroup, commaRows).Add(1)
+		}
+		at, rest = len(r.Value), nil
+	}
+	m.key = append(append(m.key[:0], r.Value[:at]...), m.tag)
+	out.Emit(m.key, rest)
+	return nil
 }
 
 func untag(key []byte) []byte { return key[:len(key)-1] }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/mapreduce"
 )
 
@@ -32,6 +33,9 @@ type Builtin struct {
 	NoInput bool
 	// Commands says that the job runs commands of its user's.
 	Commands bool
+
+	// Hint says what may be wrong with a run that ended well, by its counters; nil has nothing to say.
+	Hint func(mapreduce.Counts) string
 
 	// define adds the job's own flags and returns the function that builds the
 	// job from base once they are parsed.
@@ -63,7 +67,7 @@ func Names() []string { return slices.Sorted(maps.Keys(All)) }
 func Find(name string) (Builtin, error) {
 	b, ok := All[name]
 	if !ok {
-		return Builtin{}, fmt.Errorf("unknown job %q (known: %s)", name, strings.Join(Names(), ", "))
+		return Builtin{}, suggest.Unknown("job", name, Names())
 	}
 	return b, nil
 }

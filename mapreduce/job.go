@@ -82,6 +82,8 @@ type Job struct {
 
 // An Input is one of several inputs of a job, with the map that reads it.
 type Input struct {
+	// Name is what a program's command line calls it: -input left=FILE. Empty means that the program gives the paths.
+	Name  string
 	Paths []string
 	Map   Map
 }

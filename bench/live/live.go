@@ -21,6 +21,7 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/procs"
+	"github.com/millrace/millrace/internal/suggest"
 )
 
 // A Row is one figure. Value is what is judged; it must not be above Must, or with AtLeast not
@@ -72,7 +73,7 @@ func IDs(parts []Part) (out []string) {
 func Measure(ctx context.Context, dir string, parts []Part, only []string, say func(what string)) (rows []Row, err error) {
 	for _, id := range only {
 		if !slices.Contains(IDs(parts), id) {
-			return nil, fmt.Errorf("unknown row %q (known: %s)", id, strings.Join(IDs(parts), ", "))
+			return nil, suggest.Unknown("row", id, IDs(parts))
 		}
 	}
 	if err := os.RemoveAll(dir); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace/millrace/bench/dfsbench"
 	"github.com/millrace/millrace/bench/jobbench"
 	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/jobs"
 )
 
@@ -98,7 +99,7 @@ func checkOnly(s *bench.Setup, only []string, store, cluster bool) error {
 	}
 	for _, id := range only {
 		if !slices.Contains(all, id) {
-			return fmt.Errorf("unknown row %q (known: %s)", id, strings.Join(all, ", "))
+			return suggest.Unknown("row", id, all)
 		}
 		s.Large = s.Large || !slices.Contains(usual, id)
 	}

@@ -15,8 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/procs"
 	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/shuffle"
 )
 
@@ -121,8 +124,9 @@ func newClusterUp() *cobra.Command {
 	return cmd
 }
 
-func (o *upOptions) run(cmd *cobra.Command) error {
-	if err := o.describe(); err != nil {
+// check refuses a cluster that could not start, or never run a job.
+func (o *upOptions) check() error {
+	if err := errors.Join(policies.Check(scheduler.Assignment, o.policy), policies.Check(scheduler.Admitting, o.admission)); err != nil {
 		return err
 	}
 	if o.workers < 1 || o.workers > 1000 || o.racks < 1 {
@@ -130,6 +134,16 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	}
 	if o.config == "" && o.described == nil && o.workers*o.containers < 2 {
 		return fmt.Errorf("%d workers with %d containers each: a job needs two, one for its driver and one for a task", o.workers, o.containers)
+	}
+	return nil
+}
+
+func (o *upOptions) run(cmd *cobra.Command) error {
+	if err := o.describe(); err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
 	}
 	dir, err := filepath.Abs(o.dir)
 	if err != nil {
@@ -149,14 +163,14 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return failed(errors.Join(err, stopCluster(dir, c, 5*time.Second)))
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), `cluster of %d workers in %d racks is ready after %.1f s; master and dashboard at %s
+	fmt.Fprintf(cmd.OutOrStdout(), `cluster of %s in %s is ready after %.1f s; master and dashboard at %s
 
   export MILLRACE_MASTER=%s
   millrace dfs put FILE dfs:/in
   millrace run wordcount --input dfs:/in --output dfs:/out --master %s
   millrace dfs cat dfs:/out/part-r-00000
   millrace cluster down --dir %s
-`, o.workers, o.racks, time.Since(begin).Seconds(), c.Master, c.Master, c.Master, o.dir)
+`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), time.Since(begin).Seconds(), c.Master, c.Master, c.Master, o.dir)
 	return nil
 }
 

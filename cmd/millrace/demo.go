@@ -109,7 +109,7 @@ func (d *demo) text() error {
 	if err != nil {
 		return err
 	}
-	o := genOptions{size: d.size, overwrite: true}
+	o := genOptions{size: d.size, overwrite: true, progress: d.progress}
 	d.cmd.SetErr(io.Discard)
 	err = o.write(d.cmd, d.path("words.txt"), textgen.BlockBytes, int64(d.size), g.Fill)
 	d.cmd.SetErr(nil)

@@ -50,7 +50,7 @@ func printNodes(w io.Writer, list []wire.StoreNode) error {
 			}
 		}
 		if n.Left > 0 {
-			remarks.WriteString(fmt.Sprintf("%d blocks left to copy", n.Left))
+			remarks.WriteString(human.Many(int64(n.Left), "block") + " left to copy")
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", n.Node, n.Rack, n.State, n.Blocks, human.Bytes(free), human.Bytes(total), n.Addr, remarks.String())
 	}
@@ -102,7 +102,7 @@ func (s *session) awaitDrained(node string, timeout time.Duration) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("node %s still has %d blocks that are not elsewhere", node, left)
+			return fmt.Errorf("node %s still has %s not elsewhere", node, human.Many(int64(left), "block"))
 		case <-time.After(pollEvery):
 		}
 	}

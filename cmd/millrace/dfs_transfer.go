@@ -119,8 +119,8 @@ func (t *transfer) report(cmd *cobra.Command, results []copied, err error, took 
 		}
 	}
 	if t.flags.mode != console.None {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d of %d files, %s in %s, %s\n",
-			t.name, len(arrived), len(results), human.Bytes(sum), human.Duration(took), human.Rate(sum, took))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d of %s, %s in %s, %s\n",
+			t.name, len(arrived), human.Many(int64(len(results)), "file"), human.Bytes(sum), human.Duration(took), human.Rate(sum, took))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -200,7 +201,7 @@ func fillFile(cmd *cobra.Command, f *os.File, mode console.Mode, block int, size
 	var made atomic.Int64
 	begin := time.Now()
 	defer watchTransfer(mode, func() meter {
-		return meter{name: "gen " + cmd.Name(), bytes: made.Load(), total: size, took: time.Since(begin)}
+		return meter{name: strings.TrimPrefix(cmd.CommandPath(), "millrace "), bytes: made.Load(), total: size, took: time.Since(begin)}
 	})()
 	g, ctx := errgroup.WithContext(cmd.Context())
 	workers := int64(runtime.GOMAXPROCS(0))

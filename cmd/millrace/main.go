@@ -18,6 +18,7 @@ import (
 
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/launch"
+	"github.com/millrace/millrace/internal/suggest"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -99,7 +100,7 @@ func refuseUnknown(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		return fmt.Errorf("unknown command %q of %s; there are %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+		return suggest.Unknown("command", args[0], names)
 	}
 }
 
@@ -193,6 +194,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
+	complete(root)
 	explainArgs(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w (%s --help lists the flags)", plainFlagError(err), cmd.CommandPath())

@@ -10,7 +10,7 @@ import (
 // Words that are no commands, and parameters of nobody, are mistakes that are named.
 func TestMistakesAreNamed(t *testing.T) {
 	for line, want := range map[string]string{
-		"cluster foo":     `unknown command "foo" of millrace cluster; there are`,
+		"cluster foo":     `unknown command "foo" (known: `,
 		"job foo":         `unknown command "foo"`,
 		"node foo":        `unknown command "foo"`,
 		"queue foo":       `unknown command "foo"`,

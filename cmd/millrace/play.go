@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
@@ -176,7 +177,7 @@ func playFile(ctx context.Context, data []byte, name string, allowed func(*simOp
 	if err := both.Wait(); err != nil {
 		return "", nil, err
 	}
-	about := fmt.Sprintf("%d jobs on %d nodes in %d racks with %d containers each, seed %d", source.len(), o.nodes, o.racks, o.containers, o.seed)
+	about := fmt.Sprintf("%s on %s in %s with %s each, seed %d", human.Many(int64(source.len()), "job"), human.Many(int64(o.nodes), "node"), human.Many(int64(o.racks), "rack"), human.Many(int64(o.containers), "container"), o.seed)
 	return about, o.tapes(runs), nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
 )
@@ -124,12 +125,12 @@ func newSchedulerShow() *cobra.Command {
 
 // onePolicy wants the name of a policy, and says which there are.
 func onePolicy(cmd *cobra.Command, args []string) error {
-	known := strings.Join(slices.Sorted(maps.Keys(policies.All)), ", ")
+	known := slices.Sorted(maps.Keys(policies.All))
 	if len(args) != 1 {
-		return fmt.Errorf("scheduler %s needs one policy, have %d (known: %s)", cmd.Name(), len(args), known)
+		return fmt.Errorf("scheduler %s needs one policy, have %d (known: %s)", cmd.Name(), len(args), strings.Join(known, ", "))
 	}
 	if _, ok := policies.All[args[0]]; !ok {
-		return fmt.Errorf("unknown policy %q (known: %s)", args[0], known)
+		return suggest.Unknown("policy", args[0], known)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func printForecast(w io.Writer, f *wire.Forecast) {
 	t := newTable(w, "job", "made of", "maps", "reduces", "input", "shuffle", "time of a map", "of a reduce")
 	for _, s := range f.Stages {
 		t.AppendRow(table.Row{
-			human.Printable(s.Name), fmt.Sprintf("%d jobs", s.Jobs), spread(s.Maps, number), spread(s.Reduces, number),
+			human.Printable(s.Name), human.Many(int64(s.Jobs), "job"), spread(s.Maps, number), spread(s.Reduces, number),
 			spread(s.Input, byteText), spread(s.Shuffle, byteText), spread(s.MapMillis, millisText), spread(s.ReduceMillis, millisText),
 		})
 	}

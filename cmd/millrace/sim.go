@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
@@ -198,7 +199,7 @@ func (o *simOptions) report(cmd *cobra.Command, topo *topology.Topology, source 
 	if o.jobs != nil {
 		from = o.file
 	}
-	setup := fmt.Sprintf("%d jobs of %s on %d nodes in %d racks with %d containers each; seed %d.", source.len(), from, o.nodes, o.racks, o.containers, o.seed)
+	setup := fmt.Sprintf("%s of %s on %s in %s with %s each; seed %d.", human.Many(int64(source.len()), "job"), from, human.Many(int64(o.nodes), "node"), human.Many(int64(o.racks), "rack"), human.Many(int64(o.containers), "container"), o.seed)
 	book := lab.Page{Title: "millrace simulation", Reports: []lab.Report{lab.Compared("Policies side by side", setup, done)}}
 	if err := lab.WriteFiles(o.out, book); err != nil {
 		return err

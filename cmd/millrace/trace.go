@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -169,7 +170,7 @@ func newTraceGen() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, ok := trace.Models[model]
 			if !ok {
-				return fmt.Errorf("unknown model %q (known: %s)", model, strings.Join(modelNames(), ", "))
+				return suggest.Unknown("model", model, modelNames())
 			}
 			if n < 1 || n > 50_000_000 {
 				return fmt.Errorf("--jobs is %d, must be in 1..50000000", n)

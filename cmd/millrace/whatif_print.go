@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/sim/compare"
 )
@@ -44,7 +45,7 @@ func (o *whatIf) report(cmd *cobra.Command, runs []*simRun) error {
 
 func (o *whatIf) setup() string {
 	at := o.history.Origin
-	text := fmt.Sprintf("%d jobs of %s, which ran under %s on %d nodes in %d racks with room for %d tasks.", len(o.past.Real.Jobs), o.file, o.arms[0].name, at.Nodes, at.Racks, at.Room)
+	text := fmt.Sprintf("%s of %s, which ran under %s on %s in %s with room for %s.", human.Many(int64(len(o.past.Real.Jobs)), "job"), o.file, o.arms[0].name, human.Many(int64(at.Nodes), "node"), human.Many(int64(at.Racks), "rack"), human.Many(int64(at.Room), "task"))
 	if o.past.LeftOut > 0 {
 		text += fmt.Sprintf(" %d more are left out: they failed, or not all of their attempts are known.", o.past.LeftOut)
 	}

@@ -42,14 +42,14 @@ func TestWhatIfWithoutOne(t *testing.T) {
 	if err := o.report(cmd, runs); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"fifo, replayed", "fair", `not in the table: odd: no assignment policy "nosuch"`, "misses the real mean completion by +0.0 %"} {
+	for _, want := range []string{"fifo, replayed", "fair", `not in the table: odd: unknown assignment policy "nosuch"`, "misses the real mean completion by +0.0 %"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
 	o.asJSON = true
 	out.Reset()
-	if err := o.report(cmd, runs); err != nil || !strings.Contains(out.String(), `"unable":{"odd":"odd: no assignment`) {
+	if err := o.report(cmd, runs); err != nil || !strings.Contains(out.String(), `"unable":{"odd":"odd: unknown assignment`) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

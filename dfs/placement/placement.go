@@ -2,12 +2,12 @@ package placement
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -102,7 +102,7 @@ func Names() []string { return slices.Sorted(maps.Keys(byName)) }
 func New(name string, topo *topology.Topology) (Policy, error) {
 	make, ok := byName[name]
 	if !ok {
-		return nil, fmt.Errorf("no placement policy %q; there are: %s", name, strings.Join(Names(), ", "))
+		return nil, suggest.Unknown("placement policy", name, Names())
 	}
 	return make(topo)
 }

@@ -31,7 +31,7 @@ type Config struct {
 	Program func(ctx context.Context, cl *client.Client) (wire.Program, error)
 	// Patience is how long the run waits for a master that was there and is away. 0 means DefaultPatience.
 	Patience time.Duration
-	// Result, if set, is a job whose output is a short text: without an output directory it is shown, and gone.
+	// Result, if set, is the built-in job: one whose output is a short text is shown without an output directory, and gone; one may have a hint.
 	Result *jobs.Builtin
 
 	JSON, Detach bool

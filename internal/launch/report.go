@@ -2,11 +2,13 @@ package launch
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
 	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/mapreduce"
 )
 
 func copyAndClose(w io.Writer, f io.ReadCloser) error {
@@ -36,8 +38,19 @@ func (r *Run) report(o outcome, err error) error {
 		return &told{err}
 	default:
 		console.Summary(r.Err, o.res)
+		r.hint(o.res.Counts)
 	}
 	return nil
+}
+
+// hint says what may be wrong with a run that ended well.
+func (r *Run) hint(c mapreduce.Counts) {
+	if r.Result == nil || r.Result.Hint == nil {
+		return
+	}
+	if text := r.Result.Hint(c); text != "" {
+		fmt.Fprintln(r.Err, "hint: "+text)
+	}
 }
 
 // told is an error as people read it.

@@ -2,10 +2,10 @@
 package all
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/lab/capacity"
 	"github.com/millrace/millrace/lab/deadline"
@@ -40,5 +40,5 @@ func Find(id string) (*lab.Experiment, error) {
 		}
 		known = append(known, e.ID)
 	}
-	return nil, fmt.Errorf("unknown experiment %q (known: %s)", id, strings.Join(known, ", "))
+	return nil, suggest.Unknown("experiment", id, known)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
@@ -220,12 +221,20 @@ func (n *node) room() scheduler.Capacity {
 	}
 }
 
+// nodeNames are those of all workers there ever were.
+func (c *Tracker) nodeNames() (names []string) {
+	for _, n := range c.nodes {
+		names = append(names, string(n.name))
+	}
+	return names
+}
+
 // Drain takes a worker out of service: it finishes what runs and gets nothing new. With undo it is
 // back. It acts with the worker's next report, and lasts whatever restarts.
 func (c *Tracker) Drain(now time.Duration, name wire.NodeName, undo bool) error {
 	n := c.byName[name]
 	if n == nil {
-		return wire.Errorf(wire.NotFound, "there is no node %q", name)
+		return wire.Errorf(wire.NotFound, "there is no node %q%s (millrace node ls lists them)", name, suggest.Meant(string(name), c.nodeNames()))
 	}
 	if n.drain == !undo {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/admission"
 	"github.com/millrace/millrace/scheduler/capacity"
@@ -114,14 +115,22 @@ func Placement(name string, params map[string]string) (placement.Factory, error)
 	return Make[placement.Factory](scheduler.Placing, name, params)
 }
 
+// Check wants a name to be a policy's of a seam. The error of another lists those that are.
+func Check(seam scheduler.Seam, name string) error {
+	if info := All[name]; info == nil || info.Seam != seam {
+		return suggest.Unknown(fmt.Sprintf("%s policy", seam), name, Names(seam))
+	}
+	return nil
+}
+
 // Make makes a policy of any seam. An unknown name is an error that lists the
 // known ones of that seam.
 func Make[T any](seam scheduler.Seam, name string, params map[string]string) (T, error) {
 	var none T
-	info := All[name]
-	if info == nil || info.Seam != seam {
-		return none, fmt.Errorf("no %s policy %q; there are: %s", seam, name, strings.Join(Names(seam), ", "))
+	if err := Check(seam, name); err != nil {
+		return none, err
 	}
+	info := All[name]
 	made, err := info.Make(params)
 	if err != nil {
 		return none, err

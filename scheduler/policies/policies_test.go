@@ -55,14 +55,14 @@ func TestEveryPolicy(t *testing.T) {
 
 func TestUnknownNamesListTheKnown(t *testing.T) {
 	_, err := Policy("fiffo", nil)
-	if err == nil || !strings.Contains(err.Error(), `no assignment policy "fiffo"`) || !strings.Contains(err.Error(), "fifo") {
+	if err == nil || !strings.Contains(err.Error(), `unknown assignment policy "fiffo": did you mean fifo?`) || !strings.Contains(err.Error(), "fifo") {
 		t.Errorf("unknown policy: %v", err)
 	}
 	_, err = Policy("fair", map[string]string{"wieghts": "a=1"})
 	if err == nil || !strings.Contains(err.Error(), `no parameter "wieghts"`) || !strings.Contains(err.Error(), "weights") {
 		t.Errorf("unknown parameter: %v", err)
 	}
-	if _, err = Admission("fifo", nil); err == nil || !strings.Contains(err.Error(), "no admission policy") {
+	if _, err = Admission("fifo", nil); err == nil || !strings.Contains(err.Error(), "unknown admission policy") {
 		t.Errorf("fifo as admission: %v", err)
 	}
 	if _, err = Make[scheduler.Admission](scheduler.Assignment, "fifo", nil); err == nil {

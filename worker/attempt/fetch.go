@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/task"
 )
@@ -96,41 +94,6 @@ func (f *fetcher) close() {
 	if f.intake != nil {
 		_ = f.intake.Close() // what it holds is no longer wanted
 	}
-}
-
-// rawBytes is what was fetched before it was compressed.
-func (f *fetcher) rawBytes() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.raw
-}
-
-func (f *fetcher) bytes() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var sum int64
-	for _, n := range f.got {
-		sum += n
-	}
-	return sum
-}
-
-// counts are the bytes by place.
-func (f *fetcher) counts() mapreduce.Counts {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return mapreduce.Counts{mapreduce.TaskGroup: maps.Clone(f.got)}
-}
-
-// placeOf is the counter of what comes from there.
-func (f *fetcher) placeOf(o wire.MapOutput) string {
-	switch {
-	case o.Node == f.r.Node:
-		return mapreduce.ShuffleNodeBytes
-	case o.Rack == f.r.Rack:
-		return mapreduce.ShuffleRackBytes
-	}
-	return mapreduce.ShuffleRemoteBytes
 }
 
 // listen learns from the master where outputs are.

@@ -1,0 +1,42 @@
+package attempt
+
+import (
+	"maps"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
+)
+
+func (f *fetcher) rawBytes() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.raw
+}
+
+func (f *fetcher) bytes() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var sum int64
+	for _, n := range f.got {
+		sum += n
+	}
+	return sum
+}
+
+// counts are the bytes by place.
+func (f *fetcher) counts() mapreduce.Counts {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return mapreduce.Counts{mapreduce.TaskGroup: maps.Clone(f.got)}
+}
+
+// placeOf is the counter of what comes from there.
+func (f *fetcher) placeOf(o wire.MapOutput) string {
+	switch {
+	case o.Node == f.r.Node:
+		return mapreduce.ShuffleNodeBytes
+	case o.Rack == f.r.Rack:
+		return mapreduce.ShuffleRackBytes
+	}
+	return mapreduce.ShuffleRemoteBytes
+}
