@@ -108,9 +108,8 @@ func (w *Worker) open() (net.Listener, error) {
 			return nil, err
 		}
 	}
-	w.addr = l.Addr().String()
-	if w.cfg.Advertise != "" {
-		w.addr = w.cfg.Advertise
+	if w.addr, err = w.cfg.advertised(l.Addr()); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	var cc rpc.ClientConfig
 	var sc rpc.ServerConfig
