@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,7 +58,7 @@ func TestStoreSoak(t *testing.T) {
 }
 
 // soakLength is how long a soak takes, and its seed: MILLRACE_SOAK says how long (make soak), and then, or with stress, each
-// time has another.
+// time has another, or the one of MILLRACE_SEED.
 func soakLength(t *testing.T, usual time.Duration) (time.Duration, uint64) {
 	t.Helper()
 	text := os.Getenv("MILLRACE_SOAK")
@@ -71,7 +72,13 @@ func soakLength(t *testing.T, usual time.Duration) (time.Duration, uint64) {
 	if err != nil {
 		t.Fatalf("MILLRACE_SOAK is %q: %v", text, err)
 	}
-	return length, uint64(time.Now().UnixNano())
+	seed := uint64(time.Now().UnixNano())
+	if given := os.Getenv("MILLRACE_SEED"); given != "" {
+		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
+			t.Fatalf("MILLRACE_SEED is %q: %v", given, err)
+		}
+	}
+	return length, seed
 }
 
 // A soak is a store and what was done to it.

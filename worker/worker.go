@@ -64,6 +64,10 @@ func Start(cfg Config) (*Worker, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil { // tasks run in other directories
+		return nil, fmt.Errorf("worker directory %s: %w", cfg.Dir, err)
+	}
 	w := &Worker{
 		cfg: cfg, begin: time.Now(), taken: make(chan struct{}), news: make(chan struct{}, 1), failed: make(chan error, 1), pool: cfg.budget.Pool(),
 		cancels: map[wire.AttemptID]context.CancelFunc{}, stages: map[wire.StageRef]*stageCache{},
