@@ -139,6 +139,11 @@ func (c *Client) Forecast(ctx context.Context, r wire.ForecastRequest) (wire.For
 	return call(ctx, c, api.SchedulerForecast, r)
 }
 
+// Plans announces jobs or takes announcements back, and says which plans there are.
+func (c *Client) Plans(ctx context.Context, r wire.PlanRequest) (wire.Plans, error) {
+	return call(ctx, c, api.SchedulerPlan, r)
+}
+
 // Decisions tells what the policies decided, in words.
 func (c *Client) Decisions(ctx context.Context, r wire.DecisionsRequest) (wire.Decisions, error) {
 	return call(ctx, c, api.SchedulerLog, r)

@@ -324,5 +324,5 @@ func ExampleExpect() {
 		Scheduling: mapreduce.Scheduling{Expect: mapreduce.Expect{InputBytes: -1}},
 	}
 	fmt.Println(job.Validate())
-	// Output: Scheduling.Expect has -1 bytes of input and 0 of shuffle, must be in 0..2^60
+	// Output: Scheduling.Expect has -1 bytes of input and 0 of shuffle, must be in 0..2^56
 }

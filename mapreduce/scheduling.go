@@ -47,8 +47,8 @@ func (s *Scheduling) validate() error {
 		return field("Slowstart", "is %g, must be at most 1", s.Slowstart)
 	case !(s.ReduceCost >= 0 && s.ReduceCost <= 1e6):
 		return field("ReduceCost", "is %g, must be in 0..1000000", s.ReduceCost)
-	case min(e.InputBytes, e.ShuffleBytes) < 0 || max(e.InputBytes, e.ShuffleBytes) > 1<<60:
-		return field("Expect", "has %d bytes of input and %d of shuffle, must be in 0..2^60", e.InputBytes, e.ShuffleBytes)
+	case min(e.InputBytes, e.ShuffleBytes) < 0 || max(e.InputBytes, e.ShuffleBytes) > 1<<56:
+		return field("Expect", "has %d bytes of input and %d of shuffle, must be in 0..2^56", e.InputBytes, e.ShuffleBytes)
 	case min(e.MapTime, e.ReduceTime) < 0:
 		return field("Expect", "has maps of %v and reduces of %v, must not be negative", e.MapTime, e.ReduceTime)
 	}

@@ -44,6 +44,7 @@ func (m *Master) routes() {
 	rpc.Handle(m.server, api.NetStatus, m.netStatus)
 	rpc.Handle(m.server, api.SchedulerStatus, m.schedulerStatus)
 	rpc.Handle(m.server, api.SchedulerForecast, m.forecast)
+	rpc.Handle(m.server, api.SchedulerPlan, m.plans)
 	rpc.Handle(m.server, api.SchedulerSet, m.setPolicy)
 	rpc.Handle(m.server, api.SchedulerLog, m.decisionLog)
 	rpc.Handle(m.server, api.SchedulerLines, m.decisionLines)

@@ -70,29 +70,25 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 	})
 }
 
-// checkSpec refuses what the master can see to be wrong. The driver looks again when it runs.
-func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
-	inputs := spec.Inputs
-	if p := &spec.Program; p.Exe != "" {
-		if err := m.checkProgram(ctx, spec); err != nil {
-			return err
-		}
-	} else if p.Builtin != "" && m.cfg.Program != nil {
+// describe fills in what the master can know about a job, and returns its inputs.
+func (m *Master) describe(spec *wire.JobSpec) (inputs []string, err error) {
+	inputs = spec.Inputs
+	if p := &spec.Program; p.Exe == "" && p.Builtin != "" && m.cfg.Program != nil {
 		known, err := m.cfg.Program(p)
 		if err != nil {
-			return wire.Errorf(wire.Invalid, "%w", err)
+			return nil, wire.Errorf(wire.Invalid, "%w", err)
 		}
 		if known.Stages != spec.Stages {
-			return wire.Errorf(wire.Invalid, "%s is a chain of %d jobs, not of %d", p.Builtin, known.Stages, spec.Stages)
+			return nil, wire.Errorf(wire.Invalid, "%s is a chain of %d jobs, not of %d", p.Builtin, known.Stages, spec.Stages)
 		}
 		if spec.Output == "" {
 			spec.Output = known.Output
 		}
 		if known.Output != spec.Output {
-			return wire.Errorf(wire.Invalid, "%s writes to %q, and the submission says %q", p.Builtin, known.Output, spec.Output)
+			return nil, wire.Errorf(wire.Invalid, "%s writes to %q, and the submission says %q", p.Builtin, known.Output, spec.Output)
 		}
 		if err := m.checkLocal(spec, known.Paths); err != nil {
-			return err
+			return nil, err
 		}
 		inputs, spec.Shape = known.Inputs, known.Shape
 	}
@@ -101,6 +97,20 @@ func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
 	}
 	if spec.Expect.Maps == 0 {
 		spec.Expect.Maps = int32(min(mapsOf(inputs, spec.Shape), int64(m.cfg.Jobs.MaxTasks)))
+	}
+	return inputs, nil
+}
+
+// checkSpec refuses what the master can see to be wrong. The driver looks again when it runs.
+func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
+	if spec.Program.Exe != "" {
+		if err := m.checkProgram(ctx, spec); err != nil {
+			return err
+		}
+	}
+	inputs, err := m.describe(spec)
+	if err != nil {
+		return err
 	}
 	if err := m.checkLocal(spec, append([]string{spec.Output}, spec.Inputs...)); err != nil {
 		return err

@@ -67,6 +67,9 @@ type JobSpec struct {
 	// Work is the job's total slot time, where an oracle knows it (SRPT,
 	// SITA in the simulator). 0 unknown.
 	Work time.Duration
+	// MapRacks and ReduceRacks are where an earlier plan has the job run, its input being stored for it: a
+	// planner leaves it there while those racks are up. Empty: there was none.
+	MapRacks, ReduceRacks []topology.RackID
 }
 
 // Splits holds input bytes and replica nodes of each map task in three flat

@@ -35,14 +35,11 @@ func (s *simulation) setGate() {
 	if !gated {
 		return
 	}
-	gate, is := s.cfg.Policy.(scheduler.ShuffleGate)
-	if !is {
+	if !s.drive.Gated() {
 		g.SetGate(nil)
 		return
 	}
-	g.SetGate(func(now time.Duration, j scheduler.JobID, src, dst topology.RackID, avail int64) bool {
-		return gate.Release(now, j, src, dst, avail, s.drive.View())
-	})
+	g.SetGate(s.drive.Release)
 }
 
 // swap puts other policies in place.

@@ -34,8 +34,8 @@ func (s *simulation) plan(now, until time.Duration) {
 		}
 	}
 	racks := map[scheduler.JobID][]topology.RackID{}
-	if p, ok := s.cfg.Policy.(scheduler.Planner); ok && len(expected) > 0 {
-		for _, q := range p.Plan(now, expected, s.drive.View()) {
+	if len(expected) > 0 {
+		for _, q := range s.drive.Plan(now, expected) {
 			racks[q.Job] = q.MapRacks
 		}
 	}

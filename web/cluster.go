@@ -71,6 +71,7 @@ func (n nodeRow) Busy() float64 {
 // queuesData is the page of the queues, now and lately.
 type queuesData struct {
 	Queues         []wire.QueueStatus
+	Plans          wire.Plans
 	Tasks, Pending chart.Chart
 }
 
@@ -83,8 +84,13 @@ func (s *site) queues(ctx context.Context, _ *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	plans, err := ask(ctx, s, api.SchedulerPlan, wire.PlanRequest{})
+	if err != nil {
+		return view{}, err
+	}
 	return view{Page: "queues", Title: "Queues", Data: &queuesData{
 		Queues:  list,
+		Plans:   plans,
 		Tasks:   withRoom(loadChart(load, "Attempts that ran", func(q wire.LoadQueue) int { return q.Tasks }), load),
 		Pending: loadChart(load, "Tasks that were not done", func(q wire.LoadQueue) int { return q.Pending }),
 	}}, nil

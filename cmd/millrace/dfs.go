@@ -56,8 +56,9 @@ type dfsCommand struct {
 // session is one command's connection to the block store.
 type session struct {
 	*dfs.Client
-	ctx  context.Context
-	home string // where paths without a slash lie
+	cluster *client.Client
+	ctx     context.Context
+	home    string // where paths without a slash lie
 }
 
 // with connects, works, and takes every error of the work for the work's, not the command line's.
@@ -70,7 +71,7 @@ func (d *dfsCommand) with(cmd *cobra.Command, work func(s *session) error) error
 	if err != nil {
 		return err
 	}
-	s := &session{cl.DFS(), cmd.Context(), "/user/" + cl.User()}
+	s := &session{cl.DFS(), cl, cmd.Context(), "/user/" + cl.User()}
 	err = errors.Join(work(s), cl.Close())
 	if _, ok := errors.AsType[*failure](err); ok {
 		return err

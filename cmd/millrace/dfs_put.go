@@ -22,11 +22,13 @@ func (d *dfsCommand) newPut() *cobra.Command {
 	var o transferFlags
 	var create dfs.CreateOptions
 	var blockSize jobs.ByteSize
+	var reader string
 	cmd := &cobra.Command{
 		Use:   "put SRC... DST",
 		Short: "Copy files of this machine into the block store; - is standard input",
 		Long: `Copy files of this machine into the block store. A file appears under its name when all of it is stored, on
-as many disks as asked for. If DST is a directory, or ends in a slash, files go into it.`,
+as many disks as asked for. If DST is a directory, or ends in a slash, files go into it. With --for, the first copy of each block
+goes into the racks in which the maps of an announced job are planned to run (millrace scheduler plan ls).`,
 		Example: `  millrace dfs put words.txt dfs:/in/
   millrace dfs put -r --replication 2 --checksum books dfs:/books`,
 		Args: cobra.MinimumNArgs(2),
@@ -35,7 +37,12 @@ as many disks as asked for. If DST is a directory, or ends in a slash, files go 
 				return err
 			}
 			create.BlockSize, create.Overwrite = int64(blockSize), o.overwrite
-			return d.with(cmd, func(s *session) error {
+			return d.with(cmd, func(s *session) (err error) {
+				if reader != "" {
+					if create.Racks, err = plannedRacks(s.ctx, s.cluster, reader); err != nil {
+						return err
+					}
+				}
 				p := &putting{s: s, o: o, create: create, t: &transfer{name: "put", flags: o}}
 				return p.run(cmd, args[:len(args)-1], args[len(args)-1])
 			})
@@ -43,6 +50,7 @@ as many disks as asked for. If DST is a directory, or ends in a slash, files go 
 	}
 	o.define(cmd)
 	cmd.Flags().IntVar(&create.Replication, "replication", 0, "copies of each block (default: the cluster's)")
+	cmd.Flags().StringVar(&reader, "for", "", "name of an announced job: put the blocks where its maps will run")
 	cmd.Flags().Var(&blockSize, "block-size", "size of a block (default: the cluster's)")
 	return cmd
 }

@@ -22,13 +22,13 @@ import (
 func newJob() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "job",
-		Short: "Look at and stop the jobs of a cluster",
+		Short: "Hand in, look at and stop the jobs of a cluster",
 		Example: `  millrace job ls
   millrace job watch job-3`,
 	}
 	var m masterFlags
 	m.define(cmd)
-	cmd.AddCommand(newJobLs(&m), newJobStatus(&m), newJobWatch(&m), newJobCounters(&m), newJobKill(&m), newJobWhy(&m), newJobHistory(&m), newJobLogs(&m))
+	cmd.AddCommand(newJobSubmit(&m), newJobLs(&m), newJobStatus(&m), newJobWatch(&m), newJobCounters(&m), newJobKill(&m), newJobWhy(&m), newJobHistory(&m), newJobLogs(&m))
 	return cmd
 }
 
@@ -151,6 +151,9 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 		s.Maps.Done, s.Maps.Running, s.Maps.Total, s.Reduces.Done, s.Reduces.Running, s.Reduces.Total, s.Attempts)
 	if n := s.Locality; len(n) > 0 {
 		fmt.Fprintf(out, "input    of %d maps on their node, of %d in their rack, of %d elsewhere\n", n["node"], n["rack"], n["remote"])
+	}
+	if moved := console.Travelled(mapreduce.Counts(s.Counts)); moved != "" {
+		fmt.Fprintf(out, "shuffle  moved %s\n", moved)
 	}
 	for _, f := range s.Figures {
 		fmt.Fprintf(out, "%-8s %.4g\n", f.Name, f.Value)

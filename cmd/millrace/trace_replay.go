@@ -72,7 +72,7 @@ func (o *replayOptions) run(cmd *cobra.Command, source string) error {
 		if err != nil {
 			return err
 		}
-		r := &replay{cl: cl, dir: "/tmp/replay-" + strings.ToLower(rand.Text()[:8]), ids: map[wire.JobID]bool{}}
+		r := newReplay(cl)
 		if err := r.plan(o, w, nodes); err != nil {
 			return err
 		}
@@ -85,22 +85,15 @@ func (o *replayOptions) run(cmd *cobra.Command, source string) error {
 
 // replay is a trace on its way through a cluster.
 type replay struct {
-	cl    *client.Client
-	dir   string // of the outputs, in the block store
-	jobs  []replayJob
-	tasks int64 // of all jobs
-
-	ids   map[wire.JobID]bool // submitted, and not known to have ended
-	ended []wire.JobStatus
-	took  time.Duration
+	workflow
+	dir   string               // of the outputs, in the block store
+	specs []*scheduler.JobSpec // by job
+	tasks int64                // of all jobs
 	cost  replayCost
 }
 
-// replayJob is a job of the trace.
-type replayJob struct {
-	at   time.Duration
-	spec *scheduler.JobSpec
-	wire wire.JobSpec
+func newReplay(cl *client.Client) *replay {
+	return &replay{workflow: workflow{cl: cl}, dir: "/tmp/replay-" + strings.ToLower(rand.Text()[:8])}
 }
 
 // plan makes the jobs.
@@ -123,19 +116,19 @@ func (r *replay) plan(o *replayOptions, w *workload, nodes []wire.NodeStatus) er
 		list = list[:min(o.jobs, len(list))]
 	}
 	for i, j := range list {
-		one, err := r.job(o, i, j)
+		spec, err := r.job(o, i, j)
 		if err != nil {
 			return fmt.Errorf("job %d of the trace, %s: %w (a smaller --scale-bytes or --scale-time makes it smaller)", i+1, human.Printable(j.Spec.Name), err)
 		}
-		one.at = time.Duration(float64(j.Spec.Submit-list[0].Spec.Submit) * o.scaleTime)
-		r.jobs = append(r.jobs, one)
+		at := time.Duration(float64(j.Spec.Submit-list[0].Spec.Submit) * o.scaleTime)
+		r.jobs, r.specs = append(r.jobs, dueJob{at: at, spec: spec}), append(r.specs, j.Spec)
 		r.tasks += int64(j.Spec.Maps) + int64(j.Spec.Reduces)
 	}
 	return nil
 }
 
 // job is a job of the simulator as a synthetic one. Users of the trace become pools: a caller submits as one user.
-func (r *replay) job(o *replayOptions, i int, j *sim.Job) (replayJob, error) {
+func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) {
 	s := j.Spec
 	length := func(all []time.Duration) string {
 		x := make([]float64, len(all))
@@ -155,9 +148,9 @@ func (r *replay) job(o *replayOptions, i int, j *sim.Job) (replayJob, error) {
 	}
 	stages, err := jobs.Parse("synthetic", args)
 	if err != nil {
-		return replayJob{}, err
+		return wire.JobSpec{}, err
 	}
-	return replayJob{spec: s, wire: client.SpecOf(stages, wire.Program{Builtin: "synthetic", Args: args}, false)}, nil
+	return client.SpecOf(stages, wire.Program{Builtin: "synthetic", Args: args}, false), nil
 }
 
 // fits refuses a trace of which one job alone would fill half of what is free on the workers.
@@ -173,16 +166,13 @@ func (r *replay) fits(ctx context.Context, o *replayOptions) error {
 		}
 	}
 	for i, j := range r.jobs {
-		if s := j.spec.Shuffle.Bytes; s > free/2 {
+		if s := r.specs[i].Shuffle.Bytes; s > free/2 {
 			return fmt.Errorf("job %d of the trace, %s, shuffles %s, and the workers have %s free: --scale-bytes %.1g would do", i+1,
 				human.Printable(j.spec.Name), human.Bytes(s), human.Bytes(free), o.scaleBytes*float64(free)/2/float64(s)*0.9)
 		}
 	}
 	return nil
 }
-
-// watchEvery is how often the master is asked which jobs still run.
-const watchEvery = 200 * time.Millisecond
 
 // lastReports is how long after the last job the workers have said what it cost them.
 const lastReports = time.Second
@@ -192,57 +182,8 @@ func (r *replay) submit(ctx context.Context) (err error) {
 	if r.cost, err = costOf(ctx, r.cl); err != nil {
 		return err
 	}
-	begin := time.Now()
-	next := 0
-	for err == nil && (next < len(r.jobs) || len(r.ids) > 0) {
-		for next < len(r.jobs) && time.Since(begin) >= r.jobs[next].at && err == nil {
-			var id wire.JobID
-			if id, err = r.cl.Submit(ctx, r.jobs[next].wire); err == nil {
-				r.ids[id] = true
-				next++
-			}
-		}
-		wait := watchEvery
-		if next < len(r.jobs) {
-			wait = min(wait, time.Until(begin.Add(r.jobs[next].at)))
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = r.look(ctx)
-		}
-	}
-	r.took = time.Since(begin)
+	err = r.run(ctx)
 	return errors.Join(err, r.clean(ctx))
-}
-
-// look finds out which jobs have ended.
-func (r *replay) look(ctx context.Context) error {
-	active, err := r.cl.Active(ctx)
-	if err != nil {
-		return err
-	}
-	running := map[wire.JobID]bool{}
-	for _, s := range active {
-		running[s.Job] = true
-	}
-	for id := range r.ids {
-		if running[id] {
-			continue
-		}
-		s, err := r.cl.Status(ctx, id)
-		if err != nil {
-			return err
-		}
-		if client.Ended(s) {
-			r.ended = append(r.ended, s)
-			delete(r.ids, id)
-		}
-	}
-	return nil
 }
 
 // clean ends what still runs, removes the outputs, and takes down what all has cost.
@@ -250,8 +191,10 @@ func (r *replay) clean(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	var errs []error
-	for id := range r.ids {
-		errs = append(errs, r.cl.Kill(ctx, id, "the replay was interrupted"))
+	for i := range r.jobs {
+		if j := &r.jobs[i]; j.id != "" && !j.ended {
+			errs = append(errs, r.cl.Kill(ctx, j.id, "the replay was interrupted"))
+		}
 	}
 	if err := r.cl.DFS().Remove(ctx, r.dir, true); err != nil && wire.KindOf(err) != wire.NotFound {
 		errs = append(errs, err)
@@ -294,11 +237,12 @@ func (r *replay) report(cmd *cobra.Command, o *replayOptions, err error) error {
 	if err != nil {
 		return err
 	}
-	out := replayReport{Jobs: len(r.ended), Tasks: r.tasks, Seconds: r.took.Seconds()}
-	times := make([]float64, 0, len(r.ended))
-	for _, s := range r.ended {
-		times = append(times, float64(s.Ended-s.Submitted)/1000)
-		if s.State != "SUCCEEDED" {
+	out := replayReport{Jobs: len(r.jobs), Tasks: r.tasks, Seconds: r.took.Seconds()}
+	times := make([]float64, 0, len(r.jobs))
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		times = append(times, j.seconds())
+		if !j.succeeded() {
 			out.Failed++
 		}
 	}

@@ -152,7 +152,11 @@ func (s *Service) choose(i *inode, have []*node, writer wire.NodeName, exclude [
 			r.Racks = append(r.Racks, rack)
 		}
 	}
-	placed, _ := s.policy.Place(s.cfg.Rand, r) // too few is no error here
+	policy := s.policy
+	if len(r.Racks) > 0 { // the writer knows who will read it, and where
+		policy = placement.NewPlanned(s.topo)
+	}
+	placed, _ := policy.Place(s.cfg.Rand, r) // too few is no error here
 	if len(placed.Nodes) == 0 && len(have) < int(i.file.replicas) {
 		return nil, s.noNode(i, len(exclude), now)
 	}

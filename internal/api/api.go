@@ -43,6 +43,7 @@ var (
 	SchedulerLog      = rpc.Method[wire.DecisionsRequest, wire.Decisions]{Name: "scheduler.log", Rule: rpc.Users}
 	SchedulerLines    = rpc.Method[wire.DecisionsRequest, wire.DecisionLines]{Name: "scheduler.lines", Rule: rpc.Users}
 	SchedulerForecast = rpc.Method[wire.ForecastRequest, wire.Forecast]{Name: "scheduler.forecast", Rule: rpc.Users}
+	SchedulerPlan     = rpc.Method[wire.PlanRequest, wire.Plans]{Name: "scheduler.plan", Rule: rpc.Users}
 	SchedulerStatus   = rpc.Method[none, wire.SchedulerStatus]{Name: "scheduler.status", Rule: rpc.Users}
 )
 

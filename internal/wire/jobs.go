@@ -180,6 +180,7 @@ type MapOutput struct {
 	Map  int32    `json:"map"`
 	Try  uint64   `json:"try"`
 	Node NodeName `json:"node"`
+	Rack string   `json:"rack"`
 	Addr string   `json:"addr"`
 	Lost bool     `json:"lost,omitempty"` // it no longer can: wait for another
 	Sum  uint64   `json:"sum,omitempty"`  // hash of all of it, as the map has reported
@@ -199,6 +200,9 @@ type OutputsRequest struct {
 	StageRef
 	From int `json:"from"`
 	Wait int `json:"wait_ms,omitempty"`
+	// Node is where the reduce runs. Epoch is of the master by whose list From counts; 0: nobody's.
+	Node  NodeName `json:"node,omitempty"`
+	Epoch uint64   `json:"epoch,omitempty"`
 }
 
 // OutputsResponse lists changes in order. All says that every map has an output now.
@@ -207,6 +211,7 @@ type OutputsResponse struct {
 	Next    int         `json:"next"`
 	All     bool        `json:"all,omitempty"`
 	Gone    bool        `json:"gone,omitempty"` // the stage has ended
+	Epoch   uint64      `json:"epoch,omitempty"`
 }
 
 // A DriverStep is what a driver is to do next.

@@ -55,6 +55,9 @@ func (c *Tracker) launch(now time.Duration, n *node, t scheduler.TaskID, specula
 	c.tellLaunch(now, a, why)
 	c.attach(a)
 	c.wake(n)
+	if a.id.Kind == wire.ReduceTask {
+		c.placed = append(c.placed, st)
+	}
 }
 
 func (c *Tracker) attach(a *attempt) {
@@ -185,6 +188,7 @@ func (c *Tracker) taskDone(now time.Duration, n *node, st *stage, a *attempt, e 
 	if id.Kind == wire.MapTask {
 		delete(st.fetch, id.Index)
 		c.reread(now, st, id.Index)
+		c.letGo(now, st)
 	}
 	c.changed(st.job)
 	c.afterProgress(now, st, id.Kind)

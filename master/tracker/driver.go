@@ -168,29 +168,3 @@ func (c *Tracker) attemptsOf(j *job) int {
 	}
 	return c.cfg.Attempts
 }
-
-// Outputs lists where the outputs of a stage's maps are: the changes from the From-th on.
-func (c *Tracker) Outputs(r wire.OutputsRequest) wire.OutputsResponse {
-	st := c.stageOf(wire.AttemptID{Job: r.Job, Stage: r.Stage})
-	if st == nil || st.plan == nil {
-		return wire.OutputsResponse{Gone: true}
-	}
-	const page = 10_000
-	from := min(max(r.From, 0), len(st.changes))
-	to := min(from+page, len(st.changes))
-	resp := wire.OutputsResponse{Next: to, All: to == len(st.changes) && int(st.doneCount[0]) == len(st.maps)}
-	for _, ch := range st.changes[from:to] {
-		t := &st.maps[ch.index]
-		out := wire.MapOutput{Map: ch.index, Try: ch.try, Lost: ch.try == 0 || ch.try != t.try}
-		if !out.Lost {
-			n := c.nodes[t.node]
-			if n.addr == "" { // after a restart: where it is we know when it has reported
-				resp.Next, resp.All = from+len(resp.Changes), false
-				break
-			}
-			out.Node, out.Addr, out.Sum = n.name, n.addr, t.sum
-		}
-		resp.Changes = append(resp.Changes, out)
-	}
-	return resp
-}

@@ -34,7 +34,7 @@ func (c *Tracker) expect(s *wire.JobSpec) {
 
 // absurd is more than any job has, in bytes and in milliseconds.
 const (
-	absurdBytes  = 1 << 60
+	absurdBytes  = 1 << 56
 	absurdMillis = 1 << 40
 )
 
@@ -45,7 +45,7 @@ func (c *Tracker) checkHints(s *wire.JobSpec) error {
 	case e.Maps < 0 || int(e.Maps) > c.cfg.MaxTasks || e.Reduces < 0 || int(e.Reduces) > c.cfg.MaxTasks:
 		return wire.Errorf(wire.Invalid, "%d maps and %d reduces are expected: must be 0 to %d", e.Maps, e.Reduces, c.cfg.MaxTasks)
 	case min(e.Input, e.Shuffle, e.Output) < 0 || max(e.Input, e.Shuffle, e.Output) > absurdBytes:
-		return wire.Errorf(wire.Invalid, "%d bytes of input, %d of shuffle and %d of output are expected: must be 0 to 2^60", e.Input, e.Shuffle, e.Output)
+		return wire.Errorf(wire.Invalid, "%d bytes of input, %d of shuffle and %d of output are expected: must be 0 to 2^56", e.Input, e.Shuffle, e.Output)
 	case min(e.MapMillis, e.ReduceMillis) < 0 || max(e.MapMillis, e.ReduceMillis) > absurdMillis:
 		return wire.Errorf(wire.Invalid, "maps of %d ms and reduces of %d ms are expected: must be 0 to 2^40 ms", e.MapMillis, e.ReduceMillis)
 	case s.Shape.SplitBytes < 0 || s.Shape.Reducers < 0:

@@ -17,7 +17,9 @@ func (c *Tracker) gauge(now time.Duration) {
 	if idle, ok := c.idle(); ok {
 		c.feed(now, scheduler.CPUSample(topology.NoNode, idle))
 	}
+	c.planAgain(now)
 	for _, st := range c.liveStages() {
+		c.letGo(now, st)
 		if p := st.percent(); p > 0 && p != st.gauged {
 			st.gauged = p
 			c.feed(now, scheduler.Progress(st.sid, p))

@@ -12,6 +12,7 @@ import (
 
 // A hand is a worker that a test plays: what it runs and what it holds.
 type hand struct {
+	rack     string
 	name     wire.NodeName
 	life     int
 	seq      uint64
@@ -44,7 +45,7 @@ type scene struct {
 // newScene has a job of so many maps and two reduces, which wait for the last map.
 func newScene(t *testing.T, maps int, room int32) *scene {
 	t.Helper()
-	s := &scene{t: t, c: newCore(t), n0: &hand{name: "n0", room: 1}, n1: &hand{name: "n1", room: room}}
+	s := &scene{t: t, c: newCore(t), n0: &hand{name: "n0", rack: "r0", room: 1}, n1: &hand{name: "n1", rack: "r1", room: room}}
 	s.c.Resume(0)
 	for _, h := range []*hand{s.n0, s.n1} {
 		h.restart()
@@ -71,7 +72,7 @@ func (s *scene) say(h *hand, ended ...wire.Ended) {
 		s.c.Loose(h.name, fmt.Sprint(h.name, ":", h.life-1)) // the connection of its life before broke
 	}
 	r := &wire.Report{
-		Node: h.name, Session: h.addr(), Seq: h.seq, Addr: h.addr(), Idle: h.idle - 1, Capacity: wire.Capacity{Containers: h.room},
+		Node: h.name, Rack: h.rack, Session: h.addr(), Seq: h.seq, Addr: h.addr(), Idle: h.idle - 1, Capacity: wire.Capacity{Containers: h.room},
 		Full: h.full, Fresh: h.seq == 1, Ended: ended,
 	}
 	for _, e := range ended {
@@ -121,7 +122,7 @@ func (s *scene) finish(h *hand, n int) {
 		if len(list) == 0 {
 			s.t.Fatalf("%s runs nothing", h.name)
 		}
-		s.say(h, wire.Ended{ID: list[0], OK: true, Millis: 5, Counts: wire.Counts{"g": {"n": 1}}})
+		s.say(h, wire.Ended{ID: list[0], OK: true, Millis: 5, OutBytes: 1000, Counts: wire.Counts{"g": {"n": 1}}})
 	}
 }
 

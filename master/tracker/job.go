@@ -66,8 +66,10 @@ type stage struct {
 	running       map[*attempt]bool
 	busy          [2]int32 // maps and reduces among them
 	changes       []change // of map output, for reduces
-	sum           uint64   // of the last output of all maps
-	committing    bool     // all tasks are done; the driver gives the output its name
+	told          int      // so many of them some reduce may know
+	outlets       map[topology.RackID]*outlet
+	sum           uint64 // of the last output of all maps
+	committing    bool   // all tasks are done; the driver gives the output its name
 	done          bool
 	doneAt        time.Duration
 	lesson        *scheduler.Lesson // what it has taught

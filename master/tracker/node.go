@@ -94,7 +94,7 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	if err != nil {
 		return nil
 	}
-	c.engine.NodeKnown(0, id, string(name), rack, class)
+	c.engine.NodeKnown(0, id)
 	n := &node{
 		id: id, name: name, rack: rack, machine: machine{class: class, idle: -1}, flows: map[flow]int64{}, sent: map[string]int64{},
 		orders: orders{want: map[wire.AttemptID]*attempt{}, kill: map[wire.AttemptID]string{}, knows: map[wire.StageRef]bool{}},

@@ -24,6 +24,8 @@ const (
 	Drained   RecordKind = "drained"    // Task.Node: it gets nothing new
 	Undrained RecordKind = "undrained"  // Task.Node: it does again
 	Limited   RecordKind = "limited"    // Text: a user, or all; Limits
+	Expected  RecordKind = "expected"   // Spec, Racks: somebody says that this job will come, or it was planned
+	Dropped   RecordKind = "dropped"    // Spec.Name, Spec.User: such jobs will not
 )
 
 // What only a snapshot holds, beside the kinds above.
@@ -56,8 +58,15 @@ type Record struct {
 	Sums   *StageSums        `json:"sums,omitempty"`
 	Lesson *scheduler.Lesson `json:"lesson,omitempty"`
 	Limits *wire.Limits      `json:"limits,omitempty"`
+	Racks  *PlannedRacks     `json:"racks,omitempty"`
 
 	Bad []wire.BadRecord `json:"bad,omitempty"`
+}
+
+// PlannedRacks are where maps and reduces will run.
+type PlannedRacks struct {
+	Maps    []string `json:"maps"`
+	Reduces []string `json:"reduces"`
 }
 
 // StageSums is how far a stage came: maps, then reduces.
@@ -93,7 +102,10 @@ func (c *Tracker) note(r Record) {
 
 // apply changes the lasting state. A record about a job that has been forgotten changes nothing.
 func (c *Tracker) apply(r *Record) {
+	c.applyExpected(r)
 	switch r.Kind {
+	case Expected, Dropped:
+		return
 	case Submitted:
 		c.applySubmitted(r)
 		return

@@ -103,8 +103,11 @@ func (c *Tracker) adopt(now time.Duration, n *node, id wire.AttemptID) bool {
 	}
 	c.tellLaunch(now, a, "it was found running")
 	c.attach(a)
-	if id.Kind == wire.DriverTask {
+	switch id.Kind {
+	case wire.DriverTask:
 		c.out.Drivers = append(c.out.Drivers, id.Job)
+	case wire.ReduceTask:
+		c.letGo(now, st)
 	}
 	return true
 }

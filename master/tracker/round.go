@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -35,8 +36,11 @@ func (c *Tracker) round(now time.Duration, r drive.Round) {
 		c.tally.LastBroken, c.tally.BrokenAt = err.Error(), now
 		c.out.Broken = append(c.out.Broken, err)
 	}
-	turned := c.rejected
-	c.rejected = nil
+	turned, placed := c.rejected, c.placed
+	c.rejected, c.placed = nil, nil
+	for _, st := range slices.Compact(placed) {
+		c.letGo(now, st) // the round is over: the policy may be asked
+	}
 	for _, t := range turned {
 		c.failJob(now, t.st.job, "rejected by the admission policy: "+t.why)
 	}

@@ -31,7 +31,19 @@ func (c *Tracker) Snapshot(now time.Duration) []Record {
 		}
 	}
 	for _, j := range all {
+		out = c.snapshotExpected(out, j.id) // the job then finds its announcement
 		out = c.snapshotJob(out, j)
+	}
+	out = c.snapshotExpected(out, "")
+	return out
+}
+
+// snapshotExpected is the announcement that has become a job, or with no job those that have become none.
+func (c *Tracker) snapshotExpected(out []Record, id wire.JobID) []Record {
+	for _, e := range c.plans.expected {
+		if e.job == id {
+			out = append(out, Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: &PlannedRacks{e.racks[0], e.racks[1]}})
+		}
 	}
 	return out
 }

@@ -47,9 +47,11 @@ type Tracker struct {
 
 	graceLeast time.Duration // before which the grace does not end
 
+	plans    planning
 	log      decisions
 	tally    Tally
 	rejected []rejected // by the round under way
+	placed   []*stage   // whose reduces it has started
 }
 
 // Output is what a call leaves to be done.
@@ -94,6 +96,9 @@ func (c *Tracker) View() *scheduler.View { return c.engine.View() }
 func (c *Tracker) SetPolicy(now time.Duration, p scheduler.Policy) {
 	c.engine.SetPolicy(now, p)
 	c.teach(now)
+	if len(c.plans.expected) > 0 {
+		c.replan(now)
+	}
 	c.offerAll(now)
 }
 

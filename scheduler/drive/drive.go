@@ -68,8 +68,10 @@ func (d *Driver) WorkLeft() bool {
 }
 
 // NodeKnown writes down a machine that was added to the topology.
-func (d *Driver) NodeKnown(now time.Duration, n topology.NodeID, name, rack, class string) {
-	d.log(Line{Kind: LineNode, At: now, Node: n, Name: name, Rack: rack, Class: class})
+func (d *Driver) NodeKnown(now time.Duration, n topology.NodeID) {
+	t := d.View().Topology()
+	node, rack := t.Node(n), t.Rack(t.RackOf(n))
+	d.log(Line{Kind: LineNode, At: now, Node: n, Name: node.Name, Rack: rack.Name, Class: node.Class, NIC: node.NIC, Uplink: rack.Uplink})
 }
 
 // Feed tells state and policies of an event. An error means that the state refused it

@@ -74,7 +74,7 @@ func newRig(t *testing.T, p scheduler.Policy, nodes int, cfg Config) *rig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.NodeKnown(0, n, fmt.Sprint("n", i), "r", "")
+		r.NodeKnown(0, n)
 		r.feed(scheduler.NodeUp(n, scheduler.Capacity{Containers: 2}))
 	}
 	return r

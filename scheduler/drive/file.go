@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
 )
 
 // FileVersion is the version of the decision log that is written; docs/formats/decisions.md describes it.
-const FileVersion = 1
+const FileVersion = 2
 
 // A Header is the first line of a decision log: by which rules it was decided.
 type Header struct {
@@ -42,6 +43,8 @@ const (
 	maxLines  = 20_000_000
 	maxTasks  = 10_000_000 // of a kind, of a job
 	maxPlaces = 1 << 20    // of a machine
+
+	maxExpected = 100_000 // jobs of a plan
 )
 
 // step is a Step without its reason, which points into the state it was made of.
@@ -88,7 +91,7 @@ func decode(b []byte) (Line, error) {
 func (l *Line) validate() error {
 	e := &l.Event
 	switch {
-	case l.Kind > LinePolicies:
+	case l.Kind > LineGate:
 		return fmt.Errorf("a line of kind %d", l.Kind)
 	case l.At < 0:
 		return fmt.Errorf("a time of %d ns", int64(l.At))
@@ -104,6 +107,15 @@ func (l *Line) validate() error {
 		return fmt.Errorf("a machine of %+v: at most %d places", e.Capacity, maxPlaces)
 	case (e.Kind == scheduler.EvTaught) != (e.Lesson != nil):
 		return fmt.Errorf("%v with a lesson, or without", e.Kind)
+	case !(l.NIC >= 0) || !(l.Uplink >= 0):
+		return fmt.Errorf("a machine with links of %v and %v", l.NIC, l.Uplink)
+	case len(l.Expected) > maxExpected || slices.Contains(l.Expected, nil):
+		return fmt.Errorf("%d jobs are expected: at most %d, and each with a description", len(l.Expected), maxExpected)
+	}
+	for _, s := range l.Expected {
+		if s.Maps < 0 || s.Reduces < 0 || max(s.Maps, s.Reduces) > maxTasks {
+			return fmt.Errorf("%d maps and %d reduces are expected: 0 to %d", s.Maps, s.Reduces, maxTasks)
+		}
 	}
 	return nil
 }
@@ -146,8 +158,8 @@ func readHeader(b []byte) (h Header, err error) {
 	if err := json.Unmarshal(b, &h); err != nil || h.Version == 0 {
 		return h, errors.Join(errors.New(`the first line has no "millrace_decisions"`), err)
 	}
-	if h.Version != FileVersion {
-		return h, fmt.Errorf("version %d, this program reads version %d", h.Version, FileVersion)
+	if h.Version < 1 || h.Version > FileVersion { // a later version only has more to say
+		return h, fmt.Errorf("version %d, this program reads versions 1 to %d", h.Version, FileVersion)
 	}
 	if h.Late != nil {
 		return h, h.Late.Validate()

@@ -13,10 +13,12 @@ type LineKind uint8
 
 // The kinds of line.
 const (
-	LineNode     LineKind = iota // a machine became known: Node, Name, Rack, Class
+	LineNode     LineKind = iota // a machine became known: Node, Name, Rack, Class, NIC, Uplink
 	LineEvent                    // something happened: Event
 	LineRound                    // a round was asked for: Round, Asked, and the answer, Steps
 	LinePolicies                 // these policies decide from here on: Policy, Admission
+	LinePlan                     // a policy was asked to plan: Expected, and the answer, Plans
+	LineGate                     // it was asked whether a shuffle may go: Gate, and the answer, in it
 )
 
 // A Line is one thing that the owner of a cluster told its Driver, or asked it, and the
@@ -29,12 +31,28 @@ type Line struct {
 	Name  string          `json:",omitempty"`
 	Rack  string          `json:",omitempty"`
 	Class string          `json:",omitempty"`
-	Round Round           `json:",omitzero"`
-	Asked []Progress      `json:",omitempty"`
-	Steps []Step          `json:",omitempty"`
+	NIC   topology.Rate   `json:",omitempty"`
+	// Uplink is of the machine's rack.
+	Uplink topology.Rate `json:",omitempty"`
+	Round  Round         `json:",omitzero"`
+	Asked  []Progress    `json:",omitempty"`
+	Steps  []Step        `json:",omitempty"`
 
 	Policy    Named `json:",omitzero"`
 	Admission Named `json:",omitzero"`
+
+	Expected []*scheduler.JobSpec  `json:",omitempty"`
+	Plans    []scheduler.Placement `json:",omitempty"`
+	Gate     Gate                  `json:",omitzero"`
+}
+
+// A Gate is a question whether map output may go from one rack to another, and the answer.
+type Gate struct {
+	Job   scheduler.JobID
+	From  topology.RackID
+	To    topology.RackID
+	Avail int64
+	Open  bool
 }
 
 // Progress is how far an attempt was when a round asked.
@@ -90,6 +108,14 @@ func (r *replay) take(l *Line) error {
 		return r.d.Feed(l.At, l.Event)
 	case LinePolicies:
 		return nil // Replay has one policy; Verify changes them
+	case LinePlan:
+		return samePlans(r.d.Plan(l.At, l.Expected), l.Plans)
+	case LineGate:
+		g := l.Gate
+		if open := r.d.Release(l.At, g.Job, g.From, g.To, g.Avail); open != g.Open {
+			return fmt.Errorf("map output of %v may go from rack %d to rack %d: %v, the log says %v", g.Job, g.From, g.To, open, g.Open)
+		}
+		return nil
 	}
 	r.asked = l.Asked
 	var want []Step
@@ -108,12 +134,12 @@ func (r *replay) node(l *Line) error {
 	rack, ok := r.racks[l.Rack]
 	if !ok {
 		var err error
-		if rack, err = r.topo.AddRack(topology.Rack{Name: l.Rack}); err != nil {
+		if rack, err = r.topo.AddRack(topology.Rack{Name: l.Rack, Uplink: l.Uplink}); err != nil {
 			return err
 		}
 		r.racks[l.Rack] = rack
 	}
-	_, err := r.topo.AddNode(topology.Node{Name: l.Name, Rack: rack, Class: l.Class})
+	_, err := r.topo.AddNode(topology.Node{Name: l.Name, Rack: rack, Class: l.Class, NIC: l.NIC})
 	return err
 }
 

@@ -53,7 +53,7 @@ func logged(t testing.TB) string {
 	if err := c.node(&Line{Name: "n0", Rack: "r0"}); err != nil {
 		t.Fatal(err)
 	}
-	c.d.NodeKnown(0, 0, "n0", "r0", "")
+	c.d.NodeKnown(0, 0)
 	feed := func(at time.Duration, e scheduler.Event) {
 		if err := c.d.Feed(at, e); err != nil {
 			t.Fatal(err)

@@ -19,14 +19,17 @@ func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *sched
 	p.refresh(v)
 	var jobs []*scheduler.JobSpec
 	for _, s := range expected {
-		if plannable(s) {
+		switch {
+		case !plannable(s):
+		case p.stays(s, v):
+			p.expected = append(p.expected, p.planner.keep(now, s))
+		default:
 			jobs = append(jobs, s)
 		}
 	}
-	if len(jobs) == 0 {
-		return nil
+	if len(jobs) > 0 {
+		p.expected = append(p.expected, p.planner.plan(now, jobs)...)
 	}
-	p.expected = p.planner.plan(now, jobs)
 	var out []scheduler.Placement
 	for _, q := range p.expected {
 		p.line(q)
@@ -34,6 +37,14 @@ func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *sched
 		out = append(out, scheduler.Placement{Job: q.spec.ID, Name: q.spec.Name, MapRacks: q.racks[scheduler.Map], ReduceRacks: q.racks[scheduler.Reduce]})
 	}
 	return out
+}
+
+// stays reports whether a job can be left where an earlier plan has put it.
+func (p *Policy) stays(s *scheduler.JobSpec, v *scheduler.View) bool {
+	gone := func(r topology.RackID) bool {
+		return !v.Topology().HasRack(r) || v.RackTotal(r).Slots[scheduler.Map] == 0
+	}
+	return len(s.MapRacks) > 0 && (s.Reduces == 0 || len(s.ReduceRacks) > 0) && !slices.ContainsFunc(slices.Concat(s.MapRacks, s.ReduceRacks), gone)
 }
 
 // refresh shows the planner the cluster as it is, with what is planned in it.

@@ -37,6 +37,18 @@ func (c *corral) reserve(p *plan) {
 	}
 }
 
+func (c *corral) keep(now time.Duration, s *scheduler.JobSpec) *plan {
+	p := kept(now, s)
+	for _, r := range s.MapRacks {
+		if i, ok := slices.BinarySearch(c.racks, r); ok {
+			p.start = max(p.start, c.free[i])
+		}
+	}
+	p.end = p.start + c.model.Same(&p.profile, len(s.MapRacks))
+	c.reserve(p)
+	return p
+}
+
 // A ranch is one job while Corral plans.
 type ranch struct {
 	*draft

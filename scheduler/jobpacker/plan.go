@@ -37,6 +37,8 @@ type planner interface {
 	// later, and returns the plans in the order in which racks shall serve them.
 	// A job that cannot be planned is left out.
 	plan(now time.Duration, jobs []*scheduler.JobSpec) []*plan
+	// keep plans and reserves a job for the racks of its earlier plan.
+	keep(now time.Duration, s *scheduler.JobSpec) *plan
 }
 
 // plannable reports whether enough is known about a job.
@@ -129,6 +131,19 @@ func (k *packer) pool(kind scheduler.Kind) []slotTimes {
 
 // provision is how many containers are planned for n tasks (spec/jobpacker 3.8).
 func (k *packer) provision(n int) int { return int(math.Ceil((1 + k.cfg.Overprovision) * float64(n))) }
+
+func (k *packer) keep(now time.Duration, s *scheduler.JobSpec) *plan {
+	p := kept(now, s)
+	p.heavy = len(k.model.Feasible(&p.profile)) > 0
+	k.reserve(p)
+	return p
+}
+
+// kept is an earlier plan.
+func kept(now time.Duration, s *scheduler.JobSpec) *plan {
+	at := max(now, s.Submit)
+	return &plan{spec: s, profile: profileOf(s), racks: [kinds][]topology.RackID{s.MapRacks, s.ReduceRacks}, arrival: at, start: at}
+}
 
 func (k *packer) plan(now time.Duration, jobs []*scheduler.JobSpec) []*plan {
 	var drafts []*draft

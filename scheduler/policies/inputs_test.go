@@ -119,7 +119,7 @@ var families = map[string][]string{
 }
 
 // notGiven are fields that no job tells: the master finds them out, or only a simulator knows them.
-var notGiven = map[string]bool{"ID": true, "Submit": true, "HasDriver": true, "Maps": true, "Reduces": true, "Splits": true, "Work": true}
+var notGiven = map[string]bool{"ID": true, "Submit": true, "HasDriver": true, "Maps": true, "Reduces": true, "Splits": true, "Work": true, "MapRacks": true, "ReduceRacks": true}
 
 // TestInputsAsRead holds the inputs that scheduler show prints to what the code of the policies reads: every field that some
 // policy reads can be given, every input reaches the policies that are said to read it, and each reaches one.

@@ -1,20 +1,17 @@
 package attempt
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net/url"
+	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/task"
 )
@@ -35,7 +32,7 @@ type fetcher struct {
 	have  map[int32]wire.MapOutput // what is in
 	claim map[int32]*host          // who brings a map's output just now
 	fails map[int32]int
-	got   int64 // bytes as they were sent
+	got   map[string]int64 // bytes as they were sent, by the counter of their place
 	raw   int64
 	slots int                // fetches that may still be started
 	pace  map[string]float64 // bytes a second from other nodes, by address
@@ -111,15 +108,37 @@ func (f *fetcher) rawBytes() int64 {
 func (f *fetcher) bytes() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.got
+	var sum int64
+	for _, n := range f.got {
+		sum += n
+	}
+	return sum
+}
+
+// counts are the bytes by place.
+func (f *fetcher) counts() mapreduce.Counts {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return mapreduce.Counts{mapreduce.TaskGroup: maps.Clone(f.got)}
+}
+
+// placeOf is the counter of what comes from there.
+func (f *fetcher) placeOf(o wire.MapOutput) string {
+	switch {
+	case o.Node == f.r.Node:
+		return mapreduce.ShuffleNodeBytes
+	case o.Rack == f.r.Rack:
+		return mapreduce.ShuffleRackBytes
+	}
+	return mapreduce.ShuffleRemoteBytes
 }
 
 // listen learns from the master where outputs are.
 func (f *fetcher) listen() {
-	next := 0
+	next, epoch := 0, uint64(0)
 	for f.ctx.Err() == nil {
 		resp, err := call(f.ctx, f.r, api.StageOutputs,
-			wire.OutputsRequest{StageRef: f.r.ref(), From: next, Wait: patience})
+			wire.OutputsRequest{StageRef: f.r.ref(), From: next, Wait: patience, Node: f.r.Node, Epoch: epoch})
 		switch {
 		case err != nil:
 			f.cancel(err)
@@ -128,10 +147,10 @@ func (f *fetcher) listen() {
 			f.cancel(wire.Errorf(wire.Stale, "%s has ended", f.r.l.ID.Job))
 			return
 		case resp.Next < next:
-			next = 0 // another master: its list is its own
+			next, epoch = 0, resp.Epoch // another master: its list is its own
 			continue
 		}
-		next = resp.Next
+		next, epoch = resp.Next, resp.Epoch
 		f.learn(resp.Changes)
 	}
 }
@@ -264,126 +283,4 @@ func (f *fetcher) complain(o wire.MapOutput, err error) {
 		Map: wire.AttemptID{Job: id.Job, Stage: id.Stage, Kind: wire.MapTask, Index: o.Map, Try: o.Try},
 		By:  id, Why: err.Error(), Addr: o.Addr, Unreached: wire.KindOf(err) == wire.Unavailable,
 	})
-}
-
-// ask asks a host for a batch, over no connection if that is this very process.
-func (f *fetcher) ask(ctx context.Context, h *host, batch []wire.MapOutput) (io.ReadCloser, error) {
-	id := f.r.l.ID
-	if h.node == f.r.Node && f.r.Own != nil {
-		return f.r.Own(wire.StageRef{Job: id.Job, Stage: id.Stage}, int(id.Index), batch), nil
-	}
-	q := url.Values{"p": {strconv.Itoa(int(id.Index))}}
-	for _, o := range batch {
-		q.Add("m", fmt.Sprintf("%d.%d", o.Map, o.Try))
-	}
-	resp, err := f.r.Client.Get(ctx, h.addr, fmt.Sprintf("/shuffle/%s/%d?%s", url.PathEscape(string(id.Job)), id.Stage, q.Encode()))
-	if err != nil {
-		return nil, err
-	}
-	return resp.Body, nil
-}
-
-// stream takes in the segments of one answer. It returns those that did not arrive.
-func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (failed []wire.MapOutput, err error) {
-	guard := newStall(ctx, f.r.FetchStall, h.addr)
-	defer guard.close()
-	guard.slow = func() { f.judge(guard, h) }
-	defer f.timed(guard, h)
-	answer, err := f.ask(guard.ctx, h, batch)
-	if err != nil {
-		return batch, guard.explain(err)
-	}
-	defer answer.Close()
-	defer func() { err = guard.explain(err) }()
-	body := bufio.NewReaderSize(guard.reader(answer), 16<<10) // for the heads; frames are larger and pass it by
-	for i, o := range batch {
-		head, err := readHead(body)
-		if err == nil && (head.Map != o.Map || head.Try != o.Try) {
-			err = wire.Errorf(wire.Corrupt, "asked for map %d, got %d", o.Map, head.Map)
-		}
-		if err == nil && head.Error != "" {
-			failed = append(failed, o)
-			err = wire.Errorf(wire.NotFound, "%s", head.Error)
-			f.mu.Lock()
-			f.complain(o, err)
-			f.mu.Unlock()
-			continue
-		}
-		if err == nil {
-			err = f.take(ctx, h, body, o, &head)
-		}
-		if err != nil {
-			return batch[i:], err
-		}
-	}
-	if len(failed) > 0 { // reported already; ask elsewhere, or later
-		return nil, wire.Errorf(wire.NotFound, "%d outputs are gone from %s", len(failed), h.addr)
-	}
-	return nil, nil
-}
-
-// take takes in one segment.
-func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapOutput, head *SegmentHead) error {
-	part := &io.LimitedReader{R: body, N: head.Info.StoredBytes}
-	if head.Info.Records == 0 {
-		part.N = 0
-	}
-	first, err := f.begin(ctx, h, o.Map)
-	if err != nil {
-		return err
-	}
-	if first && head.Info.Records > 0 {
-		err = f.intake.Take(ctx, shuffle.Segment{
-			Name: head.Name, Partition: int(f.r.l.ID.Index), Info: head.Info,
-			Fetch: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(part), nil },
-		})
-	}
-	if first {
-		f.finish(o, head, err == nil)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, part)
-	return err
-}
-
-// begin claims a map, whose output may come from two attempts at once: from one that was given up, stopped or slow as its
-// worker is, and from the one that took its place. Both may not go in. Who comes later ends the other, which has had its
-// time; what is in already is not taken again.
-func (f *fetcher) begin(ctx context.Context, h *host, index int32) (first bool, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for !f.in(index) {
-		other := f.claim[index]
-		if other == nil {
-			f.claim[index] = h
-			return true, nil
-		}
-		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
-		other.giveUp()
-		f.poke.Wait()
-	}
-	return false, nil
-}
-
-// finish ends a claim.
-func (f *fetcher) finish(o wire.MapOutput, head *SegmentHead, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.claim, o.Map)
-	f.poke.Broadcast()
-	if !ok {
-		return
-	}
-	f.have[o.Map] = o
-	f.compare(o, f.want[o.Map]) // which may have come meanwhile
-	f.got += head.Info.StoredBytes
-	f.raw += head.Info.RawBytes
-	delete(f.want, o.Map)
-	if f.r.Progress != nil {
-		f.r.Progress(float64(len(f.have)) / float64(2*max(1, f.maps)))
-	}
 }

@@ -1,0 +1,149 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/api"
+	"github.com/millrace/millrace/internal/testcluster"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master"
+	"github.com/millrace/millrace/master/tracker"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/topology"
+)
+
+// TestAnnouncedJobRunsWhereItsInputIs: a job is announced and its input put in the racks of its plan; the master is started
+// again and still knows. When the job comes, all its tasks run in those racks, and every map beside its input. Under fair
+// nothing is planned, and the maps spread.
+func TestAnnouncedJobRunsWhereItsInputIs(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"corral", "fair"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			var log decisions
+			c := testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 4, Master: func(m *master.Config) {
+				m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, "unlimited", log.add, true
+				m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
+			}})
+			args := []string{"--input", "dfs:/in/f", "--output", "dfs:/out", "--reducers", "1", "--split-bytes", "64KiB"}
+			spec := wire.JobSpec{
+				Name: "daily", User: "ann", Recurring: true, Stages: 1, Program: wire.Program{Builtin: "wordcount", Args: args},
+				Expect: wire.Expected{Input: 640 << 10, Shuffle: 2e9, MapMillis: 50, ReduceMillis: 50},
+			}
+			ask := func(r wire.PlanRequest) wire.Plan {
+				p, err := api.SchedulerPlan.Call(context.Background(), c.Client, c.Addr, r)
+				if err != nil || len(p.Plans) != 1 {
+					t.Fatalf("%+v, %v", p, err)
+				}
+				return p.Plans[0]
+			}
+			racks := ask(wire.PlanRequest{Jobs: []wire.JobSpec{spec}}).MapRacks
+			if (len(racks) == 1) != (policy == "corral") {
+				t.Fatalf("planned for %v", racks)
+			}
+			write(t, c, "/in/f", bytes.Repeat([]byte("a b c d e f g\n"), 640<<10/14), dfs.CreateOptions{Racks: racks, Replication: 1, BlockSize: 64 << 10})
+			if err := c.Master.Close(); err != nil {
+				t.Fatal(err)
+			}
+			c.StartMaster()
+			if policy == "corral" {
+				c.Wait("it is planned again", func() bool { return slices.Equal(ask(wire.PlanRequest{}).MapRacks, racks) })
+			}
+			s := c.Finish(c.Submit(spec, append([]string{"wordcount"}, args...)...))
+			if s.State != "SUCCEEDED" {
+				t.Fatalf("%+v", s)
+			}
+			ran := map[string]int{}
+			for _, k := range []scheduler.Kind{scheduler.Map, scheduler.Reduce} {
+				_, nodes := log.launches(k)
+				for _, n := range nodes {
+					ran[c.Workers[n].Rack]++
+				}
+			}
+			t.Logf("planned for %v, ran in %v, locality %v", racks, ran, s.Locality)
+			if policy == "corral" && (ran[racks[0]] != s.Attempts-1 || s.Locality["node"] != s.Maps.Total) {
+				t.Errorf("planned for %v, ran in %v of %d attempts; %v of %d maps had their input there", racks, ran, s.Attempts, s.Locality, s.Maps.Total)
+			}
+			if policy == "fair" && len(ran) < 3 {
+				t.Errorf("without a plan it ran in %v", ran)
+			}
+		})
+	}
+}
+
+// write puts a file into the store.
+func write(t *testing.T, c *testcluster.Cluster, path string, data []byte, o dfs.CreateOptions) {
+	t.Helper()
+	w, err := c.DFS.Create(context.Background(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestShufflesAreSentTogether: the reduces of a job that is packed for circuits start before its last map. Under jobpacker
+// they fetch nothing from the other rack before all maps are done and both reduces are placed; then all goes at once.
+// Under corral they fetch as maps finish.
+func TestShufflesAreSentTogether(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"corral", "jobpacker"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			var log decisions
+			c := testcluster.Start(t, testcluster.Config{Workers: 3, Racks: 3, Master: func(m *master.Config) {
+				m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, "unlimited", log.add, true
+				m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
+			}})
+			spec := wire.JobSpec{Name: "daily", Recurring: true, Slowstart: 0.2, Expect: wire.Expected{Shuffle: 2e9, MapMillis: 100, ReduceMillis: 50}}
+			s := c.Finish(c.Submit(spec, "synthetic", "--maps", "12", "--reduces", "2", "--map-time", "100ms", "--reduce-time", "10ms", "--shuffle-bytes", "1MiB", "--output", "dfs:/out"))
+			if s.State != "SUCCEEDED" {
+				t.Fatalf("%+v", s)
+			}
+			maps, reduces, early, shut, opened := 0, 0, 0, 0, 0
+			for _, l := range log.lines() {
+				if l.Event.Kind == scheduler.EvTaskFinished && l.Event.Task.Kind == scheduler.Map {
+					maps++
+				}
+				for _, st := range l.Steps {
+					if st.Do == drive.Launch && st.Task.Kind == scheduler.Reduce {
+						reduces++
+					}
+				}
+				switch {
+				case l.Kind != drive.LineGate:
+				case !l.Gate.Open:
+					shut++
+				case maps < 12 || reduces < 2:
+					early++
+				default:
+					opened++
+				}
+			}
+			what := fmt.Sprintf("asked and refused %d times, let go %d times before the last map and %d times after", shut, early, opened)
+			t.Log(what)
+			if policy == "jobpacker" && (shut == 0 || early > 0 || opened == 0) || policy == "corral" && shut > 0 {
+				t.Error(what)
+			}
+			p, err := policies.Policy(policy, policies.LiveParams(policy, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// What was planned and held is in the log, with the rates of links that it depends on: a simulator decides the same.
+			if err := drive.Replay(tracker.DefaultConfig().Scheduler, drive.Config{Refill: true}, p, nil, log.lines()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

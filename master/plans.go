@@ -1,0 +1,51 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// plans takes announcements of jobs, or takes them back, and says what is planned. What an announced job reads need not be there
+// yet: that it comes is why it is announced.
+func (m *Master) plans(ctx context.Context, c rpc.Caller, r wire.PlanRequest) (wire.Plans, error) {
+	for i := range r.Jobs {
+		if err := m.announced(c, &r.Jobs[i]); err != nil {
+			return wire.Plans{}, err
+		}
+	}
+	if len(r.Jobs) > 0 {
+		if err := m.log.journal.Room(); err != nil {
+			return wire.Plans{}, wire.Errorf(wire.KindOf(err), "no announcement is taken: %w", err)
+		}
+	}
+	return ask(ctx, m, func(now time.Duration) (p wire.Plans, err error) {
+		switch {
+		case len(r.Jobs) > 0:
+			err = m.jobs.Expect(now, r.Jobs)
+		case r.Drop != "":
+			err = m.jobs.Drop(now, r.Drop, c.User)
+		case r.Again:
+			m.jobs.Replan(now)
+		}
+		return m.jobs.Plans(), err
+	})
+}
+
+// announced completes an announced job, or refuses it.
+func (m *Master) announced(c rpc.Caller, spec *wire.JobSpec) error {
+	spec.User, spec.Local, spec.Under, spec.Request = c.User, m.localRights(c), nil, ""
+	if err := m.maySubmit(c, spec.User, spec.Queue); err != nil {
+		return err
+	}
+	if err := checkSize(spec); err != nil {
+		return err
+	}
+	if spec.Name == "" || !spec.Recurring {
+		return wire.Errorf(wire.Invalid, "the announced job %q: it needs a name, and must be recurring, so that what is known of it can be trusted (--name, --recurring)", spec.Name)
+	}
+	_, err := m.describe(spec)
+	return err
+}

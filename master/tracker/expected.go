@@ -1,0 +1,227 @@
+package tracker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
+)
+
+// expected is a job that somebody has announced, until it has ended. The announcement and the racks of its plan are journalled: its
+// input may lie there, so that the plan stays while the racks are up.
+type expected struct {
+	spec  wire.JobSpec
+	at    time.Duration
+	id    scheduler.JobID // what plans call it: negative, so that it is no job's
+	job   wire.JobID      // that it has become; "" while it is expected
+	taken bool            // its tasks are known: the policy follows its plan, or has none
+	racks [2][]string     // of maps and reduces, as planned last; empty: there is no plan
+}
+
+// planning is what is known of plans.
+type planning struct {
+	expected []*expected
+	last     scheduler.JobID // the lowest id in use
+	machines int             // that were up when it was planned last
+	at       time.Duration   // when that was
+}
+
+const (
+	// maxExpected bounds the announced jobs.
+	maxExpected = 1_000
+	// planEvery is how often jobs without a plan are looked at again: what they are like may be known by now.
+	planEvery = time.Minute
+	// keepExpected is how long an announced job may take to come.
+	keepExpected = 24 * time.Hour
+)
+
+// Expect announces jobs that will come, and plans them with those that are expected already.
+func (c *Tracker) Expect(now time.Duration, specs []wire.JobSpec) error {
+	if len(c.plans.expected)+len(specs) > maxExpected {
+		return wire.Errorf(wire.Quota, "%d jobs are announced already and %d more would be: at most %d (millrace scheduler plan drop)", len(c.plans.expected), len(specs), maxExpected)
+	}
+	for i := range specs {
+		if err := c.check(&specs[i]); err != nil {
+			return wire.Errorf(wire.KindOf(err), "the announced job %q: %w", specs[i].Name, err)
+		}
+	}
+	for i := range specs {
+		c.note(Record{At: now, Kind: Expected, Spec: &specs[i]})
+	}
+	c.replan(now)
+	return nil
+}
+
+// Drop takes back the announcement of the jobs of a name and user that have not come.
+func (c *Tracker) Drop(now time.Duration, name, user string) error {
+	for _, e := range c.plans.expected {
+		if e.job == "" && e.spec.Name == name && e.spec.User == user {
+			c.note(Record{At: now, Kind: Dropped, Spec: &wire.JobSpec{Name: name, User: user}})
+			c.replan(now)
+			return nil
+		}
+	}
+	return wire.Errorf(wire.NotFound, "no job called %q of %s is announced (millrace scheduler plan ls)", name, user)
+}
+
+// Replan plans all jobs that are expected anew, wherever they were planned to run.
+func (c *Tracker) Replan(now time.Duration) {
+	for _, e := range c.plans.expected {
+		if !e.taken {
+			e.racks = [2][]string{}
+		}
+	}
+	c.replan(now)
+}
+
+// replan asks the policy for a plan of all jobs that are expected. Those that have one keep it, while their racks are up.
+func (c *Tracker) replan(now time.Duration) {
+	c.plans.at, c.plans.machines = now, c.up()
+	var specs []*scheduler.JobSpec
+	byID := map[scheduler.JobID]*expected{}
+	for _, e := range c.plans.expected {
+		s := c.foreseen(now, e)
+		back := c.rackIDs(e.racks[0], &s.MapRacks) && c.rackIDs(e.racks[1], &s.ReduceRacks)
+		if !e.taken && (back || now-c.resumedAt > c.cfg.Silence) { // after a restart workers may still come
+			specs, byID[e.id] = append(specs, s), e
+		}
+	}
+	for _, p := range c.engine.Plan(now, specs) {
+		e := byID[p.Job]
+		racks := [2][]string{c.rackNames(p.MapRacks), c.rackNames(p.ReduceRacks)}
+		if e != nil && !(slices.Equal(racks[0], e.racks[0]) && slices.Equal(racks[1], e.racks[1])) {
+			c.note(Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: &PlannedRacks{racks[0], racks[1]}, Job: e.job})
+		}
+	}
+}
+
+// rackIDs finds racks by name. It is false if one has no worker.
+func (c *Tracker) rackIDs(names []string, ids *[]topology.RackID) bool {
+	for _, name := range names {
+		r, known := c.racks[name]
+		if !known || c.engine.View().RackTotal(r).Nodes == 0 {
+			*ids = nil
+			return false
+		}
+		*ids = append(*ids, r)
+	}
+	return true
+}
+
+// up is how many workers are there.
+func (c *Tracker) up() (n int) {
+	for _, w := range c.nodes {
+		if w.up {
+			n++
+		}
+	}
+	return n
+}
+
+// foreseen is an expected job as the policies see it.
+func (c *Tracker) foreseen(now time.Duration, e *expected) *scheduler.JobSpec {
+	s := e.spec
+	c.recur(&s)
+	c.expect(&s)
+	return c.specOf(&stage{job: &job{spec: s, submitted: e.at}, sid: e.id}, now)
+}
+
+func (c *Tracker) rackNames(ids []topology.RackID) []string {
+	out := make([]string, len(ids))
+	for i, r := range ids {
+		out[i] = c.topo.Topology().Rack(r).Name
+	}
+	return out
+}
+
+// planAgain forgets announcements that nobody has kept, and plans again if workers have come or gone, or if there are jobs
+// without a plan.
+func (c *Tracker) planAgain(now time.Duration) {
+	none := false
+	for _, e := range slices.Clone(c.plans.expected) {
+		if e.job == "" && now-e.at > keepExpected {
+			c.note(Record{At: now, Kind: Dropped, Spec: &wire.JobSpec{Name: e.spec.Name, User: e.spec.User}})
+			continue
+		}
+		none = none || !e.taken && len(e.racks[0]) == 0
+	}
+	if len(c.plans.expected) > 0 && c.engine.Plans() && (c.up() != c.plans.machines || none && now-c.plans.at >= planEvery) {
+		c.replan(now)
+	}
+}
+
+// Plans lists the announced jobs that have not ended, in the order of the announcements.
+func (c *Tracker) Plans() wire.Plans {
+	out := wire.Plans{Planner: c.engine.Plans(), Plans: []wire.Plan{}}
+	for _, e := range c.plans.expected {
+		p := wire.Plan{Name: e.spec.Name, User: e.spec.User, Job: e.job, Announced: e.at.Milliseconds(), MapRacks: e.racks[0], ReduceRacks: e.racks[1]}
+		switch {
+		case len(e.racks[0]) > 0:
+		case !out.Planner:
+			p.Why = "the policy in place does not plan: jobpacker and corral do (millrace scheduler set)"
+		case e.taken:
+			p.Why = "it began without a plan of this master"
+		default:
+			p.Why = c.unplanned(e)
+		}
+		out.Plans = append(out.Plans, p)
+	}
+	return out
+}
+
+// unplanned says what is missing for a plan.
+func (c *Tracker) unplanned(e *expected) string {
+	switch s := c.foreseen(e.at, e); {
+	case c.up() == 0:
+		return "no worker is up"
+	case s.Maps == 0:
+		return "nobody knows how many maps it has: give --expect-input, or put its input in place"
+	case s.MapTime == 0 || s.Reduces > 0 && s.ReduceTime == 0:
+		return "nobody knows how long its tasks take: give --expect-map-time and --expect-reduce-time, or run it once"
+	case !s.Shuffle.Known:
+		return "nobody knows what it shuffles: give --expect-shuffle, or run it once"
+	}
+	return "no rack has room for it"
+}
+
+// applyExpected keeps the list of announced jobs.
+func (c *Tracker) applyExpected(r *Record) {
+	list := &c.plans.expected
+	switch r.Kind {
+	case Expected:
+		var e *expected
+		for _, old := range *list {
+			if old.job == r.Job && old.spec.Name == r.Spec.Name && old.spec.User == r.Spec.User { // announced or planned again
+				e = old
+			}
+		}
+		if e == nil {
+			c.plans.last = min(c.plans.last, -1) - 1
+			e = &expected{id: c.plans.last}
+			*list = append(*list, e)
+		}
+		e.spec, e.at = *r.Spec, r.At
+		if r.Racks != nil {
+			e.racks = [2][]string{r.Racks.Maps, r.Racks.Reduces}
+		}
+	case Dropped:
+		*list = slices.DeleteFunc(*list, func(e *expected) bool {
+			return e.job == "" && e.spec.Name == r.Spec.Name && e.spec.User == r.Spec.User
+		})
+	case Submitted:
+		for _, e := range *list {
+			if e.job == "" && e.spec.Name == r.Spec.Name && e.spec.User == r.Spec.User && r.At >= e.at {
+				e.job = r.Job
+				return
+			}
+		}
+	case Planned:
+		for _, e := range *list {
+			e.taken = e.taken || e.job == r.Job
+		}
+	case JobEnded:
+		*list = slices.DeleteFunc(*list, func(e *expected) bool { return e.job == r.Job })
+	}
+}

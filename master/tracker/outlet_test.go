@@ -1,0 +1,173 @@
+package tracker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/topology"
+)
+
+// gated is a policy that holds shuffles back until it is opened.
+type gated struct {
+	scheduler.Policy
+	open  bool
+	avail int64 // as asked last
+}
+
+func (g *gated) Release(_ time.Duration, _ scheduler.JobID, _, _ topology.RackID, avail int64, _ *scheduler.View) bool {
+	g.avail = avail
+	return g.open
+}
+
+// holding has a job of four maps done, two in each rack, and a reduce in each, under a policy that holds shuffles back.
+func holding(t *testing.T) (*scene, *gated) {
+	t.Helper()
+	fifo, err := policies.Policy("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, g := newScene(t, 4, 1), &gated{Policy: fifo}
+	s.c.SetPolicy(s.now, g)
+	s.n0.room = 2
+	s.say(s.n0)
+	for range 2 {
+		s.finish(s.n1, 1)
+		s.finish(s.n0, 1)
+	}
+	s.say(s.n0)
+	s.say(s.n1)
+	if len(s.n0.running) != 2 || len(s.n1.running) != 1 {
+		t.Fatalf("%v and %v run", s.n0.running, s.n1.running)
+	}
+	return s, g
+}
+
+// seen is what a reduce on a worker may fetch: of each map, where it lies.
+func (s *scene) seen(h *hand, r wire.OutputsRequest) (nodes map[wire.NodeName]int, resp wire.OutputsResponse) {
+	r.StageRef, r.Node = wire.StageRef{Job: s.job}, h.name
+	resp, nodes = s.c.Outputs(r), map[wire.NodeName]int{}
+	for _, o := range resp.Changes {
+		if !o.Lost {
+			nodes[o.Node]++
+		}
+	}
+	return nodes, resp
+}
+
+func TestShufflesAreHeld(t *testing.T) {
+	s, g := holding(t)
+	nodes, resp := s.seen(s.n1, wire.OutputsRequest{})
+	if nodes["n1"] != 2 || nodes["n0"] != 0 || resp.All {
+		t.Errorf("a reduce of r1 may fetch %v, all: %v; the other rack's output is held", nodes, resp.All)
+	}
+	if g.avail != 1000 { // two outputs of 1000 bytes, half of them for the reduce there
+		t.Errorf("the policy was asked about %d bytes", g.avail)
+	}
+	s.c.Take()
+	g.open = true
+	s.pass(1200 * time.Millisecond)
+	more, after := s.seen(s.n1, wire.OutputsRequest{From: resp.Next, Epoch: resp.Epoch})
+	if more["n0"] != 2 || len(after.Changes) != 2 || !after.All {
+		t.Errorf("then it may fetch %v, all: %v", more, after.All)
+	}
+	if out := s.c.Take(); len(out.Changed) == 0 {
+		t.Error("nobody is told")
+	}
+}
+
+// TestHeldOutputThatIsLost: a map whose output is held runs again in the reduce's rack; what it had put out is never heard of
+// again, or the reduce would take the new output for lost.
+func TestHeldOutputThatIsLost(t *testing.T) {
+	s, g := holding(t)
+	if nodes, _ := s.seen(s.n0, wire.OutputsRequest{}); nodes["n1"] != 0 {
+		t.Fatalf("a reduce of r0 may fetch %v", nodes)
+	}
+	st := s.c.jobs[s.job].current()
+	for i := range st.maps {
+		if s.c.nodes[st.maps[i].node].name == "n1" {
+			s.c.loseOutput(s.now, st, int32(i), "the disk is bad")
+			break
+		}
+	}
+	s.n0.room = 3
+	s.say(s.n0)
+	s.finish(s.n0, 1)
+	g.open = true
+	s.pass(1200 * time.Millisecond)
+	_, resp := s.seen(s.n0, wire.OutputsRequest{})
+	want := map[int32]bool{}
+	for _, o := range resp.Changes { // as a reduce follows them
+		if want[o.Map] = !o.Lost; o.Lost {
+			delete(want, o.Map)
+		}
+	}
+	if len(want) != 4 {
+		t.Errorf("a reduce of r0 knows of %v, from %+v", want, resp.Changes)
+	}
+}
+
+// TestListsOfAnotherMaster: what was let go was let go in the order of a master that is gone; a reduce that counts by its list begins anew.
+func TestListsOfAnotherMaster(t *testing.T) {
+	s, _ := holding(t)
+	_, resp := s.seen(s.n1, wire.OutputsRequest{From: 1, Epoch: s.c.cfg.Epoch + 1})
+	if len(resp.Changes) != 2 || resp.Epoch != s.c.cfg.Epoch {
+		t.Errorf("%+v", resp)
+	}
+}
+
+// TestAnnouncementsLast: what was announced is known after a restart, from the records and from a snapshot; a job finds the
+// announcement of its name, and takes it along when it ends.
+func TestAnnouncementsLast(t *testing.T) {
+	s := newScene(t, 1, 1)
+	corral, err := policies.Policy("corral", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.c.SetPolicy(s.now, corral)
+	spec := func(name string) wire.JobSpec {
+		return wire.JobSpec{
+			Name: name, User: "ann", Stages: 1, Program: wire.Program{Builtin: "sleep"}, Recurring: true,
+			Expect: wire.Expected{Maps: 4, Reduces: 1, Shuffle: 1e9, MapMillis: 10, ReduceMillis: 10},
+		}
+	}
+	records := s.c.Take().Records
+	if err := s.c.Expect(s.now, []wire.JobSpec{spec("a"), spec("b")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.c.Expect(s.now, []wire.JobSpec{spec("b")}); err != nil { // once more
+		t.Fatal(err)
+	}
+	if p := s.c.Plans(); !p.Planner || len(p.Plans) != 2 || len(p.Plans[0].MapRacks) == 0 || p.Plans[0].Why != "" {
+		t.Errorf("%+v", p)
+	}
+	id, err := s.c.Submit(s.now, spec("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records = append(records, s.c.Take().Records...)
+	for what, list := range map[string][]Record{"records": records, "snapshot": s.c.Snapshot(s.now)} {
+		c := restarted(t, list)
+		if p := c.Plans().Plans; len(p) != 2 || p[0].Name != "a" || p[0].Job != id || p[1].Name != "b" || p[1].Job != "" {
+			t.Errorf("from its %s: %+v", what, p)
+		}
+	}
+	if err := s.c.Drop(s.now, "b", "ann"); err != nil {
+		t.Error(err)
+	}
+	if err := s.c.Kill(s.now, id, "enough"); err != nil {
+		t.Error(err)
+	}
+	if p := s.c.Plans().Plans; len(p) != 0 {
+		t.Errorf("%+v are left", p)
+	}
+	for _, bad := range []wire.Expected{{Shuffle: -1}, {Shuffle: 1e18}, {MapMillis: 1e18}} {
+		x := spec("x")
+		x.Expect = bad
+		if err := s.c.Expect(s.now, []wire.JobSpec{x}); wire.KindOf(err) != wire.Invalid || len(s.c.Plans().Plans) != 0 {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
