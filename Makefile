@@ -59,8 +59,9 @@ faults: ## break clusters in every way that CI knows, a few minutes
 containers: ## a cluster of containers, attacked and broken; needs docker
 	MILLRACE_REQUIRE=$(MILLRACE_REQUIRE),docker $(call tests,-count=1 -run TestContainers,./integration)
 
-soak: ## five minutes of faults on a block store of six workers
-	MILLRACE_STRESS=1 go test ./integration -run TestStoreSoak -timeout 20m -count=1 -v
+SOAK ?= 30m
+soak: ## faults at random on six workers, for SOAK (default 30m): mixed jobs, then as long files
+	MILLRACE_SOAK=$(SOAK) MILLRACE_FAULTS=1 go test ./integration -run 'TestJobSoak|TestStoreSoak' -parallel 1 -timeout 3h -count=1 -v
 
 FUZZTIME ?= 10s
 fuzz: ## every fuzz target for FUZZTIME (default 10s)
@@ -88,17 +89,25 @@ reproducible: ## build twice, in two places with empty caches, and compare the b
 	done; \
 	cmp $$dir/a/bin/millrace $$dir/b/deeper/bin/millrace && sha256sum < $$dir/a/bin/millrace
 
-image: build ## the container image millrace:latest, from nothing but the binary
-	docker build -q -t millrace:latest -f deploy/Dockerfile .
+# Each clone has a cluster of its own: its project, its image and its port follow from where it is.
+CLONE := $(shell printf %s '$(CURDIR)' | cksum | cut -d ' ' -f 1)
+export MILLRACE_IMAGE ?= millrace:$(CLONE)
+export MILLRACE_PORT ?= $(shell expr 20000 + $(CLONE) % 10000)
+export MILLRACE_SUPERUSER ?= $(shell id -un)
+export COMPOSE_PROJECT_NAME ?= millrace-$(CLONE)
+
+image: build ## the container image of this clone, from nothing but the binary
+	docker build -q -t $(MILLRACE_IMAGE) -f deploy/Dockerfile .
 
 cluster: image ## a cluster of five containers on this machine (needs docker and docker-compose)
 	@test -f deploy/cluster.key || bin/millrace cluster keygen deploy/cluster.key
 	@chmod 600 deploy/cluster.key && chown 65532:65532 deploy/cluster.key 2>/dev/null || test "$$(stat -c %u deploy/cluster.key)" = 65532 || { echo "the containers run as user 65532, who must own the key: sudo chown 65532:65532 deploy/cluster.key" >&2; exit 1; }
-	cd deploy && MILLRACE_SUPERUSER=$${MILLRACE_SUPERUSER:-$$(id -un)} docker-compose -p millrace up -d
-	@echo "export MILLRACE_MASTER=127.0.0.1:$${MILLRACE_PORT:-7070} MILLRACE_KEY=$(CURDIR)/deploy/cluster.key"
+	cd deploy && docker-compose up -d
+	@echo "export MILLRACE_MASTER=127.0.0.1:$(MILLRACE_PORT) MILLRACE_KEY=$(CURDIR)/deploy/cluster.key"
+	@echo "export MILLRACE_IMAGE=$(MILLRACE_IMAGE) MILLRACE_PORT=$(MILLRACE_PORT) MILLRACE_SUPERUSER=$(MILLRACE_SUPERUSER) COMPOSE_PROJECT_NAME=$(COMPOSE_PROJECT_NAME)   # for docker-compose"
 
 cluster-down: ## stop the containers; their volumes stay
-	cd deploy && docker-compose -p millrace down
+	cd deploy && docker-compose --profile more down
 
 fmt: ## format in place
 	$(TOOLS) gofumpt -w .

@@ -76,16 +76,17 @@ func (c *compose) prepare() {
 	c.write("deploy/rootfs/tmp/.keep", nil, 0o644)
 	c.write("deploy/rootfs/data/.keep", nil, 0o644)
 	c.write("deploy/Dockerfile", c.read("../deploy/Dockerfile"), 0o644)
-	yml := strings.ReplaceAll(string(c.read("../deploy/docker-compose.yml")), "millrace:latest", c.image())
-	c.write("deploy/docker-compose.yml", []byte(yml), 0o644)
+	c.write("deploy/docker-compose.yml", c.read("../deploy/docker-compose.yml"), 0o644)
 	c.write("deploy/cluster.key", []byte(secure.Generate()+"\n"), 0o600)
 	if err := os.Chown(filepath.Join(c.dir, "deploy/cluster.key"), 65532, 65532); err != nil {
 		c.t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-o", filepath.Join(c.dir, "bin/millrace"), "../cmd/millrace")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		c.t.Fatalf("%v\n%s", err, out)
+	for name, from := range map[string]string{"bin/millrace": "../cmd/millrace", "hostile": "./testprog/hostile"} {
+		build := exec.Command("go", "build", "-o", filepath.Join(c.dir, name), from)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			c.t.Fatalf("%v\n%s", err, out)
+		}
 	}
 }
 
@@ -108,7 +109,8 @@ func (c *compose) write(name string, b []byte, mode os.FileMode) {
 func (c *compose) run(dir, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = filepath.Join(c.dir, dir)
-	cmd.Env = append(os.Environ(), fmt.Sprint("MILLRACE_PORT=", c.port))
+	cmd.Env = append(os.Environ(), fmt.Sprint("MILLRACE_PORT=", c.port), "MILLRACE_IMAGE="+c.image(), "MILLRACE_TASK_DISK=24MiB",
+		fmt.Sprint("MILLRACE_MASTER=127.0.0.1:", c.port), "MILLRACE_KEY="+filepath.Join(c.dir, "deploy/cluster.key"))
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()
@@ -149,7 +151,7 @@ func (c *compose) wait(what string, done func() bool) {
 	}
 }
 
-// TestContainers: WordCount and TeraSort in containers; one is killed in the middle.
+// TestContainers: WordCount and TeraSort in containers; one is killed in the middle. Then a program of a user attacks.
 func TestContainers(t *testing.T) {
 	c := startCompose(t)
 	c.must("gen", "text", "--size", "12MiB", "/tmp/text")
@@ -182,5 +184,44 @@ func TestContainers(t *testing.T) {
 	report := string(c.must(append([]string{"run", "teravalidate", "--input", "dfs:/sorted"}, master...)...))
 	if !strings.Contains(report, "rows\t100000") || strings.Contains(report, "error") {
 		t.Errorf("teravalidate says %q", report)
+	}
+	c.attacked()
+}
+
+// attacked runs the hostile program, shipped from outside the containers: it reaches neither the key, nor the worker's files, memory or process,
+// nor a second thousand processes, nor the whole disk, nor what administrators may.
+func (c *compose) attacked() {
+	c.t.Helper()
+	c.write("in", []byte("a b c\nPOISON d\n"), 0o644)
+	if out, err := c.run(".", filepath.Join(c.dir, "bin/millrace"), "dfs", "put", "in", "dfs:/bait"); err != nil {
+		c.t.Fatalf("a put from outside the containers: %v\n%s", err, out)
+	}
+	for _, tt := range []struct{ attack, target, failure string }{
+		{"key", "/cluster.key", ""},
+		{"environ", "/proc/1/environ", ""},
+		{"spill", "/data/blocks", ""},
+		{"kill", "1", ""},
+		{"fork", lonely(), ""},
+		{"disk", "", "disk limit"},
+		{"admin", "job-1", ""},
+	} {
+		to := "dfs:/out-" + tt.attack
+		_, err := c.run(".", filepath.Join(c.dir, "hostile"), "-attack", tt.attack, "-target", tt.target, "-input", "dfs:/bait", "-output", to, "-progress", "none")
+		if tt.failure != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.failure) {
+				c.t.Errorf("%s: %v", tt.attack, err)
+			}
+			continue
+		}
+		out, err2 := c.millrace("dfs", "cat", to+"/part-*")
+		if errors.Join(err, err2) != nil || !bytes.Contains(out, []byte("denied:"+tt.attack)) || bytes.Contains(out, []byte("got:")) {
+			c.t.Errorf("%s: %s %v", tt.attack, out, errors.Join(err, err2))
+		}
+	}
+	for _, w := range []string{"w1", "w3", "w4"} {
+		if out, err := c.docker("inspect", "-f", "{{.State.Running}} {{.RestartCount}} {{.HostConfig.ReadonlyRootfs}} {{.HostConfig.CapDrop}} {{.HostConfig.SecurityOpt}}", c.name(w)); err != nil ||
+			!strings.HasPrefix(string(out), "true 0 true [ALL] [no-new-privileges:true]") {
+			c.t.Errorf("%s afterwards: %s %v", w, out, err)
+		}
 	}
 }

@@ -197,6 +197,33 @@ func TestUnreachableDirectory(t *testing.T) {
 	require.Faults(t)
 	require.Root(t)
 	p := startProcesses(t, 1) // its directory is below one of mode 0700
+	p.runsWithSideFile()
+}
+
+// TestRelativeDirectory: a worker that was given a directory relative to where it was started runs jobs with side files.
+func TestRelativeDirectory(t *testing.T) {
+	t.Parallel()
+	p := startProcesses(t, 0)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Rel(here, filepath.Join(p.dir, "w1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.start("w1", "worker", "--name", "w1", "--master", p.addr, "--dir", dir, "--memory", "64MiB")
+	p.wait("it is up", func() bool {
+		stores, err := p.cl.DFS().Nodes(t.Context())
+		return err == nil && len(stores) == 1 && p.state("w1") == "up"
+	})
+	p.runsWithSideFile()
+}
+
+// runsWithSideFile runs a job of commands with a file beside them.
+func (p *processes) runsWithSideFile() {
+	t := p.t
+	t.Helper()
 	side := filepath.Join(t.TempDir(), "map.sh")
 	if err := os.WriteFile(side, []byte("touch here; tr ' ' '\\n'; id -u >&2\n"), 0o600); err != nil {
 		t.Fatal(err)

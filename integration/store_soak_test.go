@@ -10,8 +10,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +22,8 @@ import (
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
 )
 
 // TestStoreSoak is the soak of make stress: a store of three racks and six workers, all of them
@@ -27,11 +32,8 @@ import (
 // full. In the end fsck finds all files healthy and every byte is right.
 func TestStoreSoak(t *testing.T) {
 	t.Parallel()
-	length, seed := 5*time.Second, uint64(1)
-	if require.Stressed() {
-		length, seed = 5*time.Minute, uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", seed)
+	length, seed := soakLength(t, 5*time.Second)
+	t.Logf("seed %d, %s", seed, length)
 	s := startSoak(t, seed)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -55,6 +57,30 @@ func TestStoreSoak(t *testing.T) {
 	t.Logf("%d operations, %d files left; faults: %v", s.ops.Load(), files, s.count)
 }
 
+// soakLength is how long a soak takes, and its seed: MILLRACE_SOAK says how long (make soak), and then, or with stress, each
+// time has another, or the one of MILLRACE_SEED.
+func soakLength(t *testing.T, usual time.Duration) (time.Duration, uint64) {
+	t.Helper()
+	text := os.Getenv("MILLRACE_SOAK")
+	if text == "" && require.Stressed() {
+		text = "5m"
+	}
+	if text == "" {
+		return usual, 1
+	}
+	length, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("MILLRACE_SOAK is %q: %v", text, err)
+	}
+	seed := uint64(time.Now().UnixNano())
+	if given := os.Getenv("MILLRACE_SEED"); given != "" {
+		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
+			t.Fatalf("MILLRACE_SEED is %q: %v", given, err)
+		}
+	}
+	return length, seed
+}
+
 // A soak is a store and what was done to it.
 type soak struct {
 	*processes
@@ -64,12 +90,15 @@ type soak struct {
 	flipped map[string]bool
 	count   map[string]int
 	ops     atomic.Int64
+	faults  []string
 }
 
-func startSoak(t *testing.T, seed uint64) *soak {
+// startSoak starts a store on which these faults are done beside the usual ones.
+func startSoak(t *testing.T, seed uint64, more ...string) *soak {
 	s := &soak{
 		processes: startProcesses(t, 0), rng: rand.New(rand.NewPCG(seed, 1)),
 		racks: map[string]string{}, flipped: map[string]bool{}, count: map[string]int{},
+		faults: append([]string{"kill a worker", "kill a worker", "flip a byte", "flip a byte", "kill the master"}, more...),
 	}
 	if os.Geteuid() == 0 {
 		s.small = require.Tmpfs(t, "size=16m")
@@ -115,7 +144,7 @@ func (s *soak) live() (n int) {
 
 // fault does one thing that should not matter, and waits a little.
 func (s *soak) fault() {
-	what := []string{"kill a worker", "kill a worker", "flip a byte", "flip a byte", "kill the master"}[s.rng.IntN(5)]
+	what := s.faults[s.rng.IntN(len(s.faults))]
 	s.count[what]++
 	pause := time.Duration(s.rng.IntN(1000)) * time.Millisecond
 	switch what {
@@ -136,6 +165,41 @@ func (s *soak) fault() {
 	case "flip a byte":
 		s.flip()
 		time.Sleep(pause / 4)
+	case "stop a worker":
+		name := fmt.Sprint("w", s.rng.IntN(6)+1)
+		s.signal(name, syscall.SIGSTOP)
+		time.Sleep(2 * pause)
+		s.signal(name, syscall.SIGCONT)
+	case "change the policy":
+		all := policies.Names(scheduler.Assignment)
+		s.changePolicy(all[s.count[what]%len(all)])
+		time.Sleep(pause)
+	case "submit nonsense":
+		s.nonsense()
+	}
+}
+
+// changePolicy lets another policy decide from here on.
+func (s *soak) changePolicy(name string) {
+	s.t.Helper()
+	if err := s.cl.SetPolicy(context.Background(), wire.Choice{Name: name}); err != nil {
+		s.t.Errorf("policy %s: %v", name, err)
+	}
+}
+
+// nonsense submits what nobody should: the master refuses it, or the job fails, and that is all.
+func (s *soak) nonsense() {
+	bad := []wire.JobSpec{
+		{Stages: 1},
+		{Stages: 1, Program: wire.Program{Builtin: "no such job"}},
+		{Stages: 100, Program: wire.Program{Builtin: "sort", Args: []string{"--input=dfs:/in"}}},
+		{Stages: 1, Program: wire.Program{Builtin: "grep", Args: []string{"--input=/etc/passwd", "--output=dfs:/x", "root"}}, Output: "dfs:/x"},
+		{Stages: 1, Program: wire.Program{Exe: "/none", Hash: "00"}},
+		{Name: strings.Repeat("n", 1<<16), Stages: 1, Program: wire.Program{Builtin: "sleep"}},
+	}
+	spec := bad[s.rng.IntN(len(bad))]
+	if id, err := s.cl.Submit(context.Background(), spec); err == nil {
+		_ = s.cl.Kill(context.Background(), id, "nonsense") // it may have failed by itself
 	}
 }
 

@@ -18,9 +18,6 @@ func (s *State) setLimit(user string, containers int32) {
 	}
 }
 
-// Limit returns how many containers the group may hold; 0 means any number.
-func (g *Group) Limit() int32 { return g.limit }
-
 // AtLimit reports whether the job's user may hold no container for one more task of kind k. A driver, and a reduce while maps of
 // the user wait, leave the last container to a task that ends by itself. Where the limit was lowered, or map output was lost, that
 // one is beyond the limit: else nothing of the user would ever end.

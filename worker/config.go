@@ -42,7 +42,8 @@ type Config struct {
 	// Key is the cluster's; without it only this machine may call, unless Insecure says otherwise.
 	Key      *secure.Key
 	Insecure bool
-	// Advertise is the address others reach this worker at, if it is not the one it listens on.
+	// Advertise is the address others reach this worker at, if it is not the one it listens on; empty, and it listens on
+	// all, it is the one from which it reaches the master.
 	Advertise string
 	Listener  net.Listener // replaces Listen
 	Log       *slog.Logger

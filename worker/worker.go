@@ -64,6 +64,10 @@ func Start(cfg Config) (*Worker, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil { // tasks run in other directories
+		return nil, fmt.Errorf("worker directory %s: %w", cfg.Dir, err)
+	}
 	w := &Worker{
 		cfg: cfg, begin: time.Now(), taken: make(chan struct{}), news: make(chan struct{}, 1), failed: make(chan error, 1), pool: cfg.budget.Pool(),
 		cancels: map[wire.AttemptID]context.CancelFunc{}, stages: map[wire.StageRef]*stageCache{},
@@ -108,9 +112,8 @@ func (w *Worker) open() (net.Listener, error) {
 			return nil, err
 		}
 	}
-	w.addr = l.Addr().String()
-	if w.cfg.Advertise != "" {
-		w.addr = w.cfg.Advertise
+	if w.addr, err = w.cfg.advertised(l.Addr()); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	var cc rpc.ClientConfig
 	var sc rpc.ServerConfig

@@ -265,7 +265,7 @@ func newWorker() *cobra.Command {
 	f.Int32Var(&cfg.Capacity.VCores, "vcores", 0, "processors to give out; with --container-memory, instead of --containers")
 	f.Int64Var(&cfg.Capacity.MemoryMB, "container-memory", 0, "memory to give out to containers, in MiB")
 	f.Var(&memory, "memory", "memory of this process; of attempts in processes of their own, each has one container's part of as much again")
-	f.StringVar(&cfg.Advertise, "advertise", "", "address at which others reach this worker (default: where it listens)")
+	f.StringVar(&cfg.Advertise, "advertise", "", "address at which others reach this worker (default: where it listens; on all addresses, the one from which it reaches the master)")
 	f.DurationVar(&cfg.TaskTimeout, "task-timeout", cfg.TaskTimeout, "how long an attempt in a process of its own may be silent before the worker stops it")
 	f.DurationVar(&cfg.FetchStall, "fetch-stall", cfg.FetchStall, "how long a reduce waits for the next byte of map output before it asks again")
 	f.StringVar(&cfg.Isolation, "isolation", cfg.Isolation, "how programs and commands of users are kept apart: user (each attempt as a user of its own; needs root), none, or auto: user where it can be")

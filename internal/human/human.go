@@ -56,9 +56,9 @@ func Duration(d time.Duration) string {
 }
 
 // Printable is text from outside (names, reasons) as part of one line: control
-// characters are escaped.
+// characters are escaped, and those that turn the direction of what follows: a name must not pass for another.
 func Printable(s string) string {
-	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+	if strings.IndexFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) < 0 {
 		return s
 	}
 	q := strconv.Quote(s)

@@ -18,3 +18,14 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintable: what would end a line, or turn the direction of what follows it, is shown as what it is; letters of all languages stay.
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"gnp.\u202egpj": `gnp.\u202egpj`, "a\u2066b\u2069": `a\u2066b\u2069`, "a\nb": `a\nb`, `say "no"`: `say "no"`, "Größe 大小 שלום": "Größe 大小 שלום",
+	} {
+		if got := Printable(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

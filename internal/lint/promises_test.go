@@ -39,6 +39,23 @@ func TestPromises(t *testing.T) {
 	}
 }
 
+// TestHeldPromises: every test that docs/reliability.md and docs/security.md name exists.
+func TestHeldPromises(t *testing.T) {
+	tests := allTests(t)
+	name := regexp.MustCompile(`\bTest[A-Z][A-Za-z0-9]+`)
+	for _, page := range []string{"../../docs/reliability.md", "../../docs/security.md"} {
+		named := name.FindAllString(readPage(t, page), -1)
+		if len(named) < 10 {
+			t.Errorf("%s names %d tests", page, len(named))
+		}
+		for _, n := range named {
+			if !tests[n] {
+				t.Errorf("%s: there is no test %s", page, n)
+			}
+		}
+	}
+}
+
 // allTests lists the names of all tests.
 func allTests(t *testing.T) map[string]bool {
 	t.Helper()

@@ -35,7 +35,7 @@ func TestRenew(t *testing.T) {
 		}
 		got := must[wire.Renewed](t)(k.Renew(rpc.Caller{User: "ann", Issued: begin.Unix()}, r.Request(), time.Now()))
 		text = must[[]byte](t)(r.PEM(&got))
-		if end, half, err := secure.Ends(text, time.Now()); err != nil || half || end.Sub(time.Now()) != 365*days || secure.UserOf(text) != "ann" {
+		if end, half, err := secure.Ends(text, time.Now()); err != nil || half || time.Until(end) != 365*days || secure.UserOf(text) != "ann" {
 			t.Errorf("of %q until %s, %v", secure.UserOf(text), end, err)
 		}
 		for name, c := range map[string]rpc.Caller{"a node": {Node: "w1"}, "a task": {User: "ann", Job: "job-1"}, "nobody": {}} {
