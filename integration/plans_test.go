@@ -37,14 +37,17 @@ func TestAnnouncedJobRunsWhereItsInputIs(t *testing.T) {
 				Name: "daily", User: "ann", Recurring: true, Stages: 1, Program: wire.Program{Builtin: "wordcount", Args: args},
 				Expect: wire.Expected{Input: 640 << 10, Shuffle: 2e9, MapMillis: 50, ReduceMillis: 50},
 			}
-			ask := func(r wire.PlanRequest) wire.Plan {
-				p, err := api.SchedulerPlan.Call(context.Background(), c.Client, c.Addr, r)
-				if err != nil || len(p.Plans) != 1 {
-					t.Fatalf("%+v, %v", p, err)
-				}
-				return p.Plans[0]
+			ask := func(r wire.PlanRequest) (racks []string) {
+				c.Wait("it is announced", func() bool { // the connection breaks when the master stops
+					p, err := api.SchedulerPlan.Call(context.Background(), c.Client, c.Addr, r)
+					if err == nil && len(p.Plans) == 1 {
+						racks = p.Plans[0].MapRacks
+					}
+					return err == nil && len(p.Plans) == 1
+				})
+				return racks
 			}
-			racks := ask(wire.PlanRequest{Jobs: []wire.JobSpec{spec}}).MapRacks
+			racks := ask(wire.PlanRequest{Jobs: []wire.JobSpec{spec}})
 			if (len(racks) == 1) != (policy == "corral") {
 				t.Fatalf("planned for %v", racks)
 			}
@@ -54,7 +57,7 @@ func TestAnnouncedJobRunsWhereItsInputIs(t *testing.T) {
 			}
 			c.StartMaster()
 			if policy == "corral" {
-				c.Wait("it is planned again", func() bool { return slices.Equal(ask(wire.PlanRequest{}).MapRacks, racks) })
+				c.Wait("it is planned again", func() bool { return slices.Equal(ask(wire.PlanRequest{}), racks) })
 			}
 			s := c.Finish(c.Submit(spec, append([]string{"wordcount"}, args...)...))
 			if s.State != "SUCCEEDED" {

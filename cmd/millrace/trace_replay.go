@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -143,8 +144,12 @@ func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) 
 	args := []string{
 		"--maps", strconv.Itoa(int(s.Maps)), "--reduces", strconv.Itoa(int(s.Reduces)), "--map-time", length(j.Maps), "--reduce-time", length(j.Reduces),
 		"--shuffle-bytes", strconv.FormatInt(s.Shuffle.Bytes, 10), "--output", fmt.Sprintf("dfs:%s/%d", r.dir, i),
-		"--name", s.Name, "--pool", s.User, "--expect-input", strconv.FormatInt(max(s.Input.Bytes, 1), 10),
-		"--expect-shuffle", strconv.FormatInt(s.Shuffle.Bytes, 10),
+		"--name", s.Name, "--pool", cmp.Or(s.Pool, s.User), "--expect-input", strconv.FormatInt(max(s.Input.Bytes, 1), 10),
+		"--expect-shuffle", strconv.FormatInt(s.Shuffle.Bytes, 10), "--expect-map-time", s.MapTime.String(), "--expect-reduce-time", s.ReduceTime.String(),
+		"--queue", s.Queue, "--recurring=" + strconv.FormatBool(s.Recurring),
+	}
+	if s.Deadline > 0 {
+		args = append(args, "--deadline", time.Duration(float64(s.Deadline-s.Submit)*o.scaleTime).String())
 	}
 	stages, err := jobs.Parse("synthetic", args)
 	if err != nil {
