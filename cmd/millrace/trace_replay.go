@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -80,6 +81,7 @@ func (o *replayOptions) run(cmd *cobra.Command, source string) error {
 		if err := r.fits(cmd.Context(), o); err != nil {
 			return err
 		}
+		fmt.Fprintln(cmd.ErrOrStderr(), r.ahead(o))
 		return r.report(cmd, o, r.submit(cmd.Context()))
 	})
 }
@@ -156,6 +158,16 @@ func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) 
 		return wire.JobSpec{}, err
 	}
 	return client.SpecOf(stages, wire.Program{Builtin: "synthetic", Args: args}, false), nil
+}
+
+// ahead says what the cluster will have to do: bytes are really made, sorted, written and moved, and take longest.
+func (r *replay) ahead(o *replayOptions) string {
+	bytes := int64(0)
+	for _, s := range r.specs {
+		bytes += min(s.Shuffle.Bytes, math.MaxInt64-bytes)
+	}
+	return fmt.Sprintf("%s jobs with %s tasks; their maps will make %s, which is written, moved and read again (--scale-bytes %g; less is faster)",
+		human.Count(int64(len(r.jobs))), human.Count(r.tasks), human.Bytes(bytes), o.scaleBytes)
 }
 
 // fits refuses a trace of which one job alone would fill half of what is free on the workers.
