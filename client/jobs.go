@@ -113,6 +113,17 @@ func (c *Client) Net(ctx context.Context) (wire.NetStatus, error) {
 	return call(ctx, c, api.NetStatus, none{})
 }
 
+// Users says what users have and may have.
+func (c *Client) Users(ctx context.Context) ([]wire.UserStatus, error) {
+	return call(ctx, c, api.UserList, none{})
+}
+
+// SetLimits changes what a user may have, or all who have no limits of their own.
+func (c *Client) SetLimits(ctx context.Context, r wire.LimitRequest) error {
+	_, err := call(ctx, c, api.UserLimit, r)
+	return err
+}
+
 // Queues lists the queues.
 func (c *Client) Queues(ctx context.Context) ([]wire.QueueStatus, error) {
 	return call(ctx, c, api.QueueList, none{})

@@ -2,13 +2,17 @@ package integration
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
 )
 
 // TestMapsSendForSplitsNotBlocks: maps of 256 KiB over blocks of 4 MiB, of which a node holds a quarter. By the workers' own
@@ -45,6 +49,33 @@ func TestMapsSendForSplitsNotBlocks(t *testing.T) {
 		t.Errorf("%d bytes sent for an input of %d in %d maps, at most %d", sent, len(data), s.Maps.Total, most)
 	}
 	t.Logf("%d bytes sent for an input of %d in %d maps", sent, len(data), s.Maps.Total)
+}
+
+// TestShuffleIsCountedByPlace: each byte that maps hand to reduces came from the same node, the same rack or another one, and the client is
+// told how many did. A single reduce reads maps of all four nodes.
+func TestShuffleIsCountedByPlace(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 2})
+	w, err := c.DFS.Create(t.Context(), "/in", dfs.CreateOptions{Replication: 1, BlockSize: 128 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(bytes.Repeat([]byte("key\tvalue\n"), 1<<20/10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := c.Finish(c.Submit(wire.JobSpec{}, "sort", "--input=dfs:/in", "--output=dfs:/out", "--split-bytes=32KiB", "--reducers=1"))
+	counts := mapreduce.Counts(s.Counts)
+	of := func(name string) int64 { return counts.Get(mapreduce.TaskGroup, name) }
+	node, rack, remote := of(mapreduce.ShuffleNodeBytes), of(mapreduce.ShuffleRackBytes), of(mapreduce.ShuffleRemoteBytes)
+	if all := of(mapreduce.ShuffleBytes); s.State != wire.Succeeded || node+rack+remote != all || node == 0 || rack == 0 || remote == 0 {
+		t.Errorf("%s: %d on the node, %d in the rack, %d between racks, of %d", s.State, node, rack, remote, all)
+	}
+	if moved := console.Travelled(counts); !strings.Contains(moved, human.Bytes(rack+remote)+": "+human.Bytes(rack)+" inside racks, ") {
+		t.Errorf("people read %q", moved)
+	}
 }
 
 // blockBytes is what the workers have sent of blocks, when their reports say nothing new any more.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/mapreduce"
 )
 
@@ -65,12 +66,17 @@ var tab = []byte{'\t'}
 // indexMapper emits "word TAB file"; words hold no tab, so all keys of a word stand
 // together when sorted, and its files in order.
 type indexMapper struct {
-	task *mapreduce.Task
-	key  []byte
+	task      *mapreduce.Task
+	key       []byte
+	input     string // as the task has it
+	printable string // the same as part of a line
 }
 
 func (m *indexMapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
-	emitWords(r.Value, fileEmitter{m, out, m.task.Input()})
+	if in := m.task.Input(); in != m.input {
+		m.input, m.printable = in, human.Printable(in)
+	}
+	emitWords(r.Value, fileEmitter{m, out, m.printable})
 	return nil
 }
 

@@ -91,6 +91,11 @@ func (r *Recorder) Fact(name string, value any) { r.facts[name] = value }
 // each calls fn for 0..n-1 on all cores and waits. The results must go to places of
 // their own, so that the order of running does not show.
 func (r *Recorder) each(n int, fn func(i int) error) {
+	heard := r.options.Repeats
+	if heard == nil {
+		heard = func(int, int) {}
+	}
+	heard(n, 0)
 	g, ctx := errgroup.WithContext(r.ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range n {
@@ -98,6 +103,7 @@ func (r *Recorder) each(n int, fn func(i int) error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			defer heard(0, 1)
 			return fn(i)
 		})
 	}

@@ -13,6 +13,9 @@ type Options struct {
 	Seeds int    // repetitions; 0 lets the experiment choose
 	Quick bool   // fewer repetitions, for continuous checks
 	Seed  uint64 // of the first repetition
+	// Repeats, if not nil, hears of repetitions, from any goroutine: how many more are planned, how many more have ended. An experiment
+	// plans as it goes.
+	Repeats func(planned, ended int)
 }
 
 // Run runs an experiment.

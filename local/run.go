@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/task"
@@ -23,7 +22,6 @@ type Runner struct {
 	cfg   Config
 	gauge gauge
 	env   task.Env
-	id    string
 
 	mu  sync.Mutex // guards res while tasks run
 	res Result
@@ -57,12 +55,12 @@ func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, 
 	if len(stages) == 0 {
 		return Result{}, errors.New("no job given")
 	}
-	scratch, err := os.MkdirTemp(r.cfg.Scratch, "millrace-")
+	claim, err := disk.TempDir(r.cfg.Scratch, "millrace-")
 	if err != nil {
 		return Result{}, fmt.Errorf("make a scratch directory: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	r.id = filepath.Base(scratch)[len("millrace-"):]
+	defer func() { err = errors.Join(err, claim.Remove()) }()
+	scratch := claim.Path()
 	r.env = task.Env{
 		Store: r.cfg.Store, Scratch: scratch, Pool: r.cfg.budget.Pool(),
 		KeepInMemory: true, MaxRecord: r.cfg.budget.MaxRecord(), MergeFactor: r.cfg.mergeFactor(),

@@ -77,7 +77,7 @@ func (s *stage) prepare(ctx context.Context) (err error) {
 	if s.env.SideDir, err = s.sideFiles(); err != nil {
 		return err
 	}
-	if s.out, err = task.PrepareOutput(s.env.Store, s.job, s.r.id, s.last && s.r.cfg.Overwrite); err != nil {
+	if s.out, err = task.PrepareOwnOutput(s.env.Store, s.job, s.last && s.r.cfg.Overwrite); err != nil {
 		return err
 	}
 	if s.plan, err = task.MakePlan(ctx, &s.env, s.job, s.r.layout); err != nil {

@@ -130,12 +130,16 @@ const (
 	SpilledBytes         = "spilled_bytes"
 	ShuffleRecords       = "shuffle_records" // what maps hand to reduces, after combining
 	ShuffleBytes         = "shuffle_bytes"   // the same, as it is stored and travels
-	ReduceInputGroups    = "reduce_input_groups"
-	ReduceInputRecords   = "reduce_input_records"
-	ReduceInputBytes     = "reduce_input_bytes"
-	ReduceOutputRecords  = "reduce_output_records"
-	OutputRecords        = "output_records"
-	OutputBytes          = "output_bytes"
+	// ShuffleBytes of the reduces of a cluster, by where the map ran: on the reduce's node, elsewhere in its rack, in another rack.
+	ShuffleNodeBytes    = "shuffle_node_bytes"
+	ShuffleRackBytes    = "shuffle_rack_bytes"
+	ShuffleRemoteBytes  = "shuffle_remote_bytes"
+	ReduceInputGroups   = "reduce_input_groups"
+	ReduceInputRecords  = "reduce_input_records"
+	ReduceInputBytes    = "reduce_input_bytes"
+	ReduceOutputRecords = "reduce_output_records"
+	OutputRecords       = "output_records"
+	OutputBytes         = "output_bytes"
 )
 
 // CounterSet makes and keeps the counters of one attempt.

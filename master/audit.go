@@ -27,7 +27,7 @@ const maxRefused = 10
 
 // audited are the calls that change something for others. Of all other calls those that were refused are written.
 var audited = []string{
-	"job.submit", "job.kill", "node.drain", "scheduler.set", "dfs.set-quota", "dfs.safemode", "dfs.drain", "dfs.balance",
+	"job.submit", "job.kill", "node.drain", "scheduler.set", "user.limit", "cert.renew", "dfs.set-quota", "dfs.safemode", "dfs.drain", "dfs.balance",
 	"dfs.delete", "dfs.rename", "dfs.set-rights", "dfs.set-replication", "dfs.snapshot",
 }
 
@@ -81,13 +81,13 @@ func (a *audit) open() error {
 
 // called takes in a call. What cannot be written is in the master's log: the cluster goes on.
 func (a *audit) called(c rpc.Caller, method string, req any, err error) {
-	denied := wire.KindOf(err) == wire.Denied && err != nil
-	if !denied && !slices.Contains(audited, method) {
+	refused := err != nil && (wire.KindOf(err) == wire.Denied || wire.KindOf(err) == wire.Quota)
+	if !refused && !slices.Contains(audited, method) {
 		return
 	}
 	e := AuditEntry{
 		At: time.Now().UTC(), User: c.User, Admin: c.Admin, Node: c.Node, Job: c.Job, From: c.Addr, Call: method,
-		What: wire.Clip(target(req), wire.MaxReason), Allowed: !denied,
+		What: wire.Clip(target(req), wire.MaxReason), Allowed: !refused,
 	}
 	if err != nil {
 		e.Error = wire.Clip(err.Error(), wire.MaxReason)

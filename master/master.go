@@ -41,6 +41,7 @@ type Master struct {
 	pastError error
 	made      platforms
 	groups    *groups // nil without a file of them
+	kept      historyLimits
 	begin     time.Time
 	base      time.Duration // the cluster's age when this master began
 
@@ -219,6 +220,7 @@ func (m *Master) openJobs() error {
 		return err
 	}
 	cc := m.cfg.Jobs
+	m.kept.exempt, cc.Exempt = m.names.Superuser, m.names.Superuser
 	cc.Epoch, cc.Heartbeat = m.names.Epoch(), m.cfg.Hold // a worker with nothing to say reports that often
 	if m.jobs, err = tracker.New(cc, p, a); err != nil {
 		return err
@@ -227,6 +229,7 @@ func (m *Master) openJobs() error {
 	if err := m.openJobLog(root, journal.Config{SegmentBytes: jobsSegment, MaxRecord: journalRecord, Fence: m.names.Fence}); err != nil {
 		return err
 	}
+	m.noteLimits()
 	m.openPast()
 	m.jobs.Resume(m.now())
 	for _, j := range m.jobs.List(wire.JobsRequest{Active: true}) {

@@ -17,7 +17,7 @@ func (m *Master) openPast() {
 	cfg := history.DefaultConfig()
 	cfg.Dir, cfg.Log = filepath.Join(m.cfg.Dir, "history"), m.cfg.Log
 	log := m.log.journal
-	cfg.Durable = log.Durable
+	cfg.Durable, cfg.UserBytes = log.Durable, m.kept.of
 	cfg.Scan = func(from, to uint64, fn func(uint64, []history.Entry) error) (uint64, error) {
 		return log.Scan(from, to, func(seq uint64, payload []byte) error {
 			r, err := decodeRecord(payload)

@@ -49,6 +49,7 @@ func (m *Master) routes() {
 	rpc.Handle(m.server, api.SchedulerLog, m.decisionLog)
 	rpc.Handle(m.server, api.SchedulerLines, m.decisionLines)
 	rpc.Handle(m.server, api.ClusterGossip, m.gossipInfo)
+	m.routeUsers()
 	m.routeTasks()
 	m.routePast()
 	m.routeMetrics()

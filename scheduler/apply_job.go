@@ -46,6 +46,7 @@ func (s *State) newJob(now time.Duration, spec *JobSpec) *Job {
 		j.tasks[k].head = -1
 	}
 	j.user = s.groups.get(UserGroup, nil, or(spec.User, "nobody"))
+	j.user.limit = s.limits[j.user.name]
 	j.queue = s.groups.get(QueueGroup, nil, or(spec.Queue, "default"))
 	j.pool = s.groups.get(PoolGroup, nil, or(spec.Pool, "default"))
 	j.member = s.groups.get(MemberGroup, j.queue, j.user.name)

@@ -17,9 +17,15 @@ func (g *Engine) Explain(now time.Duration, id JobID) Reason {
 		if why, held := g.explainHeld(now, id); held {
 			return why
 		}
+		if why, stuck := j.explainLimit(); stuck {
+			return why
+		}
 		return g.explainDriver(j)
 	case j.tasks[Map].pending+j.tasks[Reduce].pending == 0:
 		return Reason{Code: NoWork, Say: "{job} has nothing to assign: {a} maps and {b} reduces run", Job: id, A: int64(j.Running(Map)), B: int64(j.Running(Reduce))}
+	}
+	if why, stuck := j.explainLimit(); stuck {
+		return why
 	}
 	if x, ok := g.policy.(Explainer); ok {
 		return x.Explain(now, id, v)

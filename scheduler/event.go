@@ -37,13 +37,14 @@ const (
 	EvConfig                 // Text: "name=value", for policies that listen
 	EvRestored               // Task, Node, Duration, InBytes, OutBytes, At: done before the driver was restarted
 	EvTaught                 // Lesson: of a job that ended before
+	EvLimit                  // Text: a user, Value: containers that they may hold, 0 for any number
 	numEventKinds
 )
 
 var eventNames = [numEventKinds]string{
 	"none", "node-up", "node-updated", "node-draining", "node-down", "heartbeat", "job-submitted", "job-admitted", "job-ready",
 	"job-finished", "job-failed", "job-vanished", "launched", "task-finished", "task-failed", "task-killed", "task-lost",
-	"progress", "net-sample", "cpu-sample", "ban", "unban", "config", "restored", "taught",
+	"progress", "net-sample", "cpu-sample", "ban", "unban", "config", "restored", "taught", "limit",
 }
 
 // String returns the kind's name, as written to decision logs.
@@ -95,7 +96,7 @@ func (e Event) String() string {
 		return fmt.Sprintf("%v %v on node %d", e.Kind, e.Job, e.Node)
 	case EvNetSample:
 		return fmt.Sprintf("%v rack %d", e.Kind, e.Rack)
-	case EvConfig:
+	case EvConfig, EvLimit:
 		return fmt.Sprintf("%v %s", e.Kind, e.Text)
 	}
 	return fmt.Sprintf("%v node %d", e.Kind, e.Node)
@@ -247,6 +248,13 @@ func Ban(j JobID, n topology.NodeID) Event {
 func Unban(j JobID, n topology.NodeID) Event {
 	e := jobEvent(EvUnban, j)
 	e.Node = n
+	return e
+}
+
+// UserLimit says how many containers the jobs of a user may hold together; 0 means any number.
+func UserLimit(user string, containers int32) Event {
+	e := nodeEvent(EvLimit, topology.NoNode)
+	e.Text, e.Value = user, float64(containers)
 	return e
 }
 

@@ -21,7 +21,7 @@ func TestEventsCanBeWritten(t *testing.T) {
 		NodeUp(1, Capacity{Containers: 3}), NodeUpdated(1, Capacity{VCores: 2}), NodeDraining(1), NodeDown(1), Heartbeat(1),
 		JobSubmitted(spec), JobAdmitted(3), JobReady(3, spec), JobFinished(3), JobFailed(3), JobVanished(3),
 		Launched(task, 1, RackLocal, true), TaskFinished(task, 1, time.Second, 5, 6), TaskFailed(task, 1), TaskKilled(task, 1), TaskLost(task),
-		Progress(3, 12.5), NetSample(2, 0.5, 0.25, true), CPUSample(topology.NoNode, 33), Ban(3, 1), Unban(3, 1), ConfigChanged("marp=0.09"),
+		Progress(3, 12.5), NetSample(2, 0.5, 0.25, true), CPUSample(topology.NoNode, 33), Ban(3, 1), Unban(3, 1), ConfigChanged("marp=0.09"), UserLimit("ann", 4),
 		Restored(task, 1, 0, time.Second, 5, 6), Taught(&Lesson{Name: "n", MapTime: time.Second}),
 	} {
 		seen[e.Kind] = true

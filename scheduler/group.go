@@ -30,6 +30,7 @@ type Group struct {
 	name  string
 	queue *Group // of a member
 	use   Usage
+	limit int32 // of a user: containers; 0 means any number
 
 	jobs     jobList
 	pending  [NumKinds]int32 // jobs with pending tasks

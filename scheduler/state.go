@@ -62,6 +62,7 @@ type State struct {
 	live, waiting, drivers jobList
 	pending, runnable      [NumKinds]jobList
 	groups                 groups
+	limits                 map[string]int32 // containers, by user
 
 	nodes   []node
 	racks   []rack
@@ -87,6 +88,7 @@ func NewState(topo *topology.Topology, cfg Config) (*State, error) {
 	s := &State{
 		cfg: cfg, topo: topo, jobs: make(map[JobID]*Job), idle: -1,
 		groups:   groups{byName: make(map[groupKey]*Group)},
+		limits:   make(map[string]int32),
 		attempts: attemptTable{free: -1},
 	}
 	s.view.s = s
@@ -123,6 +125,9 @@ func (s *State) Apply(now time.Duration, e Event) error {
 		return s.applyJob(now, e)
 	case EvLaunched, EvTaskFinished, EvTaskFailed, EvTaskKilled, EvTaskLost, EvRestored:
 		return s.applyTask(now, e)
+	case EvLimit:
+		s.setLimit(e.Text, int32(min(max(e.Value, 0), maxLimit)))
+		return nil
 	case EvConfig, EvTaught:
 		return nil
 	}

@@ -139,13 +139,13 @@ func (v *View) HasRoom(n topology.NodeID, k Kind) bool {
 }
 
 // Fits reports whether n is up and has room for one more task of kind k of j,
-// and j is not banned from it.
+// j is not banned from it, and its user not at their limit.
 func (v *View) Fits(n topology.NodeID, j *Job, k Kind) bool {
 	if v.NodeState(n) != NodeIsReady {
 		return false
 	}
 	nd := &v.s.nodes[n]
-	return nd.cap.fits(&nd.use, k, j.demand[k]) && !j.Banned(n)
+	return nd.cap.fits(&nd.use, k, j.demand[k]) && !j.Banned(n) && !j.AtLimit(k)
 }
 
 // Fresh reports whether this is the first round of Assign calls for n since its last

@@ -14,6 +14,7 @@ func (s *simulation) launch(d *drive.Step) {
 	a := Attempt{Task: d.Task, Node: n, Locality: d.Locality, Start: s.now, Try: s.tries, Speculative: d.Speculative}
 	if d.Speculative {
 		s.res.Speculative++
+		s.raced[d.Task] = true
 	}
 	if st := s.cfg.Stragglers; st.Share > 0 && s.rng.Float64() < st.Share {
 		a.Slow = st.Factor

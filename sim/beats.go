@@ -1,62 +1,126 @@
 package sim
 
 import (
+	"cmp"
+	"slices"
+	"sort"
+	"time"
+
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
 )
 
+// beats plans the reports of nodes. A report that would change nothing is not planned: a day of a large cluster has tens of millions
+// of them. A node that is full sleeps until an attempt on it ends. Nodes with room sleep while nobody has work; when somebody has, they
+// report one after the other, each at its own time in the period, as long as there is some.
+type beats struct {
+	phases []time.Duration   // by node: when in the period it reports
+	asleep []bool            // by node: its next report is not planned
+	slept  []time.Duration   // by node: its last report before that
+	idle   []bool            // by node: it sleeps because there is no work
+	idlers int               // of them
+	order  []topology.NodeID // by phase
+	next   bool              // the report of an idle node is planned
+}
+
+func newBeats(n int) beats {
+	b := beats{phases: make([]time.Duration, n), asleep: make([]bool, n), slept: make([]time.Duration, n), idle: make([]bool, n), order: make([]topology.NodeID, n)}
+	for i := range b.order {
+		b.order[i] = topology.NodeID(i)
+	}
+	return b
+}
+
+// sort puts the nodes in order of their phases.
+func (b *beats) sort() {
+	slices.SortFunc(b.order, func(x, y topology.NodeID) int {
+		return cmp.Or(cmp.Compare(b.phases[x], b.phases[y]), cmp.Compare(x, y))
+	})
+}
+
+func (b *beats) setIdle(n topology.NodeID, idle bool) {
+	if b.idle[n] != idle {
+		b.idle[n] = idle
+		if idle {
+			b.idlers++
+		} else {
+			b.idlers--
+		}
+	}
+}
+
+// at returns when a node reports next.
+func (b *beats) at(n topology.NodeID, now, period time.Duration) time.Duration {
+	late := (now - b.phases[n]) % period
+	if late < 0 {
+		late += period
+	}
+	if late == 0 && b.slept[n] != now {
+		return now
+	}
+	return now + period - late
+}
+
+// nextIdle returns the idle node that reports first.
+func (b *beats) nextIdle(now, period time.Duration) topology.NodeID {
+	begin := sort.Search(len(b.order), func(i int) bool { return b.phases[b.order[i]] >= now%period })
+	for i := range b.order {
+		n := b.order[(begin+i)%len(b.order)]
+		if b.idle[n] && (b.phases[n] != now%period || b.slept[n] != now) {
+			return n
+		}
+	}
+	return b.order[begin%len(b.order)] // it alone, which has just reported
+}
+
 // nextBeat plans a node's next report, unless it would change nothing.
 func (s *simulation) nextBeat(n topology.NodeID) {
-	if s.cfg.QuietBeats && s.quiet(n) {
-		s.asleep[n] = true
-		return
+	if s.cfg.AllBeats || s.drive.View().HasRoom(n, scheduler.Map) || s.drive.View().HasRoom(n, scheduler.Reduce) {
+		if s.cfg.AllBeats || s.anyPending() {
+			s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
+			return
+		}
+		s.beats.setIdle(n, true)
 	}
-	s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
+	s.beats.asleep[n], s.beats.slept[n] = true, s.now
 }
 
-// quiet reports whether a node has no room, or nobody has a task that waits. The first is
-// woken by the end of an attempt, the second by work.
-func (s *simulation) quiet(n topology.NodeID) bool {
+// anyPending reports whether a report could matter to a node with room.
+func (s *simulation) anyPending() bool {
 	v := s.drive.View()
-	switch {
-	case !v.HasRoom(n, scheduler.Map) && !v.HasRoom(n, scheduler.Reduce):
-		return true
-	case !s.anyPending(v):
-		s.idlers = append(s.idlers, n)
-		return true
+	if s.cfg.Admission != nil && v.Waiting().Len() > 0 {
+		return true // each report asks who may come in
 	}
-	return false
-}
-
-func (s *simulation) anyPending(v *scheduler.View) bool {
-	return v.Pending(scheduler.Map).Len() > 0 || v.Pending(scheduler.Reduce).Len() > 0 || s.drivers > 0
+	return v.Runnable(scheduler.Map).Len() > 0 || v.Runnable(scheduler.Reduce).Len() > 0 || s.drivers > 0
 }
 
 // wake plans the next report of a node that sleeps, at its own time in the period.
 func (s *simulation) wake(n topology.NodeID) {
-	if !s.asleep[n] {
+	if !s.beats.asleep[n] {
 		return
 	}
-	s.asleep[n] = false
-	period := s.cfg.Heartbeat
-	late := (s.now - s.phases[n]) % period
-	if late < 0 {
-		late += period
-	}
-	at := s.now
-	if late > 0 {
-		at += period - late
-	}
-	s.agenda.add(at, happening{what: beat, node: n})
+	s.beats.asleep[n] = false
+	s.beats.setIdle(n, false)
+	s.agenda.add(s.beats.at(n, s.now, s.cfg.Heartbeat), happening{what: beat, node: n})
 }
 
-// wakeIdle wakes the nodes that have room when there is work.
+// wakeIdle plans the report of the next idle node when there is work.
 func (s *simulation) wakeIdle() {
-	if !s.anyPending(s.drive.View()) {
+	if s.beats.next || s.beats.idlers == 0 || !s.anyPending() {
 		return
 	}
-	for _, n := range s.idlers {
-		s.wake(n)
+	n := s.beats.nextIdle(s.now, s.cfg.Heartbeat)
+	s.beats.next = true
+	s.agenda.add(s.beats.at(n, s.now, s.cfg.Heartbeat), happening{what: beatIdle, node: n})
+}
+
+// beatIdle is the report that wakeIdle has planned. The node may have been woken since, or others have taken all work.
+func (s *simulation) beatIdle(n topology.NodeID) {
+	s.beats.next = false
+	if !s.beats.idle[n] || !s.anyPending() {
+		return // wakeIdle follows every step
 	}
-	s.idlers = s.idlers[:0]
+	s.beats.asleep[n] = false
+	s.beats.setIdle(n, false)
+	s.beat(n)
 }

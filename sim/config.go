@@ -75,10 +75,9 @@ type Reports struct {
 	// ReportEvery is the period of processor and progress reports, where the model
 	// has a Gauge. 0 means a second.
 	ReportEvery time.Duration
-	// QuietBeats leaves out reports that change nothing: of a node that is full, and of
-	// all nodes while no task waits. Policies that count reports (capacity, hybrid) want
-	// it false.
-	QuietBeats bool
+	// AllBeats simulates also reports that change nothing: of a node that is full, and of
+	// all nodes while no task waits. Nothing but the number of events depends on it.
+	AllBeats bool
 }
 
 // Input is where the input of jobs lies.

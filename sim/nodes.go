@@ -130,11 +130,13 @@ func (s *simulation) stop(a Attempt) {
 
 func (s *simulation) comeBack(n topology.NodeID) {
 	s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
-	s.asleep[n] = false // its report is planned below
+	s.beats.asleep[n] = false // its report is planned below
+	s.beats.setIdle(n, false)
 	s.gotRoom(n)
 	s.moved = s.now
 	if s.cfg.Heartbeat > 0 {
-		s.phases[n] = s.now % s.cfg.Heartbeat
+		s.beats.phases[n] = s.now % s.cfg.Heartbeat
+		s.beats.sort()
 		s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
 	}
 }

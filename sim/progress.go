@@ -35,9 +35,10 @@ func (c *Config) secondsEvery() time.Duration {
 
 // stopRivals ends the other attempt of a task that has got its result.
 func (s *simulation) stopRivals(winner Attempt) {
-	if s.cfg.Seconds == nil {
+	if !s.raced[winner.Task] {
 		return
 	}
+	delete(s.raced, winner.Task)
 	if winner.Speculative {
 		s.res.Won++
 	}

@@ -36,7 +36,7 @@ func (s *simulation) admits() drive.Part {
 
 // offer gives a node work until the policy has none for it.
 func (s *simulation) offer(n topology.NodeID) {
-	if s.beats(n) {
+	if s.reports(n) {
 		s.feed(scheduler.Heartbeat(n))
 	}
 	s.asking[0] = n
@@ -46,9 +46,9 @@ func (s *simulation) offer(n topology.NodeID) {
 // liveHeartbeat is how often a worker with nothing to say reports on a live cluster.
 const liveHeartbeat = time.Second
 
-// beats reports whether an offer is a heartbeat of the node. Each is, except where nodes
+// reports says whether an offer is a heartbeat of the node. Each is, except where nodes
 // ask again as on a live cluster: there heartbeats have an interval of their own.
-func (s *simulation) beats(n topology.NodeID) bool {
+func (s *simulation) reports(n topology.NodeID) bool {
 	if s.cfg.AskAgain == 0 {
 		return true
 	}

@@ -37,6 +37,7 @@ type what uint8
 const (
 	arrive    what = iota
 	beat           // a node reports
+	beatIdle       // a node reports that slept for want of work
 	ready          // a driver has started
 	breakDown      // job is the index of the fault
 	comeBack
@@ -62,12 +63,14 @@ type simulation struct {
 	res    Result
 	left   int // jobs not ended
 
-	running []roster    // by node
-	late    [][]Attempt // by node: ended, not reported
+	running []roster                  // by node
+	late    [][]Attempt               // by node: ended, not reported
+	raced   map[scheduler.TaskID]bool // tasks that have had a second attempt and no result yet
 	tries   uint32
 	active  int           // attempts that run, drivers not counted
 	drivers int           // drivers that wait for a place
-	moved   time.Duration // when something last started or ended
+	coming  int           // jobs that have not arrived
+	moved   time.Duration // when something last arrived, started or ended
 	idle    [2]*idleNodes // by kind
 	err     error
 	// abstains, where the policy is an Abstainer and nobody else needs heartbeats
@@ -75,10 +78,8 @@ type simulation struct {
 
 	rng     *rand.Rand // of stragglers and reloads
 	monitor *netmon.Monitor
-	counted [][2]float64       // by rack: bytes told to the monitor, up and down
-	phases  []time.Duration    // by node: when in the period it reports
-	asleep  []bool             // by node: its next report is not planned
-	idlers  []topology.NodeID  // that sleep because there is no work
+	counted [][2]float64 // by rack: bytes told to the monitor, up and down
+	beats   beats
 	placing *rand.Rand         // of blocks
 	beatAt  []time.Duration    // by node: from when on an offer is a heartbeat; only with AskAgain
 	asking  [1]topology.NodeID // the node of a round, so that asking allocates nothing
@@ -97,9 +98,9 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 	}
 	n := cfg.Topology.NumNodes()
 	s := &simulation{
-		cfg: cfg, jobs: jobs, byID: make(map[scheduler.JobID]int32, len(jobs)), left: len(jobs),
-		running: make([]roster, n), late: make([][]Attempt, n),
-		idle: [2]*idleNodes{newIdleNodes(n), newIdleNodes(n)}, phases: make([]time.Duration, n), asleep: make([]bool, n),
+		cfg: cfg, jobs: jobs, byID: make(map[scheduler.JobID]int32, len(jobs)), left: len(jobs), coming: len(jobs),
+		running: make([]roster, n), raced: map[scheduler.TaskID]bool{}, late: make([][]Attempt, n),
+		idle: [2]*idleNodes{newIdleNodes(n), newIdleNodes(n)}, beats: newBeats(n),
 	}
 	state, err := scheduler.NewState(cfg.Topology, cfg.State)
 	if err != nil {
@@ -131,10 +132,11 @@ func (s *simulation) start(rng *rand.Rand) {
 	for n := range topology.NodeID(s.cfg.Topology.NumNodes()) {
 		s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
 		if s.cfg.Heartbeat > 0 {
-			s.phases[n] = time.Duration(rng.Int64N(int64(s.cfg.Heartbeat)))
-			s.agenda.add(s.phases[n], happening{what: beat, node: n})
+			s.beats.phases[n] = time.Duration(rng.Int64N(int64(s.cfg.Heartbeat)))
+			s.agenda.add(s.beats.phases[n], happening{what: beat, node: n})
 		}
 	}
+	s.beats.sort()
 	for i, f := range s.cfg.Faults {
 		s.agenda.add(f.At, happening{what: breakDown, node: f.Node, job: int32(i)})
 	}
@@ -172,7 +174,7 @@ func (s *simulation) loop() error {
 			}
 		}
 		at, ok := s.nextTime()
-		if !ok || at-s.moved > s.cfg.Patience && s.nothingEnds() && at-s.lastArrival(at) > s.cfg.Patience {
+		if !ok || s.left > s.coming && at-s.moved > s.cfg.Patience && s.nothingEnds() {
 			return s.stalled()
 		}
 		s.now = at
@@ -191,16 +193,6 @@ func (s *simulation) nextTime() (time.Duration, bool) {
 		at = min(at, s.agenda.next())
 	}
 	return at, at != Never
-}
-
-// lastArrival returns the latest submission up to now.
-func (s *simulation) lastArrival(now time.Duration) (last time.Duration) {
-	for i := range s.res.Jobs {
-		if t := s.res.Jobs[i].Submitted; t <= now {
-			last = max(last, t)
-		}
-	}
-	return last
 }
 
 // step does everything that happens now: ends of attempts first, then the agenda in
@@ -222,7 +214,7 @@ func (s *simulation) step() {
 	s.round(drive.Round{Parts: drive.Kill | s.admits()})
 	if s.cfg.Heartbeat == 0 {
 		s.offerIdle()
-	} else if len(s.idlers) > 0 {
+	} else {
 		s.wakeIdle()
 	}
 }
@@ -230,9 +222,13 @@ func (s *simulation) step() {
 func (s *simulation) happen(h happening) {
 	switch h.what {
 	case arrive:
+		s.coming--
+		s.moved = s.now
 		s.feed(scheduler.JobSubmitted(s.jobs[h.job].Spec))
 	case beat:
 		s.beat(h.node)
+	case beatIdle:
+		s.beatIdle(h.node)
 	case ready:
 		s.ready(h)
 	case breakDown:

@@ -78,7 +78,7 @@ func benchTrace(b *testing.B, traced []trace.Job, name string, scale float64) {
 	}
 	cfg := Config{
 		Topology: topo, Capacity: scheduler.Capacity{Containers: 6}, Policy: policy(b, name, nil), State: scheduler.DefaultConfig(),
-		Model: model, Reports: Reports{Heartbeat: time.Second, ReportLate: true, QuietBeats: true}, BreakDeadlocks: true, Seed: 1,
+		Model: model, Reports: Reports{Heartbeat: time.Second, ReportLate: true}, BreakDeadlocks: true, Seed: 1,
 	}
 	b.StartTimer()
 	res, err := Run(cfg, jobs)

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"path"
+	"path/filepath"
+	"strconv"
 	"sync"
 
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/storage"
 )
@@ -29,8 +33,9 @@ type JobOutput struct {
 	name        string // as the job spells it
 	final, work string
 	overwrite   bool
-	made        []string // parents that were not there before, deepest first
-	shared      bool     // attempts elsewhere write parts too; their winners are published at the end
+	made        []string    // parents that were not there before, deepest first
+	shared      bool        // attempts elsewhere write parts too; their winners are published at the end
+	claim       *disk.Claim // of work; nil where others go on when this process ends
 
 	mu        sync.Mutex
 	committed map[string]bool // parts by name
@@ -38,19 +43,46 @@ type JobOutput struct {
 
 // PrepareOutput claims the job's output. id makes the hidden name unique.
 func PrepareOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite bool) (*JobOutput, error) {
+	o, err := newOutput(mux, job, overwrite)
+	if err != nil {
+		return nil, err
+	}
+	o.work = workDir(o.final, id)
+	return o.prepared(mux, job, o.makeWork)
+}
+
+// PrepareOwnOutput is PrepareOutput for a job that ends with this process. On a local disk the hidden directory is claimed, and what dead
+// processes have left of this output is removed.
+func PrepareOwnOutput(mux storage.Mux, job *mapreduce.Job, overwrite bool) (*JobOutput, error) {
+	o, err := newOutput(mux, job, overwrite)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := o.store.(storage.Disk); !ok {
+		o.work = workDir(o.final, strconv.FormatUint(rand.Uint64(), 36))
+		return o.prepared(mux, job, o.makeWork)
+	}
+	if err := o.sweep(); err != nil {
+		return nil, fmt.Errorf("remove what an earlier run left beside output %q: %w", job.Output, err)
+	}
+	return o.prepared(mux, job, o.claimWork)
+}
+
+func newOutput(mux storage.Mux, job *mapreduce.Job, overwrite bool) (*JobOutput, error) {
 	store, final, err := mux.Resolve(job.Output)
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	final = path.Clean(final)
-	o := &JobOutput{
-		store: store, name: job.Output, final: final, overwrite: overwrite, committed: map[string]bool{},
-		work: workDir(final, id),
-	}
+	return &JobOutput{store: store, name: job.Output, final: path.Clean(final), overwrite: overwrite, committed: map[string]bool{}}, nil
+}
+
+// prepared checks the output and makes its hidden directory.
+func (o *JobOutput) prepared(mux storage.Mux, job *mapreduce.Job, work func() error) (*JobOutput, error) {
 	if err := o.check(mux, job); err != nil {
 		return nil, err
 	}
-	if err := o.claim(); err != nil {
+	o.noteParents()
+	if err := work(); err != nil {
 		return nil, errors.Join(fmt.Errorf("output %q: %w", job.Output, err), o.Abort())
 	}
 	return o, nil
@@ -59,15 +91,50 @@ func PrepareOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite boo
 // shortened leaves room for what is added to a name: file systems allow 255 bytes.
 func shortened(name string) string { return name[:min(len(name), 200)] }
 
-// claim makes the hidden directory, and notes which parents it had to make.
-func (o *JobOutput) claim() error {
+// noteParents notes which parents have to be made.
+func (o *JobOutput) noteParents() {
 	for dir := path.Dir(o.final); ; dir = path.Dir(dir) {
 		if _, err := o.store.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == path.Dir(dir) {
 			break
 		}
 		o.made = append(o.made, dir)
 	}
-	return o.store.MkdirAll(path.Join(o.work, attemptDir))
+}
+
+func (o *JobOutput) makeWork() error { return o.store.MkdirAll(path.Join(o.work, attemptDir)) }
+
+// claimWork makes a hidden directory that belongs to this process.
+func (o *JobOutput) claimWork() (err error) {
+	if err := o.store.MkdirAll(path.Dir(o.final)); err != nil {
+		return err
+	}
+	if o.claim, err = disk.NewClaim(o.hidden()); err != nil {
+		return err
+	}
+	o.work = filepath.ToSlash(o.claim.Path())
+	return o.makeWork()
+}
+
+// hidden is where the hidden directories of this output lie, and how their names begin.
+func (o *JobOutput) hidden() (dir, prefix string) {
+	work := workDir(o.final, "")
+	return path.Dir(work), path.Base(work)
+}
+
+// sweep removes what processes that are gone have left of this output, and brings back what one of them was about to replace.
+func (o *JobOutput) sweep() error {
+	dir, prefix := o.hidden()
+	return disk.Sweep(dir, prefix, func(work string) error {
+		old := oldDir(work)
+		if shortened(path.Base(o.final)) == path.Base(o.final) { // else it may be another output's
+			if _, err := o.store.Stat(o.final); errors.Is(err, fs.ErrNotExist) {
+				if err := o.store.Rename(old, o.final); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
+		return errors.Join(o.store.RemoveAll(work), o.store.RemoveAll(old))
+	})
 }
 
 // check refuses outputs that would destroy something or be read as input.
@@ -187,12 +254,13 @@ func (o *JobOutput) Commit() error {
 	if err != nil {
 		return o.commitError(err)
 	}
+	o.claim.Release()
 	return nil
 }
 
 // replace moves the old output aside before the new one takes its place.
 func (o *JobOutput) replace() error {
-	old := o.oldDir()
+	old := oldDir(o.work)
 	err := o.store.Rename(o.final, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -207,7 +275,7 @@ func (o *JobOutput) replace() error {
 }
 
 // oldDir is where an output that is being replaced waits for its end.
-func (o *JobOutput) oldDir() string { return o.work + "-old" }
+func oldDir(work string) string { return work + "-old" }
 
 func (o *JobOutput) commitError(err error) error {
 	return fmt.Errorf("commit output %q: %w", o.final, err)
@@ -216,9 +284,12 @@ func (o *JobOutput) commitError(err error) error {
 // Abort removes what was written, and the parents that were made for it unless
 // somebody has put something there. The final directory is not touched.
 func (o *JobOutput) Abort() error {
-	if err := o.store.RemoveAll(o.work); err != nil {
-		return err
+	if o.work != "" { // else it got no name
+		if err := o.store.RemoveAll(o.work); err != nil {
+			return err
+		}
 	}
+	o.claim.Release()
 	for _, dir := range o.made {
 		entries, err := o.store.ReadDir(dir)
 		if err != nil || len(entries) > 0 {

@@ -274,3 +274,30 @@ func TestOutputOverOneself(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepBringsBackWhatWasBeingReplaced: a process died between the two renames that replace an output.
+func TestSweepBringsBackWhatWasBeingReplaced(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		".out.millrace-7/part-r-00000": "new", ".out.millrace-7-old/part-r-00000": "old", ".out.millrace-7-old/_SUCCESS": "", ".out.millrace-7.lock": "",
+		".out.millrace-job-3-0/part": "a cluster's", "in": "a\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job := &mapreduce.Job{Output: dir + "/out", Input: []string{dir + "/in"}}
+	if _, err := PrepareOwnOutput(storage.Mux{}, job, false); !errors.Is(err, ErrOutputExists) {
+		t.Errorf("the old output is not there again: %v", err)
+	}
+	if b, err := os.ReadFile(dir + "/out/part-r-00000"); err != nil || string(b) != "old" {
+		t.Errorf("%q, %v", b, err)
+	}
+	left, err := filepath.Glob(dir + "/.*")
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != ".out.millrace-job-3-0" {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}

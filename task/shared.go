@@ -101,7 +101,7 @@ func (o *JobOutput) CommitOnce(mark string) error {
 		if err := o.checkMark(mark); err != nil || !o.overwrite {
 			return err
 		}
-		return o.store.RemoveAll(o.oldDir()) // the driver before may not have come to it
+		return o.store.RemoveAll(oldDir(o.work)) // the driver before may not have come to it
 	}
 	if err := o.store.RemoveAll(path.Join(o.work, attemptDir)); err != nil {
 		return o.commitError(err)

@@ -34,6 +34,8 @@ type Description struct {
 	TopShuffle float64
 	// Correlations of the logarithms (of 1 + bytes).
 	InputShuffle, InputOutput, ShuffleOutput float64
+	// Past is what attempts tell, of a history that has some.
+	Past *PastDescription `json:",omitempty"`
 }
 
 const mega = 1 << 20

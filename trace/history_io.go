@@ -168,9 +168,6 @@ func (h *reading) complete() error {
 	return nil
 }
 
-// IsHistory says whether a file begins like a history; a SWIM trace cannot begin so.
-func IsHistory(start []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(start), []byte("{")) }
-
 // ReadOrigin reads where a history comes from, without reading the rest. It is false for anything
 // that is not a history.
 func ReadOrigin(r io.Reader) (Origin, bool) {

@@ -86,7 +86,7 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 		return wire.Ended{ID: l.ID, Final: true, Error: err.Error()}
 	}
 	s := &attempt.Setting{
-		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node,
+		Master: w.cfg.Master, Client: w.client, Node: w.cfg.Node, Rack: w.cfg.Rack,
 		Env: task.Env{
 			Store:   storage.Mux{Stores: map[string]storage.FS{"dfs": user.Storage(attempt.FilesOf(ctx, l))}, Local: w.local.rights(l.Spec)},
 			Scratch: dir, ScratchFS: w.outputs.files, Pool: w.pool, MaxRecord: w.cfg.budget.MaxRecord(), SideDir: side, Pace: w.machine.paceOf(),

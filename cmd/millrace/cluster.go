@@ -27,7 +27,7 @@ func newCluster() *cobra.Command {
 		Example: `  millrace cluster up --workers 4 --racks 2
   millrace cluster down`,
 	}
-	cmd.AddCommand(newClusterUp(), newClusterStatus(), newClusterDown(), newKeygen(), newCert(), newRevoke())
+	cmd.AddCommand(newClusterUp(), newClusterStatus(), newClusterDown(), newKeygen(), newCert(), newRenew(), newRevoke())
 	return cmd
 }
 

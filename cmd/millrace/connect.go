@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,5 +60,26 @@ func (m *masterFlags) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	return client.New(cfg)
+	cl, err := client.New(cfg)
+	if err == nil && len(cfg.Cert) > 0 {
+		m.renewInTime(cl, cfg.Cert)
+	}
+	return cl, err
+}
+
+// renewPatience is how long a command waits for a new certificate that it does not need yet.
+const renewPatience = 3 * time.Second
+
+// renewInTime replaces a certificate of which half of its life is over. Where that fails the command goes on; when the end
+// is near it says so.
+func (m *masterFlags) renewInTime(cl *client.Client, cert []byte) {
+	end, half, err := secure.Ends(cert, time.Now())
+	if err != nil || !half {
+		return // what is wrong with it the first call says
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), renewPatience)
+	defer cancel()
+	if err := cl.Renew(ctx, m.key.cert); err != nil && time.Until(end) < 60*24*time.Hour {
+		fmt.Fprintf(os.Stderr, "millrace: the certificate ends on %s and cannot be renewed: %v\n", end.Format(time.DateOnly), err)
+	}
 }

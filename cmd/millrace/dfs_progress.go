@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// meter is how far a transfer has come.
+// meter is how far a transfer, or a file that is made, has come.
 type meter struct {
 	name         string
 	files, count int   // arrived, of so many
@@ -19,7 +19,7 @@ type meter struct {
 }
 
 // line draws "put  ████████░░░░  67%  670 MiB of 1.00 GiB  120 MiB/s  3 of 8 files  2.8s left".
-func (m meter) line(bar bool) string {
+func (m meter) line(bar bool, shown *console.Left) string {
 	var parts []string
 	if m.total > 0 {
 		share := min(1, float64(m.bytes)/float64(m.total))
@@ -38,41 +38,21 @@ func (m meter) line(bar bool) string {
 	}
 	if m.bytes > 0 && m.bytes < m.total {
 		left := time.Duration(float64(m.took) * float64(m.total-m.bytes) / float64(m.bytes))
-		parts = append(parts, human.Duration(left.Round(100*time.Millisecond))+" left")
+		parts = append(parts, shown.Next(left))
 	}
 	return m.name + "  " + strings.Join(parts, "  ")
 }
 
 // watchTransfer shows how it goes on standard error until the returned function is called.
 func watchTransfer(mode console.Mode, now func() meter) (stop func()) {
-	mode = mode.Choose(os.Stderr)
-	every := map[console.Mode]time.Duration{console.Bar: 100 * time.Millisecond, console.Plain: 2 * time.Second}[mode]
-	if every == 0 {
-		return func() {}
-	}
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		t := time.NewTicker(every)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-			case <-done:
-				return
-			}
-			if mode == console.Bar {
-				fmt.Fprint(os.Stderr, "\r\x1b[K"+now().line(true))
-			} else {
-				fmt.Fprintln(os.Stderr, now().line(false))
-			}
+	var shown console.Left
+	said := int64(-1)
+	return console.Lines(os.Stderr, mode, func(mode console.Mode) string {
+		m := now()
+		if mode == console.Plain && m.bytes == said {
+			return ""
 		}
-	}()
-	return func() {
-		close(done)
-		<-ended
-		if mode == console.Bar {
-			fmt.Fprint(os.Stderr, "\r\x1b[K")
-		}
-	}
+		said = m.bytes
+		return m.line(mode == console.Bar, &shown)
+	})
 }

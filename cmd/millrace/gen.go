@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -42,6 +44,7 @@ type genOptions struct {
 	size      jobs.ByteSize
 	seed      uint64
 	overwrite bool
+	progress  string
 }
 
 func (o *genOptions) flags(cmd *cobra.Command, seeded bool) *cobra.Command {
@@ -57,6 +60,7 @@ func (o *genOptions) flags(cmd *cobra.Command, seeded bool) *cobra.Command {
 		cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed: the same seed makes the same bytes")
 	}
 	cmd.Flags().BoolVar(&o.overwrite, "overwrite", false, "replace an existing file")
+	cmd.Flags().StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
 	return cmd
 }
 
@@ -136,20 +140,20 @@ func (o *genOptions) check(name string, size int64) error {
 	}
 	switch info, err := os.Stat(name); {
 	case err == nil && info.IsDir():
-		return failed(fmt.Errorf("%s is a directory: give the name of a file to make", name))
+		return failed(fmt.Errorf("%q is a directory: give the name of a file to make", name))
 	case err == nil && !o.overwrite:
-		return failed(fmt.Errorf("%s exists (remove it, choose another, or give --overwrite)", name))
+		return failed(fmt.Errorf("%q exists (remove it, choose another, or give --overwrite)", name))
 	}
 	dir := filepath.Dir(name)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return failed(fmt.Errorf("%s cannot be made: %s is not a directory that exists", name, dir))
+		return failed(fmt.Errorf("%q cannot be made: %q is not a directory that exists", name, dir))
 	}
 	total, free, err := disk.Free(dir)
 	if err != nil || total == 0 {
 		return nil // the first write that fails will tell
 	}
 	if free < size {
-		return failed(fmt.Errorf("%s would have %s, and the disk of %s has %s: %w", name, human.Bytes(size), dir, human.Bytes(free), syscall.ENOSPC))
+		return failed(fmt.Errorf("%q would have %s, and the disk of %q has %s: %w", name, human.Bytes(size), dir, human.Bytes(free), syscall.ENOSPC))
 	}
 	return nil
 }
@@ -159,6 +163,10 @@ func (o *genOptions) check(name string, size int64) error {
 func (o *genOptions) write(cmd *cobra.Command, name string, block int, size int64, fill func(dst []byte, i uint64)) (err error) {
 	if size < 1 {
 		return fmt.Errorf("--size is %d, must be at least one record", size)
+	}
+	mode, err := console.ParseMode(o.progress)
+	if err != nil {
+		return err
 	}
 	if err := o.check(name, size); err != nil {
 		return err
@@ -174,6 +182,26 @@ func (o *genOptions) write(cmd *cobra.Command, name string, block int, size int6
 			_ = os.Remove(tmp)
 		}
 	}()
+	if err := fillFile(cmd, f, mode, block, size, fill); err != nil {
+		if cmd.Context().Err() != nil {
+			return failed(errors.New(console.Failure(err)))
+		}
+		return failed(fmt.Errorf("write %q: %w", name, err))
+	}
+	if err := errors.Join(f.Close(), os.Rename(tmp, name)); err != nil {
+		return failed(err)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s\n", human.Printable(name), human.Bytes(size))
+	return nil
+}
+
+// fillFile writes the blocks, and shows how far it has come.
+func fillFile(cmd *cobra.Command, f *os.File, mode console.Mode, block int, size int64, fill func(dst []byte, i uint64)) error {
+	var made atomic.Int64
+	begin := time.Now()
+	defer watchTransfer(mode, func() meter {
+		return meter{name: "gen " + cmd.Name(), bytes: made.Load(), total: size, took: time.Since(begin)}
+	})()
 	g, ctx := errgroup.WithContext(cmd.Context())
 	workers := int64(runtime.GOMAXPROCS(0))
 	for w := range workers {
@@ -185,19 +213,10 @@ func (o *genOptions) write(cmd *cobra.Command, name string, block int, size int6
 				if _, err := f.WriteAt(b, i*int64(block)); err != nil {
 					return err
 				}
+				made.Add(int64(len(b)))
 			}
 			return ctx.Err()
 		})
 	}
-	if err := g.Wait(); err != nil {
-		if cmd.Context().Err() != nil {
-			return failed(errors.New(console.Failure(err)))
-		}
-		return failed(fmt.Errorf("write %s: %w", name, err))
-	}
-	if err := errors.Join(f.Close(), os.Rename(tmp, name)); err != nil {
-		return failed(err)
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s\n", name, human.Bytes(size))
-	return nil
+	return g.Wait()
 }

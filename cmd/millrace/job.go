@@ -152,6 +152,9 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 	if n := s.Locality; len(n) > 0 {
 		fmt.Fprintf(out, "input    of %d maps on their node, of %d in their rack, of %d elsewhere\n", n["node"], n["rack"], n["remote"])
 	}
+	if moved := console.Travelled(mapreduce.Counts(s.Counts)); moved != "" {
+		fmt.Fprintf(out, "shuffle  moved %s\n", moved)
+	}
 	for _, f := range s.Figures {
 		fmt.Fprintf(out, "%-8s %.4g\n", f.Name, f.Value)
 	}

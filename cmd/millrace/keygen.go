@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/secure"
 )
 
@@ -62,6 +63,38 @@ func newCert() *cobra.Command {
 	}
 	key.define(cmd.Flags())
 	cmd.Flags().BoolVar(&admin, "admin", false, "the user may change the cluster")
+	return cmd
+}
+
+func newRenew() *cobra.Command {
+	var m masterFlags
+	cmd := &cobra.Command{
+		Use:   "renew",
+		Short: "Get a new certificate in the place of one that is still good",
+		Long: `Asks the master for a new certificate for the same user, and puts it into the file of the old one. Commands do so by
+themselves when half of a certificate's life is over. One that has ended, or is revoked, is not renewed: an administrator makes
+a new one (millrace cluster cert).`,
+		Example: "  millrace cluster renew --cert ann.pem",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if m.key.cert == "" || m.key.key != "" {
+				return errors.New("renew: give --cert FILE, and no key")
+			}
+			return withClient(&m, func(cl *client.Client) error {
+				if err := cl.Renew(cmd.Context(), m.key.cert); err != nil {
+					return err
+				}
+				text, err := os.ReadFile(m.key.cert)
+				if err != nil {
+					return err
+				}
+				end, _, err := secure.Ends(text, time.Now())
+				fmt.Fprintf(cmd.OutOrStdout(), "the certificate of %s in %s is good until %s\n", cl.User(), m.key.cert, end.Format(time.DateOnly))
+				return err
+			})
+		},
+	}
+	m.define(cmd)
 	return cmd
 }
 

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/lab/all"
@@ -72,37 +75,35 @@ func newLabLs() *cobra.Command {
 }
 
 func newLabRun() *cobra.Command {
-	var o lab.Options
-	var asJSON bool
-	var out, date string
-	var expect []string
-	var l liveLab
+	o, l := labRun{progress: "auto"}, liveLab{}
 	cmd := &cobra.Command{
 		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
 		Example: "  millrace lab run all --quick --out report",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && len(expect) == 0 {
+			if len(args) == 0 && len(o.expect) == 0 {
 				return errors.New("lab run needs an experiment, or all (millrace lab ls lists them)")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if l.live {
-				l.quick, l.asJSON = o.Quick, asJSON
+				l.quick, l.asJSON = o.Quick, o.asJSON
 				return l.run(cmd, args)
 			}
-			args, err := orExpected(args, expect)
+			args, err := orExpected(args, o.expect)
 			if err != nil {
 				return failed(err)
 			}
-			list, err := experiments(args)
-			if err != nil {
+			if o.list, err = experiments(args); err != nil {
+				return err
+			}
+			if o.mode, err = console.ParseMode(o.progress); err != nil {
 				return err
 			}
 			if o.Seeds < 0 || o.Seeds > 10_000 {
 				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
 			}
-			return failed(runLab(cmd, list, o, asJSON, out, date, expect))
+			return failed(o.run(cmd))
 		},
 	}
 	f := cmd.Flags()
@@ -110,11 +111,41 @@ func newLabRun() *cobra.Command {
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
 	l.define(f)
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
-	f.StringVar(&out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
-	f.StringSliceVar(&expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
-	f.StringVar(&date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
-	f.BoolVar(&asJSON, "json", false, "print a JSON object for each experiment")
+	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
+	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
+	f.StringVar(&o.date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
+	f.BoolVar(&o.asJSON, "json", false, "print a JSON object for each experiment")
+	f.StringVar(&o.progress, "progress", o.progress, "auto, bar, plain or none")
 	return cmd
+}
+
+// labRun is what `lab run` was asked for.
+type labRun struct {
+	lab.Options
+	list           []*lab.Experiment
+	asJSON         bool
+	out, date      string
+	expect         []string
+	progress       string
+	mode           console.Mode
+	planned, ended atomic.Int64 // repetitions
+}
+
+// watch shows how many repetitions are done until the returned function is called.
+func (o *labRun) watch(began time.Time) (stop func()) {
+	o.Repeats = func(planned, ended int) {
+		o.planned.Add(int64(planned))
+		o.ended.Add(int64(ended))
+	}
+	said := int64(-1)
+	return console.Lines(os.Stderr, o.mode, func(mode console.Mode) string {
+		n := o.ended.Load()
+		if mode == console.Plain && n == said {
+			return ""
+		}
+		said = n
+		return fmt.Sprintf("%d of %s that are planned so far, after %s", n, human.Many(o.planned.Load(), "repetition"), human.Duration(time.Since(began)))
+	})
 }
 
 // orExpected names the experiments of an earlier run where none are named.
@@ -147,33 +178,36 @@ func experiments(ids []string) ([]*lab.Experiment, error) {
 	return list, nil
 }
 
-// runLab runs experiments on all cores; what is done when one fails, or when the user
+// run runs experiments on all cores; what is done when one fails, or when the user
 // has seen enough, is still written.
-func runLab(cmd *cobra.Command, list []*lab.Experiment, o lab.Options, asJSON bool, out, date string, expect []string) error {
-	began, left := time.Now(), len(list)
-	fmt.Fprintf(cmd.ErrOrStderr(), "running %d experiments ...\n", left)
+func (o *labRun) run(cmd *cobra.Command) error {
+	began, left := time.Now(), len(o.list)
+	fmt.Fprintf(cmd.ErrOrStderr(), "running %s ...\n", human.Many(int64(left), "experiment"))
 	var printing error
-	reports, err := lab.RunAll(cmd.Context(), list, o, func(r lab.Report, err error) {
+	stop := o.watch(began)
+	reports, err := lab.RunAll(cmd.Context(), o.list, o.Options, func(r lab.Report, err error) {
 		left--
+		fmt.Fprint(cmd.ErrOrStderr(), o.mode.Choose(os.Stderr).Wipe())
 		if err != nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s did not end: %v\n", r.ID, err)
 			return
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is done after %s, %d to go\n", r.ID, human.Duration(time.Since(began)), left)
-		if asJSON {
+		if o.asJSON {
 			printing = errors.Join(printing, json.NewEncoder(cmd.OutOrStdout()).Encode(r))
 		} else {
 			printLab(cmd.OutOrStdout(), r)
 		}
 	})
-	err = errors.Join(err, printing, agree(cmd.ErrOrStderr(), reports, expect))
-	if out == "" || len(reports) == 0 {
+	stop()
+	err = errors.Join(err, printing, agree(cmd.ErrOrStderr(), reports, o.expect))
+	if o.out == "" || len(reports) == 0 {
 		return err
 	}
-	if werr := lab.WriteFiles(out, lab.Page{Date: date, Quick: o.Quick, Reports: reports}); werr != nil {
+	if werr := lab.WriteFiles(o.out, lab.Page{Date: o.date, Quick: o.Quick, Reports: reports}); werr != nil {
 		return errors.Join(err, werr)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "report of %d experiments: %s\n", len(reports), filepath.Join(out, "report.html"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "report of %s: %s\n", human.Many(int64(len(reports)), "experiment"), filepath.Join(o.out, "report.html"))
 	return err
 }
 

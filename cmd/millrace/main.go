@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/launch"
 )
 
@@ -42,7 +43,7 @@ func report(ctx context.Context, err error) int {
 		}
 		return cmp.Or(fail.code, exitFailed)
 	}
-	fmt.Fprintf(os.Stderr, "millrace: %v\n", err)
+	fmt.Fprintln(os.Stderr, "millrace: "+human.ErrorText(err))
 	return exitUsage
 }
 
@@ -51,7 +52,7 @@ func textOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "interrupted") {
 		return "interrupted"
 	}
-	return err.Error()
+	return human.ErrorText(err)
 }
 
 // Exit codes, which scripts may rely on.
@@ -188,7 +189,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newDemo(), newRun(), newGen(), newBench(), newBenchChild(), newBare(), newTrace(), newScheduler(), newLab(), newSim(), newPlay(), newPlayRun(), newWhatIf(), newMaster(), newWorker(), newTask(), newCluster(), newDFS(), newJob(), newNode(), newNet(), newQueue(), newDashboard(), newConfig(), newHealth(), newVersion())
+	root.AddCommand(newDemo(), newRun(), newGen(), newBench(), newBenchChild(), newBare(), newTrace(), newScheduler(), newLab(), newSim(), newPlay(), newPlayRun(), newWhatIf(), newMaster(), newWorker(), newTask(), newCluster(), newDFS(), newJob(), newNode(), newNet(), newQueue(), newUser(), newDashboard(), newConfig(), newHealth(), newVersion())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)

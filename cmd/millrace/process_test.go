@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace/millrace"
 	"github.com/millrace/millrace/internal/launch"
+	"github.com/millrace/millrace/internal/procs"
 	"github.com/millrace/millrace/mapreduce"
 )
 
@@ -177,6 +178,111 @@ func TestInterrupt(t *testing.T) {
 				}
 				c.interrupted(signal, "interrupted: nothing was left behind")
 			})
+		}
+	}
+}
+
+// TestKilledRunIsSweptByTheNext: a run that nobody could interrupt leaves directories, which the next run of the same output removes, and
+// no process. A run that lives keeps what is its own.
+func TestKilledRunIsSweptByTheNext(t *testing.T) {
+	c := newChild(t)
+	c.write("in", []byte("a\n"))
+	start := func(output, mapper string) *exec.Cmd {
+		cmd := c.command("millrace", "run", "streaming", "--mapper", mapper, "--input", "in", "--output", output, "--overwrite", "--progress", "none")
+		cmd.Stdout, cmd.Stderr = nil, nil // several run at once
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	killed := start("out", "echo $$ > killed.tmp; mv killed.tmp killed; sleep 1000; cat")
+	living := start("out", "touch living; while ! test -e go; do sleep 0.01; done; cat")
+	c.waitFor(c.path("killed"))
+	c.waitFor(c.path("living"))
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait() // it was killed
+	c.waitForEnd("killed")
+	if n := len(c.leftovers()); n != 8 {
+		t.Fatalf("two runs have %d files and directories, not a claim and a directory each in both places: %q", n, c.leftovers())
+	}
+	c.ok("run", "wordcount", "--input", "in", "--output", "out", "--progress", "none")
+	if n := len(c.leftovers()); n != 4 {
+		t.Errorf("beside a run that lives, %d of 4 are left: %q", n, c.leftovers())
+	}
+	c.write("go", nil)
+	if err := living.Wait(); err != nil {
+		t.Errorf("the run that lived: %v", err)
+	}
+	if got := c.parts("out"); !strings.HasPrefix(got, "a") || strings.Contains(got, "1") {
+		t.Errorf("the run that lived wrote %q", got)
+	}
+}
+
+// TestNamesDoNotSplitLines: names with newlines, in results and in what a command says.
+func TestNamesDoNotSplitLines(t *testing.T) {
+	c := newChild(t)
+	const evil = "in\nFAKE\tline"
+	c.write(evil, []byte("a b\n"))
+	c.ok("run", "inverted-index", "--input", evil, "--output", "index", "--name", evil)
+	if got, want := c.parts("index"), "a\tin\\nFAKE\\tline\nb\tin\\nFAKE\\tline\n"; got != want {
+		t.Errorf("the index is %q, want %q", got, want)
+	}
+	for _, args := range [][]string{
+		{"run", "sort", "--input", evil, "--output", "out" + evil, "--name", evil, "--progress", "plain"},
+		{"run", "wordcount", "--input", "none" + evil, "--output", "out"},
+		{"run", "wordcount", "--input", evil, "--output", "out", "--scratch", "none" + evil},
+		{"gen", "text", "--size", "1KB", "made" + evil},
+		{"gen", "text", "--size", "1KB", "made" + evil},
+		{"trace", "stat", "none" + evil},
+		{"sim", "run", "--trace", "none" + evil},
+		{"play", "none" + evil},
+		{"whatif", "none" + evil},
+	} {
+		c.run("millrace", args...)
+		for line := range strings.Lines(c.stderr.String()) {
+			if strings.HasPrefix(line, "FAKE") {
+				t.Errorf("millrace %q: a name makes a line of its own: %q", args, c.stderr.String())
+			}
+		}
+		if !strings.Contains(c.stderr.String(), `\nFAKE`) {
+			t.Errorf("millrace %q names nothing: %q", args, c.stderr.String())
+		}
+	}
+}
+
+// leftovers lists what runs have in the directories for temporary files and output.
+func (c *child) leftovers() []string {
+	c.t.Helper()
+	scratch, err := filepath.Glob(c.path("tmp/millrace-*"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	outputs, err := filepath.Glob(c.path(".out.millrace-*"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return append(scratch, outputs...)
+}
+
+// waitForEnd waits until the process whose number is in a file is gone.
+func (c *child) waitForEnd(file string) {
+	c.t.Helper()
+	b, err := os.ReadFile(c.path(file))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); procs.Alive(pid); time.Sleep(time.Millisecond) {
+		if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(stat), ") Z ") {
+			return // nobody takes leave of it
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("process %d outlives the run that started it", pid)
 		}
 	}
 }

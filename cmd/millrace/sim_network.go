@@ -83,9 +83,7 @@ func (n *simNetwork) use(cfg *sim.Config, policy string) error {
 		return err
 	}
 	cfg.Model = model
-	// Capacity and hybrid count reports; all others do as well without those that
-	// change nothing.
-	cfg.ReportLate, cfg.QuietBeats = cfg.Heartbeat > 0, policy != "capacity" && policy != "hybrid"
+	cfg.ReportLate = cfg.Heartbeat > 0
 	return nil
 }
 

@@ -102,8 +102,11 @@ func (o *simOptions) readSource() (*workload, error) {
 	}
 	spec, generated := strings.CutPrefix(o.trace, "gen:")
 	if !generated {
-		h, jobs, err := readAny(o.trace)
-		return &workload{traced: jobs, history: h}, failed(err)
+		t, err := readTraces("", o.trace)
+		if err != nil {
+			return nil, failed(err)
+		}
+		return &workload{traced: t.Jobs, history: t.History}, nil
 	}
 	name, count, _ := strings.Cut(spec, ":")
 	m, ok := trace.Models[name]

@@ -20,19 +20,20 @@ import (
 
 func newTrace() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "trace stat|gen|fit|convert|replay",
-		Short: "Describe job traces, make new ones with the same tails, and replay them on a cluster",
+		Use:   "trace stat|gen|fit|convert|cut|scale|sample|anonymise|replay",
+		Short: "Describe job traces, turn those of other systems into ours, change them, make new ones, and replay them on a cluster",
 		Example: `  millrace trace stat FB-2010_samples_24_times_1hr_0.tsv
   millrace trace gen --model fb-2010 --jobs 1000 > trace.tsv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("trace needs a verb: stat, gen, fit, convert or replay")
+				return errors.New("trace needs a verb: stat, gen, fit, convert, cut, scale, sample, anonymise or replay")
 			}
-			return fmt.Errorf("unknown verb %q (known: stat, gen, fit, convert, replay)", args[0])
+			return fmt.Errorf("unknown verb %q (known: stat, gen, fit, convert, cut, scale, sample, anonymise, replay)", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(leavesNothing(newTraceStat()), leavesNothing(newTraceGen()), leavesNothing(newTraceFit()), newTraceConvert(), newTraceReplay())
+	cmd.AddCommand(leavesNothing(newTraceStat()), leavesNothing(newTraceGen()), leavesNothing(newTraceFit()), newTraceConvert(),
+		newTraceCut(), newTraceScale(), newTraceSample(), newTraceAnonymise(), newTraceReplay())
 	return cmd
 }
 
@@ -62,22 +63,29 @@ func (o *shapeOptions) sized(in []trace.Job) (trace.Shape, []trace.Job, error) {
 
 func newTraceStat() *cobra.Command {
 	var asJSON bool
+	var from string
 	var shape shapeOptions
 	cmd := &cobra.Command{
-		Use: "stat FILE", Short: "Print the statistics of a SWIM trace or a history (- for standard input)",
+		Use: "stat FILE...", Short: "Print the statistics of a trace of any format (- for standard input)",
 		Example: `  millrace trace stat trace.tsv --json
   millrace trace stat trace.tsv --workload swim,machines=600 --scale 0.2`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			jobs, err := readTrace(args[0])
+			if err := checkFormats(from, ""); err != nil {
+				return err
+			}
+			t, err := readTraces(from, args...)
 			if err != nil {
 				return failed(err)
 			}
-			s, jobs, err := shape.sized(jobs)
+			s, jobs, err := shape.sized(t.Jobs)
 			if err != nil {
 				return err
 			}
 			d := trace.Describe(jobs, s)
+			if t.History != nil {
+				d.Past = t.History.Describe()
+			}
 			if asJSON {
 				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(d))
 			}
@@ -86,6 +94,7 @@ func newTraceStat() *cobra.Command {
 		},
 	}
 	shape.flags(cmd.Flags())
+	fromFlag(cmd, &from)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -94,9 +103,15 @@ func printTrace(w io.Writer, d trace.Description) {
 	share := func(n int) string {
 		return fmt.Sprintf("%s (%.2f %%)", human.Count(int64(n)), 100*float64(n)/float64(d.Jobs))
 	}
-	fmt.Fprintf(w, "%s jobs, submitted from %v to %v\n", human.Count(int64(d.Jobs)), d.First, d.Last)
-	fmt.Fprintf(w, "input %s, shuffle %s, output %s; %s map tasks of %s, %s reduces, at most %s in a job\n",
-		human.Bytes(d.Input), human.Bytes(d.Shuffle), human.Bytes(d.Output), human.Count(d.Maps), human.Bytes(d.BlockBytes), human.Count(d.Reduces), human.Count(d.MostReduces))
+	fmt.Fprintf(w, "%s, submitted from %v to %v\n", human.Many(int64(d.Jobs), "job"), d.First, d.Last)
+	if p := d.Past; p != nil {
+		printPast(w, p)
+		if d.Input+d.Shuffle+d.Output == 0 {
+			return // the format knows no sizes
+		}
+	}
+	fmt.Fprintf(w, "input %s, shuffle %s, output %s; %s of %s, %s, at most %s in a job\n",
+		human.Bytes(d.Input), human.Bytes(d.Shuffle), human.Bytes(d.Output), human.Many(d.Maps, "map task"), human.Bytes(d.BlockBytes), human.Many(d.Reduces, "reduce"), human.Count(d.MostReduces))
 	fmt.Fprintf(w, "input below 10 MiB: %s; one block: %.1f %%\n", share(d.SmallInput), 100*d.OneBlock)
 	fmt.Fprintf(w, "shuffle light (< 1 MiB): %s, medium: %s, heavy (> 100 MiB): %s; none: %.1f %%\n",
 		share(d.Light), share(d.Medium), share(d.Heavy), 100*d.NoShuffle)
@@ -117,6 +132,27 @@ func printTrace(w io.Writer, d trace.Description) {
 	rows(func(q trace.Quantiles) float64 { return q.P95 }, "95 %")
 	rows(func(q trace.Quantiles) float64 { return q.P99 }, "99 %")
 	rows(func(q trace.Quantiles) float64 { return q.Max }, "largest")
+	t.Render()
+}
+
+// printPast prints what attempts tell.
+func printPast(w io.Writer, p *trace.PastDescription) {
+	fmt.Fprintf(w, "%s and %s by %s on %s, %s lost; %s, %s\n", human.Many(p.Maps, "map"), human.Many(p.Reduces, "reduce"), human.Many(p.Attempts, "attempt"),
+		human.Many(int64(p.Machines), "machine"), human.Count(p.Lost), human.Many(int64(p.Users), "user"), human.Many(int64(p.Queues), "queue"))
+	fmt.Fprintf(w, "attempts held containers for %.1f h, %.1f at a time on average, %s at most\n", p.Held.Hours(), p.Mean, human.Count(int64(p.Peak)))
+	t := newTable(w, "quantile", "tasks of a job", "time of an attempt", "wait of a job", "time of a job")
+	for _, row := range []struct {
+		name string
+		of   func(trace.Quantiles) float64
+	}{
+		{"5 %", func(q trace.Quantiles) float64 { return q.P5 }},
+		{"median", func(q trace.Quantiles) float64 { return q.Median }},
+		{"95 %", func(q trace.Quantiles) float64 { return q.P95 }},
+		{"largest", func(q trace.Quantiles) float64 { return q.Max }},
+	} {
+		second := func(q trace.Quantiles) string { return fmt.Sprintf("%.3g s", row.of(q)) }
+		t.AppendRow(table.Row{row.name, human.Count(int64(row.of(p.TasksQ))), second(p.AttemptQ), second(p.WaitQ), second(p.JobQ)})
+	}
 	t.Render()
 }
 
@@ -157,11 +193,11 @@ func newTraceFit() *cobra.Command {
 			if clusters < 1 || clusters > 1000 {
 				return fmt.Errorf("--clusters is %d, must be in 1..1000", clusters)
 			}
-			jobs, err := readTrace(args[0])
+			t, err := readTraces("", args[0])
 			if err != nil {
 				return failed(err)
 			}
-			m := trace.Fit(args[0], jobs, clusters, rand.New(rand.NewPCG(1, 1)))
+			m := trace.Fit(args[0], t.Jobs, clusters, rand.New(rand.NewPCG(1, 1)))
 			fmt.Fprintf(cmd.OutOrStdout(), "%#v\n", m)
 			return nil
 		},

@@ -100,9 +100,11 @@ func (o *whatIf) run(cmd *cobra.Command) error {
 
 // read takes the history, and from it the cluster and the policies.
 func (o *whatIf) read() (err error) {
-	if o.history, _, err = readAny(o.file); err != nil {
+	t, err := readTraces("", o.file)
+	if err != nil {
 		return failed(err)
 	}
+	o.history = t.History
 	wrong := func(format string, args ...any) error {
 		return failed(fmt.Errorf("%s: %w", o.file, fmt.Errorf(format, args...)))
 	}

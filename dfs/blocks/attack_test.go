@@ -1,6 +1,8 @@
 package blocks
 
 import (
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +74,53 @@ func attack(t *testing.T, name string, at wire.Place, read, write pipe.WriteArgs
 		if k := wire.KindOf(err); err == nil || k != wire.Denied && k != wire.Stale {
 			t.Errorf("%s: %s by a node: %v", name, method, err)
 		}
+	}
+}
+
+// TestPipelinesGoThroughMembers: ann, who may write a block, names an address of her own choice as the next of the pipeline, as the
+// one after that, or as where the bytes before are. Nobody connects to it.
+func TestPipelinesGoThroughMembers(t *testing.T) {
+	nodes := startNodes(t, 2)
+	trap, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	caught := make(chan struct{}, 10)
+	go func() {
+		for {
+			c, err := trap.Accept()
+			if err != nil {
+				close(caught)
+				return
+			}
+			c.Close()
+			caught <- struct{}{}
+		}
+	}()
+	client := rpc.NewClient(rpc.ClientConfig{User: "ann"})
+	defer client.Close()
+	there := wire.Place{Node: "n2", Addr: trap.Addr().String()}
+	for i, a := range []pipe.WriteArgs{
+		{Next: []pipe.Hop{{Place: there}}},
+		{Next: append(hopsTo(nodes[1:]), pipe.Hop{Place: there})},
+		{Start: 1, From: &there},
+		{Start: 1, From: &nodes[1].place, Next: []pipe.Hop{{Place: nodes[1].place, From: &there}}},
+	} {
+		a.Block = wire.Block{ID: wire.BlockID(10 + i), Gen: 1, Len: 100}
+		a.Token = permit(a.Block, token.Write)
+		s, err := pipe.Open(t.Context(), client, nodes[0].place, a, quick, nil)
+		if err == nil {
+			s.Close()
+		}
+		if wire.KindOf(err) != wire.Denied || !strings.Contains(err.Error(), "is no node") {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if err := trap.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range caught {
+		t.Error("a worker connected to an address that ann gave")
 	}
 }
 

@@ -28,6 +28,11 @@ func (r Remote) Report(ctx context.Context, req wire.ReportRequest) error {
 	return err
 }
 
+// Nodes calls the name service.
+func (r Remote) Nodes(ctx context.Context) ([]wire.StoreNode, error) {
+	return api.DFSNodes.Call(ctx, r.Client, r.Addr, struct{}{})
+}
+
 // Beat calls the name service.
 func (r Remote) Beat(ctx context.Context, req wire.BeatRequest) (wire.BeatResponse, error) {
 	return api.DFSBeat.Call(ctx, r.Client, r.Addr, req)

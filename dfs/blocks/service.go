@@ -28,6 +28,7 @@ type Names interface {
 	Register(ctx context.Context, r wire.RegisterRequest) (wire.RegisterResponse, error)
 	Report(ctx context.Context, r wire.ReportRequest) error
 	Beat(ctx context.Context, r wire.BeatRequest) (wire.BeatResponse, error)
+	Nodes(ctx context.Context) ([]wire.StoreNode, error)
 }
 
 // Config is how a Service behaves. The comment says what zero means.
@@ -111,6 +112,7 @@ type Service struct {
 	wake   chan struct{} // there are news
 
 	keys       token.Ring
+	members    members
 	begin      time.Time
 	foreground foreground
 	wg         sync.WaitGroup
@@ -123,6 +125,7 @@ type Service struct {
 // NewService returns a service that does nothing yet.
 func NewService(store *Store, cfg Config) *Service {
 	s := &Service{cfg: cfg.withDefaults(), store: store, wake: make(chan struct{}, 1), begin: time.Now(), foreground: foreground{begin: time.Now()}}
+	s.members.begin, s.members.asked = s.begin, -membersFor
 	s.copies = make(chan struct{}, s.cfg.CopyStreams)
 	s.copied = rate.NewLimiter(rate.Limit(s.cfg.CopyRate), max(4, s.cfg.CopyYield)*pipe.ChunkSize) // small steps: readers come in between
 	store.changes.mu.Lock()
@@ -224,6 +227,9 @@ func (s *Service) Write(ctx context.Context, a pipe.WriteArgs) (*pipe.Head, erro
 // prepare makes the replica that packets will be appended to.
 func (s *Service) prepare(ctx context.Context, c rpc.Caller, a pipe.WriteArgs) (*Writer, error) {
 	if err := s.allow(c, a.Token, a.Block, token.Write); err != nil {
+		return nil, err
+	}
+	if err := s.checkPlaces(ctx, &a); err != nil {
 		return nil, err
 	}
 	if a.Start < 0 || a.Block.Len < 0 || a.Block.Len > s.cfg.MaxBlock {

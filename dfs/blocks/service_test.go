@@ -49,7 +49,7 @@ func startNodes(t testing.TB, n int) []*node {
 		}
 		name := store.cfg.Node
 		client := rpc.NewClient(rpc.ClientConfig{Node: string(name)})
-		svc := NewService(store, Config{Node: name, Addr: l.Addr().String(), Client: client, Timing: quick})
+		svc := NewService(store, Config{Node: name, Addr: l.Addr().String(), Client: client, Timing: quick, Names: Remote{client, "127.0.0.1:1"}})
 		srv := rpc.NewServer(rpc.ServerConfig{})
 		svc.Register(srv)
 		svc.keys.Add(testKeys, 0)
@@ -69,6 +69,14 @@ func startNodes(t testing.TB, n int) []*node {
 		}
 		t.Cleanup(nd.stop)
 		out = append(out, nd)
+	}
+	var all []wire.StoreNode
+	for _, nd := range out {
+		all = append(all, wire.StoreNode{Place: nd.place})
+	}
+	for _, nd := range out {
+		nd.members.learn(all)
+		nd.members.asked = time.Since(nd.begin)
 	}
 	return out
 }

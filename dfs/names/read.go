@@ -157,6 +157,18 @@ func (s *Service) Usage(r wire.QuotaRequest) (wire.Usage, error) {
 	})
 }
 
+// Owners says what every user has and may have who has something or a quota.
+func (s *Service) Owners() (map[string]wire.Usage, error) {
+	return look(s, func(v *view) (map[string]wire.Usage, error) {
+		v.saw(s.applied)
+		out := make(map[string]wire.Usage, len(s.accounts))
+		for name, a := range s.accounts {
+			out[name] = a.use.wire(a.quota)
+		}
+		return out, nil
+	})
+}
+
 func (u usage) wire(q quota) wire.Usage {
 	return wire.Usage{Files: u.files, Dirs: u.dirs, Len: u.len, Bytes: u.bytes, QuotaFiles: q.files, QuotaBytes: q.bytes}
 }

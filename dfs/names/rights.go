@@ -38,6 +38,9 @@ func (s *Service) actor(user string, super bool) *actor {
 	return a
 }
 
+// Superuser reports whether somebody may do everything by their name.
+func (s *Service) Superuser(user string) bool { return s.actor(user, false).super }
+
 // may reports whether the mode of i lets a do what is wanted: the owner's digit decides for the owner, the group's for its
 // members, the last for all others.
 func (t *tree) may(a *actor, i *inode, want uint16) bool {

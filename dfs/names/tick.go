@@ -89,7 +89,7 @@ func (s *Service) Drain(r wire.DrainRequest) (wire.StoreNode, error) {
 	return do(s, func() (none wire.StoreNode, err error) {
 		n := s.byName[r.Node]
 		if n == nil && !s.draining[r.Node] {
-			return none, wire.Errorf(wire.NotFound, "there is no node %s (millrace node ls lists them)", r.Node)
+			return none, wire.Errorf(wire.NotFound, "there is no node %q (millrace node ls lists them)", r.Node)
 		}
 		if !r.Undo && !r.Force {
 			stay := 0

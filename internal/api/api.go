@@ -30,9 +30,12 @@ var (
 // The cluster.
 var (
 	Health            = rpc.Method[none, wire.Text]{Name: "health", Rule: rpc.Anyone}
+	CertRenew         = rpc.Method[wire.RenewRequest, wire.Renewed]{Name: "cert.renew", Rule: rpc.Users}
 	NodeList          = rpc.Method[none, []wire.NodeStatus]{Name: "node.list", Rule: rpc.Files}
 	NodeDrain         = rpc.Method[wire.DrainRequest, none]{Name: "node.drain", Rule: rpc.Admins}
 	QueueList         = rpc.Method[none, []wire.QueueStatus]{Name: "queue.list", Rule: rpc.Users}
+	UserList          = rpc.Method[none, []wire.UserStatus]{Name: "user.list", Rule: rpc.Users}
+	UserLimit         = rpc.Method[wire.LimitRequest, none]{Name: "user.limit", Rule: rpc.Admins}
 	NetStatus         = rpc.Method[none, wire.NetStatus]{Name: "net.status", Rule: rpc.Users}
 	ClusterLoad       = rpc.Method[none, wire.Load]{Name: "cluster.load", Rule: rpc.Users}
 	SchedulerGet      = rpc.Method[none, wire.Policies]{Name: "scheduler.get", Rule: rpc.Users}

@@ -59,7 +59,7 @@ func TestNamesStayOnTheirLine(t *testing.T) {
 		Counts:  mapreduce.Counts{evil: {evil: 1}},
 		Skipped: []task.BadRecord{{File: evil, Reason: evil}},
 	})
-	plainLine(&out, local.Progress{Job: evil, Total: 1}, "")
+	fmt.Fprintln(&out, plainLine(local.Progress{Job: evil, Total: 1}, ""))
 	fmt.Fprintln(&out, barLine(local.Progress{Job: evil, Total: 1}, "", 0))
 	for line := range strings.Lines(out.String()) {
 		if strings.HasPrefix(line, "2026") || strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\x1b\r\x00") {
@@ -85,6 +85,28 @@ func TestEstimator(t *testing.T) {
 	}
 	if got := at(2*time.Second, 5<<20); got != "2.50 MiB/s  2.00s left" {
 		t.Errorf("half way after 2 s: %q", got)
+	}
+}
+
+// TestTimeLeftGrowsOnlyWithReason: an estimate that trembles is shown as one that stands, one that has grown is shown as it is.
+func TestTimeLeftGrowsOnlyWithReason(t *testing.T) {
+	var l Left
+	for _, step := range []struct {
+		estimate time.Duration
+		want     string
+	}{
+		{10 * time.Second, "10.00s left"},
+		{11 * time.Second, "10.00s left"},
+		{9 * time.Second, "9.00s left"},
+		{10 * time.Second, "9.00s left"},
+		{30 * time.Second, "30.00s left"},
+		{2 * time.Second, "2.00s left"},
+		{2900 * time.Millisecond, "2.00s left"},
+		{0, "0s left"},
+	} {
+		if got := l.Next(step.estimate); got != step.want {
+			t.Errorf("estimate %s shows %q, want %q", step.estimate, got, step.want)
+		}
 	}
 }
 
@@ -174,11 +196,16 @@ func TestStagesOnACluster(t *testing.T) {
 	}
 }
 
-// TestPlainLinesTellNews: a phase without a measure is named once.
+// TestPlainLinesTellNews: time alone is none.
 func TestPlainLinesTellNews(t *testing.T) {
 	queued, mapping := local.Progress{Phase: local.Queued, Stage: 1}, local.Progress{Phase: local.Mapping, Stage: 1, Total: 3}
-	if !news(local.Progress{Stage: -1}, queued) || news(queued, queued) || !news(queued, mapping) || !news(mapping, mapping) {
-		t.Error("queued is said again, or maps are not")
+	later, further := mapping, mapping
+	later.Elapsed, further.Done = time.Second, 1
+	if !news(local.Progress{Stage: -1}, queued) || !news(queued, mapping) || !news(mapping, further) {
+		t.Error("news are not told")
+	}
+	if news(queued, queued) || news(mapping, later) {
+		t.Error("what was said is said again")
 	}
 }
 

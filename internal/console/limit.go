@@ -5,6 +5,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -35,7 +36,7 @@ func Failure(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted: nothing was left behind"
 	}
-	return err.Error() + remedy(err)
+	return human.ErrorText(err) + remedy(err)
 }
 
 // remedy says what to do about what the machine, not the job, has too little of.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -60,56 +59,78 @@ const (
 // Watch shows progress until the returned function is called, which leaves the
 // terminal clean.
 func Watch(f *os.File, mode Mode, progress func() local.Progress) (stop func()) {
+	var eta estimator
+	said := local.Progress{Stage: -1} // the last plain line
+	return Lines(f, mode, func(mode Mode) string {
+		p := progress()
+		if p.Phase == local.Finished {
+			return ""
+		}
+		left := eta.left(p)
+		if mode == Bar {
+			return barLine(p, left, Width(f)-1)
+		}
+		if !news(said, p) {
+			return ""
+		}
+		said = p
+		return plainLine(p, left)
+	})
+}
+
+// Lines shows what line says until the returned function is called: over itself as Bar, one below the other as Plain. An empty line says
+// nothing.
+func Lines(f *os.File, mode Mode, line func(Mode) string) (stop func()) {
+	mode = mode.Choose(f)
 	every := barEvery
-	switch mode.Choose(f) {
+	switch mode {
 	case None:
 		return func() {}
 	case Plain:
 		every = plainEvery
-		mode = Plain
-	default:
-		mode = Bar
 	}
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		watch(f, mode, every, progress, done)
-	}()
-	return func() { close(done); <-ended }
-}
-
-func watch(f *os.File, mode Mode, every time.Duration, progress func() local.Progress, done <-chan struct{}) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	var eta estimator
-	said := local.Progress{Stage: -1} // the last plain line
-	for {
-		select {
-		case <-done:
-			if mode == Bar {
-				fmt.Fprint(f, "\r\x1b[K")
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
 			}
-			return
-		case <-ticker.C:
-			p := progress()
-			if p.Phase == local.Finished {
-				continue
-			}
-			left := eta.left(p)
-			if mode == Bar {
-				fmt.Fprint(f, "\r\x1b[K"+barLine(p, left, Width(f)-1))
-			} else if news(said, p) {
-				plainLine(f, p, left)
-				said = p
+			switch s := line(mode); {
+			case s == "":
+			case mode == Bar:
+				fmt.Fprint(f, wipe+s)
+			default:
+				fmt.Fprintln(f, s)
 			}
 		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+		fmt.Fprint(f, mode.Wipe())
 	}
 }
 
-// news reports whether there is anything to say after the last line: in phases that have no measure there is not, once they
-// have been named.
+// wipe empties a line of a terminal.
+const wipe = "\r\x1b[K"
+
+// Wipe is what to print before other lines while progress is shown.
+func (m Mode) Wipe() string {
+	if m == Bar {
+		return wipe
+	}
+	return ""
+}
+
+// news reports whether anything but the time has changed since the last line.
 func news(said, p local.Progress) bool {
-	return p.Phase != said.Phase || p.Stage != said.Stage || p.Total > 0 || p.TotalBytes > 0
+	said.Elapsed, p.Elapsed = 0, 0
+	return said != p
 }
 
 const (
@@ -179,7 +200,7 @@ func shortened(name string) string {
 	return clip(name, nameCells-1) + "…"
 }
 
-func plainLine(w io.Writer, p local.Progress, left string) {
+func plainLine(p local.Progress, left string) string {
 	parts := amounts(p)
 	if left != "" {
 		parts = append(parts, left)
@@ -187,7 +208,7 @@ func plainLine(w io.Writer, p local.Progress, left string) {
 	if p.Retries > 0 {
 		parts = append(parts, fmt.Sprintf("%d retries", p.Retries))
 	}
-	fmt.Fprintf(w, "%s: %s %3.0f%%  %s\n", title(p), p.Phase, 100*p.Fraction(), strings.Join(parts, "  "))
+	return strings.TrimRight(fmt.Sprintf("%s: %s %3.0f%%  %s", title(p), p.Phase, 100*p.Fraction(), strings.Join(parts, "  ")), " ")
 }
 
 func title(p local.Progress) string {
@@ -214,21 +235,37 @@ type estimator struct {
 	phase local.Phase
 	began time.Duration
 	first float64
+	shown Left
 }
 
 func (e *estimator) left(p local.Progress) string {
 	if e.stage != p.Stage || e.phase != p.Phase {
-		*e = estimator{p.Stage, p.Phase, p.Elapsed, p.Fraction()}
+		*e = estimator{stage: p.Stage, phase: p.Phase, began: p.Elapsed, first: p.Fraction()}
 		return ""
 	}
 	spent, gained := p.Elapsed-e.began, p.Fraction()-e.first
-	if spent < 200*time.Millisecond || gained <= 0 {
+	if spent < firstEstimate || gained <= 0 {
 		return ""
 	}
-	left := time.Duration(float64(spent) * (1 - p.Fraction()) / gained)
+	left := e.shown.Next(time.Duration(float64(spent) * (1 - p.Fraction()) / gained))
 	rate := ""
 	if p.TotalBytes > 0 {
 		rate = human.Rate(int64(gained*float64(p.TotalBytes)), spent) + "  "
 	}
-	return rate + human.Duration(left.Round(100*time.Millisecond)) + " left"
+	return rate + left
+}
+
+// firstEstimate is how long a phase must have run before its beginning says anything about its end.
+const firstEstimate = 500 * time.Millisecond
+
+// A Left is the time left as it is shown: it follows an estimate down, and up only when the estimate has grown by a quarter, and by a
+// second: work has become slower then, and it is not just that the estimate trembles.
+type Left struct{ shown time.Duration }
+
+// Next takes in an estimate and says what to show.
+func (l *Left) Next(left time.Duration) string {
+	if l.shown == 0 || left < l.shown || left-l.shown > max(l.shown/4, time.Second) {
+		l.shown = left
+	}
+	return human.Duration(l.shown.Round(100*time.Millisecond)) + " left"
 }

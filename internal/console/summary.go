@@ -20,6 +20,9 @@ func Summary(w io.Writer, res local.Result) {
 		if s.Reduces > 0 {
 			fmt.Fprintf(w, "  emitted  %s\n", amount(s.Counts, mapreduce.MapOutputRecords, mapreduce.MapOutputBytes))
 			fmt.Fprintf(w, "  shuffled %s%s\n", amount(s.Counts, mapreduce.ShuffleRecords, mapreduce.ShuffleBytes), spills(s.Counts))
+			if moved := Travelled(s.Counts); moved != "" {
+				fmt.Fprintf(w, "  moved    %s\n", moved)
+			}
 		}
 		fmt.Fprintf(w, "  wrote    %s\n", amount(s.Counts, mapreduce.OutputRecords, mapreduce.OutputBytes))
 	}
@@ -61,6 +64,15 @@ func spills(c mapreduce.Counts) string {
 		return fmt.Sprintf(", %s of %s", human.Many(n, "spill"), human.Bytes(c.Get(mapreduce.TaskGroup, mapreduce.SpilledBytes)))
 	}
 	return ", in memory"
+}
+
+// Travelled says which way map output took to the reduces of a cluster; nothing if there was none, or no cluster.
+func Travelled(c mapreduce.Counts) string {
+	node, rack, remote := c.Get(mapreduce.TaskGroup, mapreduce.ShuffleNodeBytes), c.Get(mapreduce.TaskGroup, mapreduce.ShuffleRackBytes), c.Get(mapreduce.TaskGroup, mapreduce.ShuffleRemoteBytes)
+	if node+rack+remote == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s inside racks, %s between racks; %s stayed on their nodes", human.Bytes(rack+remote), human.Bytes(rack), human.Bytes(remote), human.Bytes(node))
 }
 
 // users prints the counters that user code made.

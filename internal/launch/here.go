@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/local"
 )
 
@@ -23,12 +24,12 @@ type outcome struct {
 // here runs the jobs in this process.
 func (r *Run) here(ctx context.Context) (o outcome, err error) {
 	if r.show {
-		tmp, err := os.MkdirTemp(r.Local.Scratch, "millrace-result-")
+		tmp, err := disk.TempDir(r.Local.Scratch, "millrace-result-")
 		if err != nil {
 			return o, fmt.Errorf("make a directory for the result: %w", err)
 		}
-		r.last().Output = filepath.Join(tmp, "out")
-		o.clean = append(o.clean, func() { _ = os.RemoveAll(tmp) }) // it was shown
+		r.last().Output = filepath.Join(tmp.Path(), "out")
+		o.clean = append(o.clean, func() { _ = tmp.Remove() }) // it was shown
 	}
 	debug.SetMemoryLimit(r.runner.Budget().Collector())
 	stop := console.Watch(r.Err, r.mode, r.runner.Progress)

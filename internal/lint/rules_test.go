@@ -13,6 +13,7 @@ var rooms = map[string][]string{
 	"mapreduce/recordfile": {"internal/codec"},
 	"shuffle":              {"internal/codec", "internal/pages"},
 	"trace":                nil,
+	"trace/formats":        {"trace"},
 	"jobs/gensort":         nil,
 	"jobs/textgen":         {"internal/codec"},
 	"bench":                nil,
@@ -27,9 +28,9 @@ var rooms = map[string][]string{
 
 	"mapreduce":      {"mapreduce/recordfile", "internal/pages", "internal/priority"},
 	"jobs/streaming": {"mapreduce", "internal/pages", "internal/procs"},
-	"jobs":           {"mapreduce", "jobs/gensort", "jobs/streaming", "internal/find"},
-	"task":           {"mapreduce", "shuffle", "storage"},
-	"local":          {"mapreduce", "shuffle", "storage", "task"},
+	"jobs":           {"mapreduce", "jobs/gensort", "jobs/streaming", "internal/find", "internal/human"},
+	"task":           {"internal/disk", "mapreduce", "shuffle", "storage"},
+	"local":          {"internal/disk", "mapreduce", "shuffle", "storage", "task"},
 
 	"netmon":        {"topology"},
 	"dfs/placement": {"topology"},
@@ -78,7 +79,7 @@ var rooms = map[string][]string{
 	"web":                  {"internal/api", "internal/rpc", "internal/wire", "internal/chart", "internal/human", "sim/compare"},
 	"internal/testcluster": {"internal/api", "..."},
 
-	"internal/launch":  {"client", "internal/console", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
+	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
 	"internal/console": {"internal/human", "local", "mapreduce", "internal/wire"},
 	"internal/chart":   nil,
 	"internal/stats":   {"internal/chart"},

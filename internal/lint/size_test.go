@@ -8,8 +8,8 @@ import (
 // The number of functions over 40 lines and with more than 6 parameters, in product code. They may only fall: whoever
 // shortens one lowers the figure, and a new one needs another that goes.
 const (
-	longFunctions = 27
-	wideFunctions = 9
+	longFunctions = 26
+	wideFunctions = 8
 )
 
 func TestFunctionsStaySmall(t *testing.T) {

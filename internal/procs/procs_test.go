@@ -23,6 +23,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Stdout.WriteString(strconv.Itoa(child.Process.Pid) + "\n")
 		time.Sleep(10 * time.Minute)
+	case "group":
+		cmd := self("parent")
+		cmd.Stdout = os.Stdout
+		if _, err := Start(cmd); err != nil {
+			os.Exit(1)
+		}
+		time.Sleep(10 * time.Minute)
 	default:
 		os.Exit(m.Run())
 	}
@@ -68,6 +75,32 @@ func TestGroupEndsWhole(t *testing.T) {
 	}
 	until(t, "the second ends, too", func() bool { return gone(child) })
 	group.Kill() // twice is allowed
+}
+
+// TestGroupEndsWithItsStarter: nobody can catch the signal, and what sleeps notices no closed pipe.
+func TestGroupEndsWithItsStarter(t *testing.T) {
+	cmd := self("group")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(line[:len(line)-1])
+	if err != nil || !Alive(child) {
+		t.Fatal("it does not run", child, err)
+	}
+	defer Kill(child)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the group of a killed process ends", func() bool { return gone(child) })
+	_ = cmd.Wait() // it was killed
 }
 
 func TestDetachedIsKilled(t *testing.T) {

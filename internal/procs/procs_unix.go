@@ -11,7 +11,7 @@ import (
 // A Group is a process and what it starts, unless that leaves on purpose.
 type Group struct{ first int }
 
-// Start starts a command as the first of a group.
+// Start starts a command as the first of a group, which ends with this process at the latest.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -20,11 +20,19 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return &Group{cmd.Process.Pid}, nil
+	g := &Group{cmd.Process.Pid}
+	if err := watch(g.first); err != nil {
+		g.Kill()
+		return nil, errors.Join(err, cmd.Wait())
+	}
+	return g, nil
 }
 
 // Kill ends the whole group. It may be called at any time, also twice.
-func (g *Group) Kill() { _ = syscall.Kill(-g.first, syscall.SIGKILL) } // it may be gone already
+func (g *Group) Kill() {
+	_ = syscall.Kill(-g.first, syscall.SIGKILL) // it may be gone already
+	unwatch(g.first)
+}
 
 // Detach lets a command that is not started yet outlive this process and its terminal.
 func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -16,7 +16,7 @@ type Group struct {
 	job windows.Handle
 }
 
-// Start starts a command as the first of a group.
+// Start starts a command as the first of a group, which ends with this process at the latest.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	job, err := newJob()
 	if err != nil {

@@ -18,14 +18,27 @@ func (k *Key) PEM(r Role, name, on string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	return textOf(cert.Certificate[0], cert.PrivateKey, a.raw())
+}
+
+// raw lists the certificates of the authorities.
+func (a *authority) raw() (out [][]byte) {
+	for _, ca := range a.cas {
+		out = append(out, ca.Raw)
+	}
+	return out
+}
+
+// textOf writes a certificate, its key and the authorities' certificates down.
+func textOf(cert []byte, priv any, cas [][]byte) ([]byte, error) {
+	key, err := x509.MarshalPKCS8PrivateKey(priv)
 	if err != nil {
 		return nil, err
 	}
 	var out []byte
-	blocks := []*pem.Block{{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}, {Type: "PRIVATE KEY", Bytes: key}}
-	for _, ca := range a.cas {
-		blocks = append(blocks, &pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw})
+	blocks := []*pem.Block{{Type: "CERTIFICATE", Bytes: cert}, {Type: "PRIVATE KEY", Bytes: key}}
+	for _, ca := range cas {
+		blocks = append(blocks, &pem.Block{Type: "CERTIFICATE", Bytes: ca})
 	}
 	for _, b := range blocks {
 		out = append(out, pem.EncodeToMemory(b)...)
@@ -35,16 +48,23 @@ func (k *Key) PEM(r Role, name, on string) ([]byte, error) {
 
 // UserOf is the person whom such a text is for; empty if it is for nobody in particular, or not understood.
 func UserOf(text []byte) string {
-	b, _ := pem.Decode(text)
-	if b == nil {
-		return ""
-	}
-	c, err := x509.ParseCertificate(b.Bytes)
+	c, err := leafOf(text)
 	if err != nil || roleOf(c) != User && roleOf(c) != Admin {
 		return ""
 	}
 	return c.Subject.CommonName
 }
+
+// leafOf is the certificate of such a text.
+func leafOf(text []byte) (*x509.Certificate, error) {
+	b, _ := pem.Decode(text)
+	if b == nil {
+		return nil, errNoCert
+	}
+	return x509.ParseCertificate(b.Bytes)
+}
+
+var errNoCert = errors.New("not a certificate of a cluster (millrace cluster cert makes one)")
 
 // FromPEM is how the owner of such a text calls nodes.
 func FromPEM(text []byte) (rpc.ClientConfig, error) {
@@ -74,7 +94,7 @@ func FromPEM(text []byte) (rpc.ClientConfig, error) {
 		}
 	}
 	if len(cert.Certificate) == 0 || cert.PrivateKey == nil {
-		return rpc.ClientConfig{}, errors.New("not a certificate of a cluster (millrace cluster cert makes one)")
+		return rpc.ClientConfig{}, errNoCert
 	}
 	return clientConfig(func() (*tls.Certificate, error) { return &cert, nil }, func() *x509.CertPool { return roots }), nil
 }

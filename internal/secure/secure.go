@@ -200,9 +200,18 @@ func (a *authority) issue(r Role, name, on string) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	der, err := a.sign(r, name, on, pub)
 	if err != nil {
 		return tls.Certificate{}, err
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: priv}, nil
+}
+
+// sign makes a certificate for whoever has the key that belongs to a public one.
+func (a *authority) sign(r Role, name, on string, pub ed25519.PublicKey) ([]byte, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
 	}
 	subject := pkix.Name{CommonName: name, OrganizationalUnit: []string{string(r)}}
 	if on != "" {
@@ -212,11 +221,7 @@ func (a *authority) issue(r Role, name, on string) (tls.Certificate, error) {
 		SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-skew), NotAfter: time.Now().Add(lives[r]),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, t, a.cas[0], pub, a.caKey)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: priv}, nil
+	return x509.CreateCertificate(rand.Reader, t, a.cas[0], pub, a.caKey)
 }
 
 // verify checks a peer's certificate against an authority; want, if not empty, is the role it must

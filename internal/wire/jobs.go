@@ -180,6 +180,7 @@ type MapOutput struct {
 	Map  int32    `json:"map"`
 	Try  uint64   `json:"try"`
 	Node NodeName `json:"node"`
+	Rack string   `json:"rack"`
 	Addr string   `json:"addr"`
 	Lost bool     `json:"lost,omitempty"` // it no longer can: wait for another
 	Sum  uint64   `json:"sum,omitempty"`  // hash of all of it, as the map has reported

@@ -124,7 +124,7 @@ func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n
 	}
 	cfg := sim.Config{
 		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(h.containers)}, Policy: p, State: scheduler.DefaultConfig(),
-		Model: model, Reports: sim.Reports{Heartbeat: time.Second, QuietBeats: true}, BreakDeadlocks: true, Seed: seed,
+		Model: model, Reports: sim.Reports{Heartbeat: time.Second}, BreakDeadlocks: true, Seed: seed,
 	}
 	if policy != "fair" {
 		cfg.Placement = placement.NewPlanned(topo)

@@ -161,7 +161,7 @@ func (c nasCluster) run(policy string, extra map[string]string, traced []trace.J
 	}
 	res, err := sim.Run(sim.Config{
 		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(c.containers)}, Policy: watch, State: scheduler.DefaultConfig(),
-		Model: model, Reports: sim.Reports{Heartbeat: time.Second, ReportLate: true, QuietBeats: true, PerHeartbeat: c.perBeat}, BreakDeadlocks: true, Seed: seed,
+		Model: model, Reports: sim.Reports{Heartbeat: time.Second, ReportLate: true, PerHeartbeat: c.perBeat}, BreakDeadlocks: true, Seed: seed,
 		Views: sim.Views{SampleEvery: 10 * time.Second, Sample: watch.sample},
 	}, jobs)
 	if err != nil {

@@ -21,6 +21,8 @@ type Config struct {
 	MaxJobs int
 	// MaxBytes is how much room the history may take, roughly; 0 means any. Default 2 GiB.
 	MaxBytes int64
+	// UserBytes is how much the ended jobs of a user may take; 0 means any. nil bounds nobody. It is called by another goroutine.
+	UserBytes func(user string) int64
 	// Queue is how many entries may wait to be written. Beyond that those of the journal are read from it
 	// later, and others are lost. Larger: more memory, about 300 bytes each. Default 65,536.
 	Queue int

@@ -86,18 +86,29 @@ func (s *Store) retain() error {
 		size, err := s.db.EstimateDiskUsage(eventsOf(n), eventsOf(n+1))
 		used -= int64(size)
 		gone = append(gone, n)
-		return len(gone) < 10_000, err
+		return len(gone) < maxGone, err
 	})
-	if err != nil || len(gone) == 0 {
+	if err == nil && len(gone) > 0 {
+		err = s.remove(gone)
+	}
+	if err != nil {
 		return err
 	}
-	return s.remove(gone)
+	return s.retainUsers()
 }
+
+// maxGone is how many jobs are removed at a time.
+const maxGone = 10_000
 
 // remove deletes jobs and makes their room free.
 func (s *Store) remove(jobs []uint64) error {
 	b := s.db.NewBatch()
 	for _, n := range jobs {
+		if v, err := s.get(keyOfJob(n)); err == nil && v != nil {
+			if j, err := parseJob(v); err == nil {
+				s.charge(j, -1)
+			}
+		}
 		if err := b.Delete(keyOfJob(n), nil); err != nil {
 			return err
 		}

@@ -28,6 +28,7 @@ type Store struct {
 	applied uint64 // the last record of the journal that is in the store
 	why     error
 	closed  bool
+	used    map[string]int64 // bytes of ended jobs, by user
 
 	jobs int         // in the store; of the writer only
 	hard atomic.Bool // the log is to be synced for good
@@ -40,7 +41,7 @@ func Open(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		cfg: cfg, behind: true, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), dead: make(chan struct{}),
+		cfg: cfg, behind: true, used: map[string]int64{}, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), dead: make(chan struct{}),
 	}
 	if err := s.guard(s.open); err != nil {
 		return nil, fmt.Errorf("history %s: %w", cfg.Dir, err)
@@ -83,9 +84,13 @@ func (s *Store) load() error {
 	if s.applied, err = s.meta(appliedKey); err != nil {
 		return err
 	}
-	return s.eachKey([]byte{jobKey}, []byte{jobKey + 1}, func(_, _ []byte) (bool, error) {
+	return s.eachKey([]byte{jobKey}, []byte{jobKey + 1}, func(_, value []byte) (bool, error) {
 		s.jobs++
-		return true, nil
+		j, err := parseJob(value)
+		if err == nil {
+			s.charge(j, 1)
+		}
+		return true, err
 	})
 }
 

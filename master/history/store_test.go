@@ -366,3 +366,46 @@ func TestPages(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHistoryOfUsersIsLimited: of a user who has more than they may the oldest jobs go, of others none; what was counted is counted
+// after a restart.
+func TestHistoryOfUsersIsLimited(t *testing.T) {
+	l, fs := &log{}, vfs.NewMem()
+	cfg := configOf(l, fs)
+	s := open(t, cfg)
+	for n := 1; n <= 8; n++ {
+		s.Add(l.add(life(n, 1)...))
+	}
+	caughtUp(t, s, l)
+	each := s.UserBytes("user0") / 4
+	if each == 0 {
+		t.Fatal("nothing is counted")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg.UserBytes = func(user string) int64 {
+		if user == "user0" {
+			return 2*each + each/2
+		}
+		return 0
+	}
+	s = open(t, cfg)
+	s.Add(l.add(life(9, 1)...)) // of user1
+	caughtUp(t, s, l)
+	left := func(user string) (out []wire.JobID) {
+		got, err := s.Jobs(wire.PastQuery{User: user})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range got.Jobs {
+			out = append(out, j.Job)
+		}
+		return out
+	}
+	wait(t, "the oldest jobs of user0 go", func() bool { return len(left("user0")) == 2 })
+	if got := fmt.Sprint(left("user0"), len(left("user1"))); got != "[job-8 job-6] 5" {
+		t.Error(got)
+	}
+	wait(t, "they are not counted any more", func() bool { return s.UserBytes("user0") <= 2*each+each/4 })
+}

@@ -175,20 +175,25 @@ func (s *Store) write(entries []Entry, to uint64) (ended bool, err error) {
 func (s *Store) put(entries []Entry, from, to uint64) error {
 	b := s.db.NewBatch()
 	rows := map[uint64]*wire.PastJob{}
-	written := make([]*Entry, 0, len(entries))
+	written, sizes := make([]*Entry, 0, len(entries)), map[uint64]int64{}
 	for i := range entries {
 		e := &entries[i]
 		n := number(e.Job)
 		if n == 0 || e.inJournal() && e.Seq <= from {
 			continue
 		}
-		if err := b.Set(keyOfEvent(n, e), appendEvent(nil, &e.PastEvent), nil); err != nil {
+		key, value := keyOfEvent(n, e), appendEvent(nil, &e.PastEvent)
+		if err := b.Set(key, value, nil); err != nil {
 			return err
 		}
+		sizes[n] += int64(len(key) + len(value))
 		if err := s.summarise(rows, n, e); err != nil {
 			return err
 		}
 		written = append(written, e)
+	}
+	if err := s.measure(rows, sizes); err != nil {
+		return err
 	}
 	s.warm.mu.Lock()
 	defer s.warm.mu.Unlock()

@@ -65,6 +65,8 @@ type Config struct {
 	MaxTasks int
 	// MaxJobs bounds the unfinished jobs. Default 20,000.
 	MaxJobs int
+	// Exempt says who is not bound by the limits of all users, but only by their own: administrators. nil: nobody.
+	Exempt func(user string) bool
 	// KeepEnded is how many ended jobs are remembered. Default 1,000.
 	KeepEnded int
 }

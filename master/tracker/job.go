@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,6 +38,7 @@ type job struct {
 	num                int64
 	spec               wire.JobSpec
 	state              State
+	held               bool // its user has as many jobs as may run: the policies do not know it yet
 	submitted, endedAt time.Duration
 	stages             []*stage
 	err                string
@@ -155,14 +157,14 @@ func (c *Tracker) Submit(now time.Duration, spec wire.JobSpec) (wire.JobID, erro
 	if id := c.Requested(&spec); id != "" && spec.Request != "" {
 		return id, nil
 	}
-	if err := c.check(&spec); err != nil {
+	if err := cmp.Or(c.check(&spec), c.checkUser(now, spec.User)); err != nil {
 		return "", err
 	}
 	c.recur(&spec)
 	c.expect(&spec)
 	id := wire.JobID(fmt.Sprintf("job-%d", c.lastJob+1))
 	c.note(Record{At: now, Kind: Submitted, Job: id, Spec: &spec})
-	c.begin(now, c.jobs[id])
+	c.start(now, c.jobs[id])
 	c.admit(now)
 	return id, nil
 }
@@ -217,6 +219,7 @@ func (j *job) since() time.Duration {
 
 // introduce tells the policies about a stage.
 func (c *Tracker) introduce(now time.Duration, st *stage) {
+	c.tellLimit(now, c.userNamed(st.job.spec.User))
 	c.lastSID++
 	st.sid, st.running = c.lastSID, map[*attempt]bool{}
 	st.fails, st.fetch = map[topology.NodeID]int{}, map[int32]map[wire.AttemptID]bool{}
@@ -302,6 +305,7 @@ func (c *Tracker) endJob(now time.Duration, j *job, s State, why string) {
 	c.forget()
 	c.changed(j)
 	c.out.Drivers = append(c.out.Drivers, j.id)
+	c.startHeld(now, c.userNamed(j.spec.User))
 	c.admit(now)
 	c.offerAll(now)
 }

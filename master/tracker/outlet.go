@@ -147,7 +147,7 @@ func (c *Tracker) Outputs(r wire.OutputsRequest) wire.OutputsResponse {
 				resp.Next, resp.All = from+len(resp.Changes), false
 				break
 			}
-			out.Node, out.Addr, out.Sum = n.name, n.addr, t.sum
+			out.Node, out.Rack, out.Addr, out.Sum = n.name, n.rack, n.addr, t.sum
 		}
 		resp.Changes = append(resp.Changes, out)
 	}

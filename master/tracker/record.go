@@ -25,6 +25,7 @@ const (
 	Undrained RecordKind = "undrained"  // Task.Node: it does again
 	Expected  RecordKind = "expected"   // Spec, Racks: somebody says that this job will come, or it was planned
 	Dropped   RecordKind = "dropped"    // Spec.Name, Spec.User: such jobs will not
+	Limited   RecordKind = "limited"    // Text: a user, or all; Limits
 )
 
 // What only a snapshot holds, beside the kinds above.
@@ -57,6 +58,7 @@ type Record struct {
 	Sums   *StageSums        `json:"sums,omitempty"`
 	Lesson *scheduler.Lesson `json:"lesson,omitempty"`
 	Racks  *PlannedRacks     `json:"racks,omitempty"`
+	Limits *wire.Limits      `json:"limits,omitempty"`
 
 	Bad []wire.BadRecord `json:"bad,omitempty"`
 }
@@ -110,6 +112,9 @@ func (c *Tracker) apply(r *Record) {
 	case Numbered:
 		c.lastJob = max(c.lastJob, int64(r.First))
 		return
+	case Limited:
+		c.userNamed(r.Text).own = *r.Limits
+		return
 	case Drained, Undrained:
 		if n := c.nodeNamed(r.Task.Node, r.Task.Rack, ""); n != nil {
 			n.drain = r.Kind == Drained
@@ -130,6 +135,7 @@ func (c *Tracker) apply(r *Record) {
 	if r.Kind == JobEnded {
 		j.state, j.err, j.endedAt = r.State, r.Text, r.At
 		j.tries = max(j.tries, r.Tries)
+		c.userNamed(j.spec.User).left(j)
 		for _, st := range j.stages {
 			st.shrink()
 		}
@@ -179,6 +185,7 @@ func (c *Tracker) applySubmitted(r *Record) {
 	c.lastJob = max(c.lastJob, n)
 	j := &job{id: r.Job, num: n, spec: *r.Spec, submitted: r.At, counts: wire.Counts{}}
 	c.jobs[j.id] = j
+	c.userNamed(j.spec.User).came(j)
 	if r.Spec.Request != "" {
 		c.requests[r.Spec.User+"\x00"+r.Spec.Request] = j.id
 	}

@@ -24,6 +24,9 @@ func (c *Tracker) Resume(now time.Duration) {
 	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.num, b.num) })
 	c.teach(now)
 	for _, j := range all {
+		j.held = !j.state.Ended() && len(j.stages) == 0 // nothing is written down of it but that it came
+	}
+	for _, j := range all {
 		if j.state.Ended() {
 			c.ended = append(c.ended, j.id)
 			continue
@@ -44,6 +47,10 @@ func (c *Tracker) resumeJob(now time.Duration, j *job) {
 	if st != nil && st.done && len(j.stages) == j.spec.Stages {
 		// The master died before it wrote the end itself down.
 		c.endJob(now, j, Succeeded, "")
+		return
+	}
+	if j.held {
+		c.start(now, j)
 		return
 	}
 	c.begin(now, j) // for the policies it came when it did

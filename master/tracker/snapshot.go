@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,6 +20,11 @@ func (c *Tracker) Snapshot(now time.Duration) []Record {
 	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.num, b.num) })
 	out := make([]Record, 0, 1+2*len(all))
 	out = append(out, Record{At: now, Kind: Numbered, First: int(c.lastJob)})
+	for _, name := range slices.Sorted(maps.Keys(c.users)) {
+		if l := c.users[name].own; l != (wire.Limits{}) {
+			out = append(out, Record{At: now, Kind: Limited, Text: name, Limits: &l})
+		}
+	}
 	for _, n := range c.nodes {
 		if n.drain {
 			out = append(out, Record{At: now, Kind: Drained, Task: &TaskRecord{Node: n.name, Rack: n.rack}})

@@ -92,6 +92,8 @@ func (c *Tracker) Why(now time.Duration, id wire.JobID) (string, error) {
 		return string(id) + " is " + j.state.String(), nil
 	case now < c.graceEnd:
 		return "the master has just restarted and waits for its workers to report", nil
+	case j.held:
+		return c.heldWhy(j), nil
 	case st.committing:
 		return string(id) + " is giving its output its name", nil
 	}

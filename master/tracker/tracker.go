@@ -27,12 +27,15 @@ type Tracker struct {
 
 	jobs     map[wire.JobID]*job
 	requests map[string]wire.JobID // by submission
-	ended    []wire.JobID          // oldest first
+	users    map[string]*user
+	ended    []wire.JobID // oldest first
 	stages   map[scheduler.JobID]*stage
 	bans     []ban // the one that ends first is first
 	lastJob  int64
 	lastSID  scheduler.JobID
 	lastTry  uint64
+	// usersMost is how many users there may be before the idle ones are forgotten.
+	usersMost int
 
 	noted     int64         // records made since the start
 	newest    time.Duration // when a node was heard last, as of the last Tick
@@ -79,6 +82,7 @@ func New(cfg Config, p scheduler.Policy, a scheduler.Admission) (*Tracker, error
 	c := &Tracker{
 		cfg: cfg, topo: b, monitor: monitor, byAddr: map[string]*node{}, racks: map[string]topology.RackID{},
 		byName: map[wire.NodeName]*node{}, jobs: map[wire.JobID]*job{}, requests: map[string]wire.JobID{},
+		users: map[string]*user{}, usersMost: maxIdle,
 		stages: map[scheduler.JobID]*stage{}, lastTry: cfg.Epoch << 32,
 	}
 	c.engine = drive.New(scheduler.NewEngine(state, p, a), cfg.drive(c.progress, c.hear))

@@ -48,7 +48,7 @@ func (p *Policy) freeSlots(n topology.NodeID, k scheduler.Kind, v *scheduler.Vie
 // kinds share containers only maps reserve.
 func (p *Policy) reserve(n topology.NodeID, j *job, k scheduler.Kind, v *scheduler.View) bool {
 	s := p.seat(j)
-	if p.slotsOf(j, k) <= 1 || j.Banned(n) || j.Pending(k) <= s.reserved[k] || p.shared && k != scheduler.Map || !p.canHold(n, j, k, v) {
+	if p.slotsOf(j, k) <= 1 || j.Banned(n) || j.AtLimit(k) || j.Pending(k) <= s.reserved[k] || p.shared && k != scheduler.Map || !p.canHold(n, j, k, v) {
 		return false
 	}
 	for len(p.kept) <= int(n) {

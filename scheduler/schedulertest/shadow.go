@@ -2,6 +2,7 @@ package schedulertest
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
@@ -18,6 +19,7 @@ type shadow struct {
 	done     map[scheduler.TaskID]bool
 	doneMaps map[scheduler.JobID]int32
 	unit     scheduler.Demand
+	limit    int32
 }
 
 func newShadow(p *plan, cfg scheduler.Config) *shadow {
@@ -25,7 +27,7 @@ func newShadow(p *plan, cfg scheduler.Config) *shadow {
 		specs: make(map[scheduler.JobID]*scheduler.JobSpec), capacity: p.capacity,
 		alive: make(map[topology.NodeID]bool), draining: make(map[topology.NodeID]bool),
 		running: make(map[scheduler.TaskID][]topology.NodeID), done: make(map[scheduler.TaskID]bool),
-		doneMaps: make(map[scheduler.JobID]int32), unit: cfg.Unit,
+		doneMaps: make(map[scheduler.JobID]int32), unit: cfg.Unit, limit: p.limit,
 	}
 	for n := range topology.NodeID(p.racks * p.perRack) {
 		s.alive[n] = true
@@ -48,6 +50,26 @@ func (s *shadow) demand(t scheduler.TaskID) scheduler.Demand {
 	return d
 }
 
+// limited are the users whose containers a plan may limit.
+var limited = []string{"alice", "bob"}
+
+// overLimit reports whether a task would take its user beyond their limit. The only map, or the only task, of a user may.
+func (s *shadow) overLimit(t scheduler.TaskID) bool {
+	user := s.specs[t.Job].User
+	if s.limit == 0 || !slices.Contains(limited, user) {
+		return false
+	}
+	held, others := s.demand(t).Slots, [scheduler.NumKinds]int{}
+	for o, on := range s.running {
+		if s.specs[o.Job].User == user {
+			held += s.demand(o).Slots * int32(len(on))
+			others[o.Kind] += len(on)
+		}
+	}
+	alone := t.Kind != scheduler.Driver && others[scheduler.Map] == 0 && (t.Kind == scheduler.Map || others[scheduler.Reduce] == 0)
+	return held > s.limit && !alone
+}
+
 // launch enters a decision in the books, or says which rule it breaks.
 func (s *shadow) launch(d scheduler.Decision, n topology.NodeID) error {
 	t := d.Task
@@ -56,6 +78,8 @@ func (s *shadow) launch(d scheduler.Decision, n topology.NodeID) error {
 		return fmt.Errorf("%v launched, but the job is gone", t)
 	case !s.alive[n]:
 		return fmt.Errorf("%v launched on dead node %d", t, n)
+	case s.overLimit(t):
+		return fmt.Errorf("%v launched, but user %s holds %d containers already", t, s.specs[t.Job].User, s.limit)
 	case s.draining[n]:
 		return fmt.Errorf("%v launched on draining node %d", t, n)
 	case s.done[t]:

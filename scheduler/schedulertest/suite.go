@@ -45,7 +45,7 @@ func (p *Promises) patience() time.Duration {
 // Suite checks that the policy made by newPolicy keeps the rules of its seam, in
 // random situations: no place given twice, no task run twice at once unless as a
 // declared second attempt, nothing to dead or draining nodes, nothing for jobs
-// that are gone, a reason for every answer, every job ends, same seed same
+// that are gone, no user beyond their limit, a reason for every answer, every job ends, same seed same
 // decisions, with and without faults, in the smallest and in a big cluster.
 func Suite(t *testing.T, newPolicy func() scheduler.Policy, promises Promises) {
 	t.Helper()
@@ -62,6 +62,13 @@ func Suite(t *testing.T, newPolicy func() scheduler.Policy, promises Promises) {
 			if i := sameLog(a, b); i >= 0 {
 				t.Fatalf("seed %d: decision %d differs:\n%s\n%s", seed, i, strings.Join(tail(a[:min(i+1, len(a))], 1), ""), strings.Join(tail(b[:min(i+1, len(b))], 1), ""))
 			}
+		}
+	})
+	t.Run("limited users", func(t *testing.T) {
+		for seed := range uint64(60) {
+			p := newPlan(seed, seed%2 == 1)
+			p.limit = 2 + int32(seed%3)
+			run(t, p)
 		}
 	})
 	t.Run("one node", func(t *testing.T) {

@@ -17,7 +17,8 @@ type plan struct {
 	capacity func(n topology.NodeID) scheduler.Capacity
 	jobs     []*scheduler.JobSpec
 	faults   faults
-	replace  bool // swap in a fresh policy half-way
+	replace  bool  // swap in a fresh policy half-way
+	limit    int32 // containers that alice and bob may each hold; 0 means any number
 }
 
 // faults are probabilities per event of their kind.

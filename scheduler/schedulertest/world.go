@@ -55,6 +55,9 @@ func newWorld(p *plan, make_ func() scheduler.Policy, a scheduler.Admission, pro
 		w.feed(scheduler.NodeUp(n, p.capacity(n)))
 		w.agenda.add(happening{at: time.Duration(w.r.Int64N(int64(heartbeatEvery))), what: nextHeartbeat, node: n})
 	}
+	for _, user := range limited {
+		w.feed(scheduler.UserLimit(user, p.limit))
+	}
 	for _, s := range p.jobs {
 		w.agenda.add(happening{at: s.Submit, what: nextSubmit, job: s.ID})
 	}

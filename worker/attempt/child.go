@@ -163,7 +163,7 @@ func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) er
 	defer func() { err = errors.Join(err, fs.Close(), rc.Close()) }()
 	budget := shuffle.ShareOf(o.Memory, 1)
 	s := &Setting{
-		Master: o.Master, Client: rc, Node: o.Node, OneMachine: o.OneMachine, FetchStall: o.FetchStall,
+		Master: o.Master, Client: rc, Node: o.Node, Rack: o.Rack, OneMachine: o.OneMachine, FetchStall: o.FetchStall,
 		Env: task.Env{
 			Store:   storage.Mux{Stores: map[string]storage.FS{"dfs": fs.Storage(FilesOf(ctx, &o.Launch))}, Local: localDisk(o.Launch.Spec)},
 			Scratch: o.Scratch, Pool: budget.Pool(), MaxRecord: budget.MaxRecord(), SideDir: o.SideDir, Pace: o.pace(say),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/api"
 
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 	"github.com/millrace/millrace/task"
 )
@@ -35,7 +37,7 @@ type fetcher struct {
 	have  map[int32]wire.MapOutput // what is in
 	claim map[int32]*host          // who brings a map's output just now
 	fails map[int32]int
-	got   int64 // bytes as they were sent
+	got   map[string]int64 // bytes as they were sent, by the counter of their place
 	raw   int64
 	slots int                // fetches that may still be started
 	pace  map[string]float64 // bytes a second from other nodes, by address
@@ -111,7 +113,29 @@ func (f *fetcher) rawBytes() int64 {
 func (f *fetcher) bytes() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.got
+	var sum int64
+	for _, n := range f.got {
+		sum += n
+	}
+	return sum
+}
+
+// counts are the bytes by place.
+func (f *fetcher) counts() mapreduce.Counts {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return mapreduce.Counts{mapreduce.TaskGroup: maps.Clone(f.got)}
+}
+
+// placeOf is the counter of what comes from there.
+func (f *fetcher) placeOf(o wire.MapOutput) string {
+	switch {
+	case o.Node == f.r.Node:
+		return mapreduce.ShuffleNodeBytes
+	case o.Rack == f.r.Rack:
+		return mapreduce.ShuffleRackBytes
+	}
+	return mapreduce.ShuffleRemoteBytes
 }
 
 // listen learns from the master where outputs are.
@@ -380,7 +404,7 @@ func (f *fetcher) finish(o wire.MapOutput, head *SegmentHead, ok bool) {
 	}
 	f.have[o.Map] = o
 	f.compare(o, f.want[o.Map]) // which may have come meanwhile
-	f.got += head.Info.StoredBytes
+	f.got[f.placeOf(o)] += head.Info.StoredBytes
 	f.raw += head.Info.RawBytes
 	delete(f.want, o.Map)
 	if f.r.Progress != nil {

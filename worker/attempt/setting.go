@@ -22,6 +22,7 @@ type Setting struct {
 	Master string
 	Client *rpc.Client
 	Node   wire.NodeName
+	Rack   string
 	// Env is what the task works with. Its scratch directory is of the stage and outlives the attempt; the compression is
 	// the job's.
 	task.Env

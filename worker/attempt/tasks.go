@@ -89,5 +89,6 @@ func (r *runner) runReduce(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+	res.Counts.Add(in.counts())
 	return result{counts: res.Counts, in: in.bytes(), sum: in.sum(), out: res.Counts.Get(mapreduce.TaskGroup, mapreduce.OutputBytes)}, nil
 }

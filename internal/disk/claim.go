@@ -1,0 +1,119 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Claim says that what lies at a path belongs to a process that lives: the file PATH.lock is locked. It ends with the process, however
+// that ends, and [Sweep] finds what is left then.
+type Claim struct{ lock *os.File }
+
+const lockSuffix = ".lock"
+
+// NewClaim claims a new path in a directory: prefix and a number. Nothing is there yet.
+func NewClaim(dir, prefix string) (*Claim, error) {
+	for {
+		f, err := os.CreateTemp(dir, prefix+"*"+lockSuffix)
+		if err != nil {
+			return nil, err
+		}
+		ours, err := TryLock(f, false)
+		if err != nil {
+			return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+		if ours && names(f) {
+			return &Claim{f}, nil
+		}
+		_ = f.Close() // a sweep came before the lock, and removes the file
+	}
+}
+
+// names reports whether a file still has its name.
+func names(f *os.File) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(open, named)
+}
+
+// Path is what is claimed.
+func (c *Claim) Path() string { return strings.TrimSuffix(c.lock.Name(), lockSuffix) }
+
+// Release ends the claim, when what was claimed is gone or has another name. A nil Claim claims nothing.
+func (c *Claim) Release() {
+	if c == nil {
+		return
+	}
+	_ = c.lock.Close()           // it was only locked
+	_ = os.Remove(c.lock.Name()) // a sweep may have been faster, or will do it
+}
+
+// TempDir makes a directory of a claim of its own, in dir or else in that for temporary files, and removes those of the same prefix whose
+// processes are gone.
+func TempDir(dir, prefix string) (*Claim, error) {
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	if err := Sweep(dir, prefix, os.RemoveAll); err != nil {
+		return nil, err
+	}
+	c, err := NewClaim(dir, prefix)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(c.Path(), 0o700); err != nil {
+		c.Release()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Remove removes the directory and ends the claim.
+func (c *Claim) Remove() error {
+	err := os.RemoveAll(c.Path())
+	c.Release()
+	return err
+}
+
+// Sweep calls clean for each path of a prefix in a directory whose claim has outlived its process, and then removes the claim. What
+// belongs to others and may not be opened stays.
+func Sweep(dir, prefix string, clean func(path string) error) error {
+	list, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var errs []error
+	for _, e := range list {
+		number, ours := strings.CutPrefix(e.Name(), prefix)
+		number, locked := strings.CutSuffix(number, lockSuffix)
+		if ours && locked && e.Type().IsRegular() && strings.Trim(number, "0123456789") == "" {
+			errs = append(errs, sweepOne(filepath.Join(dir, e.Name()), clean))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func sweepOne(lock string, clean func(path string) error) error {
+	f, err := os.OpenFile(lock, os.O_RDWR, 0)
+	if err != nil {
+		return nil // it is gone, or another user's
+	}
+	c := &Claim{f}
+	if ours, err := TryLock(f, false); !ours || err != nil || !names(f) {
+		_ = f.Close() // somebody lives there, or another sweep was faster
+		return nil
+	}
+	err = clean(c.Path())
+	if err != nil {
+		_ = f.Close() // the next sweep tries again
+		return err
+	}
+	c.Release()
+	return nil
+}

@@ -1,0 +1,74 @@
+package disk
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// TestSweepTakesOnlyTheDead: what is claimed stays, what is not goes, and so does not what only looks like it.
+func TestSweepTakesOnlyTheDead(t *testing.T) {
+	dir := t.TempDir()
+	live, err := TempDir(dir, "run-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"run-7", "run-x7", "other-7", "run-8"} {
+		if err := os.MkdirAll(filepath.Join(dir, name, "below"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"run-7.lock", "run-x7.lock", "other-7.lock"} { // run-8 was never claimed
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, err := TempDir(dir, "run-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"run-7": false, "run-7.lock": false, "run-8": true, "run-x7": true, "run-x7.lock": true, "other-7": true, "other-7.lock": true,
+		filepath.Base(live.Path()): true, filepath.Base(next.Path()): true,
+	} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
+		}
+	}
+	for _, c := range []*Claim{live, next} {
+		if err := c.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "run-*")); len(left) != 3 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestSweepBesideClaims: a claim that is being made is not swept.
+func TestSweepBesideClaims(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				c, err := TempDir(dir, "run-")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := os.WriteFile(filepath.Join(c.Path(), "file"), nil, 0o600); err != nil {
+					t.Error("somebody swept what lives: ", err)
+				}
+				if err := c.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+}

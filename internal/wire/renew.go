@@ -1,0 +1,12 @@
+package wire
+
+// RenewRequest asks for a new certificate for the caller.
+type RenewRequest struct {
+	Public []byte `json:"public"` // Ed25519
+}
+
+// Renewed is a new certificate, in DER, and those of the authorities that nodes show.
+type Renewed struct {
+	Cert        []byte   `json:"cert"`
+	Authorities [][]byte `json:"authorities"`
+}

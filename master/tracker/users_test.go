@@ -1,0 +1,159 @@
+package tracker
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// limited is a master on which user ann, or all, have limits.
+func limited(t *testing.T, who string, changes map[string]int64) *Tracker {
+	t.Helper()
+	c := newCore(t)
+	c.cfg.Exempt = func(user string) bool { return user == "root" }
+	c.Resume(0)
+	if err := c.SetLimits(0, wire.LimitRequest{User: who, Changes: changes}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *Tracker) sleeps(now time.Duration, user string) (wire.JobID, error) {
+	return c.Submit(now, wire.JobSpec{Name: "j", User: user, Stages: 1, Program: wire.Program{Builtin: "sleep"}})
+}
+
+// mustSleep submits a job that must be taken.
+func mustSleep(t *testing.T, c *Tracker, now time.Duration, user string) wire.JobID {
+	t.Helper()
+	id, err := c.sleeps(now, user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestJobsBeyondTheLimitWait: the policies hear of a second job of ann when the first has ended, of one of bob's at once; the
+// same holds after a restart, and when the limit is taken away.
+func TestJobsBeyondTheLimitWait(t *testing.T) {
+	c := limited(t, "ann", map[string]int64{"running": 1})
+	first, second, others := mustSleep(t, c, 1, "ann"), mustSleep(t, c, 2, "ann"), mustSleep(t, c, 3, "bob")
+	knows := func(when string, c *Tracker, want ...wire.JobID) {
+		t.Helper()
+		var got []wire.JobID
+		for _, st := range c.liveStages() {
+			got = append(got, st.job.id)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s the policies know %v, want %v", when, got, want)
+		}
+	}
+	knows("at first", c, first, others)
+	if why, err := c.Why(3, second); err != nil || !strings.Contains(why, "1 jobs of user ann run") {
+		t.Error(why, err)
+	}
+	knows("after a restart", restarted(t, c.Take().Records), first, others)
+	knows("after a restart from a snapshot", restarted(t, c.Snapshot(3)), first, others)
+	if err := c.Kill(4, first, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	knows("when one has ended", c, others, second)
+	third := mustSleep(t, c, 5, "ann")
+	if err := c.SetLimits(6, wire.LimitRequest{User: "ann", Changes: map[string]int64{"running": wire.NoLimit}}); err != nil {
+		t.Fatal(err)
+	}
+	knows("without a limit", c, others, second, third)
+	if err := c.Kill(7, third, "enough"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHeldJobsCanBeKilled: a job that the policies have never heard of ends like any other.
+func TestHeldJobsCanBeKilled(t *testing.T) {
+	c := limited(t, "ann", map[string]int64{"running": 1})
+	mustSleep(t, c, 1, "ann")
+	held := mustSleep(t, c, 2, "ann")
+	if err := c.Kill(3, held, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := c.Status(held); err != nil || s.State != "CANCELLED" {
+		t.Error(s.State, err)
+	}
+}
+
+// TestSubmissionsBeyondTheLimitAreRefused: by those that wait, and by those of the last minute, also of jobs that have ended and
+// of before a restart. The limits of all bind everybody but administrators and those with limits of their own.
+func TestSubmissionsBeyondTheLimitAreRefused(t *testing.T) {
+	for name, n := range map[string]time.Duration{"waiting": 0, "submissions": time.Minute} {
+		c := limited(t, wire.AllUsers, map[string]int64{name: 2})
+		if err := c.SetLimits(0, wire.LimitRequest{User: "free", Changes: map[string]int64{name: wire.NoLimit}}); err != nil {
+			t.Fatal(err)
+		}
+		first := mustSleep(t, c, time.Second, "ann")
+		mustSleep(t, c, 2*time.Second, "ann")
+		again := restarted(t, c.Take().Records)
+		for _, c := range []*Tracker{c, again} {
+			_, err := c.sleeps(3*time.Second, "ann")
+			if wire.KindOf(err) != wire.Quota || !strings.Contains(fmt.Sprint(err), "user ann") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for range 3 {
+			mustSleep(t, c, 3*time.Second, "free")
+			mustSleep(t, c, 3*time.Second, "root")
+		}
+		if err := c.Kill(3*time.Second, first, "enough"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.sleeps(4*time.Second, "ann"); (err == nil) != (name == "waiting") {
+			t.Errorf("%s, when one has ended: %v", name, err)
+		}
+		mustSleep(t, c, 4*time.Second+n, "bob")
+		if name == "submissions" {
+			mustSleep(t, c, 1*time.Second+n, "ann")
+		}
+	}
+}
+
+// TestLimitsThatMakeNoSense are refused and change nothing.
+func TestLimitsThatMakeNoSense(t *testing.T) {
+	c := limited(t, "ann", map[string]int64{"running": 3})
+	for _, r := range []wire.LimitRequest{
+		{User: "ann", Changes: map[string]int64{"running": 1, "speed": 1}},
+		{User: "ann", Changes: map[string]int64{"running": -2}},
+		{Changes: map[string]int64{"running": 1}},
+		{User: "ann", Changes: map[string]int64{"containers": 1}},
+		{User: strings.Repeat("a", 10_000), Changes: map[string]int64{"running": 1}},
+		{User: "ann", Changes: map[string]int64{"containers": 1 << 40}},
+	} {
+		if err := c.SetLimits(1, r); wire.KindOf(err) != wire.Invalid {
+			t.Errorf("%v: %v", r.Changes, err)
+		}
+	}
+	if _, err := c.sleeps(1, wire.AllUsers); wire.KindOf(err) != wire.Invalid {
+		t.Errorf("a job of all: %v", err)
+	}
+	if l := c.limits(c.userNamed("ann")); l != (wire.Limits{Running: 3}) {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestIdleUsersAreForgotten: names that came once do not stay for ever.
+func TestIdleUsersAreForgotten(t *testing.T) {
+	c := limited(t, "ann", map[string]int64{"running": 3})
+	now := time.Duration(0)
+	for i := range 3 * maxIdle {
+		now += time.Second
+		id := mustSleep(t, c, now, fmt.Sprint("user", i))
+		if err := errors.Join(c.Kill(now, id, "enough")); err != nil {
+			t.Fatal(err)
+		}
+		c.Tick(now)
+	}
+	if len(c.users) > 2*maxIdle+200 || c.users["ann"] == nil {
+		t.Errorf("%d users are remembered", len(c.users))
+	}
+}

@@ -1,0 +1,55 @@
+package scheduler
+
+// A user's limit bounds the containers that the jobs of the user hold together. It is a matter of what fits, as room on a node is,
+// so that every policy keeps it.
+
+// maxLimit is far above what any cluster has.
+const maxLimit = 1 << 30
+
+// setLimit takes in how many containers a user may hold; 0 does not bound.
+func (s *State) setLimit(user string, containers int32) {
+	if containers <= 0 {
+		delete(s.limits, user)
+	} else {
+		s.limits[user] = containers
+	}
+	if g := s.groups.byName[groupKey{kind: UserGroup, name: user}]; g != nil {
+		g.limit = max(containers, 0)
+	}
+}
+
+// Limit returns how many containers the group may hold; 0 means any number.
+func (g *Group) Limit() int32 { return g.limit }
+
+// AtLimit reports whether the job's user may hold no container for one more task of kind k. A driver, and a reduce while maps of
+// the user wait, leave the last container to a task that ends by itself. Where the limit was lowered, or map output was lost, that
+// one is beyond the limit: else nothing of the user would ever end.
+func (j *Job) AtLimit(k Kind) bool {
+	g := j.user
+	if g.limit == 0 {
+		return false
+	}
+	u, take := &g.use, j.demand[k].Slots
+	within := u.Containers()+take <= g.limit
+	leaves := u.Slots[Driver]+u.Slots[Reduce]+take < g.limit
+	switch k {
+	case Driver:
+		return !within || u.Slots[Driver]+take >= g.limit
+	case Reduce:
+		return u.Work() > 0 && (!within || g.waiting[Map] > 0 && !leaves)
+	}
+	return !within && u.Tasks[Map] > 0
+}
+
+// explainLimit says that a job waits because its user holds what they may; false if that is not so.
+func (j *Job) explainLimit() (Reason, bool) {
+	stuck := j.phase == Admitted && j.AtLimit(Driver)
+	if j.phase == Ready {
+		maps, reduces := j.isRunnable[Map], j.isRunnable[Reduce]
+		stuck = (maps || reduces) && (!maps || j.AtLimit(Map)) && (!reduces || j.AtLimit(Reduce))
+	}
+	return Reason{
+		Code: AtLimit, Say: "{job} waits: {group} holds {a} of at most {b} containers (millrace user ls)", Job: j.id,
+		Group: j.user, A: int64(j.user.use.Containers()), B: int64(j.user.limit),
+	}, stuck
+}
