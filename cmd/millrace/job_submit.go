@@ -223,14 +223,19 @@ func submitBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bo
 	return nil
 }
 
-// announceBatch tells the cluster which jobs will come that recur.
-func announceBatch(ctx context.Context, cl *client.Client, list []dueJob) error {
-	var r wire.PlanRequest
+// recurring are the jobs that are announced.
+func recurring(list []dueJob) (out []wire.JobSpec) {
 	for i := range list {
 		if list[i].spec.Recurring {
-			r.Jobs = append(r.Jobs, list[i].spec)
+			out = append(out, list[i].spec)
 		}
 	}
+	return out
+}
+
+// announceBatch tells the cluster which jobs will come that recur.
+func announceBatch(ctx context.Context, cl *client.Client, list []dueJob) error {
+	r := wire.PlanRequest{Jobs: recurring(list)}
 	if len(r.Jobs) == 0 {
 		return nil
 	}

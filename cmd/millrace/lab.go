@@ -27,7 +27,8 @@ func newLab() *cobra.Command {
 		Use:   "lab ls|run",
 		Short: "Run published scheduling experiments again, and compare",
 		Example: `  millrace lab ls
-  millrace lab run slowdown-policies --quick`,
+  millrace lab run slowdown-policies --quick
+  millrace lab run --live small-jobs`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("lab needs a verb: ls or run")
@@ -65,6 +66,7 @@ func newLabLs() *cobra.Command {
 				t.AppendRow(table.Row{r.ID, r.Title, r.Source, fmt.Sprintf("%d s", r.Seconds)})
 			}
 			t.Render()
+			listLive(cmd.OutOrStdout())
 			return nil
 		},
 	}
@@ -73,7 +75,7 @@ func newLabLs() *cobra.Command {
 }
 
 func newLabRun() *cobra.Command {
-	o := labRun{progress: "auto"}
+	o, l := labRun{progress: "auto"}, liveLab{}
 	cmd := &cobra.Command{
 		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
 		Example: "  millrace lab run all --quick --out report",
@@ -84,6 +86,10 @@ func newLabRun() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if l.live {
+				l.quick, l.asJSON = o.Quick, o.asJSON
+				return l.run(cmd, args)
+			}
 			args, err := orExpected(args, o.expect)
 			if err != nil {
 				return failed(err)
@@ -103,6 +109,7 @@ func newLabRun() *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&o.Seeds, "seeds", 0, "repetitions (0: as many as the experiment wants)")
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
+	l.define(f)
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
 	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
 	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")

@@ -18,19 +18,7 @@ func newSchedulerPlan() *cobra.Command {
 	var m masterFlags
 	var file string
 	var asJSON bool
-	show := func(cmd *cobra.Command, r wire.PlanRequest) error {
-		return withClient(&m, func(cl *client.Client) error {
-			p, err := cl.Plans(cmd.Context(), r)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(cmd, p)
-			}
-			printPlans(cmd.OutOrStdout(), &p)
-			return nil
-		})
-	}
+	show := func(cmd *cobra.Command, r wire.PlanRequest) error { return showPlans(cmd, &m, r, asJSON) }
 	cmd := &cobra.Command{
 		Use: "plan [--batch FILE]", Short: "Plan the announced jobs anew, or announce those of a file, and show in which racks they will run",
 		Long: `Policies that plan (jobpacker, corral) decide before a recurring job comes in which racks it will run. A job is announced by
@@ -40,20 +28,16 @@ where it will be read (millrace dfs put --for NAME), and the job is handed in la
   millrace scheduler plan ls`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := wire.PlanRequest{Again: true}
-			if file != "" {
-				list, err := readBatch(file)
-				if err != nil {
-					return err
-				}
-				for i := range list {
-					if list[i].spec.Recurring {
-						r.Jobs = append(r.Jobs, list[i].spec)
-					}
-				}
-				if len(r.Jobs) == 0 {
-					return fmt.Errorf("%s: no job has recurring: true, and only what recurs is planned", file)
-				}
+			if file == "" {
+				return show(cmd, wire.PlanRequest{Again: true})
+			}
+			list, err := readBatch(file)
+			if err != nil {
+				return err
+			}
+			r := wire.PlanRequest{Jobs: recurring(list)}
+			if len(r.Jobs) == 0 {
+				return fmt.Errorf("%s: no job has recurring: true, and only what recurs is planned", file)
 			}
 			return show(cmd, r)
 		},
@@ -69,6 +53,21 @@ where it will be read (millrace dfs put --for NAME), and the job is handed in la
 		RunE: func(cmd *cobra.Command, args []string) error { return show(cmd, wire.PlanRequest{Drop: args[0]}) },
 	})
 	return cmd
+}
+
+// showPlans asks for plans and prints them.
+func showPlans(cmd *cobra.Command, m *masterFlags, r wire.PlanRequest, asJSON bool) error {
+	return withClient(m, func(cl *client.Client) error {
+		p, err := cl.Plans(cmd.Context(), r)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd, p)
+		}
+		printPlans(cmd.OutOrStdout(), &p)
+		return nil
+	})
 }
 
 func printPlans(w io.Writer, p *wire.Plans) {

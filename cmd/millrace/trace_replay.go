@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -79,6 +81,7 @@ func (o *replayOptions) run(cmd *cobra.Command, source string) error {
 		if err := r.fits(cmd.Context(), o); err != nil {
 			return err
 		}
+		fmt.Fprintln(cmd.ErrOrStderr(), r.ahead(o))
 		return r.report(cmd, o, r.submit(cmd.Context()))
 	})
 }
@@ -143,14 +146,28 @@ func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) 
 	args := []string{
 		"--maps", strconv.Itoa(int(s.Maps)), "--reduces", strconv.Itoa(int(s.Reduces)), "--map-time", length(j.Maps), "--reduce-time", length(j.Reduces),
 		"--shuffle-bytes", strconv.FormatInt(s.Shuffle.Bytes, 10), "--output", fmt.Sprintf("dfs:%s/%d", r.dir, i),
-		"--name", s.Name, "--pool", s.User, "--expect-input", strconv.FormatInt(max(s.Input.Bytes, 1), 10),
-		"--expect-shuffle", strconv.FormatInt(s.Shuffle.Bytes, 10),
+		"--name", s.Name, "--pool", cmp.Or(s.Pool, s.User), "--expect-input", strconv.FormatInt(max(s.Input.Bytes, 1), 10),
+		"--expect-shuffle", strconv.FormatInt(s.Shuffle.Bytes, 10), "--expect-map-time", s.MapTime.String(), "--expect-reduce-time", s.ReduceTime.String(),
+		"--queue", s.Queue, "--recurring=" + strconv.FormatBool(s.Recurring),
+	}
+	if s.Deadline > 0 {
+		args = append(args, "--deadline", time.Duration(float64(s.Deadline-s.Submit)*o.scaleTime).String())
 	}
 	stages, err := jobs.Parse("synthetic", args)
 	if err != nil {
 		return wire.JobSpec{}, err
 	}
 	return client.SpecOf(stages, wire.Program{Builtin: "synthetic", Args: args}, false), nil
+}
+
+// ahead says what the cluster will have to do: bytes are really made, sorted, written and moved, and take longest.
+func (r *replay) ahead(o *replayOptions) string {
+	bytes := int64(0)
+	for _, s := range r.specs {
+		bytes += min(s.Shuffle.Bytes, math.MaxInt64-bytes)
+	}
+	return fmt.Sprintf("%s jobs with %s tasks; their maps will make %s, which is written, moved and read again (--scale-bytes %g; less is faster)",
+		human.Count(int64(len(r.jobs))), human.Count(r.tasks), human.Bytes(bytes), o.scaleBytes)
 }
 
 // fits refuses a trace of which one job alone would fill half of what is free on the workers.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,9 @@ func TestReplayKeepsArrivals(t *testing.T) {
 	var r replay
 	if err := r.plan(&replayOptions{scaleTime: 0.5, scaleBytes: 1, seed: 1}, w, []wire.NodeStatus{{Capacity: wire.Capacity{Containers: 4}}}); err != nil {
 		t.Fatal(err)
+	}
+	if says := r.ahead(&replayOptions{scaleBytes: 1}); !strings.HasPrefix(says, "3 jobs with 3 tasks; their maps will make 0 B") {
+		t.Error(says)
 	}
 	for i, want := range []time.Duration{0, 2 * time.Second, 15 * time.Second} {
 		if got := r.jobs[i].at; got != want {

@@ -67,6 +67,7 @@ var rooms = map[string][]string{
 	"lab/marp":      labDocument("scheduler/admission"),
 	"lab/nas":       labDocument("scheduler/nas"),
 	"lab/slowdown":  labDocument(),
+	"lab/live":      {"topology", "scheduler", "scheduler/policies", "scheduler/drive", "sim", "internal/stats"},
 	"lab/all":       {"internal/suggest", "lab", "lab/..."},
 
 	"master/tracker":       {"internal/suggest", "topology", "netmon", "scheduler", "scheduler/drive", "internal/codec", "internal/stats", "mapreduce", "internal/wire"},

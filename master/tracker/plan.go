@@ -53,6 +53,7 @@ func (c *Tracker) Plan(now time.Duration, id wire.AttemptID, p *wire.StagePlan) 
 	} else if have := st.drafted(id.Try); have < total {
 		return have, nil
 	}
+	c.planAgain(now) // the policy must know where an announced job belongs before it hears of its tasks
 	c.note(r)
 	if st.plan == nil {
 		return 0, wire.Errorf(wire.Invalid, "%s: a plan of %d splits, of which %d came", id, total, st.drafted(id.Try))

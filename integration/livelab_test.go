@@ -1,0 +1,52 @@
+package integration
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestLiveLaboratories runs short forms of three laboratories on clusters of processes, one after the other: for the policy that
+// each is about, the jobs that it is good for take a smaller part of the time of the others than under the one that it is compared
+// with, live as in the simulator; a busy machine makes both longer. With MILLRACE_STRESS all run, with all their quick arms.
+func TestLiveLaboratories(t *testing.T) {
+	t.Parallel()
+	for _, l := range []struct{ id, better, worse string }{
+		{"small-jobs", "fair", "fifo"}, {"deadlines", "deadline-max", "fifo"}, {"queues", "capacity", "fifo"}, {"marp-curve", "marp 0.25", "marp 0.75"},
+	} {
+		t.Run(l.id, func(t *testing.T) {
+			args := []string{"lab", "run", "--live", "--quick", "--json", l.id}
+			if os.Getenv("MILLRACE_STRESS") == "" {
+				if l.id == "marp-curve" {
+					t.Skip("the longest of them runs with MILLRACE_STRESS=1")
+				}
+				args = append(args, "--arms", l.better+","+l.worse)
+			}
+			out, err := exec.Command(millrace, args...).Output()
+			var r struct {
+				Rows []struct {
+					Arm       string
+					Simulated float64
+					Live      []float64
+				}
+				Agrees      bool
+				MedianError float64 `json:"median_error"`
+			}
+			if err != nil || json.Unmarshal(out, &r) != nil {
+				t.Fatalf("%s: %v", out, err)
+			}
+			part := map[string][2]float64{} // by arm: its first measure by its second, simulated and live
+			for i, row := range r.Rows {
+				if _, known := part[row.Arm]; !known {
+					next := r.Rows[i+1]
+					part[row.Arm] = [2]float64{row.Simulated / next.Simulated, row.Live[0] / next.Live[0]}
+				}
+			}
+			t.Logf("simulated and live %v; off by %.1f %% in the median; agrees: %v", part, 100*r.MedianError, r.Agrees)
+			if b, w := part[l.better], part[l.worse]; l.id != "marp-curve" && !(b[0] < w[0] && b[1] < w[1]) || r.MedianError > 0.3 {
+				t.Errorf("%s has %v and %s %v, simulated and live; off by %.1f %%", l.better, b, l.worse, w, 100*r.MedianError)
+			}
+		})
+	}
+}

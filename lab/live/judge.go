@@ -1,0 +1,82 @@
+package live
+
+import (
+	"math"
+
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/sim"
+)
+
+// A Row is one measure of one arm.
+type Row struct {
+	Arm       string    `json:"arm"`
+	Measure   string    `json:"measure"`
+	Unit      string    `json:"unit"`
+	Simulated float64   `json:"simulated"` // mean over the repetitions
+	Live      []float64 `json:"live"`      // by repetition
+}
+
+// A Verdict is how well the simulator has predicted the cluster.
+type Verdict struct {
+	Rows []Row `json:"rows"`
+	// MedianError is of the time of a job, over all jobs, repetitions and arms.
+	MedianError float64 `json:"median_error"`
+	// Tau is Kendall's, of the order of the arms by the first measure; arms that the simulator holds for equal, within 2 per cent, do not count.
+	Tau    float64 `json:"tau"`
+	Agrees bool    `json:"agrees"`
+}
+
+// The marks that a laboratory is held to.
+const (
+	maxError = 0.10
+	minTau   = 0.9
+	same     = 0.02
+)
+
+// Judge compares. simulated and live are by arm, repetition and job.
+func (l *Laboratory) Judge(arms []Arm, jobs []*sim.Job, simulated, live [][][]float64) Verdict {
+	var v Verdict
+	var errors []float64
+	for a := range arms {
+		for _, m := range l.Measures {
+			r := Row{Arm: arms[a].Name, Measure: m.Name, Unit: m.Unit}
+			for i, seconds := range live[a] {
+				r.Live = append(r.Live, m.Of(jobs, seconds))
+				r.Simulated += m.Of(jobs, simulated[a][i]) / float64(len(live[a]))
+			}
+			v.Rows = append(v.Rows, r)
+		}
+		for i, seconds := range live[a] {
+			for j := range jobs {
+				errors = append(errors, math.Abs(simulated[a][i][j]-seconds[j])/seconds[j])
+			}
+		}
+	}
+	v.MedianError = stats.Median(errors)
+	v.Tau = tau(v.Rows, len(l.Measures))
+	v.Agrees = v.MedianError <= maxError && v.Tau >= minTau
+	return v
+}
+
+// tau compares the order of arms by every step-th row.
+func tau(rows []Row, step int) float64 {
+	agree, pairs := 0.0, 0.0
+	for i := 0; i < len(rows); i += step {
+		for k := 0; k < i; k += step {
+			a, b := &rows[i], &rows[k]
+			if math.Abs(a.Simulated-b.Simulated) <= same*max(a.Simulated, b.Simulated) {
+				continue
+			}
+			pairs++
+			if (a.Simulated < b.Simulated) == (stats.Mean(a.Live) < stats.Mean(b.Live)) {
+				agree++
+			} else {
+				agree--
+			}
+		}
+	}
+	if pairs == 0 {
+		return 1
+	}
+	return agree / pairs
+}

@@ -1,0 +1,147 @@
+package live
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/sim"
+)
+
+// All are the laboratories, in the order in which a class may take them.
+var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues}
+
+// policy is an arm without a limit for drivers; params are name and value by turns.
+func policy(name string, quick bool, params ...string) Arm {
+	return Arm{Name: name, Policy: chosen(name, params), Admission: drive.Named{Name: "unlimited"}, Quick: quick}
+}
+
+// admission is an arm of fair sharing.
+func admission(label, name string, quick bool, params ...string) Arm {
+	return Arm{Name: label, Policy: drive.Named{Name: "fair"}, Admission: chosen(name, params), Quick: quick}
+}
+
+func chosen(name string, params []string) drive.Named {
+	n := drive.Named{Name: name}
+	for i := 0; i+1 < len(params); i += 2 {
+		if n.Params == nil {
+			n.Params = map[string]string{}
+		}
+		n.Params[params[i]] = params[i+1]
+	}
+	return n
+}
+
+// shape is what a job is like.
+type shape struct {
+	maps, reduces       int
+	mapTime, reduceTime time.Duration
+}
+
+// add appends a job. Its input is a MiB for each map: what policies that go by size see.
+func add(jobs []*sim.Job, name string, at time.Duration, s shape) []*sim.Job {
+	times := func(n int, each time.Duration) (out []time.Duration) {
+		for range n {
+			out = append(out, each)
+		}
+		return out
+	}
+	return append(jobs, &sim.Job{
+		Spec: &scheduler.JobSpec{
+			ID: scheduler.JobID(len(jobs) + 1), Name: name, Pool: name, Submit: at, Maps: int32(s.maps), Reduces: int32(s.reduces),
+			Input: scheduler.Bytes(int64(s.maps) << 20), Shuffle: scheduler.Bytes(int64(s.maps) << 10), MapTime: s.mapTime, ReduceTime: s.reduceTime,
+		},
+		Maps: times(s.maps, s.mapTime), Reduces: times(s.reduces, s.reduceTime),
+	})
+}
+
+const ms = time.Millisecond
+
+// bulk is a job of many short tasks: where others are to get containers they become free at all times, on a cluster and in the simulator
+// alike. With long tasks, which end in waves, it depends on milliseconds whether a job just misses a wave.
+func bulk(quick bool) shape {
+	if quick {
+		return shape{maps: 120, mapTime: 150 * ms}
+	}
+	return shape{maps: 240, mapTime: 150 * ms}
+}
+
+// little is a job that has its containers at once or waits for a bulk of others.
+var little = shape{maps: 6, mapTime: 500 * ms}
+
+var smallJobs = Laboratory{
+	ID: "small-jobs", Title: "How long do small jobs wait beside a large one?", Source: "spec/slowdown 4", Seconds: 55,
+	Workers: 4, Containers: 3,
+	Arms: []Arm{
+		policy("fifo", true), policy("fair", true), policy("srpt", false), policy("fbq", true, "limits", "10"),
+		policy("tags", false, "limits", "10"), policy("sita", false, "limits", "10"), policy("comp", false),
+	},
+	Jobs: func(quick bool) []*sim.Job {
+		jobs, small := add(nil, "large", 0, bulk(quick)), 5
+		if quick {
+			small = 3
+		}
+		for i := range small {
+			jobs = add(jobs, "small", time.Duration(500+500*i)*ms, little)
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("small jobs", named("small")), mean("the large job", named("large"))},
+	Published: "small jobs fare worst under fifo and best under policies that go by size",
+}
+
+var marpCurve = Laboratory{
+	ID: "marp-curve", Title: "How many drivers may hold containers?", Source: "spec/marp 4", Seconds: 75,
+	Workers: 4, Containers: 3,
+	Arms: []Arm{
+		admission("marp 0.1", "marp", true, "marp", "0.1"), admission("marp 0.25", "marp", true, "marp", "0.25"), admission("marp 0.5", "marp", false, "marp", "0.5"),
+		admission("marp 0.75", "marp", true, "marp", "0.75"), admission("cbt", "cbt", false), admission("cbtws", "cbtws", false), admission("cbtwat", "cbtwat", false),
+	},
+	Jobs: func(quick bool) []*sim.Job {
+		n := 14
+		if quick {
+			n = 10
+		}
+		var jobs []*sim.Job
+		for range n {
+			jobs = add(jobs, "job", 0, shape{maps: 6, reduces: 1, mapTime: 300 * ms, reduceTime: 200 * ms})
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("a job", every), makespan},
+	Published: "a curve with its best between the ends: few drivers leave containers idle, many leave none for tasks",
+}
+
+var deadlines = Laboratory{
+	ID: "deadlines", Title: "Who meets deadlines?", Source: "spec/deadline 4", Seconds: 40,
+	Workers: 4, Containers: 3,
+	Arms: []Arm{policy("fifo", true), policy("fair", false), policy("deadline-min", true), policy("deadline-max", true)},
+	Jobs: func(quick bool) []*sim.Job {
+		jobs := add(nil, "patient", 0, bulk(quick))
+		jobs[0].Spec.Deadline = time.Minute
+		for i := range 3 {
+			jobs = add(jobs, "urgent", time.Duration(500+500*i)*ms, little)
+			jobs[i+1].Spec.Deadline = jobs[i+1].Spec.Submit + 1500*ms
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("urgent jobs", named("urgent")), mean("the patient job", named("patient")), inTime},
+	Published: "a policy that knows deadlines meets those that fifo misses",
+}
+
+var queues = Laboratory{
+	ID: "queues", Title: "Does a queue keep its share?", Source: "spec/capacity 4", Seconds: 30,
+	Workers: 4, Containers: 3,
+	Arms: []Arm{policy("fifo", true), policy("capacity", true, "queues", "large=75,small=25", "user-limit-factor", "*=4")},
+	Jobs: func(quick bool) []*sim.Job {
+		jobs := add(nil, "bulk", 0, bulk(quick))
+		jobs[0].Spec.Queue = "large"
+		for i := range 3 {
+			jobs = add(jobs, "daily", time.Duration(500+1000*i)*ms, shape{maps: 2, mapTime: 600 * ms})
+			jobs[i+1].Spec.Queue = "small"
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("queue small", queued("small")), mean("queue large", queued("large"))},
+	Published: "jobs of a small queue do not wait for those of a large one",
+}

@@ -1,0 +1,67 @@
+package live
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/sim"
+)
+
+// TestLaboratories: every arm can be simulated, and the simulator finds what the laboratory is there to show.
+func TestLaboratories(t *testing.T) {
+	got := map[string]map[string]float64{}
+	for _, l := range All {
+		got[l.ID] = map[string]float64{}
+		for _, quick := range []bool{false, true} {
+			for i := range l.Arms {
+				a := &l.Arms[i]
+				seconds, err := l.Simulate(a, Overheads{Start: 20 * time.Millisecond, Task: 10 * time.Millisecond, End: 30 * time.Millisecond}, quick)
+				if err != nil {
+					t.Errorf("%s: %v", l.ID, err)
+					continue
+				}
+				got[l.ID][a.Name] = l.Measures[0].Of(l.Jobs(quick), seconds)
+			}
+		}
+	}
+	for _, want := range []struct{ lab, better, worse string }{
+		{"small-jobs", "fair", "fifo"},
+		{"small-jobs", "fbq", "fifo"},
+		{"marp-curve", "marp 0.25", "marp 0.1"},
+		{"marp-curve", "marp 0.25", "marp 0.75"},
+		{"deadlines", "deadline-max", "fifo"},
+		{"queues", "capacity", "fifo"},
+	} {
+		if b, w := got[want.lab][want.better], got[want.lab][want.worse]; !(b < 0.8*w) {
+			t.Errorf("%s: %s gives %.2f s and %s %.2f s", want.lab, want.better, b, want.worse, w)
+		}
+	}
+}
+
+// TestWhatIsMeasuredCounts: times of tasks, of arrivals and of ends reach the simulator.
+func TestWhatIsMeasuredCounts(t *testing.T) {
+	l := &Laboratory{Workers: 1, Containers: 2, Jobs: func(bool) []*sim.Job {
+		return add(add(nil, "a", 0, shape{maps: 2, mapTime: time.Second}), "b", time.Second, shape{maps: 1, mapTime: time.Second})
+	}}
+	a := policy("fifo", true)
+	o := Overheads{End: 100 * time.Millisecond, Maps: [][]time.Duration{{2 * time.Second, time.Second}, {time.Second}}, Reduces: [][]time.Duration{nil, nil}, At: []time.Duration{0, 5 * time.Second}}
+	got, err := l.Simulate(&a, o, false)
+	if err != nil || math.Abs(got[0]-3.1) > 0.01 || math.Abs(got[1]-1.1) > 0.01 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestJudge: errors are of jobs, and the order of arms counts where the simulator sees a difference.
+func TestJudge(t *testing.T) {
+	jobs := add(nil, "j", 0, shape{maps: 1, mapTime: time.Second})
+	l := &Laboratory{Measures: []Measure{mean("a job", every), makespan}}
+	arms := []Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+	v := l.Judge(arms, jobs, [][][]float64{{{1}}, {{2}}, {{2.01}}}, [][][]float64{{{1.05}}, {{2.1}}, {{2}}})
+	if !v.Agrees || v.Tau != 1 || math.Abs(v.MedianError-0.1/2.1) > 1e-9 || len(v.Rows) != 6 {
+		t.Errorf("%+v", v)
+	}
+	if v = l.Judge(arms, jobs, [][][]float64{{{1}}, {{2}}, {{3}}}, [][][]float64{{{2}}, {{1}}, {{3}}}); v.Agrees || math.Abs(v.Tau-1.0/3) > 1e-9 {
+		t.Errorf("%+v", v)
+	}
+}
