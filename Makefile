@@ -36,7 +36,8 @@ test: ## all tests, under two minutes
 PURE := scheduler|topology|netmon|dfs/placement
 SINGLE := sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
 race: ## tests of all rooms that start goroutines under the race detector, with coverage
-	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|cmd/millrace$$)'))
+	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|(cmd/millrace|integration)$$)'))
+	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'Course|Assignments|Play|Pictures|Browser|LiveLaboratories',./integration)
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork',./cmd/millrace)
 
 stress: ## long tests: many seeds, large data, hostile input

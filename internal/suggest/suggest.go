@@ -21,12 +21,13 @@ func Meant(name string, known []string) string {
 	return ""
 }
 
-// Nearest is the known name with the fewest slips of the keyboard to it, or nothing if none is near: one slip for each three letters.
+// Nearest is the known name with the fewest slips of the keyboard to it, or nothing if none is near: one slip for each three letters,
+// and fewer than letters.
 func Nearest(name string, known []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, k := range known {
 		if len(k) < len(name)+least && len(name) < len(k)+least { // else too far, and not worth counting
-			if n := slips(strings.ToLower(name), strings.ToLower(k)); n < least {
+			if n := slips(strings.ToLower(name), strings.ToLower(k)); n < least && n < len(name) {
 				best, least = k, n
 			}
 		}
