@@ -29,8 +29,8 @@ type planning struct {
 }
 
 const (
-	// maxExpected bounds the announced jobs.
-	maxExpected = 1_000
+	// maxExpected bounds the announced jobs, maxExpectedUser those of one user: nobody may take the places of all.
+	maxExpected, maxExpectedUser = 1_000, 200
 	// planEvery is how often jobs without a plan are looked at again: what they are like may be known by now.
 	planEvery = time.Minute
 	// keepExpected is how long an announced job may take to come.
@@ -42,7 +42,14 @@ func (c *Tracker) Expect(now time.Duration, specs []wire.JobSpec) error {
 	if len(c.plans.expected)+len(specs) > maxExpected {
 		return wire.Errorf(wire.Quota, "%d jobs are announced already and %d more would be: at most %d (millrace scheduler plan drop)", len(c.plans.expected), len(specs), maxExpected)
 	}
+	of := map[string]int{}
+	for _, e := range c.plans.expected {
+		of[e.spec.User]++
+	}
 	for i := range specs {
+		if of[specs[i].User]++; of[specs[i].User] > maxExpectedUser {
+			return wire.Errorf(wire.Quota, "user %s would have %d announced jobs: at most %d (millrace scheduler plan drop)", specs[i].User, of[specs[i].User], maxExpectedUser)
+		}
 		if err := c.check(&specs[i]); err != nil {
 			return wire.Errorf(wire.KindOf(err), "the announced job %q: %w", specs[i].Name, err)
 		}

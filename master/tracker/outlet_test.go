@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -169,5 +170,20 @@ func TestAnnouncementsLast(t *testing.T) {
 		if err := s.c.Expect(s.now, []wire.JobSpec{x}); wire.KindOf(err) != wire.Invalid || len(s.c.Plans().Plans) != 0 {
 			t.Errorf("%+v: %v", bad, err)
 		}
+	}
+	many := make([]wire.JobSpec, maxExpectedUser+1)
+	for i := range many {
+		many[i] = spec(fmt.Sprint("many", i))
+	}
+	if err := s.c.Expect(s.now, many); wire.KindOf(err) != wire.Quota || len(s.c.Plans().Plans) != 0 {
+		t.Errorf("one user takes too many places: %v, %d plans", err, len(s.c.Plans().Plans))
+	}
+	if err := s.c.Expect(s.now, many[1:]); err != nil {
+		t.Error(err)
+	}
+	bobs := spec("bob's")
+	bobs.User = "bob"
+	if err := s.c.Expect(s.now, []wire.JobSpec{bobs}); err != nil {
+		t.Errorf("no place is left for others: %v", err)
 	}
 }
