@@ -10,18 +10,18 @@ import (
 
 // A Listed job is one that somebody wrote down by hand. Times are seconds.
 type Listed struct {
-	Name       string  `yaml:"name" json:"name,omitempty"`
-	User       string  `yaml:"user" json:"user,omitempty"`
-	Queue      string  `yaml:"queue" json:"queue,omitempty"`
-	Pool       string  `yaml:"pool" json:"pool,omitempty"`
-	At         float64 `yaml:"at" json:"at"`
-	Maps       int32   `yaml:"maps" json:"maps"`
-	MapTime    float64 `yaml:"map_time" json:"map_time"`
-	Reduces    int32   `yaml:"reduces" json:"reduces,omitempty"`
-	ReduceTime float64 `yaml:"reduce_time" json:"reduce_time,omitempty"`
-	Deadline   float64 `yaml:"deadline" json:"deadline,omitempty"` // seconds after it comes; 0 means none
-	Weight     float64 `yaml:"weight" json:"weight,omitempty"`
-	Shuffle    int64   `yaml:"shuffle_bytes" json:"shuffle_bytes,omitempty"`
+	Name       string  `yaml:"name" json:"name,omitempty" help:"name"`
+	User       string  `yaml:"user" json:"user,omitempty" help:"whose it is"`
+	Queue      string  `yaml:"queue" json:"queue,omitempty" help:"its queue"`
+	Pool       string  `yaml:"pool" json:"pool,omitempty" help:"its pool"`
+	At         float64 `yaml:"at" json:"at" help:"when it comes, in seconds"`
+	Maps       int32   `yaml:"maps" json:"maps" help:"number of maps"`
+	MapTime    float64 `yaml:"map_time" json:"map_time" help:"of each map, in seconds"`
+	Reduces    int32   `yaml:"reduces" json:"reduces,omitempty" help:"number of reduces"`
+	ReduceTime float64 `yaml:"reduce_time" json:"reduce_time,omitempty" help:"of each reduce after the last map, in seconds"`
+	Deadline   float64 `yaml:"deadline" json:"deadline,omitempty" help:"its goal, in seconds after it comes"` // seconds after it comes; 0 means none
+	Weight     float64 `yaml:"weight" json:"weight,omitempty" help:"its share beside others; 0 means 1"`
+	Shuffle    int64   `yaml:"shuffle_bytes" json:"shuffle_bytes,omitempty" help:"bytes from maps to reduces"`
 }
 
 // What a listed job may ask for.

@@ -24,18 +24,18 @@ import (
 
 func newSim() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "sim run",
+		Use:     "sim run|explain",
 		Short:   "Compare scheduling policies on a workload in the simulator",
 		Example: "  millrace sim run --trace gen:fb-2010:200 --policy fifo,fair,fbq --nodes 40 --racks 8",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("sim needs a verb: run")
+				return errors.New("sim needs a verb: run or explain")
 			}
-			return fmt.Errorf("unknown verb %q (known: run)", args[0])
+			return fmt.Errorf("unknown verb %q (known: run, explain)", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSimRun())
+	cmd.AddCommand(newSimRun(), leavesNothing(newSimExplain()))
 	return cmd
 }
 
@@ -278,7 +278,14 @@ func (o *simOptions) armsOfFlags() error {
 		return errors.New("--policy is empty: name at least one (millrace scheduler ls)")
 	}
 	for _, name := range o.policies {
-		o.arms = append(o.arms, arm{name: name, policy: name, params: policies.UsualParams(name, params[name]), admission: o.admission, admitParams: params[o.admission]})
+		a := arm{name: name, policy: name, params: policies.UsualParams(name, params[name]), admission: o.admission, admitParams: params[o.admission]}
+		all, err := a.swept()
+		if err != nil {
+			return fmt.Errorf("--param: %w", err)
+		}
+		if o.arms = append(o.arms, all...); len(o.arms) > mostArms {
+			return fmt.Errorf("--param: %d policies would be compared, at most %d", len(o.arms), mostArms)
+		}
 	}
 	return nil
 }

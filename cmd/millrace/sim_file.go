@@ -17,37 +17,37 @@ import (
 
 // simFile is what a file of sim run may hold, and what the playground sends. What is not in it keeps its default.
 type simFile struct {
-	Nodes       *int           `yaml:"nodes"`
-	Racks       *int           `yaml:"racks"`
-	Containers  *int           `yaml:"containers"`
-	Heartbeat   *string        `yaml:"heartbeat"`
-	Uplink      *float64       `yaml:"uplink"`
-	NIC         *float64       `yaml:"nic"`
-	Circuit     *float64       `yaml:"circuit"`
-	Trace       *string        `yaml:"trace"`
-	Jobs        []sim.Listed   `yaml:"jobs"`
-	Scale       *float64       `yaml:"scale"`
-	Load        *float64       `yaml:"load"`
-	Workload    *string        `yaml:"workload"`
-	Rates       *string        `yaml:"rates"`
-	Seed        *uint64        `yaml:"seed"`
-	Seeds       *int           `yaml:"seeds"`
-	Speculation *bool          `yaml:"speculation"`
-	Policies    []simFilePlan  `yaml:"policies"`
-	Admission   *simFilePolicy `yaml:"admission"`
+	Nodes       *int           `yaml:"nodes" help:"machines"`
+	Racks       *int           `yaml:"racks" help:"racks, all of one size"`
+	Containers  *int           `yaml:"containers" help:"containers of a machine"`
+	Heartbeat   *string        `yaml:"heartbeat" help:"period in which machines report; 0s: they ask as soon as they have room"`
+	Uplink      *float64       `yaml:"uplink" help:"Gb/s of a rack's link; without it there is no network"`
+	NIC         *float64       `yaml:"nic" help:"Gb/s of a machine's card"`
+	Circuit     *float64       `yaml:"circuit" help:"Gb/s of an optical circuit between two racks"`
+	Trace       *string        `yaml:"trace" help:"gen:MODEL:JOBS, or a file of any format that trace convert reads"`
+	Jobs        []sim.Listed   `yaml:"jobs" help:"instead of a trace: a list of jobs"`
+	Scale       *float64       `yaml:"scale" help:"factor on all sizes of a trace"`
+	Load        *float64       `yaml:"load" help:"times of arrival are stretched so that the work needs this share of the containers from the first arrival to the last"`
+	Workload    *string        `yaml:"workload" help:"how sizes become tasks: fine, or swim, with settings"`
+	Rates       *string        `yaml:"rates" help:"how fast maps and reduces compute: copy, middle, slow, or MAP:REDUCE in bytes a second"`
+	Seed        *uint64        `yaml:"seed" help:"of the workload and the first run"`
+	Seeds       *int           `yaml:"seeds" help:"repetitions; a generated trace is another each time"`
+	Speculation *bool          `yaml:"speculation" help:"false starts no second attempts"`
+	Policies    []simFilePlan  `yaml:"policies" help:"what is compared"`
+	Admission   *simFilePolicy `yaml:"admission" help:"of all policies that have none of their own"`
 }
 
 // simFilePlan is a policy to compare, with an admission of its own or that of the file.
 type simFilePlan struct {
-	Name      string            `yaml:"name"`
-	Policy    string            `yaml:"policy"`
-	Params    map[string]string `yaml:"params"`
-	Admission *simFilePolicy    `yaml:"admission"`
+	Name      string            `yaml:"name" help:"how it is called in tables; must differ where a policy is there twice"`
+	Policy    string            `yaml:"policy" help:"its name (millrace scheduler ls), or a file that ends in .star"`
+	Params    map[string]string `yaml:"params" help:"its parameters (millrace scheduler show); 0.1..0.5 by 0.1 compares one for each value"`
+	Admission *simFilePolicy    `yaml:"admission" help:"its admission policy"`
 }
 
 type simFilePolicy struct {
-	Policy string            `yaml:"policy"`
-	Params map[string]string `yaml:"params"`
+	Policy string            `yaml:"policy" help:"its name"`
+	Params map[string]string `yaml:"params" help:"its parameters; ranges as above"`
 }
 
 const maxSimFile = 1 << 20
@@ -139,17 +139,32 @@ func (o *simOptions) armsOfFile(f *simFile, data []byte) error {
 			return fmt.Errorf("%s:%d: policies: %q is there twice; give one a name", o.file, lineOf(data, key), a.name)
 		}
 		seen[a.name] = true
-		if strings.HasSuffix(a.policy, ".star") { // check reads it
-			o.arms = append(o.arms, a)
-			continue
-		}
-		if err := (arm{name: a.name, policy: a.policy, params: a.params}).check(); err != nil {
+		all, err := a.swept()
+		if err != nil {
 			return fmt.Errorf("%s:%d: policies: %w", o.file, lineOf(data, key), err)
 		}
-		if err := a.check(); err != nil {
-			return fmt.Errorf("%s:%d: admission: %w", o.file, lineOf(data, admissionKey(key, &p)), err)
+		for _, one := range all {
+			if err := one.checkIn(o.file, data, key, &p); err != nil {
+				return err
+			}
 		}
-		o.arms = append(o.arms, a)
+		if o.arms = append(o.arms, all...); len(o.arms) > mostArms {
+			return fmt.Errorf("%s:%d: policies: %d would be compared, at most %d", o.file, lineOf(data, key), len(o.arms), mostArms)
+		}
+	}
+	return nil
+}
+
+// checkIn checks an arm and says where in the file it is wrong.
+func (a arm) checkIn(file string, data []byte, key string, p *simFilePlan) error {
+	if strings.HasSuffix(a.policy, ".star") { // check reads it
+		return nil
+	}
+	if err := (arm{name: a.name, policy: a.policy, params: a.params}).check(); err != nil {
+		return fmt.Errorf("%s:%d: policies: %w", file, lineOf(data, key), err)
+	}
+	if err := a.check(); err != nil {
+		return fmt.Errorf("%s:%d: admission: %w", file, lineOf(data, admissionKey(key, p)), err)
 	}
 	return nil
 }
