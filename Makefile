@@ -35,9 +35,11 @@ test: ## all tests, under two minutes
 # traces, generators and the machines of integration start none either, or only those of the engine, which local and task try.
 PURE := scheduler|topology|netmon|dfs/placement
 SINGLE := sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
+# Tests of integration that look at programs from outside: once is enough.
+APART := Course|Assignments|Play|Pictures|Browser
 race: ## tests of all rooms that start goroutines under the race detector, with coverage
 	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|(cmd/millrace|integration)$$)'))
-	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'Course|Assignments|Play|Pictures|Browser|LiveLaboratories',./integration)
+	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip '$(APART)|LiveLaboratories',./integration)
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork',./cmd/millrace)
 
 stress: ## long tests: many seeds, large data, hostile input
@@ -55,7 +57,7 @@ memory: ## peak memory of every job over every shape of input at 32, 64 and 256 
 	MILLRACE_STRESS=1 go test ./cmd/millrace -run TestPeakMemory -timeout 60m -count=1 -v
 
 faults: ## break clusters in every way that CI knows, a few minutes
-	MILLRACE_FAULTS=1 $(call tests,-timeout 30m -count=1,./integration)
+	MILLRACE_FAULTS=1 $(call tests,-timeout 30m -count=1 -skip '$(APART)',./integration)
 
 containers: ## a cluster of containers, attacked and broken; needs docker
 	MILLRACE_REQUIRE=$(MILLRACE_REQUIRE),docker $(call tests,-count=1 -run TestContainers,./integration)

@@ -5,17 +5,23 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/millrace/millrace/internal/require"
 )
 
 // TestLiveLaboratories runs short forms of three laboratories on clusters of processes, one after the other: for the policy that
 // each is about, the jobs that it is good for take a smaller part of the time of the others than under the one that it is compared
-// with, live as in the simulator; a busy machine makes both longer. With MILLRACE_STRESS all run, with all their quick arms.
+// with, live as in the simulator; a busy machine makes both longer. The first runs always, the others with MILLRACE_FAULTS, and with
+// MILLRACE_STRESS all with all their quick arms.
 func TestLiveLaboratories(t *testing.T) {
 	t.Parallel()
 	for _, l := range []struct{ id, better, worse string }{
 		{"small-jobs", "fair", "fifo"}, {"deadlines", "deadline-max", "fifo"}, {"queues", "capacity", "fifo"}, {"marp-curve", "marp 0.25", "marp 0.75"},
 	} {
 		t.Run(l.id, func(t *testing.T) {
+			if l.id != "small-jobs" {
+				require.Faults(t) // with the long tests of live clusters
+			}
 			args := []string{"lab", "run", "--live", "--quick", "--json", l.id}
 			if os.Getenv("MILLRACE_STRESS") == "" {
 				if l.id == "marp-curve" {
