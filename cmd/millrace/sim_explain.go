@@ -42,8 +42,7 @@ type scenarioKey struct{ name, kind, help string }
 
 // scenarioKeys reads them off the type that files are decoded into.
 func scenarioKeys(t reflect.Type, under string) (out []scenarioKey) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name := under + f.Tag.Get("yaml")
 		of, kind := f.Type, ""
 		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
