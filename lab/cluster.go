@@ -11,10 +11,11 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// Uniform is a configuration of one rack of equal nodes, whose tasks take as long as their job says.
+// Uniform is a configuration of one rack of equal nodes, whose tasks take as long as their job says. All reports are simulated, also
+// those that change nothing: the committed results were made so.
 func Uniform(nodes int, each scheduler.Capacity) (sim.Config, error) {
 	topo, err := topology.Uniform(1, nodes, 0, 0)
-	return sim.Config{Topology: topo, Capacity: each, State: scheduler.DefaultConfig(), Model: sim.NewFixed()}, err
+	return sim.Config{Topology: topo, Capacity: each, State: scheduler.DefaultConfig(), Model: sim.NewFixed(), Reports: sim.Reports{AllBeats: true}}, err
 }
 
 // Slotted is Uniform with map and reduce slots, under a policy of the registry.
