@@ -2,7 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"testing"
 
@@ -19,14 +18,15 @@ func TestLiveLaboratories(t *testing.T) {
 		{"small-jobs", "fair", "fifo"}, {"deadlines", "deadline-max", "fifo"}, {"queues", "capacity", "fifo"}, {"marp-curve", "marp 0.25", "marp 0.75"},
 	} {
 		t.Run(l.id, func(t *testing.T) {
-			if l.id != "small-jobs" {
+			switch l.id {
+			case "small-jobs":
+			case "marp-curve":
+				require.Stress(t) // the longest of them
+			default:
 				require.Faults(t) // with the long tests of live clusters
 			}
 			args := []string{"lab", "run", "--live", "--quick", "--json", l.id}
-			if os.Getenv("MILLRACE_STRESS") == "" {
-				if l.id == "marp-curve" {
-					t.Skip("the longest of them runs with MILLRACE_STRESS=1")
-				}
+			if !require.Stressed() {
 				args = append(args, "--arms", l.better+","+l.worse)
 			}
 			out, err := exec.Command(millrace, args...).Output()
