@@ -38,9 +38,9 @@ SINGLE := sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/mach
 # Tests of integration that look at programs from outside: once is enough.
 APART := Course|Assignments|Play|Pictures|Browser
 race: ## tests of all rooms that start goroutines under the race detector, with coverage
-	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|(cmd/millrace|integration)$$)'))
+	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|(cli|integration)$$)'))
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip '$(APART)|LiveLaboratories',./integration)
-	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork',./cmd/millrace)
+	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork',./cli)
 
 stress: ## long tests: many seeds, large data, hostile input
 	MILLRACE_STRESS=1 go test -timeout 60m -count=1 $(PACKAGES)
@@ -54,7 +54,7 @@ mutate: ## N small random mistakes (SEED draws them); prints those that no test 
 	go run ./internal/mutate -n $(N) -seed $(SEED)
 
 memory: ## peak memory of every job over every shape of input at 32, 64 and 256 MiB, against 1.15 times the budget
-	MILLRACE_STRESS=1 go test ./cmd/millrace -run TestPeakMemory -timeout 60m -count=1 -v
+	MILLRACE_STRESS=1 go test ./cli -run TestPeakMemory -timeout 60m -count=1 -v
 
 faults: ## break clusters in every way that CI knows, a few minutes
 	MILLRACE_FAULTS=1 $(call tests,-timeout 30m -count=1 -skip '$(APART)',./integration)

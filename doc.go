@@ -35,7 +35,7 @@
 //	lab           published experiments over the simulator
 //	trace         job traces: read, describe, generate
 //	bench         measures the engine, the block store and a cluster against other programs and bare loops
-//	cmd/millrace  the command
+//	cli           the command as a package; cmd/millrace calls it
 //	examples      programs on this package, a screen each
 //
 // ARCHITECTURE.md says how they work together.

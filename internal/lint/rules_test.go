@@ -113,7 +113,8 @@ var rooms = map[string][]string{
 	"examples":         {".", "mapreduce"},
 	"docs/course":      {".", "mapreduce"},
 	"integration":      {"..."},
-	"cmd/millrace":     {"..."},
+	"cli":              {"..."},
+	"cmd/millrace":     {"cli"},
 }
 
 // labDocument is what a document of the laboratory may import: the kit, what it runs, and the policies that it looks into.

@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/procs"
+	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/shuffle"
+)
+
+func newCluster() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster",
+		Short: "Start, look at and stop a cluster of processes on this machine",
+		Example: `  millrace cluster up --workers 4 --racks 2
+  millrace cluster down`,
+	}
+	cmd.AddCommand(newClusterUp(), newClusterStatus(), newClusterDown(), newKeygen(), newCert(), newRenew(), newRevoke())
+	return cmd
+}
+
+// clusterFile is what `cluster up` leaves for the others, and for scripts.
+type clusterFile struct {
+	Master  string          `json:"master"` // with http:// before it
+	PID     int             `json:"pid"`
+	Workers []clusterWorker `json:"workers"`
+}
+
+type clusterWorker struct {
+	Name string `json:"name"`
+	PID  int    `json:"pid"`
+	Rack string `json:"rack"`
+}
+
+const defaultClusterDir = ".cluster"
+
+func clusterPath(dir string) string { return filepath.Join(dir, "cluster.json") }
+
+func readCluster(dir string) (clusterFile, error) {
+	var c clusterFile
+	b, err := os.ReadFile(clusterPath(dir))
+	if err != nil {
+		return c, fmt.Errorf("no cluster in %s: %w (millrace cluster up --dir %s starts one)", dir, err, dir)
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", clusterPath(dir), err)
+	}
+	return c, nil
+}
+
+type upOptions struct {
+	dir        string
+	workers    int
+	racks      int
+	port       int
+	policy     string
+	params     []string
+	admission  string
+	containers int
+	memory     jobs.ByteSize
+	timeout    time.Duration
+	given      func(flag string) bool // on the command line
+	admitting  []string
+	topology   string
+	config     string
+	file       string
+	described  *describedCluster // what the file says; nil without one
+}
+
+// A plannedWorker is one that is to be started.
+type plannedWorker struct {
+	name, rack string
+	flags      []string
+}
+
+func workerName(i int) string { return fmt.Sprintf("w%d", i+1) }
+func rackName(i int) string   { return fmt.Sprintf("r%d", i+1) }
+
+// defaultContainers is what a worker has of cluster up.
+const defaultContainers = 3
+
+func newClusterUp() *cobra.Command {
+	var o upOptions
+	cmd := &cobra.Command{
+		Use:     "up",
+		Short:   "Start a master and workers as processes on this machine",
+		Example: "  millrace cluster up --workers 4 --racks 2 --dir .cluster\n  millrace cluster up --file cluster.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.given = cmd.Flags().Changed
+			return o.run(cmd)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.dir, "dir", defaultClusterDir, "directory for everything the cluster keeps")
+	f.IntVar(&o.workers, "workers", 4, "number of workers")
+	f.IntVar(&o.racks, "racks", 1, "number of racks the workers are spread over")
+	f.IntVar(&o.port, "port", 0, "port of the master (0: a free one)")
+	f.StringVar(&o.policy, "policy", "fair", "scheduling policy (millrace scheduler ls)")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of the policy, as name=value")
+	f.StringVar(&o.admission, "admission", "marp", "admission policy for drivers")
+	f.StringArrayVar(&o.admitting, "admission-param", nil, "parameter of the admission policy, as name=value")
+	f.IntVar(&o.containers, "containers", defaultContainers, "attempts that run at once on each worker")
+	f.Var(&o.memory, "memory", "memory of each worker (default: "+jobs.FormatBytes(shuffle.DefaultMemory)+" for all together)")
+	f.StringVar(&o.topology, "topology", "", "file with rates of links that this machine is to emulate (docs/operations.md)")
+	f.StringVar(&o.config, "config", "", "configuration file of master and workers")
+	f.StringVar(&o.file, "file", "", "description of the cluster: classes of machines, racks, links, policies (docs/operations.md)")
+	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for the cluster to be ready")
+	return cmd
+}
+
+// check refuses a cluster that could not start, or never run a job.
+func (o *upOptions) check() error {
+	if err := errors.Join(policies.Check(scheduler.Assignment, o.policy), policies.Check(scheduler.Admitting, o.admission)); err != nil {
+		return err
+	}
+	if o.workers < 1 || o.workers > 1000 || o.racks < 1 {
+		return fmt.Errorf("%d workers in %d racks: there must be 1 to 1000 workers and at least one rack", o.workers, o.racks)
+	}
+	if o.config == "" && o.described == nil && o.workers*o.containers < 2 {
+		return fmt.Errorf("%d workers with %d containers each: a job needs two, one for its driver and one for a task", o.workers, o.containers)
+	}
+	return nil
+}
+
+func (o *upOptions) run(cmd *cobra.Command) error {
+	if err := o.describe(); err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return failed(err)
+	}
+	if old, err := readCluster(dir); err == nil && procs.Alive(old.PID) {
+		return failed(fmt.Errorf("a cluster runs in %s already, its master is process %d (millrace cluster down --dir %s stops it)", o.dir, old.PID, o.dir))
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
+		return failed(err)
+	}
+	if _, err := readLinks(o.topology); err != nil {
+		return err
+	}
+	begin := time.Now()
+	c, err := o.start(cmd.Context(), dir)
+	if err != nil {
+		return failed(errors.Join(err, stopCluster(dir, c, 5*time.Second)))
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), `cluster of %s in %s is ready after %.1f s; master and dashboard at %s
+
+  export MILLRACE_MASTER=%s
+  millrace dfs put FILE dfs:/in
+  millrace run wordcount --input dfs:/in --output dfs:/out --master %s
+  millrace dfs cat dfs:/out/part-r-00000
+  millrace cluster down --dir %s
+`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), time.Since(begin).Seconds(), c.Master, c.Master, c.Master, o.dir)
+	return nil
+}
+
+// start starts the processes, writes down who they are, and waits until all have reported.
+func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err error) {
+	addr := filepath.Join(dir, "master.addr")
+	_ = os.Remove(addr) // an old one would be taken for the new
+	masters, workers, err := o.plan(dir)
+	if err != nil {
+		return c, err
+	}
+	args := append([]string{
+		"master", "--dir", filepath.Join(dir, "master"), "--listen", "127.0.0.1:" + strconv.Itoa(o.port), "--addr-file", addr,
+	}, masters...)
+	var more []string
+	for flag, file := range map[string]string{"--topology": o.topology, "--config": o.config} {
+		if file != "" {
+			abs, err := filepath.Abs(file)
+			if err != nil {
+				return c, err
+			}
+			more = append(more, flag, abs)
+		}
+	}
+	args = append(args, more...)
+	if o.topology != "" {
+		more = append(more, "--emulate", filepath.Join(dir, "links"))
+	}
+	if c.PID, err = spawn(dir, "master", args...); err != nil {
+		return c, err
+	}
+	if c.Master, err = o.waitAddr(ctx, addr, c.PID, dir); err != nil {
+		return c, err
+	}
+	for _, p := range workers {
+		w := clusterWorker{Name: p.name, Rack: p.rack}
+		w.PID, err = spawn(dir, w.Name, slices.Concat([]string{
+			"worker", "--name", w.Name, "--rack", w.Rack, "--master", c.Master,
+			"--dir", filepath.Join(dir, w.Name),
+		}, p.flags, more)...)
+		if err != nil {
+			return c, err
+		}
+		c.Workers = append(c.Workers, w)
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err == nil {
+		err = os.WriteFile(clusterPath(dir), append(b, '\n'), 0o644)
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, o.waitReady(ctx, c, dir)
+}
+
+// spawn starts a process of this program that outlives it; its words go to a log.
+func spawn(dir, name string, args ...string) (int, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, "logs", name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	p := exec.Command(exe, args...)
+	p.Stdout, p.Stderr = log, log
+	procs.Detach(p)
+	if err := p.Start(); err != nil {
+		return 0, fmt.Errorf("start %s: %w", name, err)
+	}
+	pid := p.Process.Pid
+	return pid, p.Process.Release()
+}
+
+// waitAddr waits for the master to say where it listens.
+func (o *upOptions) waitAddr(ctx context.Context, file string, pid int, dir string) (string, error) {
+	var addr string
+	err := o.poll(ctx, func() (bool, error) {
+		b, err := os.ReadFile(file)
+		if err == nil {
+			addr = "http://" + string(b)
+			return true, nil
+		}
+		if procs.Ended(pid) {
+			return false, fmt.Errorf("the master ended at once; its log is %s", filepath.Join(dir, "logs", "master.log"))
+		}
+		return false, nil
+	})
+	return addr, err
+}
+
+func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) error {
+	cl, err := client.New(client.Config{Master: c.Master})
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	return o.poll(ctx, func() (bool, error) {
+		for _, w := range c.Workers {
+			if procs.Ended(w.PID) {
+				return false, fmt.Errorf("worker %s ended at once; its log is %s", w.Name, filepath.Join(dir, "logs", w.Name+".log"))
+			}
+		}
+		jobs, err := cl.Nodes(ctx)
+		if err != nil {
+			return false, err
+		}
+		stores, err := cl.DFS().Nodes(ctx)
+		if err != nil {
+			return false, err
+		}
+		mode, err := cl.DFS().SafeMode(ctx, "")
+		return len(jobs) == len(c.Workers) && len(stores) == len(c.Workers) && !mode.On, err
+	})
+}
+
+func (o *upOptions) poll(ctx context.Context, ready func() (bool, error)) error {
+	for end := time.Now().Add(o.timeout); ; {
+		ok, err := ready()
+		if ok || err != nil {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("the cluster is not ready after %s", o.timeout)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

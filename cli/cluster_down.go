@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/procs"
+)
+
+func newClusterStatus() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Print the state of a cluster on this machine",
+		Example: "  millrace cluster status --dir .cluster",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := readCluster(dir)
+			if err != nil {
+				return failed(err)
+			}
+			out := cmd.OutOrStdout()
+			fmt.Fprintf(out, "master %s, process %d, %s\n", c.Master, c.PID, upOrDown(c.PID))
+			for _, w := range c.Workers {
+				fmt.Fprintf(out, "%s in rack %s, process %d, %s\n", w.Name, w.Rack, w.PID, upOrDown(w.PID))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", defaultClusterDir, "directory of the cluster")
+	return cmd
+}
+
+func upOrDown(pid int) string {
+	if procs.Alive(pid) {
+		return "running"
+	}
+	return "not running"
+}
+
+func newClusterDown() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:     "down",
+		Short:   "Stop a cluster on this machine; its files stay",
+		Example: "  millrace cluster down --dir .cluster",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := readCluster(dir)
+			if err != nil {
+				return failed(err)
+			}
+			if err := stopCluster(dir, c, 10*time.Second); err != nil {
+				return failed(err)
+			}
+			if err := os.Remove(clusterPath(dir)); err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "cluster in %s is stopped; millrace cluster up --dir %s brings it back with its files and jobs\n", dir, dir)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", defaultClusterDir, "directory of the cluster")
+	return cmd
+}
+
+// stopCluster ends the workers, then the master, kindly first: those that it started, and those that have taken their
+// directories since.
+func stopCluster(dir string, c clusterFile, patience time.Duration) error {
+	var workers []int
+	for _, w := range c.Workers {
+		workers = append(workers, w.PID, disk.Holder(filepath.Join(dir, w.Name, "lock")))
+	}
+	master := []int{c.PID, disk.Holder(filepath.Join(dir, "master", "names", "checkpoint.db"))}
+	var errs []error
+	for _, group := range [][]int{workers, master} {
+		for _, pid := range group {
+			if pid > 0 {
+				procs.Stop(pid)
+			}
+		}
+		for _, pid := range group {
+			errs = append(errs, waitGone(pid, patience))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func waitGone(pid int, patience time.Duration) error {
+	for end := time.Now().Add(patience); pid > 0 && !procs.Ended(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			if err := procs.Kill(pid); err != nil {
+				return err
+			}
+			end = time.Now().Add(patience)
+		}
+	}
+	return nil
+}

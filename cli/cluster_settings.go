@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/shuffle"
+)
+
+// memoryOf is the budget of each worker.
+func (o *upOptions) memoryOf() *jobs.ByteSize {
+	b := o.memory
+	if b == 0 {
+		b = jobs.ByteSize(shuffle.ShareOf(shuffle.DefaultMemory, o.workers).Total())
+	}
+	return &b
+}
+
+// describe reads the description of the cluster, if there is one. It says all about machines, racks and links; flags for
+// policies go before it.
+func (o *upOptions) describe() (err error) {
+	if o.file == "" {
+		return nil
+	}
+	for _, flag := range []string{"workers", "racks", "containers", "memory", "topology", "config"} {
+		if o.given(flag) {
+			return fmt.Errorf("--%s goes not with --file, which says it", flag)
+		}
+	}
+	if o.described, err = readDescription(o.file); err != nil {
+		return err
+	}
+	o.workers, o.racks = o.described.machines(), o.described.Racks
+	return o.override()
+}
+
+// override puts the policies of the command line in place of the description's.
+func (o *upOptions) override() error {
+	d := o.described
+	if o.given("policy") {
+		d.Policy, d.Params = o.policy, nil
+	}
+	if o.given("admission") {
+		d.Admission, d.Admitting = o.admission, nil
+	}
+	params, err1 := parseParams(o.params)
+	admitting, err2 := parseParams(o.admitting)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	d.Params, d.Admitting = merged(d.Params, params), merged(d.Admitting, admitting)
+	if key, err := d.checkPolicies(); err != nil {
+		return fmt.Errorf("--%s: %w", key, err)
+	}
+	return nil
+}
+
+// merged is one set of parameters with another put over it.
+func merged(under, over map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, under)
+	maps.Copy(out, over)
+	return out
+}
+
+// plan is whom to start with which flags.
+func (o *upOptions) plan(dir string) (masters []string, workers []plannedWorker, err error) {
+	masters, flags, err := o.settings()
+	if err != nil || o.described == nil {
+		for i := range o.workers {
+			workers = append(workers, plannedWorker{workerName(i), rackName(i % o.racks), flags})
+		}
+		return masters, workers, err
+	}
+	o.topology, err = o.described.writeLinks(dir)
+	return o.described.masters(), o.described.workers(), err
+}
+
+// settings are the flags of masters and of workers: those that are given, and the defaults of this command where
+// neither the configuration file nor a variable says otherwise.
+func (o *upOptions) settings() (masters, workers []string, err error) {
+	var file configFile
+	if o.config != "" {
+		if file, _, err = readConfig(o.config); err != nil {
+			return nil, nil, err
+		}
+	}
+	add := func(section string, values map[string]any, flag string, list ...string) (out []string) {
+		_, inFile := values[flag]
+		_, inVariable := os.LookupEnv((&configured{section: section}).variable(flag))
+		if !o.given(flag) && (inFile || inVariable) {
+			return nil
+		}
+		for _, v := range list {
+			out = append(out, "--"+flag, v)
+		}
+		return out
+	}
+	masters = slices.Concat(
+		add("master", file.Master, "policy", o.policy), add("master", file.Master, "param", o.params...),
+		add("master", file.Master, "admission", o.admission), add("master", file.Master, "admission-param", o.admitting...),
+	)
+	workers = slices.Concat(
+		add("worker", file.Worker, "containers", strconv.Itoa(o.containers)), add("worker", file.Worker, "memory", o.memoryOf().String()),
+	)
+	return masters, workers, nil
+}

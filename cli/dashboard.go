@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
+	"github.com/millrace/millrace/web"
+)
+
+func newDashboard() *cobra.Command {
+	var m masterFlags
+	var listen, reports string
+	cmd := &cobra.Command{
+		Use:   "dashboard",
+		Short: "Serve the dashboard of a cluster to the browser of this machine",
+		Long: `Serve the dashboard of a cluster to the browser of this machine.
+
+A cluster without a key serves it itself, at http://ADDRESS-OF-THE-MASTER/. One with a key asks for a certificate,
+which browsers do not have: this command has one, and serves only a browser that opens the address that it prints.`,
+		Example: "  millrace dashboard --master 10.0.0.1:7070 --key cluster.key",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := secure.CheckLoopback(listen); err != nil {
+				return err
+			}
+			cfg := web.Config{}
+			if reports != "" {
+				root, err := os.OpenRoot(reports) // what points out of it is not shown
+				if err != nil {
+					return fmt.Errorf("--reports: %w (millrace lab run all --out %s makes a directory of them)", err, reports)
+				}
+				defer root.Close()
+				cfg.Reports = root.FS()
+			}
+			c, err := m.connect()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if _, err := c.Nodes(cmd.Context()); err != nil { // before somebody looks at a page that says it
+				return failed(err)
+			}
+			cfg.Call = c.Call
+			return serveDashboard(cmd, listen, web.New(cfg))
+		},
+	}
+	m.define(cmd)
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on; of this machine only")
+	cmd.Flags().StringVar(&reports, "reports", "", "directory with reports of the laboratory to show too")
+	return cmd
+}
+
+func serveDashboard(cmd *cobra.Command, listen string, h http.Handler) error {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return failed(err)
+	}
+	word := rand.Text()
+	srv := &http.Server{Handler: guard(word, h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	fmt.Fprintf(cmd.OutOrStdout(), "dashboard: http://%s/?word=%s\n(Ctrl-C ends it)\n", l.Addr(), word)
+	stop := context.AfterFunc(cmd.Context(), func() { _ = srv.Close() }) // Serve says so
+	defer stop()
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return failed(err)
+	}
+	return nil
+}
+
+// guard lets in who knows the word: others have accounts on this machine too. The browser keeps it in a cookie, so that it
+// stays in no address.
+func guard(word string, h http.Handler) http.Handler {
+	const name = "millrace-word"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := rpc.ThisMachine(r); err != nil {
+			rpc.WriteError(w, err)
+			return
+		}
+		if rpc.SameSecret(r.URL.Query().Get("word"), word) {
+			http.SetCookie(w, &http.Cookie{Name: name, Value: word, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.Redirect(w, r, r.URL.Path, http.StatusSeeOther)
+			return
+		}
+		if c, err := r.Cookie(name); err != nil || !rpc.SameSecret(c.Value, word) {
+			http.Error(w, "Open the address that millrace dashboard has printed: it holds a word that lets you in.", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// dashboard makes the pages of a master.
+func dashboard(call func(ctx context.Context, method string, req, resp any) error) http.Handler {
+	return web.New(web.Config{Call: call})
+}

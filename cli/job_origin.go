@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"maps"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/trace"
+)
+
+// describe says where a history comes from: the machines and links of the cluster as they are now, and the policies that
+// the jobs, oldest first, came under.
+func describe(cmd *cobra.Command, cl *client.Client, o *trace.Origin, jobs []wire.PastJob) error {
+	nodes, err := cl.Nodes(cmd.Context())
+	if err != nil {
+		return err
+	}
+	net, err := cl.Net(cmd.Context())
+	if err != nil {
+		return err
+	}
+	describeNodes(o, nodes, &net)
+	o.Periods = periodsOf(jobs)
+	if n := len(o.Periods); n > 0 {
+		o.Policy, o.Admission = o.Periods[n-1].Policy, o.Periods[n-1].Admission
+		return nil
+	}
+	p, err := cl.Policies(cmd.Context()) // jobs of older masters do not say
+	o.Policy, o.Admission = p.Policy.Name, p.Admission.Name
+	return err
+}
+
+// maxMachines is up to how many machines are told one by one: they stand in the first line of the file.
+const maxMachines = 5_000
+
+func describeNodes(o *trace.Origin, nodes []wire.NodeStatus, net *wire.NetStatus) {
+	racks, cards := map[string]bool{}, map[wire.NodeName]float64{}
+	for _, n := range net.Nodes {
+		cards[n.Node] = n.NIC
+	}
+	for _, n := range nodes {
+		room := int(max(n.Capacity.Containers, n.Capacity.MapSlots+n.Capacity.ReduceSlots, n.Capacity.VCores))
+		if room == 0 { // never heard of since the master started
+			continue
+		}
+		racks[n.Rack] = true
+		o.Room += room
+		o.Nodes++
+		o.Machines = append(o.Machines, trace.Machine{Name: string(n.Node), Rack: n.Rack, Class: n.Machine, Room: room, NIC: cards[n.Node]})
+	}
+	if o.Racks = len(racks); len(o.Machines) > maxMachines {
+		o.Machines = nil
+	}
+	for _, r := range net.Racks {
+		if racks[r.Rack] && r.Uplink > 0 {
+			o.Links = append(o.Links, trace.Link{Rack: r.Rack, Up: r.Uplink, Down: r.Downlink})
+		}
+	}
+}
+
+// periodsOf divides the time of jobs by the policies that they came under. None if some job does not say: then nobody
+// knows about the time before the next.
+func periodsOf(jobs []wire.PastJob) (out []trace.Period) {
+	for i := range jobs {
+		u := jobs[i].Under
+		if u == nil {
+			return nil
+		}
+		p := trace.Period{
+			From:   time.Duration(jobs[i].Submitted - jobs[0].Submitted),
+			Policy: u.Policy.Name, Params: u.Policy.Params, Admission: u.Admission.Name, AdmissionParams: u.Admission.Params,
+		}
+		if n := len(out); n == 0 || !samePolicies(&out[n-1], &p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func samePolicies(a, b *trace.Period) bool {
+	return a.Policy == b.Policy && a.Admission == b.Admission && maps.Equal(a.Params, b.Params) && maps.Equal(a.AdmissionParams, b.AdmissionParams)
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/secure"
+)
+
+func newKeygen() *cobra.Command {
+	return &cobra.Command{
+		Use:     "keygen FILE",
+		Short:   "Make the key of a cluster: whoever has it can join and administer the cluster",
+		Example: "  millrace cluster keygen cluster.key",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := os.OpenFile(args[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if err != nil {
+				return failed(err)
+			}
+			_, err = fmt.Fprintln(f, secure.Generate())
+			if err := errors.Join(err, f.Close()); err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s holds the key; give it to master and workers with --key, or as MILLRACE_KEY\n", args[0])
+			return nil
+		},
+	}
+}
+
+func newCert() *cobra.Command {
+	var key keyFlags
+	var admin bool
+	cmd := &cobra.Command{
+		Use:     "cert USER",
+		Short:   "Make a certificate for a user who is not to have the key",
+		Example: "  millrace cluster cert ann --key cluster.key > ann.pem",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, err := key.load()
+			if err != nil {
+				return failed(err)
+			}
+			if k == nil {
+				return errors.New("no key: give --key FILE or set MILLRACE_KEY")
+			}
+			role := secure.User
+			if admin {
+				role = secure.Admin
+			}
+			pem, err := k.PEM(role, args[0], "")
+			if err != nil {
+				return failed(err)
+			}
+			_, err = cmd.OutOrStdout().Write(pem)
+			return failed(err)
+		},
+	}
+	key.define(cmd.Flags())
+	cmd.Flags().BoolVar(&admin, "admin", false, "the user may change the cluster")
+	return cmd
+}
+
+func newRenew() *cobra.Command {
+	var m masterFlags
+	cmd := &cobra.Command{
+		Use:   "renew",
+		Short: "Get a new certificate in the place of one that is still good",
+		Long: `Asks the master for a new certificate for the same user, and puts it into the file of the old one. Commands do so by
+themselves when half of a certificate's life is over. One that has ended, or is revoked, is not renewed: an administrator makes
+a new one (millrace cluster cert).`,
+		Example: "  millrace cluster renew --cert ann.pem",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if m.key.cert == "" || m.key.key != "" {
+				return errors.New("renew: give --cert FILE, and no key")
+			}
+			return withClient(&m, func(cl *client.Client) error {
+				if err := cl.Renew(cmd.Context(), m.key.cert); err != nil {
+					return err
+				}
+				text, err := os.ReadFile(m.key.cert)
+				if err != nil {
+					return err
+				}
+				end, _, err := secure.Ends(text, time.Now())
+				fmt.Fprintf(cmd.OutOrStdout(), "the certificate of %s in %s is good until %s\n", cl.User(), m.key.cert, end.Format(time.DateOnly))
+				return err
+			})
+		},
+	}
+	m.define(cmd)
+	return cmd
+}
+
+func newRevoke() *cobra.Command {
+	var key keyFlags
+	cmd := &cobra.Command{
+		Use:   "revoke USER",
+		Short: "Make the certificates that a user has now good for nothing",
+		Long: `Notes in the key file that the certificates that a user has now, and those of the user's tasks, are revoked. Daemons that
+use this file follow within seconds; give the others a copy. Connections that are open are refused, too. A certificate
+that millrace cluster cert makes later is good again. Jobs of the user go on: millrace job kill ends them.`,
+		Example: "  millrace cluster revoke ann --key cluster.key",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if key.key == "" {
+				return errors.New("no key: give --key FILE or set MILLRACE_KEY")
+			}
+			if err := secure.Revoke(key.key, args[0], time.Now()); err != nil {
+				return failed(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "certificates that %s has now are revoked in %s; give the other machines of the cluster a copy of it\n", args[0], key.key)
+			return nil
+		},
+	}
+	key.define(cmd.Flags())
+	return cmd
+}

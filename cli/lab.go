@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/lab/all"
+)
+
+func newLab() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lab ls|run",
+		Short: "Run published scheduling experiments again, and compare",
+		Example: `  millrace lab ls
+  millrace lab run slowdown-policies --quick
+  millrace lab run --live small-jobs`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("lab needs a verb: ls or run")
+			}
+			return fmt.Errorf("unknown verb %q (known: ls, run)", args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newLabLs(), newLabRun())
+	return cmd
+}
+
+func newLabLs() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List the experiments",
+		Example: "  millrace lab ls --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			type row struct {
+				ID      string `json:"id"`
+				Title   string `json:"title"`
+				Source  string `json:"source"`
+				Seconds int    `json:"seconds"`
+			}
+			rows := []row{}
+			for _, e := range all.Experiments() {
+				rows = append(rows, row{e.ID, e.Title, e.Source, e.Seconds})
+			}
+			if asJSON {
+				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(rows))
+			}
+			t := newTable(cmd.OutOrStdout(), "experiment", "question", "source", "takes about")
+			for _, r := range rows {
+				t.AppendRow(table.Row{r.ID, r.Title, r.Source, fmt.Sprintf("%d s", r.Seconds)})
+			}
+			t.Render()
+			listLive(cmd.OutOrStdout())
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+func newLabRun() *cobra.Command {
+	o, l := labRun{progress: "auto"}, liveLab{}
+	cmd := &cobra.Command{
+		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
+		Example: "  millrace lab run all --quick --out report",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && len(o.expect) == 0 {
+				return errors.New("lab run needs an experiment, or all (millrace lab ls lists them)")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if l.live {
+				l.quick, l.asJSON = o.Quick, o.asJSON
+				return l.run(cmd, args)
+			}
+			args, err := orExpected(args, o.expect)
+			if err != nil {
+				return failed(err)
+			}
+			if o.list, err = experiments(args); err != nil {
+				return err
+			}
+			if o.mode, err = console.ParseMode(o.progress); err != nil {
+				return err
+			}
+			if o.Seeds < 0 || o.Seeds > 10_000 {
+				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
+			}
+			return failed(o.run(cmd))
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.Seeds, "seeds", 0, "repetitions (0: as many as the experiment wants)")
+	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
+	l.define(f)
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
+	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
+	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
+	f.StringVar(&o.date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
+	f.BoolVar(&o.asJSON, "json", false, "print a JSON object for each experiment")
+	f.StringVar(&o.progress, "progress", o.progress, "auto, bar, plain or none")
+	return cmd
+}
+
+// labRun is what `lab run` was asked for.
+type labRun struct {
+	lab.Options
+	list           []*lab.Experiment
+	asJSON         bool
+	out, date      string
+	expect         []string
+	progress       string
+	mode           console.Mode
+	planned, ended atomic.Int64 // repetitions
+}
+
+// watch shows how many repetitions are done until the returned function is called.
+func (o *labRun) watch(began time.Time) (stop func()) {
+	o.Repeats = func(planned, ended int) {
+		o.planned.Add(int64(planned))
+		o.ended.Add(int64(ended))
+	}
+	said := int64(-1)
+	return console.Lines(os.Stderr, o.mode, func(mode console.Mode) string {
+		n := o.ended.Load()
+		if mode == console.Plain && n == said {
+			return ""
+		}
+		said = n
+		return fmt.Sprintf("%d of %s that are planned so far, after %s", n, human.Many(o.planned.Load(), "repetition"), human.Duration(time.Since(began)))
+	})
+}
+
+// orExpected names the experiments of an earlier run where none are named.
+func orExpected(args, expect []string) ([]string, error) {
+	if len(args) > 0 {
+		return args, nil
+	}
+	want, err := lab.ReadReports(expect...)
+	for _, r := range want {
+		if !slices.Contains(args, r.ID) {
+			args = append(args, r.ID)
+		}
+	}
+	return args, err
+}
+
+// experiments finds what is named; all are all.
+func experiments(ids []string) ([]*lab.Experiment, error) {
+	if len(ids) == 1 && ids[0] == "all" {
+		return all.Experiments(), nil
+	}
+	var list []*lab.Experiment
+	for _, id := range ids {
+		e, err := all.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// run runs experiments on all cores; what is done when one fails, or when the user
+// has seen enough, is still written.
+func (o *labRun) run(cmd *cobra.Command) error {
+	began, left := time.Now(), len(o.list)
+	fmt.Fprintf(cmd.ErrOrStderr(), "running %s ...\n", human.Many(int64(left), "experiment"))
+	var printing error
+	stop := o.watch(began)
+	reports, err := lab.RunAll(cmd.Context(), o.list, o.Options, func(r lab.Report, err error) {
+		left--
+		fmt.Fprint(cmd.ErrOrStderr(), o.mode.Choose(os.Stderr).Wipe())
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s did not end: %v\n", r.ID, err)
+			return
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is done after %s, %d to go\n", r.ID, human.Duration(time.Since(began)), left)
+		if o.asJSON {
+			printing = errors.Join(printing, json.NewEncoder(cmd.OutOrStdout()).Encode(r))
+		} else {
+			printLab(cmd.OutOrStdout(), r)
+		}
+	})
+	stop()
+	err = errors.Join(err, printing, agree(cmd.ErrOrStderr(), reports, o.expect))
+	if o.out == "" || len(reports) == 0 {
+		return err
+	}
+	if werr := lab.WriteFiles(o.out, lab.Page{Date: o.date, Quick: o.Quick, Reports: reports}); werr != nil {
+		return errors.Join(err, werr)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "report of %s: %s\n", human.Many(int64(len(reports)), "experiment"), filepath.Join(o.out, "report.html"))
+	return err
+}
+
+// agree compares verdicts with an earlier run's, and says what it could not compare.
+func agree(w io.Writer, reports []lab.Report, expect []string) error {
+	if len(expect) == 0 {
+		return nil
+	}
+	want, err := lab.ReadReports(expect...)
+	if err != nil {
+		return err
+	}
+	for _, line := range lab.NotCompared(reports, want) {
+		fmt.Fprintln(w, "not compared:", line)
+	}
+	if d := lab.Disagreements(reports, want); len(d) > 0 {
+		return fmt.Errorf("%d verdicts differ from %s:\n  %s", len(d), strings.Join(expect, ", "), strings.Join(d, "\n  "))
+	}
+	return nil
+}
+
+func printLab(w io.Writer, r lab.Report) {
+	fmt.Fprintf(w, "%s: %s (%s; %d repetitions)\n%s\n", r.ID, r.Title, r.Source, r.Seeds, text.WrapSoft(r.Document, 160))
+	t := newTable(w, "item", "published", "measured", "accepted", "verdict", "remark")
+	for _, c := range r.Checks {
+		t.AppendRow(table.Row{c.Item, c.Published, c.Measured, c.Tolerance, c.Verdict, text.WrapSoft(c.Why, 40)})
+	}
+	t.Render()
+}

@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/play"
+	"github.com/millrace/millrace/sim"
+)
+
+// TestLectures runs every lecture as the playground does, and wants the effect that its text promises.
+func TestLectures(t *testing.T) {
+	promises := map[string]func(a, b *play.Recording) bool{
+		"convoy":     func(fifo, fair *play.Recording) bool { return fair.Report["completion"] < fifo.Report["completion"]/2 },
+		"locality":   func(fair, delay *play.Recording) bool { return delay.Report["local"] > fair.Report["local"]+10 },
+		"deadlines":  func(least, most *play.Recording) bool { return most.Report["makespan"] < least.Report["makespan"]/2 },
+		"two-queues": func(fifo, fbq *play.Recording) bool { return fbq.Report["slowdown"] < fifo.Report["slowdown"]/2 },
+		"admission":  func(few, many *play.Recording) bool { return few.Report["makespan"] < many.Report["makespan"]/2 },
+		"your-own": func(fair, mine *play.Recording) bool {
+			return mine.Report["completion"] < 0.8*fair.Report["completion"]
+		},
+		"narrow-link": func(fair, nas *play.Recording) bool { return congested(nas) < 0.7*congested(fair) },
+	}
+	for _, l := range play.Lectures() {
+		t.Run(l.Name, func(t *testing.T) {
+			got, err := playScenario(t.Context(), l.Scenario)
+			if err != nil || len(got) != 2 {
+				t.Fatalf("%d recordings, %v", len(got), err)
+			}
+			holds := promises[l.Name]
+			if holds == nil || !holds(got[0], got[1]) {
+				t.Errorf("the lecture's promise does not hold, or has no test: %v (%s) and %v (%s)", got[0].Report, got[0].Name, got[1].Report, got[1].Name)
+			}
+			for _, r := range got {
+				checkRecording(t, r)
+			}
+			delete(promises, l.Name)
+		})
+	}
+	for name := range promises {
+		t.Errorf("lecture %s is gone", name)
+	}
+}
+
+// congested sums the seconds in which racks were.
+func congested(r *play.Recording) (total float64) {
+	since := map[int32]int64{}
+	var at int64
+	for i := range r.Net.At {
+		at += r.Net.At[i]
+		from, was := since[r.Net.Rack[i]]
+		switch is := r.Net.Congested[i] == 1; {
+		case is && !was:
+			since[r.Net.Rack[i]] = at
+		case !is && was:
+			total += float64(at-from) / 1000
+			delete(since, r.Net.Rack[i])
+		}
+	}
+	return total
+}
+
+// checkRecording wants a recording that a page can trust: no container holds two at once, and what it adds up to is what the
+// report says.
+func checkRecording(t *testing.T, r *play.Recording) {
+	t.Helper()
+	type place struct{ node, place int32 }
+	free, at := map[place]int64{}, int64(0)
+	a := r.Attempts
+	for i := range a.Job {
+		at += a.Start[i]
+		p := place{a.Node[i], a.Place[i]}
+		if at < free[p] || a.Place[i] >= r.Nodes[a.Node[i]].Places {
+			t.Fatalf("%s: attempt %d starts at %d ms in place %v, which is taken until %d, or is none", r.Name, i, at, p, free[p])
+		}
+		free[p] = at + a.Took[i]
+	}
+	sum := 0.0
+	for _, j := range r.Jobs {
+		if j.End < j.Submit || j.Admit < j.Submit || j.Alone < 1 {
+			t.Fatalf("%s: job %+v", r.Name, j)
+		}
+		sum += float64(j.End-j.Submit) / 1000
+	}
+	if mean, want := sum/float64(len(r.Jobs)), r.Report["completion"]; math.Abs(mean-want) > 0.002 {
+		t.Errorf("%s: the recording has a mean completion of %v s, the report of %v", r.Name, mean, want)
+	}
+	for i, text := range r.Decisions.Text {
+		if r.Texts[text] == "" {
+			t.Fatalf("%s: decision %d has no reason", r.Name, i)
+		}
+	}
+}
+
+// TestRecordingChangesNothing: a run that is recorded goes as one that is not.
+func TestRecordingChangesNothing(t *testing.T) {
+	for _, policy := range []string{"fair", "nas", "capacity", "tags"} {
+		o := defaultSim()
+		o.nodes, o.racks, o.trace, o.scale, o.network.uplink, o.policies = 8, 2, "gen:fb-2010:40", 0.05, 1, []string{policy}
+		topo, err := o.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := o.readSource()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [2]string
+		for i := range got {
+			o.record = i == 1
+			r, err := o.simulate(topo, o.arms[0], source, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[i] = fmt.Sprintf("%+v %d %d", r.Metrics, r.res.Events, r.res.Launches)
+		}
+		if got[0] != got[1] {
+			t.Errorf("%s: without a recording %s\nwith one %s", policy, got[0], got[1])
+		}
+	}
+}
+
+// TestBadScenarios: what cannot be is refused with its line or its name, and files of this machine are none of the page's business.
+func TestBadScenarios(t *testing.T) {
+	for text, words := range map[string][]string{
+		`{"nodes": 0, "policies": [{"policy": "fair"}]}`:                                                                             {"--nodes is 0"},
+		`{"nodes": 100000, "racks": 100, "policies": [{"policy": "fair"}]}`:                                                          {"100000 nodes", "at most 2000"},
+		`{"trace": "/etc/passwd", "policies": [{"policy": "fair"}]}`:                                                                 {"/etc/passwd", "generated workloads"},
+		`{"trace": "gen:fb-2010:900000", "policies": [{"policy": "fair"}]}`:                                                          {"at most 5000 jobs"},
+		`{"trace": "gen:fb-2010:5000", "scale": 1000, "policies": [{"policy": "fair"}]}`:                                             {"tasks", "smaller scale"},
+		`{"policies": [{"policy": "none"}]}`:                                                                                         {"policies", "none"},
+		`{"policies": [{"policy": "fair", "params": {"wrong": "1"}}]}`:                                                               {"wrong"},
+		`{"policies": [{"policy": "fair", "admission": {"policy": "marp", "params": {"marp": "7"}}}]}`:                               {"admission", "marp"},
+		`{"policies": [{"policy": "/etc/x.star"}]}`:                                                                                  {"/etc/x.star", "the text of a script"},
+		`{"policies": [{"name": "mine", "policy": "script", "params": {"code": "def key(job, node, now):\n  return job.nothing"}}]}`: {"mine:2", "no .nothing"},
+		`{"policies": [{"policy": "script", "params": {"code": "def key("}}]}`:                                                       {"script:1"},
+		`{"policies": [{"policy": "script", "params": {"limit": "7"}}]}`:                                                             {`no parameter "limit"`},
+		`{"policies": [{"policy": "script"}]}`:                                                                                       {"give its text"},
+		`{"nodez": 7}`:                                                                                                               {"nodez"},
+		`{"load": -1, "policies": [{"policy": "fair"}]}`:                                                                             {"--load is -1"},
+		"policies:\n- policy: fair\njobs:\n- maps: 0\n":                                                                              {"the set-up:4: jobs", "0 maps"},
+		`{"jobs": [{"maps": 1, "map_time": 1e99}], "policies": [{"policy": "fair"}]}`:                                                {"map_time 1e+99"},
+		`{"trace": "gen:fb-2010:1", "jobs": [{"maps": 1, "map_time": 1}], "policies": [{"policy": "fair"}]}`:                         {"a trace too"},
+		strings.Repeat(" ", 2<<20):                                                                                                   {"too many"},
+		"\x00\xff":                                                                                                                   {"the set-up"},
+	} {
+		_, err := playScenario(t.Context(), []byte(text))
+		if err == nil {
+			t.Errorf("%.60q is taken", text)
+			continue
+		}
+		for _, w := range words {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%.60q: %v: does not say %q", text, err, w)
+			}
+		}
+	}
+}
+
+// TestLongRunEnds: a run that nobody waits for any more ends.
+func TestLongRunEnds(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(os.ErrDeadlineExceeded)
+	long, err := json.Marshal(map[string]any{"policies": []any{map[string]any{"policy": "fair"}}, "jobs": []sim.Listed{{Maps: 1, MapTime: 9e7}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := playScenario(ctx, long); err == nil || !strings.Contains(err.Error(), os.ErrDeadlineExceeded.Error()) {
+		t.Errorf("the run went on: %v", err)
+	}
+}
+
+// TestPlaygroundDoor: pages of others, under whatever name they reach this machine, get nothing.
+func TestPlaygroundDoor(t *testing.T) {
+	page := play.NewPlayground(choices(), func(ctx context.Context, scenario []byte) ([]byte, error) {
+		tapes, err := playScenario(ctx, scenario)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(tapes)
+	})
+	ask := func(method, target, host, origin, kind, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, target, strings.NewReader(body))
+		r.Host = host
+		r.Header.Set("Origin", origin)
+		r.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, r)
+		return w
+	}
+	scenario := string(play.Lectures()[0].Scenario)
+	for what, x := range map[string]struct {
+		got  *httptest.ResponseRecorder
+		want int
+	}{
+		"the page":                 {ask("GET", "/", "127.0.0.1:8099", "", "", ""), http.StatusOK},
+		"the choices":              {ask("GET", "/choices", "localhost:8099", "", "", ""), http.StatusOK},
+		"a run":                    {ask("POST", "/run", "127.0.0.1:8099", "http://127.0.0.1:8099", "application/json", scenario), http.StatusOK},
+		"another name":             {ask("GET", "/", "evil.example:8099", "", "", ""), http.StatusForbidden},
+		"another page":             {ask("POST", "/run", "127.0.0.1:8099", "http://evil.example", "application/json", scenario), http.StatusForbidden},
+		"a form of another page":   {ask("POST", "/run", "127.0.0.1:8099", "", "text/plain", scenario), http.StatusUnsupportedMediaType},
+		"a body without end":       {ask("POST", "/run", "127.0.0.1:8099", "", "application/json", strings.Repeat("{", 1<<20)), http.StatusRequestEntityTooLarge},
+		"a scenario that is wrong": {ask("POST", "/run", "127.0.0.1:8099", "", "application/json", `{"nodes": -1, "policies": [{"policy": "fair"}]}`), http.StatusUnprocessableEntity},
+		"a file":                   {ask("GET", "/../etc/passwd", "127.0.0.1:8099", "", "", ""), http.StatusTemporaryRedirect},
+	} {
+		if x.got.Code != x.want {
+			t.Errorf("%s: %d, want %d: %.200s", what, x.got.Code, x.want, x.got.Body)
+		}
+	}
+}
+
+// TestPlayerPage: sim run --out writes a page that stands alone, and a thousand jobs take at most 2 MB.
+func TestPlayerPage(t *testing.T) {
+	dir := t.TempDir()
+	if code := run([]string{"sim", "run", "--trace", "gen:fb-2010:1000", "--scale", "0.05", "--policy", "fair,fifo", "--out", dir}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "play.html"))
+	if err != nil || len(page) > 2_000_000 {
+		t.Fatalf("the page has %d bytes, %v", len(page), err)
+	}
+	for _, outside := range []string{"src=", "http://", "https://", "@import", "url("} {
+		if bytes.Contains(page, []byte(outside)) {
+			t.Errorf("the page loads something: it has %q", outside)
+		}
+	}
+}

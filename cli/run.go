@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/launch"
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/local"
+	"github.com/millrace/millrace/mapreduce"
+)
+
+func newRun() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run JOB",
+		Short: "Run a built-in job, or any command by streaming",
+		Example: `  millrace run wordcount --input books/ --output counts
+  millrace run grep --pattern 'ERROR .*' --input logs/ --output errors`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("run needs a job (known: %s); its flags come after it", strings.Join(jobs.Names(), ", "))
+			}
+			if args[0] == "help" {
+				return nil
+			}
+			_, err := jobs.Find(args[0])
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, name := range jobs.Names() {
+		cmd.AddCommand(newRunJob(jobs.All[name]))
+	}
+	return cmd
+}
+
+// noWords refuses words that are no flags: a forgotten --input, more often than not.
+func noWords(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q: input and output are flags (--input %s)", args[0], args[0])
+	}
+	return nil
+}
+
+// runOptions are the flags of every run that concern the engine, not the job.
+type runOptions struct {
+	memory    jobs.ByteSize
+	sort      jobs.ByteSize
+	workers   int
+	scratch   string
+	timeout   time.Duration
+	overwrite bool
+	progress  string
+	jsonOnly  bool
+	detach    bool
+	local     bool
+	master    string
+	patience  time.Duration
+	key       keyFlags
+}
+
+func newRunJob(b jobs.Builtin) *cobra.Command {
+	job := jobs.NewCommand(b)
+	o := runOptions{memory: local.DefaultMemory}
+	cmd := &cobra.Command{
+		Use:     b.Name,
+		Short:   b.Summary,
+		Example: "  millrace run " + b.Example,
+		Args:    noWords,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			stages, err := job.Jobs()
+			if err != nil {
+				return err
+			}
+			run, err := o.launch(cmd, job, stages)
+			if err != nil {
+				return err
+			}
+			err = run.Do(cmd.Context())
+			switch code, tell := launch.Code(err); {
+			case code == 0:
+				return nil
+			case !tell:
+				return &failure{}
+			default:
+				return &failure{err: err, code: code}
+			}
+		},
+	}
+	o.define(cmd.Flags(), job)
+	return cmd
+}
+
+func (o *runOptions) define(f *pflag.FlagSet, job *jobs.Command) {
+	f.SortFlags = false
+	f.AddFlagSet(job.Flags)
+	f.Var(&o.memory, "memory", "memory of this process, records of up to a quarter of it; what the job's own code allocates comes on top")
+	f.Var(&o.sort, "sort-memory", "of --memory, what sorting and merging get before they spill (default: all that is left beside buffers)")
+	f.IntVar(&o.workers, "workers", 0, "tasks that run at once (0: one per core)")
+	f.StringVar(&o.scratch, "scratch", "", "directory for spills (default: the system's directory for temporary files)")
+	f.DurationVar(&o.timeout, "task-timeout", local.DefaultTaskTimeout, "how long a task's own code may neither read, emit nor count anything before the task fails (0: for ever)")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
+	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
+	f.StringVar(&o.master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master, not here (default: $MILLRACE_MASTER)")
+	f.BoolVar(&o.local, "local", false, "run here, though MILLRACE_MASTER names a master")
+	f.BoolVar(&o.detach, "detach", false, "with --master: print the job's id and do not wait for its end (millrace job watch does)")
+	f.DurationVar(&o.patience, "patience", launch.DefaultPatience, "with --master: how long to wait for a master that does not answer any more")
+	o.key.define(f)
+	f.StringVar(&o.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
+	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, and no progress")
+}
+
+// launch checks how the flags want the job to be run.
+func (o *runOptions) launch(cmd *cobra.Command, job *jobs.Command, stages []mapreduce.Job) (*launch.Run, error) {
+	c := launch.Config{
+		Stages: stages, Local: local.Config{Workers: o.workers, Memory: int64(o.memory), Sort: int64(o.sort), Scratch: o.scratch, TaskTimeout: orForever(o.timeout), Overwrite: o.overwrite},
+		Patience: o.patience, Result: &job.Builtin, JSON: o.jsonOnly, Detach: o.detach, Progress: o.progress,
+		Out: cmd.OutOrStdout(), Err: os.Stderr, Dash: "--", Given: cmd.Flags().Changed,
+		Program: func(context.Context, *client.Client) (wire.Program, error) {
+			return builtinProgram(job, stages)
+		},
+	}
+	if o.master != "" && !o.local {
+		var err error
+		if c.Client, err = o.key.config(client.Config{Master: o.master, User: cmp.Or(stages[0].User, os.Getenv("MILLRACE_USER"))}); err != nil {
+			return nil, failed(err)
+		}
+	}
+	return launch.New(c)
+}
+
+// orForever is a timeout as the engine takes it: 0 was given, and means no timeout.
+func orForever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// builtinProgram is a built-in job as the workers build it: from its flags as they were given, with local paths made absolute,
+// since workers have other working directories, and with the output that was decided on meanwhile.
+func builtinProgram(job *jobs.Command, stages []mapreduce.Job) (p wire.Program, err error) {
+	p.Builtin = job.Name
+	output := stages[len(stages)-1].Output
+	job.Flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || f.Name == "output" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if s, ok := f.Value.(pflag.SliceValue); ok {
+			values = s.GetSlice()
+		}
+		if f.Value.Type() == "stringToString" { // it shows itself in brackets, which it does not read
+			values[0] = strings.TrimSuffix(strings.TrimPrefix(values[0], "["), "]")
+		}
+		for _, v := range values {
+			if f.Name == "input" {
+				if v, err = launch.Absolute(v); err != nil {
+					return
+				}
+			}
+			p.Args = append(p.Args, "--"+f.Name+"="+v)
+		}
+	})
+	if output != "" {
+		p.Args = append(p.Args, "--output="+output)
+	}
+	return p, err
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/sim/compare"
+)
+
+// simResult is what scripts rely on: the first repetition of a policy.
+type simResult struct {
+	Jobs           int     `json:"jobs"`
+	MeanCompletion float64 `json:"mean_completion_s"`
+	MedianSlowdown float64 `json:"median_slowdown"`
+	P95Slowdown    float64 `json:"p95_slowdown"`
+	Makespan       float64 `json:"makespan_s"`
+	NodeLocal      float64 `json:"node_local"`
+	Utilisation    float64 `json:"utilisation"`
+	Events         int64   `json:"events"`
+	Wall           float64 `json:"wall_s"`
+	// All repetitions, in full.
+	Metrics []compare.Metrics `json:"metrics"`
+}
+
+func resultsOf(runs []*simRun) map[string]*simResult {
+	out := map[string]*simResult{}
+	for _, r := range runs {
+		m := r.Metrics
+		if out[r.Policy] == nil {
+			out[r.Policy] = &simResult{
+				Jobs: m.Jobs, MeanCompletion: m.Completion.Mean, MedianSlowdown: m.Slowdown.Median, P95Slowdown: m.Slowdown.P95,
+				Makespan: m.Makespan, NodeLocal: m.NodeLocal, Utilisation: m.Utilisation, Events: r.Events, Wall: r.wall.Seconds(),
+			}
+		}
+		out[r.Policy].Metrics = append(out[r.Policy].Metrics, m)
+	}
+	return out
+}
+
+func printRuns(w io.Writer, runs []*simRun) {
+	t := newTable(w, "policy", "jobs", "mean completion", "mean wait", "median slowdown", "95 % slowdown", "makespan", "node-local maps", "containers busy", "missed goals", "events", "took")
+	for _, r := range runs {
+		m := r.Metrics
+		t.AppendRow(table.Row{
+			r.Policy, m.Jobs, fmt.Sprintf("%.1f s", m.Completion.Mean), fmt.Sprintf("%.1f s", m.Wait.Mean), fmt.Sprintf("%.2f", m.Slowdown.Median), fmt.Sprintf("%.2f", m.Slowdown.P95),
+			fmt.Sprintf("%.0f s", m.Makespan), fmt.Sprintf("%.1f %%", 100*m.NodeLocal), fmt.Sprintf("%.1f %%", 100*m.Utilisation),
+			fmt.Sprintf("%d of %d", m.Missed, m.WithDeadline), human.Count(r.Events), fmt.Sprintf("%.2f s", r.wall.Seconds()),
+		})
+	}
+	t.Render()
+	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
+	printNetwork(w, runs)
+}
+
+// bar shows how many runs are done: a bar on a terminal, a line for each otherwise.
+type bar struct {
+	mu    sync.Mutex // guards count and the writer
+	w     io.Writer
+	drawn bool
+	count int
+	of    int
+}
+
+func newBar(cmd *cobra.Command, of int) *bar {
+	b := &bar{w: cmd.ErrOrStderr(), of: of}
+	if f, ok := b.w.(*os.File); ok {
+		b.drawn = console.Auto.Choose(f) == console.Bar
+	}
+	return b
+}
+
+const barWidth = 30
+
+func (b *bar) done(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.count++
+	if !b.drawn {
+		fmt.Fprintf(b.w, "%d of %d: %s\n", b.count, b.of, what)
+		return
+	}
+	full := barWidth * b.count / b.of
+	fmt.Fprintf(b.w, "\r[%s%s] %d of %d  %-40.40s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), b.count, b.of, what)
+}
+
+func (b *bar) end() {
+	if b.drawn {
+		fmt.Fprintln(b.w)
+	}
+}

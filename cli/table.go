@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/millrace/millrace/internal/console"
+)
+
+// newTable is a table that keeps to the width of the terminal: cells that are too long are wrapped.
+func newTable(w io.Writer, header ...any) table.Writer {
+	t := &fitted{Writer: table.NewWriter(), out: w, room: roomOf(w)}
+	t.SetOutputMirror(w)
+	t.SetStyle(table.StyleLight)
+	t.keep(header)
+	t.AppendHeader(header)
+	return t
+}
+
+// roomOf is how many columns there are: those of the terminal, or what COLUMNS says; 0 if nobody says.
+func roomOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n := console.Width(f); n > 0 {
+			return n
+		}
+	}
+	n, _ := strconv.Atoi(os.Getenv("COLUMNS")) // nonsense is nothing
+	return n
+}
+
+// fitted is a table that knows its cells.
+type fitted struct {
+	table.Writer
+	out   io.Writer
+	room  int
+	cells [][]string // the header first
+	fixed []table.ColumnConfig
+}
+
+func (t *fitted) keep(row table.Row) {
+	var cells []string
+	for _, c := range row {
+		cells = append(cells, fmt.Sprint(c))
+	}
+	t.cells = append(t.cells, cells)
+}
+
+// AppendRow adds a row.
+func (t *fitted) AppendRow(row table.Row, config ...table.RowConfig) {
+	t.keep(row)
+	t.Writer.AppendRow(row, config...)
+}
+
+// SetColumnConfigs says how columns look.
+func (t *fitted) SetColumnConfigs(configs []table.ColumnConfig) { t.fixed = configs }
+
+// Render prints the table; where not even its longest words fit beside one another, row by row, a line for each cell.
+func (t *fitted) Render() string {
+	configs, ok := t.narrow()
+	if !ok {
+		return t.list()
+	}
+	t.Writer.SetColumnConfigs(append(t.fixed, configs...))
+	return t.Writer.Render()
+}
+
+// widths are those of the longest cell, and the longest word, of each column.
+func (t *fitted) widths() (cell, word []int) {
+	for _, row := range t.cells {
+		for i, c := range row {
+			if i == len(cell) {
+				cell, word = append(cell, 0), append(word, 0)
+			}
+			cell[i] = max(cell[i], text.LongestLineLen(c))
+			for w := range strings.FieldsSeq(c) {
+				word[i] = max(word[i], text.StringWidth(w))
+			}
+		}
+	}
+	return cell, word
+}
+
+// narrow takes columns from the widest cells until a line fits; false if it never does.
+func (t *fitted) narrow() (out []table.ColumnConfig, ok bool) {
+	full, least := t.widths()
+	wide := slices.Clone(full)
+	total := 1
+	for _, n := range wide {
+		total += n + 3 // blanks and a line
+	}
+	for ; t.room > 0 && total > t.room; total-- {
+		widest := -1
+		for i, n := range wide {
+			if n > least[i] && (widest < 0 || n > wide[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return nil, false
+		}
+		wide[widest]--
+	}
+	for i, n := range wide {
+		if n < full[i] {
+			out = append(out, table.ColumnConfig{Number: i + 1, WidthMax: n, WidthMaxEnforcer: text.WrapSoft})
+		}
+	}
+	return out, true
+}
+
+// list prints each row as lines of a name and a value, with an empty line between rows.
+func (t *fitted) list() string {
+	names := t.cells[0]
+	wide := 0
+	for _, n := range names {
+		wide = max(wide, text.StringWidth(n))
+	}
+	var b strings.Builder
+	for i, row := range t.cells[1:] {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for j, c := range row {
+			fmt.Fprintf(&b, "%s  %s\n", text.Pad(names[j], wide, ' '), c)
+		}
+	}
+	fmt.Fprint(t.out, b.String())
+	return b.String()
+}

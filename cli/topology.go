@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/millrace/millrace/internal/emulate"
+	"github.com/millrace/millrace/topology"
+)
+
+// topologyFile says how fast links are:
+//
+//	nic: 1Gb/s
+//	uplink: 200Mb/s
+//	racks:
+//	  r1: {uplink: 100Mb/s, downlink: 400Mb/s}
+type topologyFile struct {
+	NIC    string              `yaml:"nic,omitempty"`
+	Uplink string              `yaml:"uplink,omitempty"`
+	Racks  map[string]rackFile `yaml:"racks,omitempty"`
+}
+
+type rackFile struct {
+	Uplink   string `yaml:"uplink,omitempty"`
+	Downlink string `yaml:"downlink,omitempty"`
+}
+
+// readLinks reads a topology file; no name means that nothing is known of the links.
+func readLinks(name string) (l topology.Links, err error) {
+	if name == "" {
+		return l, nil
+	}
+	data, err := readBounded(name)
+	if err != nil {
+		return l, err
+	}
+	var f topologyFile
+	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
+		return l, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
+	}
+	return f.links(name, "", data)
+}
+
+// links are the rates of a file; before is what stands before their keys in it.
+func (f *topologyFile) links(name, before string, data []byte) (l topology.Links, err error) {
+	rate := func(key, s string) topology.Rate {
+		if s == "" || err != nil {
+			return 0
+		}
+		r, perr := topology.ParseRate(s)
+		if perr != nil {
+			err = fmt.Errorf("%s:%d: %s: %w", name, lineOf(data, "$."+before+key), before+key, perr)
+		}
+		return r
+	}
+	l = topology.Links{NIC: rate("nic", f.NIC), Uplink: rate("uplink", f.Uplink), Racks: map[string]topology.Rack{}}
+	for rack, r := range f.Racks {
+		at := topology.Rack{Uplink: rate("racks."+rack+".uplink", r.Uplink), Downlink: rate("racks."+rack+".downlink", r.Downlink)}
+		if at.Uplink == 0 {
+			at.Uplink = l.Uplink
+		}
+		l.Racks[rack] = at
+	}
+	return l, err
+}
+
+// emulation is the setting of a worker whose links are to be as slow as a topology says.
+func emulation(file, topologyName string) (*emulate.Setting, error) {
+	if file == "" {
+		return nil, nil
+	}
+	if topologyName == "" {
+		return nil, fmt.Errorf("--emulate needs --topology: how slow should the links be?")
+	}
+	l, err := readLinks(topologyName)
+	return &emulate.Setting{File: file, Rates: l}, err
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/sim/compare"
+	"github.com/millrace/millrace/trace"
+)
+
+// choose makes the arms: what ran, then the others.
+func (o *whatIf) choose() error {
+	ran, err := o.whatRan()
+	if err != nil {
+		return err
+	}
+	names := o.policies
+	if names == nil {
+		names = policies.Names(scheduler.Assignment)
+	}
+	s := simOptions{policies: append([]string{ran.policy}, names...), params: o.params}
+	if err := s.armsOfFlags(); err != nil {
+		return err
+	}
+	live := func(name string, given map[string]string) map[string]string {
+		if o.history.Origin.Source == "cluster" {
+			return policies.LiveParams(name, given)
+		}
+		return given
+	}
+	if ran.periods == nil {
+		ran.params, ran.admitParams = live(ran.policy, s.arms[0].params), live(ran.admission, nil)
+	}
+	o.arms = []arm{ran}
+	for _, a := range s.arms[1:] {
+		a.params = live(a.policy, a.params)
+		if err := o.admit(&a, &ran, live); err != nil {
+			return err
+		}
+		if !a.repeats(&ran) {
+			o.arms = append(o.arms, a)
+		}
+	}
+	for i := range o.arms {
+		if err := o.arms[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeats reports whether an arm tries nothing new.
+func (a *arm) repeats(ran *arm) bool {
+	return len(ran.periods) < 2 && a.name == ran.name && a.admission == ran.admission && maps.Equal(a.params, ran.params)
+}
+
+// whatRan is the arm of what the history says, or --ran does.
+func (o *whatIf) whatRan() (a arm, err error) {
+	from := &o.history.Origin
+	a = arm{name: from.Policy, policy: from.Policy, admission: from.Admission}
+	switch n := len(from.Periods); {
+	case o.ran != "":
+		a.name, a.policy = o.ran, o.ran
+	case n > 0:
+		a.periods = from.Periods
+		for _, p := range a.periods {
+			if _, _, err := made(p); err != nil {
+				return a, failed(fmt.Errorf("%s: %w", o.file, err))
+			}
+		}
+		first, last := from.Periods[0], from.Periods[n-1]
+		a.policy, a.params, a.admission, a.admitParams = first.Policy, first.Params, last.Admission, last.AdmissionParams
+		a.name = namesOf(from.Periods)
+		return a, nil
+	case from.Policy == "":
+		return a, fmt.Errorf("%s does not name the policy that ran: say it with --ran", o.file)
+	}
+	if from.Source != "cluster" {
+		a.admission = ""
+	}
+	return a, nil
+}
+
+// namesOf says which policies there were, one after the other.
+func namesOf(periods []trace.Period) string {
+	var names []string
+	for _, p := range periods {
+		names = append(names, p.Policy)
+	}
+	if names = slices.Compact(names); len(names) > 3 {
+		names = append(names[:2], "others", names[len(names)-1])
+	}
+	return strings.Join(names, ", then ")
+}
+
+// admit gives an arm that of --admission, or the last that ran.
+func (o *whatIf) admit(a, ran *arm, live func(string, map[string]string) map[string]string) error {
+	a.admission, a.admitParams = ran.admission, ran.admitParams
+	if o.admission == "" {
+		if len(o.admitParams) > 0 {
+			return errors.New("--admission-param needs --admission")
+		}
+		return nil
+	}
+	given, err := parseParams(o.admitParams)
+	if err != nil {
+		return err
+	}
+	a.admission, a.admitParams = o.admission, live(o.admission, given)
+	a.name += " under " + o.admission
+	return nil
+}
+
+// made makes the policies of a period.
+func made(p trace.Period) (policy scheduler.Policy, admission scheduler.Admission, err error) {
+	if policy, err = policies.Policy(p.Policy, p.Params); err == nil && p.Admission != "" {
+		admission, err = policies.Admission(p.Admission, p.AdmissionParams)
+	}
+	return policy, admission, err
+}
+
+func (o *whatIf) replay(a arm) (*simRun, error) {
+	fail := func(err error) (*simRun, error) { return nil, fmt.Errorf("%s: %w", a.name, err) }
+	cfg := sim.Config{
+		Topology: o.topo, Capacities: o.room, State: scheduler.DefaultConfig(), Model: sim.NewFixed(),
+		DriverStart: o.past.DriverStart, Seed: o.seed,
+	}
+	asCluster(&cfg, o.noSecond)
+	if o.history.Origin.Source == "sim" {
+		cfg.Heartbeat = time.Second
+	} else {
+		cfg.AskAgain = 100 * time.Millisecond // as the master does
+	}
+	if err := a.use(&cfg); err != nil {
+		return fail(err)
+	}
+	if o.hasNet() {
+		net := simNetwork{uplink: 1, tick: -1}
+		if err := net.use(&cfg, a.policy); err != nil {
+			return fail(err)
+		}
+	}
+	jobs, run := o.past.Workload(), &simRun{arm: a}
+	if o.out != "" && tasksOf(jobs) <= keptTasks {
+		run.watch = compare.WatchKinds()
+		run.watch.Attach(&cfg)
+	}
+	began, err := time.Now(), error(nil)
+	if run.res, err = sim.Run(cfg, jobs); err != nil {
+		return fail(err)
+	}
+	run.wall = time.Since(began)
+	run.Run = o.simRun(a.name, run.res, run.watch)
+	return run, nil
+}
+
+// use puts the policies of an arm into a run, and those of later periods where they begin.
+func (a *arm) use(cfg *sim.Config) (err error) {
+	if len(a.periods) == 0 {
+		cfg.Policy, cfg.Admission, err = made(trace.Period{Policy: a.policy, Params: a.params, Admission: a.admission, AdmissionParams: a.admitParams})
+		return err
+	}
+	for i, p := range a.periods {
+		policy, admission, err := made(p)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			cfg.Policy, cfg.Admission = policy, admission
+		} else {
+			cfg.Switches = append(cfg.Switches, sim.Switch{At: p.From, Policy: policy, Admission: admission})
+		}
+	}
+	return nil
+}
