@@ -153,6 +153,7 @@ func (w *Worker) open() (net.Listener, error) {
 	if w.jail, err = newJail(&w.cfg); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	w.jail.reach = func(ctx context.Context, addr string) bool { return addr == w.cfg.Master || w.blocks.Member(ctx, addr) }
 	if w.shipped, err = openShipped(w.cfg.Dir, w.jobRuns); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
