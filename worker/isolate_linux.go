@@ -54,6 +54,7 @@ func newJail(cfg *Config) (*jail, error) {
 	if j.leases, err = leaseDir(cfg.Dir); err != nil {
 		return nil, err
 	}
+	j.reclaim()
 	j.mode = IsolationUser
 	j.place = placeForCages()
 	if j.groups, err = openCgroups(cgroupRoot, os.Getpid()); err != nil {
