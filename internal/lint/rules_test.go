@@ -82,7 +82,7 @@ var rooms = map[string][]string{
 	"web":                  {"internal/api", "internal/rpc", "internal/wire", "internal/chart", "internal/human", "sim/compare"},
 	"internal/testcluster": {"internal/api", "..."},
 
-	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
+	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/human", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
 	"internal/console": {"internal/human", "local", "mapreduce", "internal/wire"},
 	"internal/chart":   nil,
 	"internal/stats":   {"internal/chart"},
