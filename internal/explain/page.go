@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"strings"
 )
 
 //go:embed assets
@@ -28,17 +29,17 @@ func (s *Story) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	title := ""
+	var title strings.Builder
 	for i, st := range s.Stages {
 		if i > 0 {
-			title += ", then "
+			title.WriteString(", then ")
 		}
-		title += st.Name
+		title.WriteString(st.Name)
 	}
 	return page.Execute(w, struct {
 		Title string
 		CSS   template.CSS
 		JS    template.JS
 		Data  template.JS
-	}{title, template.CSS(style), template.JS(script), template.JS(data)})
+	}{title.String(), template.CSS(style), template.JS(script), template.JS(data)})
 }
