@@ -118,6 +118,9 @@ func TestStoriesAreTrue(t *testing.T) {
 			if last.String() != output {
 				t.Errorf("the page ends with %q, the output is %q", last.String(), output)
 			}
+			if name == "chain" && !strings.Contains(fmt.Sprint(end.Maps), "foxes\t1") {
+				t.Errorf("the second job reads %v", end.Maps)
+			}
 			var page bytes.Buffer
 			if err := story.Write(&page); err != nil || !strings.Contains(page.String(), "step by step") {
 				t.Errorf("%v", err)

@@ -25,10 +25,10 @@ type pair struct{ key, value []byte }
 
 // A call is what user code was given and what it made of that.
 type call struct {
-	text string // of a record
-	key  []byte // of a group
-	in   []pair
-	out  []pair
+	record pair   // of a map
+	key    []byte // of a group
+	in     []pair
+	out    []pair
 }
 
 // attempt is what a task did.
@@ -160,11 +160,7 @@ func (m *mapper) Map(rec mapreduce.Record, out mapreduce.Emitter) error {
 	if n > MaxRecords {
 		return fmt.Errorf("explain shows up to %d records, and the input has more: take less of it (head -n 50)", MaxRecords)
 	}
-	text := string(rec.Value)
-	if len(rec.Key) > 0 {
-		text = string(rec.Key) + "\t" + text
-	}
-	c := call{text: text}
+	c := call{record: pair{slices.Clone(rec.Key), slices.Clone(rec.Value)}}
 	err := m.inner.Map(rec, &tee{out, &c.out})
 	if err != nil {
 		return err

@@ -5,7 +5,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/millrace/millrace/mapreduce"
@@ -65,13 +67,31 @@ func (r *Recording) Story() Story {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	story := Story{Room: roomFor}
+	var before *stage
 	for _, s := range r.stages {
-		story.Stages = append(story.Stages, s.story())
+		story.Stages = append(story.Stages, s.story(before))
+		before = s
 	}
 	return story
 }
 
-func (s *stage) story() StageStory {
+// recordText is a record as people read it: what the job before emitted has its types.
+func recordText(rec pair, before *stage) string {
+	var key, value mapreduce.Type
+	switch {
+	case before == nil:
+	case before.job.MapOnly:
+		key, value = before.mapOf().Key, before.mapOf().Value
+	default:
+		key, value = before.reduceKey, before.reduce
+	}
+	if len(rec.key) == 0 {
+		return textOf(value, rec.value)
+	}
+	return textOf(key, rec.key) + "\t" + textOf(value, rec.value)
+}
+
+func (s *stage) story(before *stage) StageStory {
 	out := StageStory{Name: s.job.Name, MapOnly: s.job.MapOnly, Reduces: []ReduceStory{}, Maps: []MapStory{}}
 	switch {
 	case !s.job.Fold.IsZero():
@@ -82,7 +102,7 @@ func (s *stage) story() StageStory {
 	where := s.where()
 	m := s.mapOf()
 	for _, i := range slices.Sorted(maps.Keys(s.maps)) {
-		out.Maps = append(out.Maps, s.mapStory(s.maps[i], where, m))
+		out.Maps = append(out.Maps, s.mapStory(s.maps[i], before, where))
 	}
 	for _, i := range slices.Sorted(maps.Keys(s.red)) {
 		out.Reduces = append(out.Reduces, s.reduceStory(i, s.red[i], m))
@@ -104,7 +124,8 @@ func (s *stage) where() map[string]int {
 	return where
 }
 
-func (s *stage) mapStory(a *attempt, where map[string]int, m mapreduce.Map) MapStory {
+func (s *stage) mapStory(a *attempt, before *stage, where map[string]int) MapStory {
+	m := s.mapOf()
 	out := MapStory{Input: a.input, Records: []RecordStory{}, Spills: [][]Pair{}, Merged: []Pair{}}
 	var held []pair
 	spill := func() {
@@ -114,7 +135,7 @@ func (s *stage) mapStory(a *attempt, where map[string]int, m mapreduce.Map) MapS
 	}
 	var all []pair
 	take := func(text string, pairs []pair) {
-		out.Records = append(out.Records, RecordStory{clip(text), show(pairs, where, m.Key, m.Value)})
+		out.Records = append(out.Records, RecordStory{text, show(pairs, where, m.Key, m.Value)})
 		for _, p := range pairs {
 			if len(held) == roomFor {
 				spill()
@@ -125,7 +146,7 @@ func (s *stage) mapStory(a *attempt, where map[string]int, m mapreduce.Map) MapS
 		}
 	}
 	for _, c := range a.calls {
-		take(c.text, c.out)
+		take(recordText(c.record, before), c.out)
 	}
 	if len(a.last) > 0 {
 		take("(at the end)", a.last)
@@ -284,7 +305,9 @@ func textOf(t mapreduce.Type, encoded []byte) string {
 
 // clip makes text that a page can hold.
 func clip(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }) {
+		s = strings.Trim(strconv.Quote(s), `"`)
+	}
 	if len(s) <= maxText {
 		return s
 	}
