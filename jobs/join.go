@@ -32,7 +32,7 @@ var join = Builtin{
 				{Name: "left", Paths: *left, Map: tagMap(leftTag, (*separator)[0])},
 				{Name: "right", Paths: *right, Map: tagMap(rightTag, (*separator)[0])},
 			}
-			base.Sort, base.Group = compareTagged, compareUntagged
+			base.Group = compareUntagged
 			base.Partition = mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
 				return mapreduce.HashPartition{}.Partition(untag(key), nil, n)
 			})
@@ -47,8 +47,8 @@ var join = Builtin{
 	},
 }
 
-// The last byte of a map output key says which table it comes from. Left sorts
-// before right, so that the reducer holds only the left rows of one key.
+// A map output key is the row's, with 00 in it written as 00 ff, then 00 and the table that the row comes from. So the bytes sort as the keys of
+// the rows do, and no comparison has to know of the tables; left sorts before right, so that the reducer holds only the left rows of one key.
 const (
 	leftTag  = 0
 	rightTag = 1
@@ -96,21 +96,35 @@ func (m *joinMapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
 		}
 		at, rest = len(r.Value), nil
 	}
-	m.key = append(append(m.key[:0], r.Value[:at]...), m.tag)
+	m.key = appendTagged(m.key[:0], r.Value[:at], m.tag)
 	out.Emit(m.key, rest)
 	return nil
 }
 
-func untag(key []byte) []byte { return key[:len(key)-1] }
+func appendTagged(dst, key []byte, tag byte) []byte {
+	for {
+		at := bytes.IndexByte(key, 0)
+		if at < 0 {
+			return append(append(dst, key...), 0, tag)
+		}
+		dst = append(append(dst, key[:at]...), 0, 0xff)
+		key = key[at+1:]
+	}
+}
+
+// untag is what all map output keys of one key of rows have in common.
+func untag(key []byte) []byte { return key[:len(key)-2] }
+
+// rowKey is the key of the rows.
+func rowKey(key []byte) []byte {
+	key = untag(key)
+	if bytes.IndexByte(key, 0) < 0 {
+		return key
+	}
+	return bytes.ReplaceAll(key, []byte{0, 0xff}, []byte{0})
+}
 
 func compareUntagged(a, b []byte) int { return bytes.Compare(untag(a), untag(b)) }
-
-func compareTagged(a, b []byte) int {
-	if c := compareUntagged(a, b); c != 0 {
-		return c
-	}
-	return int(a[len(a)-1]) - int(b[len(b)-1])
-}
 
 // crossProduct pairs each right row of a key with every left one.
 type crossProduct struct {
@@ -129,7 +143,7 @@ func emitParts(out mapreduce.Emitter, key []byte, parts ...[]byte) {
 }
 
 func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
-	key = untag(key)
+	key = rowKey(key)
 	defer c.left.reset()
 	for values.Next() {
 		k, v := values.Key(), values.Value()
