@@ -29,6 +29,7 @@ var topK = Builtin{
 				return nil, errOneOf("by", *by, "word", "line")
 			}
 			base.Fold = mapreduce.Sum
+			base.Reduce = mapreduce.Reduce{Key: mapreduce.Bytes, Value: mapreduce.Int64, New: newLeaders(*k)}
 			return []mapreduce.Job{base, byCount(base, *k)}, nil
 		}
 	},
