@@ -24,7 +24,7 @@ var topK = Builtin{
 			case "word":
 				base.Map = wordMap
 			case "line":
-				base.Map = mapreduce.Lines(func(line []byte, emit func([]byte, int64)) { emit(line, 1) })
+				base.Map = countedLines
 			default:
 				return nil, errOneOf("by", *by, "word", "line")
 			}

@@ -86,19 +86,32 @@ type joinMapper struct {
 	key            []byte
 }
 
+var _ mapreduce.ChunkMapper = (*joinMapper)(nil)
+
 func (m *joinMapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
-	at := bytes.IndexByte(r.Value, m.separator)
-	rest := r.Value[at+1:]
+	m.emit(r.Value, out)
+	return nil
+}
+
+func (m *joinMapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
+	for row := range eachLine(chunk) {
+		m.emit(row, out)
+	}
+	return nil
+}
+
+func (m *joinMapper) emit(row []byte, out mapreduce.Emitter) {
+	at := bytes.IndexByte(row, m.separator)
+	rest := row[at+1:]
 	if at < 0 {
 		m.task.Counter(joinGroup, wholeRows).Add(1)
-		if bytes.IndexByte(r.Value, ',') >= 0 {
+		if bytes.IndexByte(row, ',') >= 0 {
 			m.task.Counter(joinGroup, commaRows).Add(1)
 		}
-		at, rest = len(r.Value), nil
+		at, rest = len(row), nil
 	}
-	m.key = appendTagged(m.key[:0], r.Value[:at], m.tag)
+	m.key = appendTagged(m.key[:0], row[:at], m.tag)
 	out.Emit(m.key, rest)
-	return nil
 }
 
 func appendTagged(dst, key []byte, tag byte) []byte {
@@ -128,23 +141,27 @@ func compareUntagged(a, b []byte) int { return bytes.Compare(untag(a), untag(b))
 
 // crossProduct pairs each right row of a key with every left one.
 type crossProduct struct {
-	left replay
+	left  replay
+	parts [3][]byte // of the pair that is emitted: left row, tab, right row
 }
 
-// emitParts emits a pair whose value is the parts one after the other. Rows may be large, and the output need not copy them together.
-func emitParts(out mapreduce.Emitter, key []byte, parts ...[]byte) {
-	if p, ok := out.(interface {
-		EmitParts(key []byte, parts ...[]byte)
-	}); ok {
-		p.EmitParts(key, parts...)
-		return
-	}
-	out.Emit(key, bytes.Join(parts, nil))
+// partsEmitter takes a pair whose value is the parts one after the other. Rows may be large, and the output need not copy them together.
+type partsEmitter interface {
+	EmitParts(key []byte, parts ...[]byte)
 }
 
 func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
 	key = rowKey(key)
 	defer c.left.reset()
+	emit := func(row []byte) error {
+		c.parts[0] = row
+		if p, ok := out.(partsEmitter); ok {
+			p.EmitParts(key, c.parts[:]...)
+		} else {
+			out.Emit(key, bytes.Join(c.parts[:], nil))
+		}
+		return nil
+	}
 	for values.Next() {
 		k, v := values.Key(), values.Value()
 		if k[len(k)-1] == leftTag {
@@ -156,11 +173,8 @@ func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce
 		if c.left.rows == 0 {
 			return nil // nothing to join with: leave the rest unread
 		}
-		err := c.left.each(func(row []byte) error {
-			emitParts(out, key, row, tab, v)
-			return nil
-		})
-		if err != nil {
+		c.parts[1], c.parts[2] = tab, v
+		if err := c.left.each(emit); err != nil {
 			return err
 		}
 	}
