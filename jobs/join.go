@@ -174,7 +174,9 @@ func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce
 			return nil // nothing to join with: leave the rest unread
 		}
 		c.parts[1], c.parts[2] = tab, v
-		if err := c.left.each(emit); err != nil {
+		err := c.left.each(emit)
+		clear(c.parts[:]) // a giant row is let go before the next one comes
+		if err != nil {
 			return err
 		}
 	}

@@ -116,6 +116,8 @@ const (
 	searchAtOnce = 64 << 10
 	// searchFirst is how much text is searched line by line before the other engine is started, which takes a millisecond.
 	searchFirst = 64 << 10
+	// mostCopied is the largest chunk whose lines are copied to search them: a giant line is not in memory twice.
+	mostCopied = 1 << 20
 	// mostCandidates is how many lines in a hundred may have a required string before looking for it is given up.
 	mostCandidates = 25
 	// mostRequired is how many strings are looked for in turn; each costs a search of all the text.
@@ -168,7 +170,7 @@ func (s *searcher) each(chunk []byte, fn func(text []byte, all [][]int)) {
 		s.slowly(chunk, fn)
 		return
 	}
-	if s.must != nil && !s.useless {
+	if s.must != nil && !s.useless && len(chunk) <= mostCopied {
 		all := len(chunk)
 		chunk = s.candidates(chunk)
 		s.useless = len(chunk) > all/100*mostCandidates

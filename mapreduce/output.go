@@ -126,6 +126,10 @@ func (rawOutput) Open(w io.Writer, _, _ Type) (RecordWriter, error) {
 type rawWriter struct{ w *bufio.Writer }
 
 func (r *rawWriter) Write(key, value []byte) error {
+	if len(key)+len(value) <= r.w.Available() {
+		_, err := r.w.Write(append(append(r.w.AvailableBuffer(), key...), value...))
+		return err
+	}
 	_, _ = r.w.Write(key)
 	_, err := r.w.Write(value)
 	return err

@@ -17,9 +17,13 @@ func percent() int {
 func TestFirstCollectionIsLate(t *testing.T) {
 	t.Setenv("GOGC", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(77))
-	collectLater()
-	if got := percent(); got != firstCollection {
-		t.Fatalf("the first collection comes at %d %%, want %d", got, firstCollection)
+	collectLater(32 << 20)
+	if got := percent(); got != 77 {
+		t.Fatalf("of a small budget, the first collection comes at %d %%, want 77", got)
+	}
+	collectLater(1 << 30)
+	if got := percent(); got != 800 {
+		t.Fatalf("the first collection comes at %d %%, want 800", got)
 	}
 	for percent() != 77 { // the runtime calls back when it has time
 		runtime.GC()
@@ -31,7 +35,7 @@ func TestFirstCollectionIsLate(t *testing.T) {
 func TestCollectionAsAsked(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	collectLater()
+	collectLater(1 << 30)
 	if got := percent(); got != 50 {
 		t.Errorf("collections come at %d %%, want 50", got)
 	}

@@ -32,7 +32,7 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 		o.clean = append(o.clean, func() { _ = tmp.Remove() }) // it was shown
 	}
 	debug.SetMemoryLimit(r.runner.Budget().Collector())
-	collectLater()
+	collectLater(r.runner.Budget().Total())
 	stop := console.Watch(r.Err, r.mode, r.runner.Progress)
 	o.res, err = r.runner.Run(ctx, r.Stages...)
 	stop()
