@@ -177,6 +177,19 @@ func TestTeraSortExample(t *testing.T) {
 	}
 }
 
+// TestVisitsExample: two tables, each under its name.
+func TestVisitsExample(t *testing.T) {
+	e := newExample(t, "visits")
+	e.write("users.tsv", []byte("1\tann\n2\tbob\n3\teve\n"))
+	e.write("visits.tsv", []byte("2\t/home\n1\t/shop\n2\t/cart\n4\t/home\n"))
+	if got, want := e.output("-input", "users=users.tsv", "-input", "visits=visits.tsv", "-reducers", "1"), "ann\t1\nbob\t2\neve\t0\n"; got != want {
+		t.Errorf("the output is %q, want %q", got, want)
+	}
+	if _, stderr, code := e.run("-input", "users=users.tsv", "-output", "o"); code != 2 || !strings.Contains(stderr, "no input visits: give -input visits=FILE") {
+		t.Errorf("without visits: exit code %d, %s", code, stderr)
+	}
+}
+
 // TestExamplesAreShort: each shows one idea on one screen or two.
 func TestExamplesAreShort(t *testing.T) {
 	for name := range programs {
