@@ -39,6 +39,9 @@ type Config struct {
 	Out          io.Writer
 	Err          *os.File
 
+	// Then, if set, takes what a run that ended well came to, in place of the report.
+	Then func(res local.Result, parts func(io.Writer) error) error
+
 	// Dash is what stands before the names of flags, and Given reports whether one was given.
 	Dash  string
 	Given func(flag string) bool
@@ -130,6 +133,9 @@ func (r *Run) Do(ctx context.Context) error {
 	}()
 	if _, on := errors.AsType[*GoesOn](err); on || o.detached {
 		return err
+	}
+	if r.Then != nil && err == nil {
+		return r.Then(o.res, o.parts)
 	}
 	return r.report(o, err)
 }

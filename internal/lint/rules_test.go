@@ -48,9 +48,11 @@ var rooms = map[string][]string{
 	"scheduler/jobpacker":     {"topology", "netmon", "scheduler", "scheduler/fair"},
 	"scheduler/hybrid":        {"topology", "netmon", "scheduler", "scheduler/fair", "scheduler/hybrid/svm"},
 	"scheduler/hybrid/svm":    nil,
-	"scheduler/script":        {"topology", "scheduler"},
+	"scheduler/keyed":         {"topology", "scheduler"},
+	"scheduler/script":        {"topology", "scheduler", "scheduler/keyed"},
 	"scheduler/policies":      {"internal/suggest", "scheduler/...", "topology", "dfs/placement"},
-	"scheduler/schedulertest": {"internal/priority", "topology", "netmon", "scheduler", "scheduler/policies"},
+	"scheduler/examine":       {"topology", "scheduler"},
+	"scheduler/schedulertest": {"internal/priority", "topology", "netmon", "scheduler", "scheduler/examine", "scheduler/policies"},
 
 	"sim/flow": {"topology"},
 	"sim":      {"topology", "netmon", "scheduler", "scheduler/drive", "scheduler/policies", "trace", "dfs/placement", "sim/flow"},
@@ -80,7 +82,7 @@ var rooms = map[string][]string{
 	"web":                  {"internal/api", "internal/rpc", "internal/wire", "internal/chart", "internal/human", "sim/compare"},
 	"internal/testcluster": {"internal/api", "..."},
 
-	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
+	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/human", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
 	"internal/console": {"internal/human", "local", "mapreduce", "internal/wire"},
 	"internal/chart":   nil,
 	"internal/stats":   {"internal/chart"},
@@ -111,6 +113,7 @@ var rooms = map[string][]string{
 	"internal/require": nil,
 	".":                {"internal/launch", "internal/suggest", "internal/wire", "jobs", "local", "mapreduce", "client", "worker/attempt"},
 	"examples":         {".", "mapreduce"},
+	"examples/policy":  {"cli", "scheduler", "scheduler/keyed", "scheduler/policies", "topology"}, // a millrace with one policy more
 	"docs/course":      {".", "mapreduce"},
 	"integration":      {"..."},
 	"cli":              {"..."},
