@@ -110,8 +110,8 @@ func (m *Master) flush() error {
 		m.ring(m.watchers, id)
 		m.show(id)
 	}
-	for _, dir := range out.Clean {
-		m.after(func() { m.clean(dir) })
+	for _, left := range out.Clean {
+		m.after(func() { m.clean(left) })
 	}
 	b := batch{m.last, m.releases}
 	m.releases = nil
@@ -136,11 +136,21 @@ func (m *Master) logRecord(r *tracker.Record) {
 }
 
 // clean removes what a job has left in the block store, beside the loop.
-func (m *Master) clean(dir string) {
+func (m *Master) clean(left tracker.Leftover) {
 	m.wg.Go(func() {
-		err := m.names.Delete(wire.DeleteRequest{Path: dir, User: "millrace", Recursive: true})
+		remove := func() error {
+			return m.names.Delete(wire.DeleteRequest{Path: left.Dir, User: left.User, Recursive: true})
+		}
+		err := remove()
+		for wire.KindOf(err) == wire.Unavailable && m.ctx.Err() == nil { // safe mode, after a start
+			select {
+			case <-time.After(time.Second):
+			case <-m.ctx.Done():
+			}
+			err = remove()
+		}
 		if err != nil && wire.KindOf(err) != wire.NotFound {
-			m.cfg.Log.Warn("cannot remove what a job left", "path", dir, "error", err)
+			m.cfg.Log.Warn("cannot remove what a job left", "path", left.Dir, "error", err)
 		}
 	})
 }

@@ -295,11 +295,11 @@ func (c *Tracker) endJob(now time.Duration, j *job, s State, why string) {
 	for _, st := range j.stages {
 		c.closeStage(now, st, s, why)
 		if st.plan != nil && s != Succeeded && strings.HasPrefix(st.outputOf(), "dfs:") {
-			c.out.Clean = append(c.out.Clean, st.plan.Work) // its driver may be dead, too
+			c.out.Clean = append(c.out.Clean, Leftover{st.plan.Work, j.spec.User}) // its driver may be dead, too
 		}
 	}
 	if j.spec.Stages > 1 {
-		c.out.Clean = append(c.out.Clean, TempDir(j.id))
+		c.out.Clean = append(c.out.Clean, Leftover{TempDir(j.id), j.spec.User})
 	}
 	c.ended = append(c.ended, j.id)
 	c.forget()

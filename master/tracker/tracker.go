@@ -61,7 +61,7 @@ type Output struct {
 	Wake    []wire.NodeName // there is something new for these workers
 	Drivers []wire.JobID    // there is something new for the drivers of these jobs
 	Changed []wire.JobID    // for those who watch them
-	Clean   []string        // directories of the block store that nobody needs any more
+	Clean   []Leftover      // directories of the block store that nobody needs any more
 	Broken  []error         // rules that policies have broken, for the log
 }
 
@@ -154,3 +154,7 @@ func (c *Tracker) wake(n *node) {
 }
 
 func (c *Tracker) changed(j *job) { c.out.Changed = append(c.out.Changed, j.id) }
+
+// A Leftover is a directory of the block store that a job has left. It is removed with the rights of the job's user: its name is the word of
+// the user's driver.
+type Leftover struct{ Dir, User string }
