@@ -39,7 +39,7 @@ var locality = Laboratory{
 		return jobs
 	},
 	Measures:  []Measure{mean("a job", every), share("maps beside their data", every, local)},
-	Published: "delay scheduling runs nearly all maps beside their data, and jobs end sooner where the network is slow",
+	Published: "under delay maps run where their input is",
 }
 
 // narrow is racks with a fifth of what their machines could send.
