@@ -89,9 +89,7 @@ func (f *inputFlag) args() (out []string) {
 		if err != nil {
 			continue // apply has refused it
 		}
-		for i := range paths {
-			paths[i] = absolute(paths[i])
-		}
+		paths = absoluteAll(paths)
 		if name != "" {
 			name += "="
 		}

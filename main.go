@@ -2,6 +2,7 @@ package millrace
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,7 +30,8 @@ import (
 // The program's own flags have their values when tasks start, not before Main:
 // read them in set-up code such as [mapreduce.LinesWith].
 func Main(stages ...mapreduce.Job) {
-	os.Exit(mainCode(stages))
+	p := program{stages: stages}
+	os.Exit(p.main())
 }
 
 type options struct {
@@ -39,6 +41,7 @@ type options struct {
 	memory, progress string
 	overwrite, json  bool
 	detach, local    bool
+	explain          string
 	master           string
 	patience         time.Duration
 	timeout          time.Duration
@@ -57,6 +60,7 @@ func (o *options) define(f *flag.FlagSet, first *mapreduce.Job) {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end, nothing else")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
+	f.StringVar(&o.explain, "explain", "", "write a page that shows, step by step, what becomes of each record (small input, here)")
 	f.StringVar(&o.master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master: the program ships itself")
 	f.BoolVar(&o.local, "local", false, "run here, though MILLRACE_MASTER names a master")
 	f.BoolVar(&o.detach, "detach", false, "with -master: print the job's id and do not wait for its end (millrace job watch does)")
@@ -70,24 +74,43 @@ func (o *options) define(f *flag.FlagSet, first *mapreduce.Job) {
 
 var errNoJob = errors.New("the program gives no job to Main")
 
-func mainCode(stages []mapreduce.Job) int {
-	var o options
-	if len(stages) == 0 {
+// A program is the jobs of Main, or of MainLoop: those of the first round, then those of the others.
+type program struct {
+	options
+	stages []mapreduce.Job
+	loop   *Loop
+	turn   string // what a child of a loop is told
+}
+
+// task runs the program.
+type task interface {
+	Do(ctx context.Context) error
+}
+
+func (p *program) main() int {
+	if len(p.stages) == 0 || p.loop != nil && (len(p.loop.Round) == 0 || p.loop.Again == nil) {
 		fmt.Fprintln(os.Stderr, errNoJob)
 		return 2
 	}
-	o.define(flag.CommandLine, &stages[0])
+	p.define(flag.CommandLine, &p.stages[0])
+	if p.loop != nil {
+		flag.IntVar(&p.loop.Rounds, "rounds", p.loop.Rounds, "how many rounds there may be")
+		flag.StringVar(&p.turn, turnFlag, "", "for tasks of this program on a cluster: which round they work for")
+	}
 	flag.Parse()
-	err := o.apply(stages)
+	err := p.apply(p.stages)
 	if err == nil && flag.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q: give input as -input", flag.Arg(0))
 	}
-	if err == nil && os.Getenv(attempt.ChildEnv) != "" {
-		return attempt.Child(stages)
+	if p.loop != nil {
+		p.loop.ready(p.stages, p.reducers)
 	}
-	var run *launch.Run
+	if err == nil && os.Getenv(attempt.ChildEnv) != "" {
+		return p.child()
+	}
+	var run task
 	if err == nil {
-		run, err = o.run(stages)
+		run, err = p.prepare()
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%v (-help lists the flags)\n", err)
@@ -101,6 +124,30 @@ func mainCode(stages []mapreduce.Job) int {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return launch.ExitCode(ctx, code)
+}
+
+// child runs an attempt of this program.
+func (p *program) child() int {
+	if p.loop == nil {
+		return attempt.Child(p.stages)
+	}
+	var t turn
+	if err := json.Unmarshal([]byte(p.turn), &t); err != nil {
+		fmt.Fprintf(os.Stderr, "-%s: %v\n", turnFlag, err)
+		return 2
+	}
+	return attempt.Child(p.loop.jobs(p.stages, t))
+}
+
+func (p *program) prepare() (task, error) {
+	if p.loop != nil {
+		return p.loop.run(&p.options, p.stages)
+	}
+	cfg, err := p.config(p.stages)
+	if err != nil {
+		return nil, err
+	}
+	return launch.New(cfg)
 }
 
 // apply puts the flags into the jobs.
@@ -127,11 +174,11 @@ func (o *options) apply(stages []mapreduce.Job) error {
 	return nil
 }
 
-// run checks how the flags want the jobs to be run.
-func (o *options) run(stages []mapreduce.Job) (*launch.Run, error) {
+// config is how the flags want jobs to be run.
+func (o *options) config(stages []mapreduce.Job) (c launch.Config, err error) {
 	memory, err := jobs.ParseBytes(o.memory)
 	if err != nil {
-		return nil, fmt.Errorf("-memory: %w", err)
+		return c, fmt.Errorf("-memory: %w", err)
 	}
 	cfg := client.Config{User: stages[0].User}
 	if !o.local {
@@ -139,13 +186,13 @@ func (o *options) run(stages []mapreduce.Job) (*launch.Run, error) {
 	}
 	if cfg.Master != "" {
 		if err := cfg.FromEnv(); err != nil {
-			return nil, err
+			return c, err
 		}
 	}
-	return launch.New(launch.Config{
+	return launch.Config{
 		Stages: stages, Local: local.Config{Memory: memory, TaskTimeout: o.timeout, Overwrite: o.overwrite}, Client: cfg, Program: ship, Patience: o.patience,
-		JSON: o.json, Detach: o.detach, Progress: o.progress, Out: os.Stdout, Err: os.Stderr, Dash: "-", Given: o.given,
-	})
+		JSON: o.json, Explain: o.explain, Detach: o.detach, Progress: o.progress, Out: os.Stdout, Err: os.Stderr, Dash: "-", Given: o.given,
+	}, nil
 }
 
 // given reports whether a flag is on the command line.
@@ -170,7 +217,7 @@ func ship(ctx context.Context, cl *client.Client) (prog wire.Program, err error)
 }
 
 // here are flags for this process only.
-var here = map[string]bool{"master": true, "local": true, "progress": true, "json": true, "overwrite": true, "memory": true, "detach": true, "patience": true, "task-timeout": true}
+var here = map[string]bool{"master": true, "local": true, "progress": true, "json": true, "overwrite": true, "memory": true, "detach": true, "patience": true, "task-timeout": true, "rounds": true, turnFlag: true, "explain": true}
 
 // childArgs are this program's flags for its children: those that were set, without those that are
 // for this process only, and with local paths that hold elsewhere on the machine.
@@ -191,6 +238,13 @@ func childArgs() (args []string) {
 		args = append(args, "-"+f.Name+"="+v)
 	})
 	return args
+}
+
+func absoluteAll(paths []string) (out []string) {
+	for _, p := range paths {
+		out = append(out, absolute(p))
+	}
+	return out
 }
 
 // absolute is launch.Absolute for a path that stays as it is where this process has no directory.

@@ -24,19 +24,25 @@ import (
 
 func newGen() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "gen text|tera|records OUT",
-		Short: "Make test data: Zipf text, TeraGen rows, key-value lines",
+		Use:   "gen text|tera|records|graph|points|visits|matrix OUT",
+		Short: "Make test data: Zipf text, TeraGen rows, key-value lines, and tables for the examples",
 		Example: `  millrace gen text --size 1GiB words.txt
   millrace gen tera --size 1GB rows.dat`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("gen needs a kind of data: text, tera or records")
+				return errors.New("gen needs a kind of data: text, tera, records, graph, points, visits or matrix")
 			}
-			return fmt.Errorf("unknown kind of data %q (known: text, tera, records)", args[0])
+			return fmt.Errorf("unknown kind of data %q (known: text, tera, records, graph, points, visits, matrix)", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newGenText(), newGenTera(), newGenRecords())
+	cmd.AddCommand(
+		newGenText(), newGenTera(), newGenRecords(),
+		newGenTable("graph", "nodes", "number of nodes", "Links of a graph, FROM TO: popular nodes have more of them"),
+		newGenTable("points", "centres", "number of centres", "Points of a plane, X Y, scattered around centres on a circle"),
+		newGenTable("visits", "pages", "number of pages", "A day's log of a web site, SECOND USER PAGE MILLISECONDS"),
+		newGenTable("matrix", "side", "number of rows, and of columns", "Entries of two square matrices, A|B ROW COLUMN VALUE"),
+	)
 	return cmd
 }
 
@@ -109,6 +115,29 @@ func newGenRecords() *cobra.Command {
 	cmd.Flags().IntVar(&c.Keys, "keys", c.Keys, "different keys")
 	cmd.Flags().Float64Var(&c.Exponent, "skew", c.Exponent, "Zipf exponent of the keys (0: all alike)")
 	cmd.Flags().Float64Var(&c.Hot, "hot", c.Hot, "share of the lines that one key has")
+	return o.flags(cmd, true)
+}
+
+// newGenTable makes the command of a kind of table.
+func newGenTable(kind, things, usage, short string) *cobra.Command {
+	var o genOptions
+	c := textgen.TableConfig{Kind: kind, Things: textgen.UsualThings(kind)}
+	cmd := &cobra.Command{
+		Use: kind + " OUT", Short: short,
+		Example: fmt.Sprintf("  millrace gen %s --size 1MB --%s %d %s.txt", kind, things, c.Things, kind),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.Things < 1 {
+				return fmt.Errorf("--%s is %d, must be at least 1", things, c.Things)
+			}
+			c.Seed = o.seed
+			g, err := textgen.NewTable(c)
+			if err != nil {
+				return err
+			}
+			return o.write(cmd, args[0], textgen.BlockBytes, int64(o.size), g.Fill)
+		},
+	}
+	cmd.Flags().IntVar(&c.Things, things, c.Things, usage)
 	return o.flags(cmd, true)
 }
 

@@ -12,18 +12,33 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/jobs/gensort"
 )
 
-// programs are the examples, built once, millrace the one binary, and testprog the program that
-// misbehaves.
+// programs are what builds each example, once, when a test needs it; millrace is the one binary, and testprog the program
+// that misbehaves.
 var (
-	programs           = map[string]string{}
+	programs           = map[string]func() (string, error){}
 	millrace, testprog string
 )
+
+// program is the path of an example.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	require.Tool(t, "go")
+	if programs[name] == nil {
+		t.Fatalf("there is no example %s", name)
+	}
+	path, err := programs[name]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
@@ -38,11 +53,17 @@ func buildAndRun(m *testing.M) int {
 		found, _ := filepath.Glob("../examples/*/main.go")
 		for _, f := range found {
 			name := filepath.Base(filepath.Dir(f))
-			programs[name] = filepath.Join(dir, name)
+			path := filepath.Join(dir, "examples", name)
+			programs[name] = sync.OnceValues(func() (string, error) {
+				if out, err := exec.Command("go", "build", "-o", path, "../examples/"+name).CombinedOutput(); err != nil {
+					return "", fmt.Errorf("build the example %s: %w\n%s", name, err, out)
+				}
+				return path, nil
+			})
 		}
 		millrace, testprog = filepath.Join(dir, "millrace"), filepath.Join(dir, "testprog")
-		if out, err := exec.Command("go", "build", "-o", dir, "../examples/...", "../cmd/millrace", "./testprog").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build the examples: %v\n%s", err, out)
+		if out, err := exec.Command("go", "build", "-o", dir, "../cmd/millrace", "./testprog").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the command: %v\n%s", err, out)
 			return 1
 		}
 	}
@@ -62,12 +83,7 @@ type example struct {
 
 func newExample(t *testing.T, name string) *example {
 	t.Helper()
-	require.Tool(t, "go")
-	e := &example{t: t, dir: t.TempDir(), path: programs[name]}
-	if e.path == "" {
-		t.Fatalf("there is no example %s", name)
-	}
-	return e
+	return &example{t: t, dir: t.TempDir(), path: program(t, name)}
 }
 
 func (e *example) write(name string, content []byte) {

@@ -145,7 +145,7 @@ func TestHostilePrograms(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 10 denied", denied)
-	if r := p.program(programs["wordcount"], "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
+	if r := p.program(program(t, "wordcount"), "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
 		t.Errorf("a good job beside it: %+v", r)
 	}
 	if s, err := p.cl.Status(t.Context(), victim); err != nil || s.Reduces.Running != 1 || s.Maps.Done != s.Maps.Total || s.LastError != "" {

@@ -74,7 +74,7 @@ func TestMisbehavingPrograms(t *testing.T) {
 		}
 		t.Logf("%s: %s after %s", tt.mode, r.State, time.Since(begin).Round(10*time.Millisecond))
 	}
-	if r := p.program(programs["wordcount"], "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
+	if r := p.program(program(t, "wordcount"), "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
 		t.Errorf("a good job afterwards: %+v", r)
 	}
 	for name, cmd := range p.run {

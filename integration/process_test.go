@@ -197,7 +197,7 @@ func TestDetached(t *testing.T) {
 	p := startProcesses(t, 1)
 	data := text(t, 1<<20)
 	p.put("/in", data)
-	out, err := exec.Command(programs["wordcount"], "-master", p.addr, "-input", "dfs:/in", "-output", "dfs:/out", "-detach").Output()
+	out, err := exec.Command(program(t, "wordcount"), "-master", p.addr, "-input", "dfs:/in", "-output", "dfs:/out", "-detach").Output()
 	id := wire.JobID(strings.TrimSpace(string(out)))
 	if err != nil || !strings.HasPrefix(string(id), "job-") {
 		t.Fatalf("%q, %v", out, err)
@@ -208,7 +208,7 @@ func TestDetached(t *testing.T) {
 	if got, want := lines(p.output("/out")), reference(t, data, "wordcount"); !slices.Equal(got, want) {
 		t.Errorf("another output than on one machine: %d lines, want %d", len(got), len(want))
 	}
-	if out, err := exec.Command(programs["wordcount"], "-input", "x", "-output", "y", "-detach").CombinedOutput(); err == nil || !strings.Contains(string(out), "-detach needs -master") {
+	if out, err := exec.Command(program(t, "wordcount"), "-input", "x", "-output", "y", "-detach").CombinedOutput(); err == nil || !strings.Contains(string(out), "-detach needs -master") {
 		t.Errorf("without a master: %s, %v", out, err)
 	}
 }
@@ -221,7 +221,7 @@ func TestKillNine(t *testing.T) {
 	data := text(t, 24<<20)
 	p.put("/in", data)
 	want := reference(t, data, "wordcount")
-	job := exec.Command(programs["wordcount"], "-master", p.addr, "-input", "dfs:/in", "-output", "dfs:/out", "-json")
+	job := exec.Command(program(t, "wordcount"), "-master", p.addr, "-input", "dfs:/in", "-output", "dfs:/out", "-json")
 	var out, log bytes.Buffer
 	job.Stdout, job.Stderr = &out, &log
 	if err := job.Start(); err != nil {

@@ -30,6 +30,15 @@ func (HashPartition) Partition(key, _ []byte, n int) int {
 	return int(xxh3.Hash(key) % uint64(n))
 }
 
+// HashBy spreads keys evenly by the hash of a part of them: keys with the same part go to the same reduce, as secondary
+// sort wants it.
+func HashBy[K any](part func(key K) string) Partitioner {
+	c := CodecFor[K]()
+	return PartitionFunc(func(key, _ []byte, n int) int {
+		return int(xxh3.HashString(part(mustDecode(c, key))) % uint64(n))
+	})
+}
+
 // TotalOrder gives each reduce one range of the sorted keys, so that the parts of
 // the output, one after the other, are sorted as a whole. The bounds come from
 // keys sampled before the job starts.

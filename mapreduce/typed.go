@@ -72,11 +72,21 @@ const countPrefix = "count:/"
 
 // Groups reduces the values of each key. The sequence can be walked once.
 func Groups[K, V, KO, VO any](fn func(key K, values iter.Seq[V], emit func(key KO, value VO))) Reduce {
+	return GroupsWith(func(*Task) (func(K, iter.Seq[V], func(KO, VO)), error) { return fn, nil })
+}
+
+// GroupsWith is [Groups] with set-up: each attempt calls setup once and owns the
+// function that comes back, which may therefore keep state and count.
+func GroupsWith[K, V, KO, VO any](setup func(*Task) (func(key K, values iter.Seq[V], emit func(key KO, value VO)), error)) Reduce {
 	kc, vc := CodecFor[K](), CodecFor[V]()
 	ko, vo := CodecFor[KO](), CodecFor[VO]()
 	return Reduce{
 		Key: ko, Value: vo,
-		New: func(*Task) (Reducer, error) {
+		New: func(t *Task) (Reducer, error) {
+			fn, err := setup(t)
+			if err != nil {
+				return nil, err
+			}
 			out := newTypedEmitter(ko, vo)
 			return ReducerFunc(func(key []byte, values Values, to Emitter) error {
 				out.to = to

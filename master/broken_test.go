@@ -34,9 +34,9 @@ func (f *forgetful) Assign(now time.Duration, n topology.NodeID, v *scheduler.Vi
 }
 
 func init() {
-	policies.All["forgetful"] = &scheduler.Info{Name: "forgetful", Seam: scheduler.Assignment, Setup: scheduler.Unset(func() (*forgetful, error) {
+	policies.Register(&scheduler.Info{Name: "forgetful", Seam: scheduler.Assignment, Summary: "forgets", Setup: scheduler.Unset(func() (*forgetful, error) {
 		return &forgetful{Policy: fifo.New(scheduler.DefaultReduceRule())}, nil
-	})}
+	})})
 }
 
 // safeBuffer is a log that a test may read while it is written.

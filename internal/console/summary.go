@@ -92,6 +92,8 @@ type Report struct {
 	Counters map[string]int64 `json:"counters"` // built-in by name, others as group.name
 	// Output is the directory; empty unless it SUCCEEDED, and where the result was only shown.
 	Output string `json:"output"`
+	// Rounds is how many a loop made.
+	Rounds int `json:"rounds,omitempty"`
 	// Result is what the job found out, where that is short: pi, teravalidate.
 	Result map[string]any `json:"result,omitempty"`
 	// Stages are the jobs of a chain, each with its own counters; none where there is one job.

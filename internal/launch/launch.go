@@ -34,10 +34,16 @@ type Config struct {
 	// Result, if set, is the built-in job: one whose output is a short text is shown without an output directory, and gone; one may have a hint.
 	Result *jobs.Builtin
 
+	// Explain, if set, is the file of a page that shows what became of each record; the input is small then.
+	Explain string
+
 	JSON, Detach bool
 	Progress     string // auto, bar, plain or none
 	Out          io.Writer
 	Err          *os.File
+
+	// Then, if set, takes what a run that ended well came to, in place of the report.
+	Then func(res local.Result, parts func(io.Writer) error) error
 
 	// Dash is what stands before the names of flags, and Given reports whether one was given.
 	Dash  string
@@ -69,6 +75,9 @@ func New(cfg Config) (*Run, error) {
 		r.Patience = DefaultPatience
 	}
 	if err := r.checkDetach(); err != nil {
+		return nil, err
+	}
+	if err := r.checkExplain(); err != nil {
 		return nil, err
 	}
 	r.show = r.last().Output == "" && r.Result != nil && r.Result.Result
@@ -130,6 +139,9 @@ func (r *Run) Do(ctx context.Context) error {
 	}()
 	if _, on := errors.AsType[*GoesOn](err); on || o.detached {
 		return err
+	}
+	if r.Then != nil && err == nil {
+		return r.Then(o.res, o.parts)
 	}
 	return r.report(o, err)
 }

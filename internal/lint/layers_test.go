@@ -35,8 +35,11 @@ func TestRoomsImportOnlyWhatTheTableAllows(t *testing.T) {
 	}
 }
 
-// rowOf finds the row of a folder: examples/x shares the row of examples, and so on.
+// rowOf finds the row of a folder: examples/x shares the row of examples unless it has one of its own, and so on.
 func rowOf(room string) string {
+	if _, own := rooms[room]; own {
+		return room
+	}
 	for _, shared := range []string{"examples", "docs/course", "integration"} {
 		if under(room, shared) {
 			return shared

@@ -22,6 +22,7 @@ var rooms = map[string][]string{
 	"bench/live":           {"client", "internal/procs", "internal/suggest"},
 	"bench/noop":           {"jobs", "worker/attempt"}, // what a user's program is, but for its map and reduce
 	"bench/jobbench":       {"internal/api", "bench/live", "client", "dfs", "internal/rpc", "internal/wire", "worker/roster"},
+	"internal/explain":     {"mapreduce"},
 	"internal/find":        nil,
 	"internal/pages":       nil,
 	"internal/procs":       nil,
@@ -48,9 +49,11 @@ var rooms = map[string][]string{
 	"scheduler/jobpacker":     {"topology", "netmon", "scheduler", "scheduler/fair"},
 	"scheduler/hybrid":        {"topology", "netmon", "scheduler", "scheduler/fair", "scheduler/hybrid/svm"},
 	"scheduler/hybrid/svm":    nil,
-	"scheduler/script":        {"topology", "scheduler"},
+	"scheduler/keyed":         {"topology", "scheduler"},
+	"scheduler/script":        {"topology", "scheduler", "scheduler/keyed"},
 	"scheduler/policies":      {"internal/suggest", "scheduler/...", "topology", "dfs/placement"},
-	"scheduler/schedulertest": {"internal/priority", "topology", "netmon", "scheduler", "scheduler/policies"},
+	"scheduler/examine":       {"topology", "scheduler"},
+	"scheduler/schedulertest": {"internal/priority", "topology", "netmon", "scheduler", "scheduler/examine", "scheduler/policies"},
 
 	"sim/flow": {"topology"},
 	"sim":      {"topology", "netmon", "scheduler", "scheduler/drive", "scheduler/policies", "trace", "dfs/placement", "sim/flow"},
@@ -80,7 +83,7 @@ var rooms = map[string][]string{
 	"web":                  {"internal/api", "internal/rpc", "internal/wire", "internal/chart", "internal/human", "sim/compare"},
 	"internal/testcluster": {"internal/api", "..."},
 
-	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
+	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/explain", "internal/human", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
 	"internal/console": {"internal/human", "local", "mapreduce", "internal/wire"},
 	"internal/chart":   nil,
 	"internal/stats":   {"internal/chart"},
@@ -111,6 +114,7 @@ var rooms = map[string][]string{
 	"internal/require": nil,
 	".":                {"internal/launch", "internal/suggest", "internal/wire", "jobs", "local", "mapreduce", "client", "worker/attempt"},
 	"examples":         {".", "mapreduce"},
+	"examples/policy":  {"cli", "scheduler", "scheduler/keyed", "scheduler/policies", "topology"}, // a millrace with one policy more
 	"docs/course":      {".", "mapreduce"},
 	"integration":      {"..."},
 	"cli":              {"..."},

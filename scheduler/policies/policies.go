@@ -1,8 +1,10 @@
 package policies
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,6 +62,48 @@ var All = map[string]*scheduler.Info{
 	"rack-aware":    &rackAware,
 	"two-plus-one":  &twoPlusOne,
 }
+
+// Register adds a policy of one's own to all that there are: call it before cli.Main. It panics where the name is taken
+// or the description does not do, since that is a mistake of the program.
+func Register(info *scheduler.Info) {
+	if err := register(info); err != nil {
+		panic("policies.Register: " + err.Error())
+	}
+}
+
+func register(info *scheduler.Info) error {
+	if info == nil || info.Setup == nil {
+		return errors.New("a policy needs an Info with Name, Seam, Summary and Setup")
+	}
+	if err := CheckName(info.Name); err != nil {
+		return err
+	}
+	switch {
+	case !slices.Contains(seams, info.Seam):
+		return fmt.Errorf("policy %s has the seam %q: want one of %v", info.Name, info.Seam, seams)
+	case info.Summary == "":
+		return fmt.Errorf("policy %s has no Summary: say in a line what it does", info.Name)
+	}
+	All[info.Name] = info
+	own = append(own, info)
+	return nil
+}
+
+// CheckName wants a name that a new policy can have.
+func CheckName(name string) error {
+	if !regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`).MatchString(name) {
+		return fmt.Errorf("the name %.60q: want at most 40 small letters, digits and hyphens, a letter first", name)
+	}
+	if All[name] != nil {
+		return fmt.Errorf("there is a policy %s already: choose another name", name)
+	}
+	return nil
+}
+
+var own []*scheduler.Info
+
+// Own are the policies that were registered beside those of the house.
+func Own() []*scheduler.Info { return own }
 
 var seams = []scheduler.Seam{scheduler.Assignment, scheduler.Admitting, scheduler.Placing}
 

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// own is what a policy reads of a job that not all read, as the table of docs/policies says it.
-func own(name string) string {
+// ownInputs is what a policy reads of a job that not all read, as the table of docs/policies says it.
+func ownInputs(name string) string {
 	var flags []string
 	for _, i := range InputsOf(name) {
 		if !i.Everyone {
@@ -31,7 +31,7 @@ func TestTableOfEffects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := ""
+	var source strings.Builder
 	files, _ := filepath.Glob("../../integration/*_test.go")
 	labs, _ := filepath.Glob("../../lab/live/*.go")
 	for _, f := range append(files, labs...) {
@@ -39,7 +39,7 @@ func TestTableOfEffects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		source += string(b)
+		source.Write(b)
 	}
 	rows := map[string][]string{}
 	first := regexp.MustCompile(`^\[([a-z-]+)\]\(([a-z-]+\.md)\)$`)
@@ -59,7 +59,7 @@ func TestTableOfEffects(t *testing.T) {
 	}
 	for _, i := range List() {
 		if i.Seam != scheduler.Placing {
-			checkRow(t, i.Name, rows[i.Name], source)
+			checkRow(t, i.Name, rows[i.Name], source.String())
 			delete(rows, i.Name)
 		}
 	}
@@ -73,7 +73,7 @@ func checkRow(t *testing.T, name string, cells []string, source string) {
 		t.Errorf("%s has %d cells of 7: %v", name, len(cells), cells)
 		return
 	}
-	if want := own(name); cells[1] != want {
+	if want := ownInputs(name); cells[1] != want {
 		t.Errorf("%s reads %s, the table says %s", name, want, cells[1])
 	}
 	for i, c := range cells {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/examine"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -17,17 +18,24 @@ import (
 // random jobs, for policies that need drivers of a certain size.
 func AdmissionSuite(t *testing.T, newAdmission func() scheduler.Admission, prepare func(*scheduler.JobSpec), promises Promises) {
 	t.Helper()
-	draw := func(seed uint64, troubled bool) *plan {
-		p := newPlan(seed, troubled)
-		p.replace = false
-		for _, s := range p.jobs {
+	draw := func(seed uint64, troubled bool) *examine.Situation {
+		p := examine.Draw(seed, troubled)
+		p.Replace = false
+		for _, s := range p.Jobs {
 			if prepare != nil {
 				prepare(s)
 			}
 		}
 		return p
 	}
-	run := func(t testingT, p *plan) []string { return runPlan(t, p, oldestFirst, newAdmission(), promises) }
+	run := func(t testingT, s *examine.Situation) []string {
+		t.Helper()
+		log, err := examine.Run(s, oldestFirst, newAdmission(), promises)
+		if err != nil {
+			t.Fatal(examine.NewFinding(s, log, err))
+		}
+		return log
+	}
 	for name, troubled := range map[string]bool{"calm": false, "faults": true} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { run(t, draw(rapid.Uint64().Draw(t, "seed"), troubled)) })
@@ -36,7 +44,7 @@ func AdmissionSuite(t *testing.T, newAdmission func() scheduler.Admission, prepa
 	t.Run("same seed same decisions", func(t *testing.T) {
 		for seed := range uint64(10) {
 			a, b := run(t, draw(seed, true)), run(t, draw(seed, true))
-			if i := sameLog(a, b); i >= 0 {
+			if i := examine.Differ(a, b); i >= 0 {
 				t.Fatalf("seed %d: decision %d differs", seed, i)
 			}
 		}

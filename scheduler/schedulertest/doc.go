@@ -14,6 +14,5 @@
 //	func TestScenarios(t *testing.T) { schedulertest.Scenarios(t, "testdata", &Info) }
 //	func BenchmarkDecisions(b *testing.B) { schedulertest.BenchDecisions(b, newPolicy, schedulertest.Big) }
 //
-// The event loop in here is no simulator: tasks only take time, there is no
-// network and no disk.
+// scheduler/examine has the situations, the books and the promises without package testing.
 package schedulertest

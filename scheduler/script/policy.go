@@ -9,6 +9,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/keyed"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -23,7 +24,7 @@ const (
 type Policy struct {
 	thread      *starlark.Thread
 	key, assign starlark.Callable
-	rule        scheduler.ReduceRule
+	line        keyed.Line
 	jobs        map[scheduler.JobID]*job
 	nodes       []*node
 	view        *scheduler.View // during a call
@@ -40,8 +41,8 @@ func New(name, text string) (*Policy, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("%s: a script has at most %d bytes, not %d", name, MaxText, len(text))
 	}
-	p := &Policy{jobs: map[scheduler.JobID]*job{}, rule: scheduler.DefaultReduceRule()}
-	p.rule.Ramp = 0.5
+	p := &Policy{jobs: map[scheduler.JobID]*job{}, line: keyed.Line{Rule: scheduler.DefaultReduceRule()}}
+	p.line.Rule.Ramp = 0.5
 	p.thread = &starlark.Thread{Name: name, Print: func(*starlark.Thread, string) {}}
 	p.thread.SetMaxExecutionSteps(MaxSteps)
 	globals, err := starlark.ExecFileOptions(&syntax.FileOptions{Set: true, GlobalReassign: true}, p.thread, name, text, starlark.StringDict{
@@ -110,7 +111,7 @@ func (p *Policy) take(n topology.NodeID, d *decision) scheduler.Decision {
 	}
 	v, j := p.view, d.job.j
 	why.Code, why.Job, why.Kind = scheduler.Chosen, j.ID(), d.kind
-	if v.Job(j.ID()) != j || !p.rule.Eligible(j, d.kind) || !v.HasRoom(n, d.kind) || !v.Fits(n, j, d.kind) {
+	if v.Job(j.ID()) != j || !p.line.Rule.Eligible(j, d.kind) || !v.HasRoom(n, d.kind) || !v.Fits(n, j, d.kind) {
 		return p.fail(fmt.Errorf("%s: assign chose a %v of %s for %s, where none may start: choose from cluster.jobs(%q)", p.thread.Name, d.kind, d.job.name(), p.node(n).name(), d.kind))
 	}
 	t, near, _ := v.PickTask(j, n, d.kind)
@@ -119,24 +120,17 @@ func (p *Policy) take(n topology.NodeID, d *decision) scheduler.Decision {
 
 // best serves the job with the smallest key.
 func (p *Policy) best(now time.Duration, n topology.NodeID) scheduler.Decision {
-	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	for _, k := range p.view.KindOrder(n, p.rule.Share) {
-		if !p.view.HasRoom(n, k) {
-			continue
-		}
+	d, err := p.line.Serve(n, p.view, func(k scheduler.Kind) (*scheduler.Job, string, error) {
 		first, least, err := p.first(now, n, k)
-		if err != nil {
-			return p.fail(err)
+		if err != nil || first == nil {
+			return nil, "", err
 		}
-		if first == nil {
-			continue
-		}
-		if t, near, ok := p.view.PickTask(first.j, n, k); ok {
-			say := scheduler.Reason{Say: "{job} has the smallest key: " + clip(plain(least.String())), Job: first.j.ID(), Node: n, Kind: k}
-			return scheduler.Run(t, near, say)
-		}
+		return first.j, clip(plain(least.String())), nil
+	})
+	if err != nil {
+		return p.fail(err)
 	}
-	return scheduler.Idle(why)
+	return d
 }
 
 // first is the job with the smallest key of those with a task that may start here.
@@ -161,28 +155,15 @@ func (p *Policy) first(now time.Duration, n topology.NodeID, k scheduler.Kind) (
 
 // candidates are the jobs with a task of a kind that may start on a node, oldest first.
 func (p *Policy) candidates(n topology.NodeID, k scheduler.Kind) (out []*job) {
-	for j := range p.view.Pending(k).All() {
-		if !p.rule.Eligible(j, k) || !p.view.Fits(n, j, k) || k == scheduler.Reduce && !p.rule.AllowsReduce(p.view, n, j, p.needy()) {
-			continue
-		}
+	for j := range p.line.Candidates(n, k, p.view) {
 		out = append(out, p.job(j))
 	}
 	return out
 }
 
-// needy is the oldest job with a map that waits: reduces that wait themselves give way to it.
-func (p *Policy) needy() scheduler.Needy {
-	n := scheduler.Needy{Owed: func(a *scheduler.Job, more int32, b *scheduler.Job, _ int32) bool { return a.Held()+more > b.Held() }}
-	if maps := p.view.Pending(scheduler.Map); maps.Len() > 0 {
-		n.Job = maps.At(0)
-	}
-	return n
-}
-
 // Kill implements scheduler.Killer: reduces that wait give way to maps.
 func (p *Policy) Kill(now time.Duration, v *scheduler.View) (scheduler.Victim, bool) {
-	p.view = v
-	return p.rule.GiveBack(now, v, p.needy())
+	return p.line.Kill(now, v)
 }
 
 // call calls a function of the script with a new budget of steps.

@@ -1,4 +1,4 @@
-package schedulertest
+package examine
 
 import (
 	"container/heap"

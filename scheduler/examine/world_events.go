@@ -1,4 +1,4 @@
-package schedulertest
+package examine
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 )
 
 func (w *world) submit(id scheduler.JobID) {
-	spec := w.plan.jobs[id]
+	spec := w.plan.Jobs[id]
 	w.entered++
 	w.books.specs[id] = spec
 	w.feed(scheduler.JobSubmitted(spec))
-	if !w.chance(w.plan.faults.vanish) {
+	if !w.chance(w.plan.Faults.Vanish) {
 		return
 	}
 	for victim := range w.g.View().Jobs().All() { // the oldest goes
@@ -68,7 +68,7 @@ func (w *world) complete(id scheduler.JobID) {
 func (w *world) end(h happening) {
 	t := h.task
 	if w.books.stopped(t, h.node) {
-		if w.chance(w.plan.faults.stale) {
+		if w.chance(w.plan.Faults.Stale) {
 			w.whisper(scheduler.TaskFinished(t, h.node, 0, 1, 1))
 		}
 		return
@@ -76,7 +76,7 @@ func (w *world) end(h happening) {
 	if w.tries[t] != h.try && !w.promises.Speculates {
 		return // the end of an earlier try
 	}
-	if w.chance(w.plan.faults.fail) {
+	if w.chance(w.plan.Faults.Fail) {
 		w.books.stop(t, h.node)
 		w.feed(scheduler.TaskFailed(t, h.node))
 		return
@@ -98,7 +98,7 @@ func (w *world) finish(t scheduler.TaskID, n topology.NodeID) {
 		w.books.stop(t, other)
 		w.feed(scheduler.TaskKilled(t, other))
 	}
-	if w.chance(w.plan.faults.stale) {
+	if w.chance(w.plan.Faults.Stale) {
 		w.whisper(scheduler.TaskFinished(t, n, 0, in, in/2))
 		w.whisper(scheduler.TaskFailed(scheduler.TaskID{Job: 1 << 20}, n))
 	}
@@ -113,7 +113,7 @@ func (w *world) heartbeat(n topology.NodeID) {
 		}
 		return
 	}
-	if w.plan.racks*w.plan.perRack > 1 && w.trouble(n) {
+	if w.plan.nodes() > 1 && w.trouble(n) {
 		return
 	}
 	why, err := w.g.Offer(w.now, n, func(d scheduler.Decision) { w.launched(d, n) })
@@ -140,19 +140,19 @@ func (w *world) launched(d scheduler.Decision, n topology.NodeID) {
 // work conserving there was nothing it could have done.
 func (w *world) idle(n topology.NodeID, why scheduler.Reason) error {
 	if why.Code == scheduler.Unspecified || why.Say == "" {
-		return fmt.Errorf("node %d was left idle without a reason", n)
+		return broken(Reasons, "node %d was left idle without a reason", n)
 	}
 	if !w.promises.WorkConserving {
 		return nil
 	}
-	v, kinds, c := w.g.View(), []scheduler.Kind{scheduler.Map}, w.plan.capacity(n)
+	v, kinds, c := w.g.View(), []scheduler.Kind{scheduler.Map}, w.plan.Node
 	if !w.promises.HoldsReduces && (c.Slotted() || v.Pending(scheduler.Map).Len() == 0) {
 		kinds = append(kinds, scheduler.Reduce)
 	}
 	for _, k := range kinds {
 		for j := range v.Runnable(k).All() {
 			if v.Fits(n, j, k) {
-				return fmt.Errorf("node %d was left idle although a %v of %v fits: %s", n, k, j.ID(), why.Text(v))
+				return broken(Busy, "node %d was left idle although a %v of %v fits: %s", n, k, j.ID(), why.Text(v))
 			}
 		}
 	}

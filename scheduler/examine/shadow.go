@@ -1,7 +1,6 @@
-package schedulertest
+package examine
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/millrace/millrace/scheduler"
@@ -12,7 +11,7 @@ import (
 // judges every decision by them.
 type shadow struct {
 	specs    map[scheduler.JobID]*scheduler.JobSpec
-	capacity func(topology.NodeID) scheduler.Capacity
+	capacity scheduler.Capacity
 	alive    map[topology.NodeID]bool
 	draining map[topology.NodeID]bool
 	running  map[scheduler.TaskID][]topology.NodeID
@@ -22,14 +21,14 @@ type shadow struct {
 	limit    int32
 }
 
-func newShadow(p *plan, cfg scheduler.Config) *shadow {
+func newShadow(p *Situation, cfg scheduler.Config) *shadow {
 	s := &shadow{
-		specs: make(map[scheduler.JobID]*scheduler.JobSpec), capacity: p.capacity,
+		specs: make(map[scheduler.JobID]*scheduler.JobSpec), capacity: p.Node,
 		alive: make(map[topology.NodeID]bool), draining: make(map[topology.NodeID]bool),
 		running: make(map[scheduler.TaskID][]topology.NodeID), done: make(map[scheduler.TaskID]bool),
-		doneMaps: make(map[scheduler.JobID]int32), unit: cfg.Unit, limit: p.limit,
+		doneMaps: make(map[scheduler.JobID]int32), unit: cfg.Unit, limit: p.Limit,
 	}
-	for n := range topology.NodeID(p.racks * p.perRack) {
+	for n := range topology.NodeID(p.nodes()) {
 		s.alive[n] = true
 	}
 	return s
@@ -75,21 +74,21 @@ func (s *shadow) launch(d scheduler.Decision, n topology.NodeID) error {
 	t := d.Task
 	switch {
 	case s.specs[t.Job] == nil:
-		return fmt.Errorf("%v launched, but the job is gone", t)
+		return broken(Allowed, "%v launched, but the job is gone", t)
 	case !s.alive[n]:
-		return fmt.Errorf("%v launched on dead node %d", t, n)
+		return broken(Standing, "%v launched on dead node %d", t, n)
 	case s.overLimit(t):
-		return fmt.Errorf("%v launched, but user %s holds %d containers already", t, s.specs[t.Job].User, s.limit)
+		return broken(Limited, "%v launched, but user %s holds %d containers already", t, s.specs[t.Job].User, s.limit)
 	case s.draining[n]:
-		return fmt.Errorf("%v launched on draining node %d", t, n)
+		return broken(Standing, "%v launched on draining node %d", t, n)
 	case s.done[t]:
-		return fmt.Errorf("%v launched after it was done", t)
+		return broken(Once, "%v launched after it was done", t)
 	case len(s.running[t]) > 0 && !d.Speculative:
-		return fmt.Errorf("%v launched on node %d while it runs on %v", t, n, s.running[t])
+		return broken(Once, "%v launched on node %d while it runs on %v", t, n, s.running[t])
 	case d.Speculative && len(s.running[t]) == 0:
-		return fmt.Errorf("%v launched as a second attempt without a first", t)
+		return broken(Allowed, "%v launched as a second attempt without a first", t)
 	case d.Reason.Code == scheduler.Unspecified || d.Reason.Say == "":
-		return fmt.Errorf("%v launched without a reason", t)
+		return broken(Reasons, "%v launched without a reason", t)
 	}
 	s.running[t] = append(s.running[t], n)
 	return s.room(n)
@@ -110,10 +109,10 @@ func (s *shadow) room(n topology.NodeID) error {
 			}
 		}
 	}
-	c := s.capacity(n)
+	c := s.capacity
 	if c.MapSlots > 0 && slots[scheduler.Map] > c.MapSlots || c.MapSlots > 0 && slots[scheduler.Reduce] > c.ReduceSlots ||
 		c.Containers > 0 && slots[0]+slots[1]+slots[2] > c.Containers || c.VCores > 0 && cores > c.VCores || c.MemoryMB > 0 && memory > c.MemoryMB {
-		return fmt.Errorf("node %d holds slots %v, %d vcores, %d MB, but has %+v", n, slots, cores, memory, c)
+		return broken(Places, "node %d holds slots %v, %d vcores, %d MB, but has %+v", n, slots, cores, memory, c)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package schedulertest
+package examine
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ const (
 
 // world is a deterministic cluster in which tasks only take time.
 type world struct {
-	plan     *plan
+	plan     *Situation
 	promises Promises
 	make     func() scheduler.Policy
 	g        *scheduler.Engine
@@ -37,8 +37,8 @@ type world struct {
 	err           error
 }
 
-func newWorld(p *plan, make_ func() scheduler.Policy, a scheduler.Admission, promises Promises) (*world, error) {
-	topo, err := topology.Uniform(p.racks, p.perRack, topology.Gbps(1), topology.Gbps(1))
+func newWorld(p *Situation, make_ func() scheduler.Policy, a scheduler.Admission, promises Promises) (*world, error) {
+	topo, err := topology.Uniform(p.Racks, p.PerRack, topology.Gbps(1), topology.Gbps(1))
 	if err != nil {
 		return nil, err
 	}
@@ -49,16 +49,16 @@ func newWorld(p *plan, make_ func() scheduler.Policy, a scheduler.Admission, pro
 	}
 	w := &world{
 		plan: p, promises: promises, make: make_, g: scheduler.NewEngine(state, make_(), a), books: newShadow(p, cfg),
-		r: rand.New(rand.NewPCG(p.seed, 2)), tries: make(map[scheduler.TaskID]int),
+		r: rand.New(rand.NewPCG(p.Seed, 2)), tries: make(map[scheduler.TaskID]int),
 	}
 	for n := range topology.NodeID(topo.NumNodes()) {
-		w.feed(scheduler.NodeUp(n, p.capacity(n)))
+		w.feed(scheduler.NodeUp(n, p.Node))
 		w.agenda.add(happening{at: time.Duration(w.r.Int64N(int64(heartbeatEvery))), what: nextHeartbeat, node: n})
 	}
 	for _, user := range limited {
-		w.feed(scheduler.UserLimit(user, p.limit))
+		w.feed(scheduler.UserLimit(user, p.Limit))
 	}
-	for _, s := range p.jobs {
+	for _, s := range p.Jobs {
 		w.agenda.add(happening{at: s.Submit, what: nextSubmit, job: s.ID})
 	}
 	return w, nil
@@ -76,7 +76,7 @@ func (w *world) tick() {
 // the time that was promised.
 func (w *world) run() error {
 	limit := w.deadline()
-	for w.err == nil && w.left < len(w.plan.jobs) {
+	for w.err == nil && w.left < len(w.plan.Jobs) {
 		h := w.agenda.next()
 		w.now = h.at
 		if w.now > limit {
@@ -90,7 +90,7 @@ func (w *world) run() error {
 // deadline is when even one slot and every patience would have been enough.
 func (w *world) deadline() time.Duration {
 	total := w.promises.patience()
-	for _, s := range w.plan.jobs {
+	for _, s := range w.plan.Jobs {
 		total = max(total, s.Submit+w.promises.patience())
 		total += time.Duration(s.Maps+s.Reduces+2) * (21*time.Second + w.promises.PerTask)
 	}
@@ -100,7 +100,7 @@ func (w *world) deadline() time.Duration {
 func (w *world) starved() error {
 	for j := range w.g.View().Jobs().All() {
 		why := w.g.Explain(w.now, j.ID())
-		return fmt.Errorf("at %v %v (%v) has not ended: %d+%d maps and %d+%d reduces pending+running: %s", w.now, j.ID(), j.Phase(),
+		return broken(Ends, "at %v %v (%v) has not ended: %d+%d maps and %d+%d reduces pending+running: %s", w.now, j.ID(), j.Phase(),
 			j.Pending(scheduler.Map), j.Running(scheduler.Map), j.Pending(scheduler.Reduce), j.Running(scheduler.Reduce), why.Text(w.g.View()))
 	}
 	return errors.New("no job is left, but not all have ended")
@@ -145,13 +145,15 @@ func (w *world) step(h happening) {
 	w.unlock()
 	w.swap()
 	if w.promises.Limits != nil && w.err == nil {
-		w.fail(w.promises.Limits(w.g.View()))
+		if err := w.promises.Limits(w.g.View()); err != nil {
+			w.fail(broken(Limited, "%w", err))
+		}
 	}
 }
 
 // swap puts a fresh policy in the place of the old one when half the jobs are in.
 func (w *world) swap() {
-	if w.plan.replace && !w.swapped && w.entered > len(w.plan.jobs)/2 {
+	if w.plan.Replace && !w.swapped && w.entered > len(w.plan.Jobs)/2 {
 		w.swapped = true
 		w.g.SetPolicy(w.now, w.make())
 	}

@@ -1,4 +1,4 @@
-package schedulertest
+package examine
 
 import (
 	"math/rand/v2"
@@ -8,28 +8,29 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// plan is one random situation: a cluster, a workload, and how much goes wrong.
-// The same plan gives the same run.
-type plan struct {
-	seed     uint64
-	racks    int
-	perRack  int
-	capacity func(n topology.NodeID) scheduler.Capacity
-	jobs     []*scheduler.JobSpec
-	faults   faults
-	replace  bool  // swap in a fresh policy half-way
-	limit    int32 // containers that alice and bob may each hold; 0 means any number
+// A Situation is a cluster of equal nodes, a workload, and how much goes wrong. The same situation gives the same run.
+type Situation struct {
+	Seed    uint64
+	Racks   int
+	PerRack int
+	Node    scheduler.Capacity // of each node
+	Jobs    []*scheduler.JobSpec
+	Faults  Faults
+	Replace bool  // a fresh policy takes over half-way
+	Limit   int32 // containers that alice and bob may each hold; 0 means any number
 }
 
-// faults are probabilities per event of their kind.
-type faults struct {
-	fail   float64 // an attempt fails
-	refuse float64 // an attempt is killed as soon as it was launched
-	vanish float64 // a job vanishes when it would be submitted next
-	lose   float64 // a node dies at its heartbeat
-	drain  float64 // a node drains at its heartbeat
-	stale  float64 // a report is sent twice, or about something gone
+// Faults are probabilities per event of their kind.
+type Faults struct {
+	Fail   float64 // an attempt fails
+	Refuse float64 // an attempt is killed as soon as it was launched
+	Vanish float64 // the oldest job vanishes when another is submitted
+	Lose   float64 // a node dies at its heartbeat
+	Drain  float64 // a node drains at its heartbeat
+	Stale  float64 // a report is sent twice, or about something gone
 }
+
+func (s *Situation) nodes() int { return s.Racks * s.PerRack }
 
 var capacities = []scheduler.Capacity{
 	{MapSlots: 1, ReduceSlots: 1},
@@ -40,25 +41,25 @@ var capacities = []scheduler.Capacity{
 	{MapSlots: 2, ReduceSlots: 2, MemoryMB: 4 << 10},
 }
 
-// newPlan draws a small situation from a seed. Everything that a policy might
+// Draw draws a small situation from a seed. Everything that a policy might
 // stumble over has a fair chance: no maps, no reduces, unknown sizes, no
 // replicas, replicas on unknown nodes, one node, big tasks, drivers.
-func newPlan(seed uint64, troubled bool) *plan {
+func Draw(seed uint64, troubled bool) *Situation {
 	r := rand.New(rand.NewPCG(seed, 1))
-	p := &plan{seed: seed, racks: 1 + r.IntN(4), perRack: 1 + r.IntN(5), replace: r.IntN(4) == 0}
+	p := &Situation{Seed: seed, Racks: 1 + r.IntN(4), PerRack: 1 + r.IntN(5), Replace: r.IntN(4) == 0}
 	c := capacities[r.IntN(len(capacities))]
-	p.capacity = func(topology.NodeID) scheduler.Capacity { return c }
+	p.Node = c
 	at := time.Duration(0)
 	for i := range 1 + r.IntN(12) {
-		p.jobs = append(p.jobs, drawJob(r, scheduler.JobID(i), at, p.racks*p.perRack, c))
+		p.Jobs = append(p.Jobs, drawJob(r, scheduler.JobID(i), at, p.nodes(), c))
 		// Without a bound on drivers, drivers alone could fill the cluster.
-		p.jobs[i].HasDriver = p.jobs[i].HasDriver && i < p.racks*p.perRack*int(max(c.Containers, c.ReduceSlots, c.VCores))/4
+		p.Jobs[i].HasDriver = p.Jobs[i].HasDriver && i < p.nodes()*int(max(c.Containers, c.ReduceSlots, c.VCores))/4
 		if r.IntN(3) > 0 {
 			at += time.Duration(r.IntN(30_000)) * time.Millisecond
 		}
 	}
 	if troubled {
-		p.faults = faults{fail: 0.05, refuse: 0.03, vanish: 0.05, lose: 0.01, drain: 0.01, stale: 0.1}
+		p.Faults = Faults{Fail: 0.05, Refuse: 0.03, Vanish: 0.05, Lose: 0.01, Drain: 0.01, Stale: 0.1}
 	}
 	return p
 }
@@ -108,7 +109,7 @@ func drawJob(r *rand.Rand, id scheduler.JobID, at time.Duration, nodes int, c sc
 
 // length is how long an attempt takes: a function of task and try, so that the
 // order of launches does not change it.
-func (p *plan) length(t scheduler.TaskID, try int) time.Duration {
-	r := rand.New(rand.NewPCG(p.seed^uint64(t.Job)<<32^uint64(t.Index)<<8^uint64(t.Kind), uint64(try)))
+func (s *Situation) length(t scheduler.TaskID, try int) time.Duration {
+	r := rand.New(rand.NewPCG(s.Seed^uint64(t.Job)<<32^uint64(t.Index)<<8^uint64(t.Kind), uint64(try)))
 	return time.Duration(500+r.IntN(20_000)) * time.Millisecond
 }

@@ -1,8 +1,6 @@
-package schedulertest
+package examine
 
 import (
-	"slices"
-
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
 )
@@ -16,9 +14,9 @@ func (w *world) trouble(n topology.NodeID) bool {
 	switch {
 	case w.books.draining[n] || w.troubles >= maxTroubles:
 		return false
-	case w.chance(w.plan.faults.lose):
+	case w.chance(w.plan.Faults.Lose):
 		w.lose(n)
-	case w.chance(w.plan.faults.drain):
+	case w.chance(w.plan.Faults.Drain):
 		w.books.draining[n] = true
 		w.feed(scheduler.NodeDraining(n))
 	default:
@@ -44,17 +42,17 @@ func (w *world) lose(n topology.NodeID) {
 
 func (w *world) back(n topology.NodeID) {
 	w.books.alive[n], w.books.draining[n] = true, false
-	w.feed(scheduler.NodeUp(n, w.plan.capacity(n)))
+	w.feed(scheduler.NodeUp(n, w.plan.Node))
 }
 
 // refuse kills, now and then, an attempt that was just launched, as a worker
 // does that turns out to be full: the view was stale.
 func (w *world) refuse() {
-	if !w.chance(w.plan.faults.refuse) {
+	if !w.chance(w.plan.Faults.Refuse) {
 		return
 	}
 	v := w.g.View()
-	for n := range topology.NodeID(w.plan.racks * w.plan.perRack) {
+	for n := range topology.NodeID(w.plan.nodes()) {
 		for a := range v.RunningOn(n) {
 			if a.Start == w.now {
 				w.books.stop(a.Task, n)
@@ -86,18 +84,3 @@ func (w *world) unlock() {
 	w.books.stop(victim.Task, victim.Node)
 	w.fail(w.g.End(w.now, victim))
 }
-
-// sameLog reports the first line in which two runs differ, or -1.
-func sameLog(a, b []string) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	if len(a) != len(b) {
-		return min(len(a), len(b))
-	}
-	return -1
-}
-
-func tail(log []string, n int) []string { return slices.Clone(log[max(0, len(log)-n):]) }

@@ -1,0 +1,264 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/local"
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/storage"
+	"github.com/millrace/millrace/task"
+)
+
+// Limits of what one round tells the next.
+const (
+	maxParams = 64 << 10 // bytes of names and values
+	maxText   = 1 << 20  // bytes of output that Again may read
+)
+
+// A Loop runs rounds of a chain of jobs, each of which reads what the one before wrote, until one says that it is enough. Rounds
+// write beside the output, into OUTPUT.rounds; the last one's becomes the output.
+type Loop struct {
+	// First, if there is any, makes what the first round reads: it is round 0.
+	First, Round []mapreduce.Job
+	// Reread has every round read Input, and not what the round before wrote.
+	Reread bool
+	Most   int // rounds
+	// Again looks at a round and says whether there is another, with what parameters of its jobs.
+	Again func(round int, counts mapreduce.Counts, text func() (string, error)) (params map[string]string, again bool, err error)
+	// Configure is how the stages of a round are run, by programs that are told that it is the first, and its parameters.
+	Configure func(stages []mapreduce.Job, first bool, params map[string]string) (Config, error)
+
+	output string
+	rounds string // where rounds write
+	over   bool   // an output that is there is replaced
+	store  storage.FS
+}
+
+// Do runs the rounds.
+func (l *Loop) Do(ctx context.Context) error {
+	begin := time.Now()
+	cfg, err := l.Configure(l.Round, false, nil)
+	if err != nil {
+		return err
+	}
+	if cfg.Detach {
+		return fmt.Errorf("%sdetach: a loop needs this program until its end, to look at each round", cfg.Dash)
+	}
+	done, err := l.place(ctx, &cfg)
+	if err != nil {
+		return &told{err}
+	}
+	defer done()
+	last, ended, err := l.turn(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.finish(last); err != nil {
+		return &told{err}
+	}
+	res := ended.res
+	res.Output, res.Elapsed = l.output, time.Since(begin)
+	if cfg.JSON {
+		report := console.ReportOf(l.Round, res, nil)
+		report.Rounds = last
+		return report.WriteJSON(cfg.Out)
+	}
+	console.Summary(cfg.Err, res)
+	return nil
+}
+
+// turned is what a round came to.
+type turned struct {
+	res    local.Result
+	params map[string]string
+	again  bool
+}
+
+// turn runs round after round and returns the last.
+func (l *Loop) turn(ctx context.Context) (n int, t turned, err error) {
+	first := 1
+	if len(l.First) > 0 {
+		first = 0
+	}
+	for n = first; ; n++ {
+		if t, err = l.one(ctx, n, t.params); err != nil {
+			return n, t, err
+		}
+		if n-1 >= first && !l.Reread {
+			if err := l.store.RemoveAll(l.dir(n - 1)); err != nil { // it was read
+				return n, t, err
+			}
+		}
+		if n > 0 && !t.again || n == l.Most {
+			return n, t, nil
+		}
+	}
+}
+
+// one runs a round.
+func (l *Loop) one(ctx context.Context, n int, params map[string]string) (t turned, err error) {
+	cfg, err := l.Configure(l.stages(n, params), n == 0, params)
+	if err != nil {
+		return t, err
+	}
+	cfg.Local.Overwrite = true // what a loop that was killed has left
+	cfg.Then = func(res local.Result, parts func(io.Writer) error) (err error) {
+		t.res = res
+		said := "round %d: done in %s\n"
+		if n == 0 {
+			t.again = true
+		} else if t.params, t.again, err = l.Again(n, res.Counts, textOf(parts)); err != nil {
+			return fmt.Errorf("after round %d: %w", n, err)
+		}
+		if !t.again {
+			said = "round %d: done in %s, the last\n"
+		}
+		if cfg.Progress != "none" && !cfg.JSON {
+			fmt.Fprintf(cfg.Err, said, n, human.Duration(res.Elapsed))
+		}
+		return checkParams(t.params)
+	}
+	run, err := New(cfg)
+	if err != nil {
+		return t, err
+	}
+	return t, run.Do(ctx)
+}
+
+// stages are the jobs of a round, with what it reads and writes.
+func (l *Loop) stages(n int, params map[string]string) []mapreduce.Job {
+	stages := slices.Clone(l.Round)
+	if n == 0 {
+		stages = slices.Clone(l.First)
+	} else if !l.Reread && (n > 1 || len(l.First) > 0) {
+		stages[0].Input = []string{l.full(n - 1)}
+	}
+	for i := range stages {
+		stages[i].Params = WithParams(stages[i].Params, params)
+	}
+	stages[len(stages)-1].Output = l.full(n)
+	return stages
+}
+
+// WithParams adds the parameters of a round to those of a job.
+func WithParams(job, round map[string]string) map[string]string {
+	if len(round) == 0 {
+		return job
+	}
+	all := maps.Clone(job)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, round)
+	return all
+}
+
+func checkParams(params map[string]string) error {
+	size := 0
+	for name, v := range params {
+		size += len(name) + len(v)
+	}
+	if size > maxParams {
+		return fmt.Errorf("the parameters of the next round have %d bytes, may have %d: write what is larger into the output, and read it from there", size, maxParams)
+	}
+	return nil
+}
+
+// textOf reads the output of a round, which is short.
+func textOf(parts func(io.Writer) error) func() (string, error) {
+	return func() (string, error) {
+		var text strings.Builder
+		cut := &limited{&text, maxText + 1}
+		if err := parts(cut); err != nil {
+			return "", err
+		}
+		if text.Len() > maxText {
+			return "", fmt.Errorf("the output of the round is larger than %s, too much to look at: count what matters with a counter", human.Bytes(maxText))
+		}
+		return text.String(), nil
+	}
+}
+
+// place finds the store of the output, and refuses one that cannot be.
+func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) {
+	done = func() {}
+	mux := storage.Mux{}
+	if cfg.Client.Master != "" {
+		cl, err := client.New(cfg.Client)
+		if err != nil {
+			return done, err
+		}
+		done = func() { _ = cl.Close() }
+		mux.Stores = map[string]storage.FS{"dfs": cl.DFS().Storage(ctx)}
+	}
+	if l.output, err = Absolute(l.Round[len(l.Round)-1].Output); err == nil {
+		err = task.CheckPlace(mux, l.output)
+	}
+	if err != nil {
+		return done, err
+	}
+	l.output = strings.TrimRight(l.output, "/")
+	l.rounds, l.over = l.output+".rounds", cfg.Local.Overwrite
+	var inside string
+	if l.store, inside, err = mux.Resolve(l.output); err != nil {
+		return done, err
+	}
+	return done, l.checkFree(inside, cfg)
+}
+
+// checkFree wants the output to be free, or one of a job's that may be overwritten.
+func (l *Loop) checkFree(inside string, cfg *Config) error {
+	_, err := l.store.Stat(inside)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !cfg.Local.Overwrite:
+		return fmt.Errorf("output %q: %w (choose another, or give %soverwrite)", l.output, task.ErrOutputExists, cfg.Dash)
+	}
+	if _, err := l.store.Stat(path.Join(inside, task.SuccessFile)); err != nil {
+		return fmt.Errorf("output %q is not the output of a job: %w, and is not overwritten; remove it yourself, or choose another", l.output, task.ErrOutputExists)
+	}
+	return nil
+}
+
+// full is the path of a round's output for a job, dir for its store.
+func (l *Loop) full(n int) string { return fmt.Sprintf("%s/%03d", l.rounds, n) }
+
+func (l *Loop) dir(n int) string { return inStore(l.full(n)) }
+
+// inStore is a path without its scheme.
+func inStore(full string) string {
+	_, inside, err := storage.Mux{Stores: map[string]storage.FS{"dfs": storage.Disk{}}}.Resolve(full)
+	if err != nil {
+		return full
+	}
+	return inside
+}
+
+// finish makes the last round's output the loop's.
+func (l *Loop) finish(last int) error {
+	final := inStore(l.output)
+	if l.over {
+		if err := l.store.RemoveAll(final); err != nil {
+			return err
+		}
+	}
+	if err := l.store.Rename(l.dir(last), final); err != nil {
+		return err
+	}
+	return l.store.RemoveAll(inStore(l.rounds))
+}
