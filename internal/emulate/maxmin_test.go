@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/sim/flow"
 	"github.com/millrace/millrace/topology"
 )
@@ -93,4 +94,22 @@ func TestAFewBytesPassALongTransfer(t *testing.T) {
 	if wait := s.way(Place{"b", "r"}).reserve(begin+int64(time.Second), 100); wait > 11*turn {
 		t.Errorf("100 bytes wait %s behind ten transfers", wait)
 	}
+}
+
+// TestLinksAreClosedDuringATransfer: a transfer of many turns goes on, unslowed, when the links are closed.
+func TestLinksAreClosedDuringATransfer(t *testing.T) {
+	links, _ := open2(t)
+	s := &Shaper{Links: links, Rates: topology.Links{NIC: topology.Mbps(1)}, Self: Place{"a", "r"}, Locate: func(string) (Place, bool) { return Place{"b", "r"}, true }}
+	begun, done := make(chan bool), make(chan bool)
+	go func() {
+		s.Send(rpc.Peer{Name: "b", What: rpc.Shuffle}, 2000) // two turns
+		close(begun)
+		s.Send(rpc.Peer{Name: "b", What: rpc.Shuffle}, 1<<30) // two hours
+		close(done)
+	}()
+	<-begun
+	if err := links.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
 }

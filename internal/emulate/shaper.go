@@ -30,12 +30,21 @@ func (s *Shaper) Send(p rpc.Peer, n int) {
 	if !ok || to.Node == s.Self.Node {
 		return
 	}
-	w := s.way(to)
 	for step := s.step(); n > 0; n -= step {
-		if wait := w.reserve(clock(), min(n, step)); wait > 0 {
+		if wait := s.take(to, min(n, step)); wait > 0 {
 			time.Sleep(wait)
 		}
 	}
+}
+
+// take reserves one turn on the way to a place. Where the links were closed meanwhile, nothing waits any more.
+func (s *Shaper) take(to Place, n int) time.Duration {
+	s.Links.mu.RLock()
+	defer s.Links.mu.RUnlock()
+	if s.Links.mem == nil {
+		return 0
+	}
+	return s.way(to).reserve(clock(), n)
 }
 
 // Receive costs nothing: the sender has paid.
@@ -49,6 +58,7 @@ type hop struct {
 	rate topology.Rate
 }
 
+// way finds the links; they must not be closed as long as it is used.
 func (s *Shaper) way(to Place) (w way) {
 	pass := func(link string, r topology.Rate) {
 		if r <= 0 {
