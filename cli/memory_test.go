@@ -71,6 +71,21 @@ func (c *child) largeLines(n, size int) {
 	}
 }
 
+// few writes the first n lines of a file to another.
+func (c *child) few(from, to string, n int) {
+	c.t.Helper()
+	f, err := os.Open(c.path(from))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	var head bytes.Buffer
+	for lines := bufio.NewScanner(f); n > 0 && lines.Scan(); n-- {
+		head.Write(append(lines.Bytes(), '\n'))
+	}
+	c.write(to, head.Bytes())
+}
+
 // TestPeakMemory: what a process allocates is at most 1.15 times its budget. The pages of the program's own file come on top; they depend
 // on how the file came onto the disk, and the system can drop them. `make memory` measures all shapes at three budgets.
 func TestPeakMemory(t *testing.T) {
@@ -85,6 +100,10 @@ func TestPeakMemory(t *testing.T) {
 			for name, words := range memoryRuns {
 				t.Run(fmt.Sprintf("%d/%s/%s", budget, shape, name), func(t *testing.T) {
 					c.t = t
+					if name == "join" && (shape == "skewed" || shape == "hot") {
+						words = "join --left few --right IN" // with itself it would write the square of the rows of one key
+						c.few("in", "few", 10)
+					}
 					args := strings.Fields(strings.ReplaceAll(words, "IN", "in"))
 					args = append([]string{"run"}, args...)
 					c.ok(append(args, "--output", "out", "--overwrite", "--progress", "none", "--memory", fmt.Sprintf("%dMiB", budget))...)

@@ -24,11 +24,12 @@ var topK = Builtin{
 			case "word":
 				base.Map = wordMap
 			case "line":
-				base.Map = mapreduce.Lines(func(line []byte, emit func([]byte, int64)) { emit(line, 1) })
+				base.Map = countedLines
 			default:
 				return nil, errOneOf("by", *by, "word", "line")
 			}
 			base.Fold = mapreduce.Sum
+			base.Reduce = mapreduce.Reduce{Key: mapreduce.Bytes, Value: mapreduce.Int64, New: newLeaders(*k)}
 			return []mapreduce.Job{base, byCount(base, *k)}, nil
 		}
 	},

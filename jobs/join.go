@@ -32,7 +32,7 @@ var join = Builtin{
 				{Name: "left", Paths: *left, Map: tagMap(leftTag, (*separator)[0])},
 				{Name: "right", Paths: *right, Map: tagMap(rightTag, (*separator)[0])},
 			}
-			base.Sort, base.Group = compareTagged, compareUntagged
+			base.Group = compareUntagged
 			base.Partition = mapreduce.PartitionFunc(func(key, _ []byte, n int) int {
 				return mapreduce.HashPartition{}.Partition(untag(key), nil, n)
 			})
@@ -47,8 +47,8 @@ var join = Builtin{
 	},
 }
 
-// The last byte of a map output key says which table it comes from. Left sorts
-// before right, so that the reducer holds only the left rows of one key.
+// A map output key is the row's, with 00 in it written as 00 ff, then 00 and the table that the row comes from. So the bytes sort as the keys of
+// the rows do, and no comparison has to know of the tables; left sorts before right, so that the reducer holds only the left rows of one key.
 const (
 	leftTag  = 0
 	rightTag = 1
@@ -86,51 +86,82 @@ type joinMapper struct {
 	key            []byte
 }
 
+var _ mapreduce.ChunkMapper = (*joinMapper)(nil)
+
 func (m *joinMapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
-	at := bytes.IndexByte(r.Value, m.separator)
-	rest := r.Value[at+1:]
-	if at < 0 {
-		m.task.Counter(joinGroup, wholeRows).Add(1)
-		if bytes.IndexByte(r.Value, ',') >= 0 {
-			m.task.Counter(joinGroup, commaRows).Add(1)
-		}
-		at, rest = len(r.Value), nil
-	}
-	m.key = append(append(m.key[:0], r.Value[:at]...), m.tag)
-	out.Emit(m.key, rest)
+	m.emit(r.Value, out)
 	return nil
 }
 
-func untag(key []byte) []byte { return key[:len(key)-1] }
+func (m *joinMapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
+	for row := range eachLine(chunk) {
+		m.emit(row, out)
+	}
+	return nil
+}
+
+func (m *joinMapper) emit(row []byte, out mapreduce.Emitter) {
+	at := bytes.IndexByte(row, m.separator)
+	rest := row[at+1:]
+	if at < 0 {
+		m.task.Counter(joinGroup, wholeRows).Add(1)
+		if bytes.IndexByte(row, ',') >= 0 {
+			m.task.Counter(joinGroup, commaRows).Add(1)
+		}
+		at, rest = len(row), nil
+	}
+	m.key = appendTagged(m.key[:0], row[:at], m.tag)
+	out.Emit(m.key, rest)
+}
+
+func appendTagged(dst, key []byte, tag byte) []byte {
+	for {
+		at := bytes.IndexByte(key, 0)
+		if at < 0 {
+			return append(append(dst, key...), 0, tag)
+		}
+		dst = append(append(dst, key[:at]...), 0, 0xff)
+		key = key[at+1:]
+	}
+}
+
+// untag is what all map output keys of one key of rows have in common.
+func untag(key []byte) []byte { return key[:len(key)-2] }
+
+// rowKey is the key of the rows.
+func rowKey(key []byte) []byte {
+	key = untag(key)
+	if bytes.IndexByte(key, 0) < 0 {
+		return key
+	}
+	return bytes.ReplaceAll(key, []byte{0, 0xff}, []byte{0})
+}
 
 func compareUntagged(a, b []byte) int { return bytes.Compare(untag(a), untag(b)) }
 
-func compareTagged(a, b []byte) int {
-	if c := compareUntagged(a, b); c != 0 {
-		return c
-	}
-	return int(a[len(a)-1]) - int(b[len(b)-1])
-}
-
 // crossProduct pairs each right row of a key with every left one.
 type crossProduct struct {
-	left replay
+	left  replay
+	parts [3][]byte // of the pair that is emitted: left row, tab, right row
 }
 
-// emitParts emits a pair whose value is the parts one after the other. Rows may be large, and the output need not copy them together.
-func emitParts(out mapreduce.Emitter, key []byte, parts ...[]byte) {
-	if p, ok := out.(interface {
-		EmitParts(key []byte, parts ...[]byte)
-	}); ok {
-		p.EmitParts(key, parts...)
-		return
-	}
-	out.Emit(key, bytes.Join(parts, nil))
+// partsEmitter takes a pair whose value is the parts one after the other. Rows may be large, and the output need not copy them together.
+type partsEmitter interface {
+	EmitParts(key []byte, parts ...[]byte)
 }
 
 func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
-	key = untag(key)
+	key = rowKey(key)
 	defer c.left.reset()
+	emit := func(row []byte) error {
+		c.parts[0] = row
+		if p, ok := out.(partsEmitter); ok {
+			p.EmitParts(key, c.parts[:]...)
+		} else {
+			out.Emit(key, bytes.Join(c.parts[:], nil))
+		}
+		return nil
+	}
 	for values.Next() {
 		k, v := values.Key(), values.Value()
 		if k[len(k)-1] == leftTag {
@@ -142,10 +173,9 @@ func (c *crossProduct) Reduce(key []byte, values mapreduce.Values, out mapreduce
 		if c.left.rows == 0 {
 			return nil // nothing to join with: leave the rest unread
 		}
-		err := c.left.each(func(row []byte) error {
-			emitParts(out, key, row, tab, v)
-			return nil
-		})
+		c.parts[1], c.parts[2] = tab, v
+		err := c.left.each(emit)
+		clear(c.parts[:]) // a giant row is let go before the next one comes
 		if err != nil {
 			return err
 		}

@@ -116,8 +116,10 @@ const (
 	searchAtOnce = 64 << 10
 	// searchFirst is how much text is searched line by line before the other engine is started, which takes a millisecond.
 	searchFirst = 64 << 10
-	// minRequired is how long a string must be to be worth a search of its own.
-	minRequired = 3
+	// mostCopied is the largest chunk whose lines are copied to search them: a giant line is not in memory twice.
+	mostCopied = 1 << 20
+	// mostCandidates is how many lines in a hundred may have a required string before looking for it is given up.
+	mostCandidates = 25
 	// mostRequired is how many strings are looked for in turn; each costs a search of all the text.
 	mostRequired = 4
 )
@@ -147,7 +149,7 @@ func newLineSearch(expr string) (*lineSearch, error) {
 		}
 		return re
 	})}
-	if must := required(tree); shortest(must) >= minRequired {
+	if must := required(tree); shortest(must) > 0 {
 		s.must = must
 	}
 	return s, nil
@@ -159,6 +161,7 @@ type searcher struct {
 	finders []*find.Finder // of must
 	next    []int          // where each of them has found its string in the rest of the chunk
 	batch   []byte         // lines that have what a match must have
+	useless bool           // most lines have it
 }
 
 // each calls fn with texts of one or more whole lines of a chunk, and where the matches in them are, from left to right.
@@ -167,8 +170,10 @@ func (s *searcher) each(chunk []byte, fn func(text []byte, all [][]int)) {
 		s.slowly(chunk, fn)
 		return
 	}
-	if s.must != nil {
+	if s.must != nil && !s.useless && len(chunk) <= mostCopied {
+		all := len(chunk)
 		chunk = s.candidates(chunk)
+		s.useless = len(chunk) > all/100*mostCandidates
 	}
 	for len(chunk) > 0 {
 		n := lineEnd(chunk, searchAtOnce)

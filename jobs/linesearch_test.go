@@ -67,7 +67,7 @@ func TestRequired(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string][]string{
 		"[a-z]*shr[a-z]*": {"shr"}, `\bqu[a-z]+ing\b`: {"ing"}, "(abc|xyz|qrs)[a-z]+": {"abc", "xyz", "qrs"}, "(?i)word": nil,
-		"a?b*": nil, "(long)+x": {"long"}, "(abc)?defg": {"defg"}, "abc|[a-z]": nil, "(x|abcd)e": nil, "q[aeiou]{2}z": nil,
+		"a?b*": nil, "(long)+x": {"long"}, "(abc)?defg": {"defg"}, "abc|[a-z]": nil, "(x|abcd)e": {"x", "abcd"}, "q[aeiou]{2}z": {"q"},
 	} {
 		s, err := newLineSearch(pattern)
 		if err != nil {
@@ -75,6 +75,28 @@ func TestRequired(t *testing.T) {
 		}
 		if !slices.Equal(s.must, want) {
 			t.Errorf("%s: %q, want %q", pattern, s.must, want)
+		}
+	}
+}
+
+// TestRequiredThatMostLinesHave: looking for it costs more than it spares, and is given up; what is found stays.
+func TestRequiredThatMostLinesHave(t *testing.T) {
+	t.Parallel()
+	search, err := newLineSearch("q[ab]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	common, rare := []byte(strings.Repeat("qa\nb\n", 100)), []byte(strings.Repeat("cc\nb\n", 100)+"qb\n")
+	s := &searcher{lineSearch: search}
+	for i, c := range []struct {
+		text    []byte
+		useless bool
+	}{{rare, false}, {common, true}, {rare, true}} {
+		if want, got := linesOf(search.std, c.text), found(s, c.text); !slices.Equal(want, got) {
+			t.Errorf("text %d: found %q, want %q", i, got, want)
+		}
+		if s.useless != c.useless {
+			t.Errorf("text %d: given up is %v, want %v", i, s.useless, c.useless)
 		}
 	}
 }

@@ -1,10 +1,6 @@
 package jobs
 
-import (
-	"bytes"
-
-	"github.com/millrace/millrace/mapreduce"
-)
+import "github.com/millrace/millrace/mapreduce"
 
 var sortLines = Builtin{
 	Name:    "sort",
@@ -20,35 +16,12 @@ var sortLines = Builtin{
 	}),
 }
 
-// lineMapper emits each line as a key.
-type lineMapper struct{}
-
-var _ mapreduce.ChunkMapper = lineMapper{}
-
-func (lineMapper) Map(r mapreduce.Record, out mapreduce.Emitter) error {
-	out.Emit(r.Value, nil)
-	return nil
-}
-
-func (lineMapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error {
-	for len(chunk) > 0 {
-		i := bytes.IndexByte(chunk, '\n')
-		if i < 0 {
-			out.Emit(chunk, nil)
-			return nil
-		}
-		out.Emit(chunk[:i:i], nil)
-		chunk = chunk[i+1:]
-	}
-	return nil
-}
-
 var distinct = Builtin{
 	Name:    "distinct",
 	Summary: "each line once; the parts one after the other are what LC_ALL=C sort -u prints",
 	Example: "distinct --input visitors.txt --output unique",
 	define: none(func(base mapreduce.Job) mapreduce.Job {
-		base.Map = mapreduce.Lines(func(line []byte, emit func(line []byte, seen int64)) { emit(line, 1) })
+		base.Map = countedLines
 		base.Fold = mapreduce.Max
 		base.Partition = mapreduce.TotalOrder{}
 		base.Reduce = mapreduce.Reduce{

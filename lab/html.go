@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/millrace/millrace/internal/chart"
 )
@@ -21,17 +22,19 @@ type Page struct {
 // words, and for each experiment its question, what was published beside what was measured, and charts.
 func WriteHTML(w io.Writer, p Page) error {
 	p.Title = cmp.Or(p.Title, "millrace laboratory")
-	return page.Execute(w, layOut(p))
+	return page().Execute(w, layOut(p))
 }
 
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"picture": picture, "class": class, "file": FigureFile,
-	"chart": func(c chart.Chart) template.HTML { return template.HTML(chart.Inline(c)) }, //nolint:gosec // chart escapes every text
-	"style": func() template.CSS { return template.CSS(chart.Style) },                    //nolint:gosec // a constant
-}).Parse(pageText))
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{
+		"picture": picture, "class": class, "file": FigureFile,
+		"chart": func(c chart.Chart) template.HTML { return template.HTML(chart.Inline(c)) }, //nolint:gosec // chart escapes every text
+		"style": func() template.CSS { return template.CSS(chart.Style) },                    //nolint:gosec // a constant
+	}).Parse(pageText))
+})
 
 // FigureFile is the name of a figure's file, without its ending.
 func FigureFile(r Report, f Figure) string { return r.ID + "-" + f.Name }

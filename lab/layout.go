@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A layout is a page as its template wants it.
@@ -76,12 +77,12 @@ func (l *layout) chain() {
 }
 
 // idLike matches what may be the id of an experiment.
-var idLike = regexp.MustCompile(`[a-z]+(-[a-z0-9]+)+`)
+var idLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-z]+(-[a-z0-9]+)+`) })
 
 // Link makes links of the experiments of this page that a text names.
 func (l *layout) Link(text string) template.HTML {
 	text = template.HTMLEscapeString(text)
-	return template.HTML(idLike.ReplaceAllStringFunc(text, func(id string) string { //nolint:gosec // escaped above; ids are ours
+	return template.HTML(idLike().ReplaceAllStringFunc(text, func(id string) string { //nolint:gosec // escaped above; ids are ours
 		if !l.ids[id] {
 			return id
 		}

@@ -63,6 +63,14 @@ type textWriter struct {
 }
 
 func (t *textWriter) Write(key, value []byte) error {
+	if t.plainKey && (t.plainValue || t.keyOnly) && len(key)+len(value)+2 <= t.w.Available() {
+		line := append(t.w.AvailableBuffer(), key...)
+		if !t.keyOnly {
+			line = append(append(line, '\t'), value...)
+		}
+		_, err := t.w.Write(append(line, '\n'))
+		return err
+	}
 	t.put(t.key, t.plainKey, key)
 	if !t.keyOnly {
 		_ = t.w.WriteByte('\t')
@@ -75,6 +83,18 @@ func (t *textWriter) Write(key, value []byte) error {
 func (t *textWriter) WriteParts(key []byte, parts ...[]byte) error {
 	if !t.plainValue {
 		return t.Write(key, bytes.Join(parts, nil))
+	}
+	n := len(key) + 2
+	for _, p := range parts {
+		n += len(p)
+	}
+	if t.plainKey && n <= t.w.Available() {
+		line := append(append(t.w.AvailableBuffer(), key...), '\t')
+		for _, p := range parts {
+			line = append(line, p...)
+		}
+		_, err := t.w.Write(append(line, '\n'))
+		return err
 	}
 	t.put(t.key, t.plainKey, key)
 	_ = t.w.WriteByte('\t')
@@ -106,6 +126,10 @@ func (rawOutput) Open(w io.Writer, _, _ Type) (RecordWriter, error) {
 type rawWriter struct{ w *bufio.Writer }
 
 func (r *rawWriter) Write(key, value []byte) error {
+	if len(key)+len(value) <= r.w.Available() {
+		_, err := r.w.Write(append(append(r.w.AvailableBuffer(), key...), value...))
+		return err
+	}
 	_, _ = r.w.Write(key)
 	_, err := r.w.Write(value)
 	return err

@@ -10,12 +10,15 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 )
 
 //go:embed assets
 var assets embed.FS
 
-var pageTemplate = template.Must(template.New("page.html").ParseFS(assets, "assets/page.html"))
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.html").ParseFS(assets, "assets/page.html"))
+})
 
 // page is what the template shows.
 type page struct {
@@ -50,7 +53,7 @@ func Write(w io.Writer, title, about string, recordings ...*Recording) error {
 	}
 	p := newPage(title, about)
 	p.Data = template.HTML(data)
-	return pageTemplate.Execute(w, p)
+	return pageTemplate().Execute(w, p)
 }
 
 // pack makes text of recordings that a page can hold.

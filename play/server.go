@@ -66,7 +66,7 @@ func NewPlayground(c Choices, run func(ctx context.Context, scenario []byte) ([]
 	p.CSS += template.CSS(asset("playground.css"))
 	p.Playground = template.JS(asset("playground.js"))
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
+	if err := pageTemplate().Execute(&b, p); err != nil {
 		panic(err) // into memory
 	}
 	g := &Playground{choices: offered, run: run, page: b.Bytes(), turn: make(chan struct{}, 1)}

@@ -25,6 +25,7 @@ type Collector struct {
 	idx    index
 	sizes  []int64 // bytes of records in data, by partition
 	table  *foldTable
+	judged bool      // whether the table is of use
 	lot    *lot      // spill under way, or nil
 	runs   []*Output // spills, in order
 	nfiles int       // names given out

@@ -1,6 +1,7 @@
 package shuffle
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -98,7 +99,10 @@ func (f *foldRun) step() bool {
 	if f.more = f.in.Next(); !f.more {
 		return false
 	}
-	return compareWith(f.compare, f.in.Key(), f.kv[:f.keyLen]) == 0
+	if f.compare == nil {
+		return bytes.Equal(f.in.Key(), f.kv[:f.keyLen])
+	}
+	return f.compare(f.in.Key(), f.kv[:f.keyLen]) == 0
 }
 
 func (f *foldRun) foldInts() {

@@ -50,6 +50,7 @@ func (c *Collector) foldWaiting() error {
 	if c.table == nil {
 		return nil
 	}
+	c.judged = true // too late for another way
 	for i := range c.table.waiting {
 		due := c.table.waiting[i]
 		c.table.waiting[i] = waitingFold{}
@@ -75,6 +76,13 @@ func (c *Collector) foldIntSlowly(key []byte, v int64) error {
 	}
 	if c.large(recordSize(len(key), 8)) {
 		return c.foldOwn(key, encodeInt(c.intBuf[:0], v))
+	}
+	if c.hopeless() {
+		if ended, err := c.unfold(); err != nil {
+			return c.fail(err)
+		} else if ended {
+			return c.AddInt(key, v)
+		}
 	}
 	s, err := c.newSlot(key, 8)
 	if err != nil {
@@ -102,6 +110,13 @@ func (c *Collector) foldBytes(key, value []byte) error {
 	}
 	if c.large(recordSize(len(key), len(value))) {
 		return c.foldOwn(key, value)
+	}
+	if c.hopeless() {
+		if ended, err := c.unfold(); err != nil {
+			return c.fail(err)
+		} else if ended {
+			return c.Add(key, value)
+		}
 	}
 	s, err := c.newSlot(key, len(value))
 	if err != nil {

@@ -151,12 +151,37 @@ func scatter(src, dst []entry, next []uint32, shift int) {
 	}
 }
 
-// insertion sorts a few entries in place, stably.
+// insertion sorts a few entries in place, stably: by their prefixes, and then those that are tied by their keys, which memory was
+// asked for all at once.
 func (s *sorter) insertion(es []entry, depth int) {
+	tied := false
 	for i := 1; i < len(es); i++ {
 		e := es[i]
 		j := i
-		for j > 0 && (e.prefix < es[j-1].prefix || e.prefix == es[j-1].prefix && s.less(&e, &es[j-1], depth)) {
+		for j > 0 && e.prefix < es[j-1].prefix {
+			es[j] = es[j-1]
+			j--
+		}
+		es[j] = e
+		tied = tied || j > 0 && e.prefix == es[j-1].prefix
+	}
+	if tied {
+		s.insertionTied(es, depth)
+	}
+}
+
+// insertionTied orders entries of equal prefixes, which stand together.
+func (s *sorter) insertionTied(es []entry, depth int) {
+	for i := 1; i < len(es); i++ {
+		if es[i].prefix == es[i-1].prefix {
+			s.keys.prefetch(es[i-1].loc)
+			s.keys.prefetch(es[i].loc)
+		}
+	}
+	for i := 1; i < len(es); i++ {
+		e := es[i]
+		j := i
+		for j > 0 && e.prefix == es[j-1].prefix && s.less(&e, &es[j-1], depth) {
 			es[j] = es[j-1]
 			j--
 		}

@@ -70,7 +70,7 @@ func (s *sorter) sort(lo, hi int, inB bool) error {
 	if s.compare != nil {
 		return s.mergeSort(lo, hi, inB)
 	}
-	return s.radix(lo, hi, inB, 0)
+	return s.radixShared(lo, hi, inB)
 }
 
 // settle moves [lo,hi) to a if it is not there.

@@ -48,12 +48,12 @@ func openLogs(dir string) (*logStore, error) {
 	return &logStore{root: root, inside: map[wire.JobID]*insideLog{}}, nil
 }
 
-var jobName = regexp.MustCompile(`^job-[0-9]{1,18}$`)
+var jobName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^job-[0-9]{1,18}$`) })
 
 // checkID keeps names from outside from becoming paths.
 func checkID(id wire.AttemptID) error {
 	kind := id.Kind == wire.MapTask || id.Kind == wire.ReduceTask || id.Kind == wire.DriverTask
-	if !jobName.MatchString(string(id.Job)) || !kind || id.Index < 0 {
+	if !jobName().MatchString(string(id.Job)) || !kind || id.Index < 0 {
 		return wire.Errorf(wire.Invalid, "%q is no attempt", id)
 	}
 	return nil

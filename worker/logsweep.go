@@ -112,5 +112,5 @@ func (s *logStore) list() ([]keptLogs, error) {
 		}
 		return nil
 	})
-	return slices.DeleteFunc(out, func(k keptLogs) bool { return !jobName.MatchString(k.job) }), err
+	return slices.DeleteFunc(out, func(k keptLogs) bool { return !jobName().MatchString(k.job) }), err
 }

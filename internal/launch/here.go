@@ -38,6 +38,7 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 			return o, err
 		}
 	}
+	collectLater(r.runner.Budget().Total())
 	stop := console.Watch(r.Err, r.mode, r.runner.Progress)
 	o.res, err = r.runner.Run(ctx, stages...)
 	stop()

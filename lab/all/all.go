@@ -16,15 +16,17 @@ import (
 	"github.com/millrace/millrace/lab/slowdown"
 )
 
-// Documents lists the documents in the order of a report.
-var Documents = []*lab.Document{
-	capacity.Document, deadline.Document, hybrid.Document, jobpacker.Document, marp.Document, nas.Document, slowdown.Document,
+// Documents lists the documents in the order of a report. They are read when somebody asks for them: most commands do not.
+func Documents() []*lab.Document {
+	return []*lab.Document{
+		capacity.Document(), deadline.Document(), hybrid.Document(), jobpacker.Document(), marp.Document(), nas.Document(), slowdown.Document(),
+	}
 }
 
 // Experiments returns the experiments of all documents in order of their ids.
 func Experiments() []*lab.Experiment {
 	var out []*lab.Experiment
-	for _, d := range Documents {
+	for _, d := range Documents() {
 		out = append(out, d.Experiments...)
 	}
 	slices.SortFunc(out, func(a, b *lab.Experiment) int { return strings.Compare(a.ID, b.ID) })

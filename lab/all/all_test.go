@@ -146,7 +146,7 @@ func TestDocumentsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, d := range Documents {
+	for _, d := range Documents() {
 		row := fmt.Sprintf("| %s |", d.Reference)
 		if d.Title == "" || d.Reference == "" || !strings.Contains(string(references), row) || len(d.Intro) < 200 || !strings.Contains(d.Intro, "docs/specs/"+d.ID+".md") {
 			t.Errorf("%s: incomplete, or not as in REFERENCES.md: %q, %q, %q", d.ID, d.Title, d.Reference, d.Intro)

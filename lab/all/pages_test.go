@@ -24,7 +24,7 @@ func TestPagesAreTheWords(t *testing.T) {
 	for _, r := range all {
 		reports[r.ID] = r
 	}
-	for _, d := range Documents {
+	for _, d := range Documents() {
 		path := filepath.Join("..", "..", "docs", "lab", d.ID+".md")
 		want := pageOf(d, reports)
 		if *rewrite {

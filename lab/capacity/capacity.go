@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/millrace/millrace/lab"
 )
@@ -13,19 +14,21 @@ import (
 var words string
 
 // Document is the thesis with its experiments.
-var Document = lab.NewDocument("capacity", words, []lab.Table{typeTable(), settingTable(), experimentTable()},
-	&lab.Experiment{ID: "capacity-locality", Seconds: 90, Run: locality},
-	&lab.Experiment{ID: "capacity-phased", Seconds: 15, Run: phased},
-	&lab.Experiment{ID: "capacity-separate", Seconds: 18, Run: separate},
-	&lab.Experiment{ID: "capacity-unequal", Seconds: 6, Run: unequal},
-	&lab.Experiment{ID: "capacity-uncapped", Seconds: 10, Run: uncapped},
-	&lab.Experiment{ID: "capacity-inert", Seconds: 10, Run: inert},
-	&lab.Experiment{ID: "capacity-variability", Seconds: 12, Run: variability},
-	&lab.Experiment{ID: "capacity-arithmetic", Seconds: 1, Run: arithmetic},
-	&lab.Experiment{ID: "capacity-small", Seconds: 2, Run: orderings},
-	&lab.Experiment{ID: "capacity-pairs", Seconds: 2, Run: pairs},
-	&lab.Experiment{ID: "capacity-delay", Seconds: 3, Run: delay},
-)
+var Document = sync.OnceValue(func() *lab.Document {
+	return lab.NewDocument("capacity", words, []lab.Table{typeTable(), settingTable(), experimentTable()},
+		&lab.Experiment{ID: "capacity-locality", Seconds: 90, Run: locality},
+		&lab.Experiment{ID: "capacity-phased", Seconds: 15, Run: phased},
+		&lab.Experiment{ID: "capacity-separate", Seconds: 18, Run: separate},
+		&lab.Experiment{ID: "capacity-unequal", Seconds: 6, Run: unequal},
+		&lab.Experiment{ID: "capacity-uncapped", Seconds: 10, Run: uncapped},
+		&lab.Experiment{ID: "capacity-inert", Seconds: 10, Run: inert},
+		&lab.Experiment{ID: "capacity-variability", Seconds: 12, Run: variability},
+		&lab.Experiment{ID: "capacity-arithmetic", Seconds: 1, Run: arithmetic},
+		&lab.Experiment{ID: "capacity-small", Seconds: 2, Run: orderings},
+		&lab.Experiment{ID: "capacity-pairs", Seconds: 2, Run: pairs},
+		&lab.Experiment{ID: "capacity-delay", Seconds: 3, Run: delay},
+	)
+})
 
 // typeTable is the seven types of job, from the data that the runs use.
 func typeTable() lab.Table {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/stats"
@@ -17,13 +18,15 @@ import (
 var words string
 
 // Document is the paper with its experiments.
-var Document = lab.NewDocument("deadline", words, []lab.Table{goalTable()},
-	&lab.Experiment{ID: "deadline-goals", Seconds: 8, Run: fourGoals},
-	&lab.Experiment{ID: "deadline-estimator", Seconds: 3, Run: estimator},
-	&lab.Experiment{ID: "deadline-late", Seconds: 1, Run: late},
-	&lab.Experiment{ID: "deadline-rules", Seconds: 1, Run: rules},
-	&lab.Experiment{ID: "deadline-shrink", Seconds: 4, Run: shrink},
-)
+var Document = sync.OnceValue(func() *lab.Document {
+	return lab.NewDocument("deadline", words, []lab.Table{goalTable()},
+		&lab.Experiment{ID: "deadline-goals", Seconds: 8, Run: fourGoals},
+		&lab.Experiment{ID: "deadline-estimator", Seconds: 3, Run: estimator},
+		&lab.Experiment{ID: "deadline-late", Seconds: 1, Run: late},
+		&lab.Experiment{ID: "deadline-rules", Seconds: 1, Run: rules},
+		&lab.Experiment{ID: "deadline-shrink", Seconds: 4, Run: shrink},
+	)
+})
 
 // The jobs of spec/deadline 4.2; times of 4.3, in launch order, calibrated there so that
 // isolated run times match.

@@ -4,6 +4,7 @@ package hybrid
 import (
 	_ "embed"
 	"fmt"
+	"sync"
 
 	"github.com/millrace/millrace/lab"
 )
@@ -12,14 +13,16 @@ import (
 var words string
 
 // Document is the chapter with its experiments.
-var Document = lab.NewDocument("hybrid", words, []lab.Table{systems()},
-	&lab.Experiment{ID: "hybrid-placement", Seconds: 1, Run: placements},
-	&lab.Experiment{ID: "hybrid-stealing", Seconds: 1, Run: stealing},
-	&lab.Experiment{ID: "hybrid-classifier", Seconds: 25, Run: classifier},
-	&lab.Experiment{ID: "hybrid-crosspoint", Seconds: 1, Run: crosspoint},
-	&lab.Experiment{ID: "hybrid-batch", Seconds: 30, Run: batch},
-	&lab.Experiment{ID: "hybrid-online", Seconds: 60, Run: online},
-)
+var Document = sync.OnceValue(func() *lab.Document {
+	return lab.NewDocument("hybrid", words, []lab.Table{systems()},
+		&lab.Experiment{ID: "hybrid-placement", Seconds: 1, Run: placements},
+		&lab.Experiment{ID: "hybrid-stealing", Seconds: 1, Run: stealing},
+		&lab.Experiment{ID: "hybrid-classifier", Seconds: 25, Run: classifier},
+		&lab.Experiment{ID: "hybrid-crosspoint", Seconds: 1, Run: crosspoint},
+		&lab.Experiment{ID: "hybrid-batch", Seconds: 30, Run: batch},
+		&lab.Experiment{ID: "hybrid-online", Seconds: 60, Run: online},
+	)
+})
 
 // systems is the table of what is compared, from the data of the runs.
 func systems() lab.Table {

@@ -4,6 +4,7 @@ package jobpacker
 import (
 	_ "embed"
 	"fmt"
+	"sync"
 
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/topology"
@@ -13,14 +14,16 @@ import (
 var words string
 
 // Document is the chapter with its experiments.
-var Document = lab.NewDocument("jobpacker", words, []lab.Table{packSystems(), packSettings()},
-	&lab.Experiment{ID: "jobpacker-latency", Seconds: 1, Run: latency},
-	&lab.Experiment{ID: "jobpacker-circuits", Seconds: 1, Run: circuits},
-	&lab.Experiment{ID: "jobpacker-batches", Seconds: 1, Run: batches},
-	&lab.Experiment{ID: "jobpacker-share", Seconds: 60, Run: share},
-	&lab.Experiment{ID: "jobpacker-batch", Seconds: 400, Run: batch},
-	&lab.Experiment{ID: "jobpacker-online", Seconds: 400, Run: online},
-)
+var Document = sync.OnceValue(func() *lab.Document {
+	return lab.NewDocument("jobpacker", words, []lab.Table{packSystems(), packSettings()},
+		&lab.Experiment{ID: "jobpacker-latency", Seconds: 1, Run: latency},
+		&lab.Experiment{ID: "jobpacker-circuits", Seconds: 1, Run: circuits},
+		&lab.Experiment{ID: "jobpacker-batches", Seconds: 1, Run: batches},
+		&lab.Experiment{ID: "jobpacker-share", Seconds: 60, Run: share},
+		&lab.Experiment{ID: "jobpacker-batch", Seconds: 400, Run: batch},
+		&lab.Experiment{ID: "jobpacker-online", Seconds: 400, Run: online},
+	)
+})
 
 // packTitles are the names of the systems on a page.
 var packTitles = map[string]string{"f-hybrid": "F-Hybrid", "f-eps": "F-EPS", "corral": "Corral", "jobpacker": "JobPacker"}

@@ -4,6 +4,7 @@ package marp
 import (
 	_ "embed"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/lab"
@@ -15,18 +16,20 @@ import (
 var words string
 
 // Document is the thesis with its experiments.
-var Document = lab.NewDocument("marp", words, nil,
-	&lab.Experiment{ID: "marp-slots", Seconds: 1, Run: slots},
-	&lab.Experiment{ID: "marp-controllers", Seconds: 1, Run: golden},
-	&lab.Experiment{ID: "marp-terasort", Seconds: 3, Run: sixTeraSorts},
-	&lab.Experiment{ID: "marp-fifo", Seconds: 1, Run: oneByOne},
-	&lab.Experiment{ID: "marp-others", Seconds: 5, Run: others},
-	&lab.Experiment{ID: "marp-profile", Seconds: 1, Run: profile},
-	&lab.Experiment{ID: "marp-ablation", Seconds: 8, Run: ablation},
-	&lab.Experiment{ID: "marp-sweep", Seconds: 30, Run: sweepStatic},
-	&lab.Experiment{ID: "marp-size", Seconds: 15, Run: size},
-	&lab.Experiment{ID: "marp-disk", Seconds: 3, Run: disk},
-)
+var Document = sync.OnceValue(func() *lab.Document {
+	return lab.NewDocument("marp", words, nil,
+		&lab.Experiment{ID: "marp-slots", Seconds: 1, Run: slots},
+		&lab.Experiment{ID: "marp-controllers", Seconds: 1, Run: golden},
+		&lab.Experiment{ID: "marp-terasort", Seconds: 3, Run: sixTeraSorts},
+		&lab.Experiment{ID: "marp-fifo", Seconds: 1, Run: oneByOne},
+		&lab.Experiment{ID: "marp-others", Seconds: 5, Run: others},
+		&lab.Experiment{ID: "marp-profile", Seconds: 1, Run: profile},
+		&lab.Experiment{ID: "marp-ablation", Seconds: 8, Run: ablation},
+		&lab.Experiment{ID: "marp-sweep", Seconds: 30, Run: sweepStatic},
+		&lab.Experiment{ID: "marp-size", Seconds: 15, Run: size},
+		&lab.Experiment{ID: "marp-disk", Seconds: 3, Run: disk},
+	)
+})
 
 const (
 	clusterMB = 3 * 17 * 1024

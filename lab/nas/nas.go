@@ -4,6 +4,7 @@ package nas
 import (
 	_ "embed"
 	"fmt"
+	"sync"
 
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler/nas"
@@ -14,15 +15,17 @@ import (
 var words string
 
 // Document is the chapter with its experiments.
-var Document = lab.NewDocument("nas", words, []lab.Table{clusterTable(), classTable(), publishedTable()},
-	&lab.Experiment{ID: "nas-mix", Seconds: 1, Run: mix},
-	&lab.Experiment{ID: "nas-skips", Seconds: 1, Run: skips},
-	&lab.Experiment{ID: "nas-formulas", Seconds: 1, Run: formulas},
-	&lab.Experiment{ID: "nas-40", Seconds: 330, Run: fortyNodes},
-	&lab.Experiment{ID: "nas-ablation", Seconds: 60, Run: ablation},
-	&lab.Experiment{ID: "nas-sweeps", Seconds: 120, Run: sweeps},
-	&lab.Experiment{ID: "nas-600", Seconds: 900, Run: wholeDay},
-)
+var Document = sync.OnceValue(func() *lab.Document {
+	return lab.NewDocument("nas", words, []lab.Table{clusterTable(), classTable(), publishedTable()},
+		&lab.Experiment{ID: "nas-mix", Seconds: 1, Run: mix},
+		&lab.Experiment{ID: "nas-skips", Seconds: 1, Run: skips},
+		&lab.Experiment{ID: "nas-formulas", Seconds: 1, Run: formulas},
+		&lab.Experiment{ID: "nas-40", Seconds: 330, Run: fortyNodes},
+		&lab.Experiment{ID: "nas-ablation", Seconds: 60, Run: ablation},
+		&lab.Experiment{ID: "nas-sweeps", Seconds: 120, Run: sweeps},
+		&lab.Experiment{ID: "nas-600", Seconds: 900, Run: wholeDay},
+	)
+})
 
 func megabits(r topology.Rate) string { return fmt.Sprintf("%g Mb/s", float64(r)*8/1e6) }
 

@@ -4,6 +4,7 @@ package slowdown
 import (
 	_ "embed"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/chart"
@@ -17,15 +18,17 @@ import (
 var words string
 
 // Document is the paper with its experiments.
-var Document = lab.NewDocument("slowdown", words, []lab.Table{policyTable(), validationTable()},
-	&lab.Experiment{ID: "slowdown-table2", Seconds: 1, Run: tableII},
-	&lab.Experiment{ID: "slowdown-policies", Seconds: 150, Run: besideFIFO},
-	&lab.Experiment{ID: "slowdown-limits", Seconds: 240, Run: limits},
-	&lab.Experiment{ID: "slowdown-validation", Seconds: 6, Run: validation},
-	&lab.Experiment{ID: "slowdown-heartbeat", Seconds: 30, Run: heartbeat},
-	&lab.Experiment{ID: "slowdown-restart", Seconds: 12, Run: restart},
-	&lab.Experiment{ID: "slowdown-analytic", Seconds: 75, Run: analytic},
-)
+var Document = sync.OnceValue(func() *lab.Document {
+	return lab.NewDocument("slowdown", words, []lab.Table{policyTable(), validationTable()},
+		&lab.Experiment{ID: "slowdown-table2", Seconds: 1, Run: tableII},
+		&lab.Experiment{ID: "slowdown-policies", Seconds: 150, Run: besideFIFO},
+		&lab.Experiment{ID: "slowdown-limits", Seconds: 240, Run: limits},
+		&lab.Experiment{ID: "slowdown-validation", Seconds: 6, Run: validation},
+		&lab.Experiment{ID: "slowdown-heartbeat", Seconds: 30, Run: heartbeat},
+		&lab.Experiment{ID: "slowdown-restart", Seconds: 12, Run: restart},
+		&lab.Experiment{ID: "slowdown-analytic", Seconds: 75, Run: analytic},
+	)
+})
 
 // tableJob is a row of Table II with the task lengths of spec/slowdown 4.3.
 type tableJob struct {
