@@ -41,6 +41,7 @@ type options struct {
 	memory, progress string
 	overwrite, json  bool
 	detach, local    bool
+	explain          string
 	master           string
 	patience         time.Duration
 	timeout          time.Duration
@@ -59,6 +60,7 @@ func (o *options) define(f *flag.FlagSet, first *mapreduce.Job) {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end, nothing else")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
+	f.StringVar(&o.explain, "explain", "", "write a page that shows, step by step, what becomes of each record (small input, here)")
 	f.StringVar(&o.master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master: the program ships itself")
 	f.BoolVar(&o.local, "local", false, "run here, though MILLRACE_MASTER names a master")
 	f.BoolVar(&o.detach, "detach", false, "with -master: print the job's id and do not wait for its end (millrace job watch does)")
@@ -189,7 +191,7 @@ func (o *options) config(stages []mapreduce.Job) (c launch.Config, err error) {
 	}
 	return launch.Config{
 		Stages: stages, Local: local.Config{Memory: memory, TaskTimeout: o.timeout, Overwrite: o.overwrite}, Client: cfg, Program: ship, Patience: o.patience,
-		JSON: o.json, Detach: o.detach, Progress: o.progress, Out: os.Stdout, Err: os.Stderr, Dash: "-", Given: o.given,
+		JSON: o.json, Explain: o.explain, Detach: o.detach, Progress: o.progress, Out: os.Stdout, Err: os.Stderr, Dash: "-", Given: o.given,
 	}, nil
 }
 
@@ -215,7 +217,7 @@ func ship(ctx context.Context, cl *client.Client) (prog wire.Program, err error)
 }
 
 // here are flags for this process only.
-var here = map[string]bool{"master": true, "local": true, "progress": true, "json": true, "overwrite": true, "memory": true, "detach": true, "patience": true, "task-timeout": true, "rounds": true, turnFlag: true}
+var here = map[string]bool{"master": true, "local": true, "progress": true, "json": true, "overwrite": true, "memory": true, "detach": true, "patience": true, "task-timeout": true, "rounds": true, turnFlag: true, "explain": true}
 
 // childArgs are this program's flags for its children: those that were set, without those that are
 // for this process only, and with local paths that hold elsewhere on the machine.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
+	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/web"
 )
 
@@ -51,6 +54,7 @@ which browsers do not have: this command has one, and serves only a browser that
 				return failed(err)
 			}
 			cfg.Call = c.Call
+			cfg.Player = func(ctx context.Context) ([]byte, error) { return playerOf(ctx, c) }
 			return serveDashboard(cmd, listen, web.New(cfg))
 		},
 	}
@@ -96,6 +100,20 @@ func guard(word string, h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// playerOf is the page that plays what a cluster's policies decided, as far as its master remembers it: 32 MiB.
+func playerOf(ctx context.Context, c *client.Client) ([]byte, error) {
+	var log, page bytes.Buffer
+	if _, err := exportDecisions(ctx, c, &log); err != nil {
+		return nil, err
+	}
+	tape, err := tapeOfLog(log.Bytes(), "the log of "+c.Addr())
+	if err != nil {
+		return nil, err
+	}
+	err = play.Write(&page, "millrace player", "decisions of the cluster of "+c.Addr(), tape)
+	return page.Bytes(), err
 }
 
 // dashboard makes the pages of a master.

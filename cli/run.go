@@ -61,6 +61,7 @@ type runOptions struct {
 	overwrite bool
 	progress  string
 	jsonOnly  bool
+	explain   string
 	detach    bool
 	local     bool
 	master    string
@@ -114,6 +115,7 @@ func (o *runOptions) define(f *pflag.FlagSet, job *jobs.Command) {
 	f.BoolVar(&o.local, "local", false, "run here, though MILLRACE_MASTER names a master")
 	f.BoolVar(&o.detach, "detach", false, "with --master: print the job's id and do not wait for its end (millrace job watch does)")
 	f.DurationVar(&o.patience, "patience", launch.DefaultPatience, "with --master: how long to wait for a master that does not answer any more")
+	f.StringVar(&o.explain, "explain", "", "write a page that shows, step by step, what becomes of each record (small input, here)")
 	o.key.define(f)
 	f.StringVar(&o.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
 	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, and no progress")
@@ -123,7 +125,7 @@ func (o *runOptions) define(f *pflag.FlagSet, job *jobs.Command) {
 func (o *runOptions) launch(cmd *cobra.Command, job *jobs.Command, stages []mapreduce.Job) (*launch.Run, error) {
 	c := launch.Config{
 		Stages: stages, Local: local.Config{Workers: o.workers, Memory: int64(o.memory), Sort: int64(o.sort), Scratch: o.scratch, TaskTimeout: orForever(o.timeout), Overwrite: o.overwrite},
-		Patience: o.patience, Result: &job.Builtin, JSON: o.jsonOnly, Detach: o.detach, Progress: o.progress,
+		Patience: o.patience, Result: &job.Builtin, JSON: o.jsonOnly, Explain: o.explain, Detach: o.detach, Progress: o.progress,
 		Out: cmd.OutOrStdout(), Err: os.Stderr, Dash: "--", Given: cmd.Flags().Changed,
 		Program: func(context.Context, *client.Client) (wire.Program, error) {
 			return builtinProgram(job, stages)

@@ -143,27 +143,36 @@ func (o *decisionOptions) write(cmd *cobra.Command, cl *client.Client) (err erro
 	}
 	b := bufio.NewWriter(f)
 	defer func() { err = errors.Join(err, b.Flush(), f.Close()) }()
-	lines, from := 0, uint64(0)
-	for {
-		page, err := cl.DecisionLines(cmd.Context(), from)
-		if err != nil {
-			return err
-		}
-		if lines == 0 && from == 0 {
-			fmt.Fprintf(b, "%s\n", page.Header)
-		} else if page.Next-uint64(len(page.Lines)) != from {
-			return failed(errors.New("the master forgot lines faster than they were read: try again"))
-		}
-		for _, l := range page.Lines {
-			fmt.Fprintf(b, "%s\n", l)
-		}
-		lines, from = lines+len(page.Lines), page.Next
-		if !page.More {
-			break
-		}
+	lines, err := exportDecisions(cmd.Context(), cl, b)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d lines are in %s\n", lines, o.export)
 	return nil
+}
+
+// exportDecisions writes the log that a simulator replays, and returns how many lines it has.
+func exportDecisions(ctx context.Context, cl *client.Client, w io.Writer) (lines int, err error) {
+	for from := uint64(0); ; {
+		page, err := cl.DecisionLines(ctx, from)
+		if err != nil {
+			return lines, err
+		}
+		if lines == 0 && from == 0 {
+			fmt.Fprintf(w, "%s\n", page.Header)
+		} else if page.Next-uint64(len(page.Lines)) != from {
+			return lines, failed(errors.New("the master forgot lines faster than they were read: try again"))
+		}
+		for _, l := range page.Lines {
+			if _, err := fmt.Fprintf(w, "%s\n", l); err != nil {
+				return lines, err
+			}
+		}
+		lines, from = lines+len(page.Lines), page.Next
+		if !page.More {
+			return lines, nil
+		}
+	}
 }
 
 func newSchedulerVerify() *cobra.Command {

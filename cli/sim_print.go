@@ -58,6 +58,33 @@ func printRuns(w io.Writer, runs []*simRun) {
 	t.Render()
 	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
 	printNetwork(w, runs)
+	var done []compare.Run
+	for _, r := range runs {
+		done = append(done, r.Run)
+	}
+	printPaired(w, compare.Paired(done))
+	if hint := compare.Idle(done); hint != "" {
+		fmt.Fprintln(w, hint)
+	}
+}
+
+// printPaired prints what repetitions show about differences.
+func printPaired(w io.Writer, p compare.Table) {
+	if len(p.Rows) == 0 {
+		return
+	}
+	fmt.Fprintln(w, p.Title+":")
+	cells := func(row []string) (out []any) {
+		for _, c := range row {
+			out = append(out, c)
+		}
+		return out
+	}
+	t := newTable(w, cells(p.Head)...)
+	for _, row := range p.Rows {
+		t.AppendRow(cells(row))
+	}
+	t.Render()
 }
 
 // bar shows how many runs are done: a bar on a terminal, a line for each otherwise.

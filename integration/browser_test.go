@@ -107,7 +107,7 @@ func TestBrowser(t *testing.T) {
 	first := c.Submit(wire.JobSpec{Name: "first"}, "sleep", "--maps", "40", "--reduces", "1", "--map-time", "1h", "--output", "dfs:/a")
 	until("a job appears by itself", `document.querySelector("main").innerText.includes("`+string(first)+`") && document.querySelectorAll(".box.used").length > 0`)
 
-	for _, path := range []string{"/jobs", "/jobs/" + string(first), "/jobs/" + string(done), "/nodes", "/queues", "/network", "/files/", "/reports"} {
+	for _, path := range []string{"/jobs", "/jobs/" + string(first), "/jobs/" + string(done), "/nodes", "/queues", "/network", "/files/", "/play", "/reports"} {
 		step(path, chromedp.Navigate(base+path))
 		until(path, `document.querySelector("main").innerText.length > 20`)
 		if bad := heard.take(); len(bad) > 0 {

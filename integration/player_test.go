@@ -43,7 +43,7 @@ func (v *viewer) until(what, condition string) {
 		switch {
 		case err == nil:
 			return
-		case v.ctx.Err() == nil && strings.Contains(err.Error(), "Cannot find context"): // of the page before
+		case v.ctx.Err() == nil && (strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "target navigated")): // it was of the page before
 			continue
 		}
 		v.t.Fatalf("%s: %v (%v)", what, err, v.heard.take())

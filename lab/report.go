@@ -35,8 +35,16 @@ type Report struct {
 // Compared makes a report of runs beside each other.
 func Compared(title, setup string, runs []compare.Run) Report {
 	table, figures, repetitions := compare.Beside(runs)
+	tables := []Table{table}
+	if paired := compare.Paired(runs); len(paired.Rows) > 0 {
+		tables = append(tables, paired)
+	}
+	read := compare.Idle(runs)
+	if read != "" {
+		read += " "
+	}
 	return Report{
-		ID: "comparison", Title: title, Source: "millrace sim run", Setup: setup, Seeds: repetitions, Tables: []Table{table}, Figures: figures,
-		Read: "Slowdown is completion over the time that the job would take alone. In the distributions a curve further left is better. Single jobs and charts over time are those of the first repetition.",
+		ID: "comparison", Title: title, Source: "millrace sim run", Setup: setup, Seeds: repetitions, Tables: tables, Figures: figures,
+		Read: read + "Slowdown is completion over the time that the job would take alone. In the distributions a curve further left is better. Single jobs and charts over time are those of the first repetition.",
 	}
 }

@@ -25,6 +25,9 @@ type Config struct {
 	Call Call
 	// Reports holds reports of the laboratory, as millrace lab run --out writes them; nil means none.
 	Reports fs.FS
+	// Player makes the page that plays what the cluster's policies decided, where somebody has the time to replay it; nil: the
+	// page names the command that does.
+	Player func(ctx context.Context) ([]byte, error)
 	// Timeout bounds the making of a page; 0 means 10 s.
 	Timeout time.Duration
 }
@@ -36,6 +39,7 @@ var files embed.FS
 type site struct {
 	cfg   Config
 	pages *template.Template
+	turn  chan struct{} // who has it makes the page of the player
 }
 
 // New returns the dashboard.
@@ -43,7 +47,7 @@ func New(cfg Config) http.Handler {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	s := &site{cfg: cfg}
+	s := &site{cfg: cfg, turn: make(chan struct{}, 1)}
 	s.pages = template.Must(template.New("").Funcs(funcs).ParseFS(files, "pages/*.html"))
 	mux := http.NewServeMux()
 	for pattern, look := range map[string]func(context.Context, *http.Request) (view, error){
@@ -53,6 +57,7 @@ func New(cfg Config) http.Handler {
 		mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, look) })
 	}
 	mux.HandleFunc("GET /assets/{name}", asset)
+	mux.HandleFunc("GET /play", s.play)
 	if cfg.Reports != nil {
 		mux.Handle("GET /reports/", http.StripPrefix("/reports/", reportFiles(cfg.Reports)))
 	}

@@ -33,9 +33,18 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 	}
 	debug.SetMemoryLimit(r.runner.Budget().Collector())
 	collectLater(r.runner.Budget().Total())
+	stages, wrote := r.Stages, func() error { return nil }
+	if r.Explain != "" {
+		if stages, wrote, err = r.explained(); err != nil {
+			return o, err
+		}
+	}
 	stop := console.Watch(r.Err, r.mode, r.runner.Progress)
-	o.res, err = r.runner.Run(ctx, r.Stages...)
+	o.res, err = r.runner.Run(ctx, stages...)
 	stop()
+	if err == nil {
+		err = wrote()
+	}
 	dir := o.res.Output
 	o.parts = func(w io.Writer) error { return PrintParts(w, dir) }
 	return o, err

@@ -34,6 +34,9 @@ type Config struct {
 	// Result, if set, is the built-in job: one whose output is a short text is shown without an output directory, and gone; one may have a hint.
 	Result *jobs.Builtin
 
+	// Explain, if set, is the file of a page that shows what became of each record; the input is small then.
+	Explain string
+
 	JSON, Detach bool
 	Progress     string // auto, bar, plain or none
 	Out          io.Writer
@@ -72,6 +75,9 @@ func New(cfg Config) (*Run, error) {
 		r.Patience = DefaultPatience
 	}
 	if err := r.checkDetach(); err != nil {
+		return nil, err
+	}
+	if err := r.checkExplain(); err != nil {
 		return nil, err
 	}
 	r.show = r.last().Output == "" && r.Result != nil && r.Result.Result

@@ -22,6 +22,7 @@ var rooms = map[string][]string{
 	"bench/live":           {"client", "internal/procs", "internal/suggest"},
 	"bench/noop":           {"jobs", "worker/attempt"}, // what a user's program is, but for its map and reduce
 	"bench/jobbench":       {"internal/api", "bench/live", "client", "dfs", "internal/rpc", "internal/wire", "worker/roster"},
+	"internal/explain":     {"mapreduce"},
 	"internal/find":        nil,
 	"internal/pages":       nil,
 	"internal/procs":       nil,
@@ -82,7 +83,7 @@ var rooms = map[string][]string{
 	"web":                  {"internal/api", "internal/rpc", "internal/wire", "internal/chart", "internal/human", "sim/compare"},
 	"internal/testcluster": {"internal/api", "..."},
 
-	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/human", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
+	"internal/launch":  {"client", "internal/console", "internal/disk", "internal/explain", "internal/human", "internal/wire", "jobs", "local", "mapreduce", "storage", "task"},
 	"internal/console": {"internal/human", "local", "mapreduce", "internal/wire"},
 	"internal/chart":   nil,
 	"internal/stats":   {"internal/chart"},

@@ -1,0 +1,97 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/millrace/millrace/internal/stats"
+)
+
+// pairedRows are the quantities that are compared seed by seed.
+var pairedRows = []string{"mean completion, s", "mean slowdown", "95th percentile of slowdown", "makespan, s"}
+
+// Paired compares each policy with the first, seed by seed: both had the same jobs, so what makes one seed harder than another
+// falls out of the difference, and a small advantage shows with few repetitions. It has no rows unless two policies share
+// two seeds.
+func Paired(runs []Run) Table {
+	names, by := grouped(runs)
+	t := Table{Head: []string{""}}
+	if len(names) < 2 {
+		return t
+	}
+	t.Title = "Difference from " + names[0] + ", seed by seed: mean and 95 % interval"
+	t.Head = append(t.Head, names[1:]...)
+	for _, row := range metricRows {
+		if !slices.Contains(pairedRows, row.name) {
+			continue
+		}
+		cells := []string{row.name}
+		for _, n := range names[1:] {
+			e := stats.NewEstimate(differences(by[names[0]], by[n], row.of))
+			if e.N < 2 {
+				return Table{Head: t.Head}
+			}
+			cells = append(cells, fmt.Sprintf("%s (%s to %s): %s", signed(e.Mean), signed(e.Low), signed(e.High), verdict(e)))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// differences are those of the seeds that both have.
+func differences(base, other []Run, of func(Metrics) float64) (out []float64) {
+	for _, b := range base {
+		for _, o := range other {
+			if o.Seed == b.Seed {
+				out = append(out, of(o.Metrics)-of(b.Metrics))
+			}
+		}
+	}
+	return out
+}
+
+// verdict says what an interval of differences means; less is better in every row.
+func verdict(e stats.Estimate) string {
+	switch {
+	case e.High < 0:
+		return "less"
+	case e.Low > 0:
+		return "more"
+	}
+	return "no difference shown"
+}
+
+func signed(f float64) string {
+	if f > 0 {
+		return "+" + stats.Text(f)
+	}
+	return stats.Text(f)
+}
+
+// Policies that differ by less on a cluster that is used less cannot be told apart by it.
+const (
+	alike = 0.01
+	idles = 0.5
+	busy  = 0.9 // a load at which jobs wait for each other
+)
+
+// Idle says that the policies cannot be told apart because nobody waits, and which load would tell them apart; "" where they can.
+func Idle(runs []Run) string {
+	names, by := grouped(runs)
+	if len(names) < 2 {
+		return ""
+	}
+	low, high, used := math.Inf(1), 0.0, 0.0
+	for _, n := range names {
+		mean := estimateOver(by[n], func(m Metrics) float64 { return m.Completion.Mean }).Mean
+		low, high = min(low, mean), max(high, mean)
+		used = max(used, estimateOver(by[n], func(m Metrics) float64 { return m.Utilisation }).Mean)
+	}
+	if used <= 0 || used >= idles || low <= 0 || high/low-1 > alike {
+		return ""
+	}
+	return fmt.Sprintf("The policies differ by %.1f %% in mean completion because the cluster idles: %.1f %% of its room is in use, and jobs hardly wait. "+
+		"At a load of %g (jobs come about %.0f times as often) they would wait for each other, and the policies could be told apart.",
+		100*(high/low-1), 100*used, busy, math.Ceil(busy/used))
+}
