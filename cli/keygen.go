@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -54,16 +55,28 @@ func newCert() *cobra.Command {
 				role = secure.Admin
 			}
 			pem, err := k.PEM(role, args[0], "")
-			if err != nil {
-				return failed(err)
+			if err == nil {
+				err = writePrivate(cmd.OutOrStdout(), pem)
 			}
-			_, err = cmd.OutOrStdout().Write(pem)
 			return failed(err)
 		},
 	}
 	key.define(cmd.Flags())
 	cmd.Flags().BoolVar(&admin, "admin", false, "the user may change the cluster")
 	return cmd
+}
+
+// writePrivate writes what is for nobody else: a file that a shell has made for it, readable by all, becomes its owner's alone first.
+func writePrivate(w io.Writer, text []byte) error {
+	if f, ok := w.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			if err := f.Chmod(0o600); err != nil {
+				return fmt.Errorf("%s would be readable by others: %w", f.Name(), err)
+			}
+		}
+	}
+	_, err := w.Write(text)
+	return err
 }
 
 func newRenew() *cobra.Command {

@@ -108,8 +108,9 @@ func (p *processes) isolation() string {
 // beside it notice nothing.
 func TestHostilePrograms(t *testing.T) {
 	require.Faults(t)
-	p, key := startKeyed(t, "--task-processes", "64", "--task-disk", "24MiB", "--containers", "5", "--gossip", "")
+	p, key := startKeyed(t, "--task-processes", "64", "--task-disk", "24MiB", "--containers", "5", "--gossip", "", "--task-network", "cluster")
 	exe := buildHostile(t)
+	addr, calls := passerBy(t)
 	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
 	if got := p.isolation(); got != "user" {
 		t.Fatalf("isolation is %q", got)
@@ -128,6 +129,8 @@ func TestHostilePrograms(t *testing.T) {
 		{"counters", "x", "counters: "},
 		{"counters", "\x01", "more than 2 MiB on one line"},
 		{"forge", string(victim), ""},
+		{"network", addr, ""},
+		{"gate", addr, ""},
 	} {
 		r := p.program(exe, "-attack", tt.attack, "-target", tt.target, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.attack)
 		switch {
@@ -144,7 +147,10 @@ func TestHostilePrograms(t *testing.T) {
 			denied++
 		}
 	}
-	t.Logf("%d of 10 denied", denied)
+	t.Logf("%d of 12 denied", denied)
+	if n := calls.Load(); n > 0 {
+		t.Errorf("a program has called a stranger %d times", n)
+	}
 	if r := p.program(program(t, "wordcount"), "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
 		t.Errorf("a good job beside it: %+v", r)
 	}
@@ -181,8 +187,9 @@ func TestWithoutIsolation(t *testing.T) {
 	}
 	victim := p.victim()
 	pid := p.run["w1"].Process.Pid
+	addr, _ := passerBy(t)
 	for _, tt := range []struct{ attack, target string }{
-		{"key", key}, {"environ", fmt.Sprintf("/proc/%d/environ", pid)}, {"spill", filepath.Join(p.dir, "w1")},
+		{"key", key}, {"environ", fmt.Sprintf("/proc/%d/environ", pid)}, {"spill", filepath.Join(p.dir, "w1")}, {"network", addr}, {"gate", addr},
 	} {
 		r := p.program(exe, "-attack", tt.attack, "-target", tt.target, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.attack)
 		if out := string(p.output("/out-" + tt.attack)); r.State != "SUCCEEDED" || !strings.Contains(out, "got:"+tt.attack) {

@@ -24,37 +24,66 @@ import (
 )
 
 // TestJobSoak is the soak of jobs: three users run mixed jobs over one file, each with numbers of reduces and splits of its
-// own, on six workers that are processes, while workers and the master are killed, workers are stopped, bytes are flipped, a
-// disk is full, policies change in turn and nonsense is submitted. Every job has the output of a run on one machine; in the end fsck is healthy
+// own, and a fourth programs that attack, on six workers that are processes, each with a network of its own. Meanwhile workers and the master are
+// killed, workers are stopped, packets are lost one way, bytes are flipped, disks are slow and full, clocks jump, policies change
+// in turn and nonsense is submitted. Every job has the output of a run on one machine; in the end fsck is healthy
 // and nothing is left.
 func TestJobSoak(t *testing.T) {
 	t.Parallel()
 	require.Faults(t)
+	require.Tool(t, "strace")
 	length, seed := soakLength(t, time.Minute)
 	t.Logf("seed %d, %s", seed, length)
-	s := &jobSoak{soak: startSoak(t, seed, "stop a worker", "change the policy", "submit nonsense")}
-	s.patience = 3 * time.Minute
-	data := text(t, 300_000)
-	s.put("/in", data)
-	s.kinds = []string{"wordcount", "distinct", "sort"}
-	s.want = map[string][]string{}
-	for _, kind := range s.kinds {
-		s.want[kind] = onOneMachine(t, kind, data)
-	}
+	s := startJobSoak(t, seed)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for i, user := range []string{"ann", "bob", "eve"} {
 		r := newRunner(s, user, rand.New(rand.NewPCG(seed, uint64(10+i))))
-		wg.Go(func() { r.work(stop) })
+		wg.Go(func() { r.work(stop, r.one) })
 	}
+	m := newRunner(s, "mal", rand.New(rand.NewPCG(seed, 20)))
+	exe, cert := buildHostile(t), s.certificate(m.user)
+	wg.Go(func() { m.work(stop, func() error { return m.attack(exe, cert) }) })
 	for end := time.Now().Add(length); time.Now().Before(end) && !t.Failed(); {
 		s.fault()
 	}
 	close(stop)
 	wg.Wait()
+	if t.Failed() {
+		return
+	}
 	s.healthy()
 	s.tidy()
-	t.Logf("%d jobs, longest %s; faults: %v", s.ended.Load(), time.Duration(s.longest.Load()).Round(time.Millisecond), s.count)
+	t.Logf("%d jobs, longest %s, %d attacks %v; faults: %v", s.ended.Load(), time.Duration(s.longest.Load()).Round(time.Millisecond), m.next, m.ends, s.count)
+}
+
+// startJobSoak starts a cluster with a key on a switch of its own, with the input and the faults of jobs.
+func startJobSoak(t *testing.T, seed uint64) *jobSoak {
+	t.Helper()
+	s := &jobSoak{want: map[string][]string{}, kinds: []string{"wordcount", "distinct", "sort"}}
+	s.ctx, s.fail = context.WithCancel(t.Context())
+	_ = t.TempDir()         // from here on they are removed last
+	t.Cleanup(s.nobodyLeft) // when all daemons have ended
+	s.lan = startLAN(t, 0)
+	for i := range 6 {
+		s.lan.addPort(fmt.Sprint("w", i+1), i+2)
+	}
+	s.lan.flags = append(s.lan.flags, "--task-processes", "64", "--task-disk", "24MiB")
+	s.soak = startSoak(s.lan.processes, seed)
+	s.faults = append(s.faults,
+		fault{"stop a worker", s.stopWorker}, fault{"cut one way", s.cutOneWay}, fault{"slow disk", s.slowDisk}, fault{"full disk", s.fillDisk},
+		fault{"change the policy", s.changePolicy}, fault{"submit nonsense", s.nonsense})
+	if canJump() {
+		s.faults = append(s.faults, fault{"clock jump", s.jumpClock})
+	}
+	s.patience = 3 * time.Minute
+	data := text(t, 300_000)
+	s.put("/in", data)
+	for _, kind := range s.kinds {
+		s.want[kind] = onOneMachine(t, kind, data)
+	}
+	s.put("/poison", []byte("a b c\nPOISON d\n"))
+	return s
 }
 
 // onOneMachine is the lines that a built-in job makes of a text without a cluster, in order.
@@ -105,9 +134,13 @@ func linesOf(parts map[string][]byte) (out []string) {
 // A jobSoak is a soak with jobs.
 type jobSoak struct {
 	*soak
+	lan            *lan
+	ctx            context.Context // ends when something has failed
+	fail           context.CancelFunc
 	kinds          []string
 	want           map[string][]string // lines, by kind of job
 	ended, longest atomic.Int64
+	latest         atomic.Value // wire.JobID: a job of one of the three
 }
 
 // A runner runs jobs of one user, one after the other.
@@ -117,18 +150,16 @@ type runner struct {
 	user string
 	rng  *rand.Rand
 	next int
+	ends map[string]int // of attacks: how they ended
 }
 
 func newRunner(s *jobSoak, user string, rng *rand.Rand) *runner {
-	cl, err := client.New(client.Config{Master: s.addr, User: user, Patience: 3 * time.Minute})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	cl := s.client(user, 3*time.Minute)
 	s.t.Cleanup(func() { cl.Close() })
-	return &runner{s: s, cl: cl, user: user, rng: rng}
+	return &runner{s: s, cl: cl, user: user, rng: rng, ends: map[string]int{}}
 }
 
-func (r *runner) work(stop <-chan struct{}) {
+func (r *runner) work(stop <-chan struct{}, one func() error) {
 	for {
 		select {
 		case <-stop:
@@ -136,14 +167,20 @@ func (r *runner) work(stop <-chan struct{}) {
 		default:
 		}
 		begin := time.Now()
-		if err := r.one(); err != nil {
-			r.s.t.Errorf("%s: %v", r.user, err)
+		if err := one(); err != nil {
+			if r.s.ctx.Err() == nil {
+				r.s.t.Errorf("%s: %v", r.user, err)
+			}
+			r.s.fail() // the others need not go on
 			return
 		}
 		r.s.ended.Add(1)
 		r.s.longest.Store(max(r.s.longest.Load(), int64(time.Since(begin))))
 	}
 }
+
+// jobLimit is how long a job of a soak may take: a job that hangs is a failure, too.
+const jobLimit = 6 * time.Minute
 
 // one runs a job and compares what it leaves.
 func (r *runner) one() error {
@@ -157,11 +194,13 @@ func (r *runner) one() error {
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(r.s.ctx, jobLimit)
+	defer cancel()
 	id, err := r.cl.Submit(ctx, client.SpecOf(stages, wire.Program{Builtin: kind, Args: words}, false))
 	if err != nil {
 		return err
 	}
+	r.s.latest.Store(id)
 	st, err := r.cl.WaitFor(ctx, id, 3*time.Minute, nil, nil)
 	if err != nil || st.State != wire.Succeeded {
 		return fmt.Errorf("%s %v: %s %s, %w", id, words, st.State, st.Error, err)
@@ -193,13 +232,15 @@ func (s *jobSoak) tidy() {
 				left = append(left, fmt.Sprintf("%s is %s with %d attempts", n.Node, n.State, n.Running))
 			}
 		}
-		for _, dir := range []string{"/tmp/.millrace", "/user/ann", "/user/bob", "/user/eve"} {
+		for _, dir := range []string{"/tmp/.millrace", "/user/ann", "/user/bob", "/user/eve", "/user/mal"} {
 			list, err2 := s.cl.DFS().ListAll(context.Background(), dir)
 			if err2 != nil && !errors.Is(err2, fs.ErrNotExist) {
 				err = err2
 			}
 			for _, e := range list {
-				left = append(left, e.Path)
+				if e.Path != "/user/mal/.millrace" { // programs that were shipped stay a while
+					left = append(left, e.Path)
+				}
 			}
 		}
 		files, _ := filepath.Glob(filepath.Join(s.dir, "w*", "scratch", "*", "*", "*"))

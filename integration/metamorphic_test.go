@@ -64,7 +64,7 @@ func TestAnySettingGivesOneOutput(t *testing.T) {
 	require.Faults(t)
 	runs, seed := 20, uint64(1)
 	if require.Stressed() {
-		runs, seed = 500, rand.Uint64()
+		runs, seed = 500, drawnSeed(t)
 	}
 	t.Logf("seed %d", seed)
 	m := newMeta(t)

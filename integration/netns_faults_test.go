@@ -106,7 +106,7 @@ func TestCutWorker(t *testing.T) {
 func (l *lanJob) replicas() map[string][]string {
 	l.t.Helper()
 	out := map[string][]string{}
-	for i := range len(l.ports) - 1 {
+	for i := range len(l.within) - 1 {
 		name := fmt.Sprint("w", i+1)
 		dir := filepath.Join(l.dir, name, "blocks")
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

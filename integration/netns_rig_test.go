@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
@@ -22,11 +21,8 @@ import (
 // test stands on the switch's other side, and is never cut off.
 type lan struct {
 	*processes
-	base  string // of all names
-	sw    string // the switch's namespace
-	ports map[string]string
-	ips   map[string]string
-	key   string // file
+	base string // of all names
+	sw   string // the switch's namespace
 }
 
 var lans atomic.Int32
@@ -41,27 +37,25 @@ func startLAN(t *testing.T, workers int, masterFlags ...string) *lan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &processes{t: t, dir: t.TempDir(), run: map[string]*exec.Cmd{}}
-	l := &lan{processes: p, base: fmt.Sprintf("mr%d%c", os.Getpid(), 'a'+lans.Add(1)-1), ports: map[string]string{}, ips: map[string]string{}}
-	l.key = filepath.Join(p.dir, "cluster.key")
-	writeFile(t, l.key, []byte(text))
+	p := &processes{
+		t: t, dir: t.TempDir(), run: map[string]*exec.Cmd{}, within: map[string]string{}, ips: map[string]string{}, key: k, flags: []string{"--reserve", "0"},
+	}
+	l := &lan{processes: p, base: fmt.Sprintf("mr%d%c", os.Getpid(), 'a'+lans.Add(1)-1)}
+	p.keyFile = filepath.Join(p.dir, "cluster.key")
+	writeFile(t, p.keyFile, []byte(text))
 	l.sw = l.base + "sw"
 	t.Cleanup(l.remove)
 	l.plug()
 	t.Cleanup(func() { l.heal(); p.stop() })
 	p.addr = net.JoinHostPort(l.ips["master"], "7070")
-	l.begin("master", append([]string{
-		"master", "--groups", p.groups(), "--dir", filepath.Join(p.dir, "master"), "--listen", p.addr, "--gossip", net.JoinHostPort(l.ips["master"], "7071"),
-	}, masterFlags...)...)
+	p.rules = append([]string{"--gossip", net.JoinHostPort(l.ips["master"], "7071")}, masterFlags...)
+	p.startMaster()
 	for i := range workers {
 		name := fmt.Sprint("w", i+1)
 		l.addPort(name, i+2)
-		l.begin(name, "worker", "--name", name, "--rack", fmt.Sprint("r", i%2+1), "--master", p.addr, "--dir", filepath.Join(p.dir, name),
-			"--listen", l.ips[name]+":0", "--gossip", l.ips[name]+":0", "--memory", "64MiB", "--containers", "2", "--reserve", "0")
+		p.startWorker(name, fmt.Sprint("r", i%2+1))
 	}
-	if p.cl, err = client.New(client.Config{Master: p.addr, User: "ann", Key: k, Patience: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	p.cl = p.client("ann", time.Minute)
 	p.wait("all workers are up", func() bool {
 		mode, err := p.cl.DFS().SafeMode(t.Context(), "")
 		stores, err2 := p.cl.DFS().Nodes(t.Context())
@@ -100,7 +94,7 @@ func (l *lan) address(n int) string {
 func (l *lan) addPort(name string, n int) {
 	l.t.Helper()
 	ns := l.base + name
-	l.ports[name], l.ips[name] = ns, l.address(n)
+	l.within[name], l.ips[name] = ns, l.address(n)
 	l.ip("netns", "add", ns)
 	l.ip("-n", ns, "link", "set", "lo", "up")
 	l.ip("-n", ns, "link", "add", "eth0", "type", "veth", "peer", "name", name, "netns", l.sw)
@@ -111,27 +105,11 @@ func (l *lan) addPort(name string, n int) {
 
 // remove takes the namespaces away; what is plugged into them goes with them.
 func (l *lan) remove() {
-	for _, ns := range l.ports {
+	for _, ns := range l.within {
 		_ = exec.Command("ip", "netns", "del", ns).Run() // or it was never made
 	}
 	_ = exec.Command("ip", "netns", "del", l.sw).Run()
 	_ = exec.Command("ip", "link", "del", l.base+"t").Run()
-}
-
-// begin starts a process in the namespace of its name.
-func (l *lan) begin(name string, args ...string) {
-	l.t.Helper()
-	log, err := os.OpenFile(filepath.Join(l.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer log.Close()
-	cmd := exec.Command("ip", append([]string{"netns", "exec", l.ports[name], millrace}, append(args, "--key", l.key)...)...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		l.t.Fatal(err)
-	}
-	l.run[name] = cmd
 }
 
 // cut pulls plugs: who is behind them is alone.
@@ -155,7 +133,7 @@ func (l *lan) drop(rules ...string) {
 
 // heal undoes cuts and drops.
 func (l *lan) heal() {
-	for name := range l.ports {
+	for name := range l.within {
 		_ = exec.Command("ip", "-n", l.sw, "link", "set", "dev", name, "up").Run()
 	}
 	_ = exec.Command("ip", "netns", "exec", l.sw, "nft", "delete", "table", "bridge", "cut").Run() // or there is none

@@ -21,6 +21,7 @@ import (
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/require"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -34,6 +35,10 @@ type processes struct {
 	addr     string
 	run      map[string]*exec.Cmd
 	cl       *client.Client
+	key      *secure.Key       // of the cluster; nil without one
+	keyFile  string            // its file
+	within   map[string]string // network namespaces, by process; those not there are in the test's
+	ips      map[string]string // addresses, by process
 }
 
 // startProcesses starts a master and workers w1, w2 …, and waits for all. Flags are the workers', those that begin with
@@ -61,9 +66,7 @@ func startProcesses(t *testing.T, workers int, flags ...string) *processes {
 	for i := range workers {
 		p.startWorker(fmt.Sprint("w", i+1), fmt.Sprint("r", i%2+1))
 	}
-	if p.cl, err = client.New(client.Config{Master: p.addr, User: "ann", Patience: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	p.cl = p.client("ann", time.Minute)
 	p.wait("all workers are up", func() bool {
 		nodes, err1 := p.cl.Nodes(t.Context())
 		stores, err2 := p.cl.DFS().Nodes(t.Context())
@@ -80,12 +83,28 @@ func (p *processes) start(name string, args ...string) {
 		p.t.Fatal(err)
 	}
 	defer log.Close()
+	if p.keyFile != "" {
+		args = append(args, "--key", p.keyFile)
+	}
 	cmd := exec.Command(millrace, args...)
+	if ns := p.within[name]; ns != "" {
+		cmd = exec.Command("ip", append([]string{"netns", "exec", ns, millrace}, args...)...)
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
 	p.run[name] = cmd
+}
+
+// client is one of a user, which waits long.
+func (p *processes) client(user string, patience time.Duration) *client.Client {
+	p.t.Helper()
+	cl, err := client.New(client.Config{Master: p.addr, User: user, Key: p.key, Patience: patience})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return cl
 }
 
 func (p *processes) startMaster() {
@@ -102,8 +121,12 @@ func (p *processes) groups() string {
 	return name
 }
 
-func (p *processes) startWorker(name, rack string) {
-	p.start(name, append([]string{"worker", "--name", name, "--rack", rack, "--master", p.addr, "--dir", filepath.Join(p.dir, name), "--memory", "64MiB", "--containers", "2"}, p.flags...)...)
+func (p *processes) startWorker(name, rack string, more ...string) {
+	args := []string{"worker", "--name", name, "--rack", rack, "--master", p.addr, "--dir", filepath.Join(p.dir, name), "--memory", "64MiB", "--containers", "2"}
+	if ip := p.ips[name]; ip != "" {
+		args = append(args, "--listen", ip+":0", "--gossip", ip+":0")
+	}
+	p.start(name, slices.Concat(args, p.flags, more)...)
 }
 
 // kill ends a process with SIGKILL and waits for it to be gone.

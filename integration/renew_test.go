@@ -50,8 +50,14 @@ func TestCertificateIsRenewed(t *testing.T) {
 	if err := connect(renewed).Renew(t.Context(), filepath.Join(dir, "none", "ann.pem")); err == nil {
 		t.Error("renewed into a directory that is not there")
 	}
+	if err := os.MkdirAll(filepath.Join(dir, "bob.pem", "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := connect(renewed).Renew(t.Context(), filepath.Join(dir, "bob.pem")); err == nil {
+		t.Error("renewed into the place of a directory")
+	}
 	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 1 {
+	if err != nil || len(left) != 2 {
 		t.Errorf("%v is left, %v", left, err)
 	}
 	task, err := key.PEM(secure.Task, "job-1", "ann")

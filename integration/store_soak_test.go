@@ -11,10 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,8 +20,6 @@ import (
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/scheduler"
-	"github.com/millrace/millrace/scheduler/policies"
 )
 
 // TestStoreSoak is the soak of make stress: a store of three racks and six workers, all of them
@@ -34,7 +30,7 @@ func TestStoreSoak(t *testing.T) {
 	t.Parallel()
 	length, seed := soakLength(t, 5*time.Second)
 	t.Logf("seed %d, %s", seed, length)
-	s := startSoak(t, seed)
+	s := startSoak(startProcesses(t, 0), seed)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	owners := make([]*owner, 3)
@@ -72,13 +68,21 @@ func soakLength(t *testing.T, usual time.Duration) (time.Duration, uint64) {
 	if err != nil {
 		t.Fatalf("MILLRACE_SOAK is %q: %v", text, err)
 	}
-	seed := uint64(time.Now().UnixNano())
-	if given := os.Getenv("MILLRACE_SEED"); given != "" {
-		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
-			t.Fatalf("MILLRACE_SEED is %q: %v", given, err)
-		}
+	return length, drawnSeed(t)
+}
+
+// drawnSeed is another seed each time, or the one of MILLRACE_SEED.
+func drawnSeed(t *testing.T) uint64 {
+	t.Helper()
+	given := os.Getenv("MILLRACE_SEED")
+	if given == "" {
+		return uint64(time.Now().UnixNano())
 	}
-	return length, seed
+	seed, err := strconv.ParseUint(given, 10, 64)
+	if err != nil {
+		t.Fatalf("MILLRACE_SEED is %q: %v", given, err)
+	}
+	return seed
 }
 
 // A soak is a store and what was done to it.
@@ -86,28 +90,30 @@ type soak struct {
 	*processes
 	rng     *rand.Rand
 	racks   map[string]string
-	small   string // data directory of the worker whose disk is small, if there is one
+	small   string // the small disk of w6, if there is one
 	flipped map[string]bool
 	count   map[string]int
 	ops     atomic.Int64
-	faults  []string
+	faults  []fault
 }
 
-// startSoak starts a store on which these faults are done beside the usual ones.
-func startSoak(t *testing.T, seed uint64, more ...string) *soak {
+// startSoak starts a store on these processes, of which there is the master only.
+func startSoak(p *processes, seed uint64) *soak {
 	s := &soak{
-		processes: startProcesses(t, 0), rng: rand.New(rand.NewPCG(seed, 1)),
+		processes: p, rng: rand.New(rand.NewPCG(seed, 1)),
 		racks: map[string]string{}, flipped: map[string]bool{}, count: map[string]int{},
-		faults: append([]string{"kill a worker", "kill a worker", "flip a byte", "flip a byte", "kill the master"}, more...),
+	}
+	s.faults = []fault{
+		{"kill a worker", s.killWorker}, {"kill a worker", s.killWorker}, {"flip a byte", s.flip}, {"flip a byte", s.flip}, {"kill the master", s.killMaster},
 	}
 	if os.Geteuid() == 0 {
-		s.small = require.Tmpfs(t, "size=16m")
-		t.Cleanup(s.stopAll) // before the small disk is unmounted
+		s.small = require.Tmpfs(p.t, "size=16m")
+		p.t.Cleanup(s.stopAll) // before the small disk is unmounted
 	}
 	for i := range 6 {
 		s.up(fmt.Sprint("w", i+1), fmt.Sprint("r", i%3+1))
 	}
-	s.wait("all workers are up", func() bool { return s.live() == 6 })
+	s.allBack()
 	return s
 }
 
@@ -123,7 +129,7 @@ func (s *soak) stopAll() {
 func (s *soak) up(name, rack string) {
 	s.racks[name] = rack
 	if name == "w6" && s.small != "" {
-		s.start(name, "worker", "--name", name, "--rack", rack, "--master", s.addr, "--dir", filepath.Join(s.dir, name), "--data", s.small, "--reserve", "1MiB")
+		s.startWorker(name, rack, "--data", filepath.Join(s.small, "data"), "--reserve", "1MiB")
 		return
 	}
 	s.startWorker(name, rack)
@@ -140,98 +146,6 @@ func (s *soak) live() (n int) {
 		}
 	}
 	return n
-}
-
-// fault does one thing that should not matter, and waits a little.
-func (s *soak) fault() {
-	what := s.faults[s.rng.IntN(len(s.faults))]
-	s.count[what]++
-	pause := time.Duration(s.rng.IntN(1000)) * time.Millisecond
-	switch what {
-	case "kill a worker":
-		name := fmt.Sprint("w", s.rng.IntN(6)+1)
-		s.kill(name)
-		time.Sleep(pause)
-		s.up(name, s.racks[name])
-		s.wait("all workers are back", func() bool { return s.live() == 6 })
-	case "kill the master":
-		s.kill("master")
-		time.Sleep(pause / 2)
-		s.startMaster()
-		s.wait("the master is back", func() bool {
-			mode, err := s.cl.DFS().SafeMode(context.Background(), "")
-			return err == nil && !mode.On && s.live() == 6
-		})
-	case "flip a byte":
-		s.flip()
-		time.Sleep(pause / 4)
-	case "stop a worker":
-		name := fmt.Sprint("w", s.rng.IntN(6)+1)
-		s.signal(name, syscall.SIGSTOP)
-		time.Sleep(2 * pause)
-		s.signal(name, syscall.SIGCONT)
-	case "change the policy":
-		all := policies.Names(scheduler.Assignment)
-		s.changePolicy(all[s.count[what]%len(all)])
-		time.Sleep(pause)
-	case "submit nonsense":
-		s.nonsense()
-	}
-}
-
-// changePolicy lets another policy decide from here on.
-func (s *soak) changePolicy(name string) {
-	s.t.Helper()
-	if err := s.cl.SetPolicy(context.Background(), wire.Choice{Name: name}); err != nil {
-		s.t.Errorf("policy %s: %v", name, err)
-	}
-}
-
-// nonsense submits what nobody should: the master refuses it, or the job fails, and that is all.
-func (s *soak) nonsense() {
-	bad := []wire.JobSpec{
-		{Stages: 1},
-		{Stages: 1, Program: wire.Program{Builtin: "no such job"}},
-		{Stages: 100, Program: wire.Program{Builtin: "sort", Args: []string{"--input=dfs:/in"}}},
-		{Stages: 1, Program: wire.Program{Builtin: "grep", Args: []string{"--input=/etc/passwd", "--output=dfs:/x", "root"}}, Output: "dfs:/x"},
-		{Stages: 1, Program: wire.Program{Exe: "/none", Hash: "00"}},
-		{Name: strings.Repeat("n", 1<<16), Stages: 1, Program: wire.Program{Builtin: "sleep"}},
-	}
-	spec := bad[s.rng.IntN(len(bad))]
-	if id, err := s.cl.Submit(context.Background(), spec); err == nil {
-		_ = s.cl.Kill(context.Background(), id, "nonsense") // it may have failed by itself
-	}
-}
-
-// flip changes a byte of one replica of a block that has not been touched before: a block with
-// three bad replicas is lost, and rightly so.
-func (s *soak) flip() {
-	files, err := filepath.Glob(filepath.Join(s.dir, "w*", "blocks", "blocks", "*", "*.blk"))
-	if err != nil || len(files) == 0 {
-		return
-	}
-	name := files[s.rng.IntN(len(files))]
-	if s.flipped[filepath.Base(name)[:16]] {
-		return
-	}
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return // it was just deleted
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return
-	}
-	at, b := s.rng.Int64N(info.Size()), []byte{0}
-	if _, err := f.ReadAt(b, at); err != nil {
-		return
-	}
-	b[0] ^= byte(1 + s.rng.IntN(255))
-	if _, err := f.WriteAt(b, at); err != nil {
-		s.t.Error(err)
-	}
-	s.flipped[filepath.Base(name)[:16]] = true
 }
 
 // healthy waits until fsck finds nothing wrong.
@@ -258,10 +172,7 @@ type owner struct {
 }
 
 func newOwner(s *soak, i int) *owner {
-	cl, err := client.New(client.Config{Master: s.addr, User: "ann", Patience: time.Minute})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	cl := s.client("ann", time.Minute)
 	s.t.Cleanup(func() { cl.Close() })
 	return &owner{s: s, cl: cl, dir: fmt.Sprint("/owner", i), rng: rand.New(rand.NewPCG(s.rng.Uint64(), 2)), files: map[string]uint32{}}
 }

@@ -70,6 +70,9 @@ func (w *Worker) program(ctx context.Context, l *wire.Launch) (*os.File, []strin
 		exe, err := openSelf()
 		return exe, w.cfg.Child(p), err
 	}
+	if w.cfg.TaskNetwork == NetworkNone {
+		return nil, nil, fmt.Errorf("worker %s runs no programs, only commands: they need the cluster's network, and it has --task-network %s", w.cfg.Node, NetworkNone)
+	}
 	path, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User), l.Spec, l.ID.Job, wire.Side{Path: p.Exe, Hash: p.Hash})
 	if err != nil {
 		return nil, nil, err
@@ -172,10 +175,14 @@ func (c *childRun) order() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	gate, err := c.cage.openGate()
+	if err != nil {
+		return nil, err
+	}
 	return json.Marshal(attempt.Order{
 		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Memory: c.w.budgetOf(c.l).Total(),
 		Scratch: c.cage.path(), SideDir: filepath.Join(c.cage.path(), "side"), Caged: c.cage.uid != 0,
-		OneMachine: c.w.oneMachine(), Emulate: links, Rack: c.w.cfg.Rack, FetchStall: c.w.cfg.FetchStall, Speed: c.w.cfg.Speed,
+		OneMachine: c.w.oneMachine(), Emulate: links, Rack: c.w.cfg.Rack, FetchStall: c.w.cfg.FetchStall, Speed: c.w.cfg.Speed, Gate: gate,
 	})
 }
 

@@ -22,6 +22,16 @@ const (
 	IsolationUser = "user"
 )
 
+// What attempts that have a user of their own reach.
+const (
+	// NetworkAll is what the worker reaches.
+	NetworkAll = "all"
+	// NetworkCluster is master and workers of this cluster, for programs; commands of streaming jobs reach nobody.
+	NetworkCluster = "cluster"
+	// NetworkNone is nobody: commands run as with NetworkCluster, and programs, which cannot do without the cluster, are refused.
+	NetworkNone = "none"
+)
+
 // A UserRange is the user ids that attempts may have, one for each attempt at a time. The group
 // of each has the same number.
 type UserRange struct{ First, Last uint32 }

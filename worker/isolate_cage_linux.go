@@ -26,6 +26,7 @@ type cage struct {
 	uid   uint32   // 0: the worker's own
 	lease *os.File
 	links *os.File // of emulated links, if there are some
+	gate  *gate    // to the cluster, if it has no network
 	group *cgroup
 	disk  int64 // bytes that it may write
 	pid   int
@@ -39,7 +40,7 @@ const (
 	wordsFD = 3 + iota
 	cageFD
 	exeFD
-	linksFD
+	linksFD // or the gate, where there are no links
 )
 
 // enter makes a cage below a directory of the worker's. Leave it in any case.
@@ -109,6 +110,20 @@ func (c *cage) lend(s *emulate.Setting) (_ *emulate.Setting, err error) {
 	return &emulate.Setting{FD: linksFD, Rates: s.Rates}, nil
 }
 
+// openGate makes a gate for a program that has no network. It returns the number of the program's file.
+func (c *cage) openGate() (fd int, err error) {
+	if c.uid == 0 || c.j.cfg.TaskNetwork == NetworkAll {
+		return 0, nil
+	}
+	if c.gate, err = openGate(c.j.reach); err != nil {
+		return 0, err
+	}
+	if c.links != nil {
+		return linksFD + 1, nil
+	}
+	return linksFD, nil
+}
+
 // reachable reports whether all users may pass the directories above a path.
 func reachable(path string) bool {
 	for d := filepath.Dir(path); ; d = filepath.Dir(d) {
@@ -122,12 +137,21 @@ func reachable(path string) bool {
 	}
 }
 
+// files are what the program inherits, after the file of its words.
+func (c *cage) files(exe *os.File) []*os.File {
+	out := []*os.File{c.self, exe}
+	if c.links != nil {
+		out = append(out, c.links)
+	}
+	if c.gate != nil {
+		out = append(out, c.gate.theirs)
+	}
+	return out
+}
+
 // start runs a program in the cage. It inherits words, on which it speaks to the worker.
 func (c *cage) start(cmd *exec.Cmd, exe, words *os.File) error {
-	cmd.ExtraFiles = []*os.File{c.self, exe}
-	if c.links != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, c.links)
-	}
+	cmd.ExtraFiles = c.files(exe)
 	if err := attempt.Attach(cmd, words); err != nil {
 		return err
 	}
@@ -243,6 +267,7 @@ func (c *cage) leave() error {
 	if c.links != nil {
 		_ = c.links.Close() // the program writes to it
 	}
+	c.gate.close()
 	if c.group != nil {
 		c.group.close()
 	}

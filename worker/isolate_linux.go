@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -20,7 +21,8 @@ type jail struct {
 	leases string // directory of locks on user ids
 	place  string // where programs see directories that they could not reach; empty: nowhere
 	groups *cgroups
-	noPIDs atomic.Bool // the kernel refuses namespaces of process ids
+	noPIDs atomic.Bool                                 // the kernel refuses namespaces of process ids
+	reach  func(ctx context.Context, addr string) bool // whether a daemon of the cluster is there
 
 	mu   sync.Mutex // guards next
 	next uint32     // user id to try first
@@ -33,6 +35,9 @@ var needed = []uint{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_CHOWN, unix.CAP_D
 func newJail(cfg *Config) (*jail, error) {
 	j := &jail{cfg: cfg, mode: IsolationNone, next: cfg.TaskUsers.First}
 	if err := keepDescriptors(); err != nil {
+		return nil, err
+	}
+	if err := ableNetwork(cfg); err != nil {
 		return nil, err
 	}
 	if cfg.Isolation == IsolationNone {
@@ -49,6 +54,7 @@ func newJail(cfg *Config) (*jail, error) {
 	if j.leases, err = leaseDir(cfg.Dir); err != nil {
 		return nil, err
 	}
+	j.reclaim()
 	j.mode = IsolationUser
 	j.place = placeForCages()
 	if j.groups, err = openCgroups(cgroupRoot, os.Getpid()); err != nil {
@@ -95,6 +101,24 @@ func able(users UserRange) error {
 	}
 	if !mapped(string(m), users) {
 		return fmt.Errorf("user ids %s do not exist in this namespace", users.String())
+	}
+	return nil
+}
+
+// ableNetwork reports why attempts cannot have another network than the worker, if they should.
+func ableNetwork(cfg *Config) error {
+	if cfg.TaskNetwork == NetworkAll {
+		return nil
+	}
+	if cfg.Isolation == IsolationNone {
+		return fmt.Errorf("task network is %q, which needs isolation: give --isolation %s, or --task-network %s", cfg.TaskNetwork, IsolationUser, NetworkAll)
+	}
+	err := able(cfg.TaskUsers)
+	if err == nil {
+		err = behind(noNetwork)
+	}
+	if err != nil {
+		return fmt.Errorf("task network is %q: %w; give the worker root with CAP_SYS_ADMIN, or --task-network %s", cfg.TaskNetwork, err, NetworkAll)
 	}
 	return nil
 }

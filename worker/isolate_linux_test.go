@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -136,6 +137,46 @@ func TestNobodyIsLeft(t *testing.T) {
 				t.Error("the directory is left")
 			}
 		}
+	}
+}
+
+// TestProgramsOfKilledWorkersEnd: two programs run when their worker is killed, and one whose worker lives: the next worker ends the two
+// before it does anything else, and leaves the third alone.
+func TestProgramsOfKilledWorkersEnd(t *testing.T) {
+	j := testJail(t)
+	var uids []uint32
+	var leases []*os.File
+	for range 3 {
+		uid, f, err := j.lease()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sleep", "100")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go cmd.Wait() // as the machine's first process does for orphans
+		t.Cleanup(func() { _ = killUser(uid) })
+		uids, leases = append(uids, uid), append(leases, f)
+	}
+	for _, f := range leases[:2] {
+		if err := f.Close(); err != nil { // as the death of the worker does
+			t.Fatal(err)
+		}
+	}
+	next, err := newJail(j.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.close()
+	for i, uid := range uids {
+		if got, want := len(ofUser(uid)), i/2; got != want {
+			t.Errorf("program %d: %d processes, want %d", i, got, want)
+		}
+	}
+	if err := leases[2].Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -28,10 +28,15 @@ func behind(fn func() error) error {
 }
 
 // confined starts a command from a thread that has given up, for good, the means to gain rights, to write
-// outside one directory and to talk by System V and POSIX objects to anybody.
+// outside one directory and to talk by System V and POSIX objects to anybody; over a network, too, if that is to be.
 func confined(cmd *exec.Cmd, c *cage) error {
 	return behind(func() error {
 		ownIPC()
+		if c.j.cfg.TaskNetwork != NetworkAll {
+			if err := noNetwork(); err != nil {
+				return err
+			}
+		}
 		if c.path() == c.j.place {
 			if err := showAt(c.dir, c.j.place); err != nil {
 				return err

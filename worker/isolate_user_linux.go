@@ -51,6 +51,44 @@ func (j *jail) lease() (uint32, *os.File, error) {
 	return 0, nil, fmt.Errorf("no user id of %s is free: give the worker a larger --task-user range", r.String())
 }
 
+// reclaim ends what workers that were killed have left running: programs whose user id stands as used, and is nobody's.
+func (j *jail) reclaim() {
+	list, err := os.ReadDir(j.leases)
+	if err != nil {
+		j.cfg.Log.Warn("programs that another worker has left cannot be looked for", "error", err)
+		return
+	}
+	for _, e := range list {
+		uid, err := strconv.ParseUint(e.Name(), 10, 31)
+		if err == nil && uint32(uid) >= j.cfg.TaskUsers.First && uint32(uid) <= j.cfg.TaskUsers.Last {
+			err = vacate(filepath.Join(j.leases, e.Name()), uint32(uid))
+		}
+		if err != nil {
+			j.cfg.Log.Warn("what a user id has left cannot be removed", "uid", e.Name(), "error", err)
+		}
+	}
+}
+
+// vacate clears an id whose last user was killed with its worker.
+func vacate(lease string, uid uint32) error {
+	f, err := os.OpenFile(lease, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return nil // its worker lives
+	}
+	st, err := f.Stat()
+	if err != nil || st.Size() == 0 {
+		return err
+	}
+	if err := clearUser(uid); err != nil {
+		return err
+	}
+	return f.Truncate(0)
+}
+
 // occupy notes in the file of a lease that the id is used. If that stands there already, its last user was
 // killed with the worker, and may have left something running.
 func occupy(f *os.File, uid uint32) error {

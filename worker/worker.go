@@ -142,15 +142,17 @@ func (w *Worker) open() (net.Listener, error) {
 	if err := w.openStore(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	// Before the scratch space is cleared: programs that a killed worker has left there may still write.
+	if w.jail, err = newJail(&w.cfg); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	w.jail.reach = func(ctx context.Context, addr string) bool { return addr == w.cfg.Master || w.blocks.Member(ctx, addr) }
 	scratch := filepath.Join(w.cfg.Dir, "scratch")
 	var held []wire.AttemptID
 	if w.outputs, held, err = openOutputs(scratch, w.cfg.SmallOutput); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if w.logs, err = openLogs(filepath.Join(w.cfg.Dir, "logs")); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	if w.jail, err = newJail(&w.cfg); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if w.shipped, err = openShipped(w.cfg.Dir, w.jobRuns); err != nil {

@@ -81,22 +81,28 @@ func (s *Service) checkPlaces(ctx context.Context, a *pipe.WriteArgs) error {
 	for i := range a.Next {
 		places = append(places, &a.Next[i].Place, a.Next[i].From)
 	}
-	now := time.Since(s.begin)
 	for _, p := range places {
-		if p == nil || p.Addr == s.cfg.Addr {
-			continue
-		}
-		since := now // who is not known may have come just now
-		known, fresh := s.members.knows(p.Addr, now-membersFor)
-		if known {
-			since = now - membersFor
-		}
-		if !known || !fresh {
-			s.members.ask(ctx, s.cfg.Names, since)
-		}
-		if known, _ := s.members.knows(p.Addr, 0); !known {
+		if p != nil && !s.Member(ctx, p.Addr) {
 			return wire.Errorf(wire.Denied, "%s at %.100q is no node of this cluster's block store: pipelines go through nodes that the master has named", p.Node, p.Addr)
 		}
 	}
 	return nil
+}
+
+// Member reports whether a block service of this cluster is at an address. It asks the name service when it does not know.
+func (s *Service) Member(ctx context.Context, addr string) bool {
+	if addr == s.cfg.Addr {
+		return true
+	}
+	now := time.Since(s.begin)
+	since := now // who is not known may have come just now
+	known, fresh := s.members.knows(addr, now-membersFor)
+	if known {
+		since = now - membersFor
+	}
+	if !known || !fresh {
+		s.members.ask(ctx, s.cfg.Names, since)
+	}
+	known, _ = s.members.knows(addr, 0)
+	return known
 }

@@ -32,7 +32,7 @@ type node struct {
 	stop  func()
 }
 
-var quick = pipe.Timing{Ack: 400 * time.Millisecond}
+var quick = pipe.Timing{Ack: 2 * time.Second}
 
 func startNodes(t testing.TB, n int) []*node {
 	t.Helper()

@@ -58,8 +58,8 @@ type Node struct {
 	stop    func()
 }
 
-// Timing is quick, for tests.
-var Timing = pipe.Timing{Ack: 500 * time.Millisecond}
+// Timing is quick, for tests, and slow enough for a machine that others use, too.
+var Timing = pipe.Timing{Ack: 2 * time.Second}
 
 // Start starts a store that ends with the test.
 func Start(t testing.TB, cfg Config) *Cluster {

@@ -21,15 +21,22 @@ func NewClaim(dir, prefix string) (*Claim, error) {
 		if err != nil {
 			return nil, err
 		}
-		ours, err := TryLock(f, false)
-		if err != nil {
-			return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+		if c, err := lockClaim(f); c != nil || err != nil {
+			return c, err
 		}
-		if ours && names(f) {
-			return &Claim{f}, nil
-		}
-		_ = f.Close() // a sweep came before the lock, and removes the file
 	}
+}
+
+// lockClaim locks the file of a claim that is being made. It returns nil if a sweep came before the lock, and removes the file.
+func lockClaim(f *os.File) (*Claim, error) {
+	ours, err := TryLock(f, false)
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	if ours && names(f) {
+		return &Claim{f}, nil
+	}
+	return nil, f.Close()
 }
 
 // names reports whether a file still has its name.

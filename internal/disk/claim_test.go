@@ -46,7 +46,44 @@ func TestSweepTakesOnlyTheDead(t *testing.T) {
 	}
 }
 
-// TestSweepBesideClaims: a claim that is being made is not swept.
+// TestSweepBeforeTheLock: a sweep comes between the making of a claim's file and its lock, at both of the moments there are: the claim is
+// not made with a file that the sweep has removed, or is about to.
+func TestSweepBeforeTheLock(t *testing.T) {
+	dir := t.TempDir()
+	file := func() *os.File {
+		f, err := os.CreateTemp(dir, "run-*"+lockSuffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	f := file()
+	if err := Sweep(dir, "run-", os.RemoveAll); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := lockClaim(f); c != nil || err != nil {
+		t.Errorf("claimed by a file that is gone: %v, %v", c, err)
+	}
+	f = file()
+	if err := Sweep(dir, "run-", func(string) error {
+		if c, err := lockClaim(f); c != nil || err != nil {
+			t.Errorf("claimed in the middle of a sweep: %v, %v", c, err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := lockClaim(file()); c == nil || err != nil {
+		t.Errorf("not claimed: %v", err)
+	} else if err := c.Remove(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestSweepBesideClaims: claims that are made at once do not sweep each other.
 func TestSweepBesideClaims(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

@@ -32,13 +32,13 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 		o.clean = append(o.clean, func() { _ = tmp.Remove() }) // it was shown
 	}
 	debug.SetMemoryLimit(r.runner.Budget().Collector())
-	collectLater(r.runner.Budget().Total())
 	stages, wrote := r.Stages, func() error { return nil }
 	if r.Explain != "" {
 		if stages, wrote, err = r.explained(); err != nil {
 			return o, err
 		}
 	}
+	collectLater(r.runner.Budget().Total())
 	stop := console.Watch(r.Err, r.mode, r.runner.Progress)
 	o.res, err = r.runner.Run(ctx, stages...)
 	stop()

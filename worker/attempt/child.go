@@ -48,6 +48,8 @@ type Order struct {
 	Speed float64 `json:"speed,omitempty"`
 	// FetchStall is as in [Setting].
 	FetchStall time.Duration `json:"fetch_stall,omitempty"`
+	// Gate, if not 0, is the file by which the worker connects this process to the cluster: it has no network.
+	Gate int `json:"gate,omitempty"`
 }
 
 // A Word is what the child says on file descriptor 3, one JSON object on a line each. The last one
@@ -125,6 +127,16 @@ func (o *Order) caller() (c *rpc.Client, err error) {
 		}
 	}
 	cfg.At = string(o.Node)
+	if o.Gate != 0 {
+		if cfg.Dial, err = gate(o.Gate); err != nil {
+			return nil, err
+		}
+		if o.Launch.Spec.Program.Exe == "" { // commands of users have this process's user, and no business with its gate
+			if err := closeToOthers(); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if o.Emulate != nil {
 		here := emulate.Place{Node: string(o.Node), Rack: o.Rack}
 		if cfg.Shaper, err = o.Emulate.Start(here, emulate.Nodes(func() *rpc.Client { return c }, o.Master)); err != nil {
