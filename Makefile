@@ -36,7 +36,7 @@ test: ## all tests, under two minutes
 PURE := scheduler|topology|netmon|dfs/placement
 SINGLE := sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
 # Tests of integration that look at programs from outside: once is enough.
-APART := Course|Assignments|Play|Pictures|Browser
+APART := Course|Assignments|Play|Pictures|Browser|Example$$|Loops|OnesOwn|OwnPolicy
 race: ## tests of all rooms that start goroutines under the race detector, with coverage
 	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|(cli|integration)$$)'))
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip '$(APART)|LiveLaboratories',./integration)

@@ -29,6 +29,7 @@ type describedCluster struct {
 	Admission string            `yaml:"admission"`
 	Admitting map[string]string `yaml:"admission-params"`
 	Placement string            `yaml:"placement"`
+	Once      bool              `yaml:"no-speculation"`
 }
 
 type describedClass struct {
@@ -212,6 +213,9 @@ func (d *describedCluster) masters() []string {
 		for _, name := range slices.Sorted(maps.Keys(params)) {
 			out = append(out, flag, name+"="+params[name])
 		}
+	}
+	if d.Once {
+		out = append(out, "--no-speculation")
 	}
 	add("--param", d.Params)
 	add("--admission-param", d.Admitting)

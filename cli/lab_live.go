@@ -1,25 +1,17 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/stats"
-	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/lab/live"
-	"github.com/millrace/millrace/sim"
 )
 
 // liveLab runs laboratories on clusters that it starts.
@@ -102,11 +94,11 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) error {
 		return err
 	}
 	var all live.Costs
-	simulated, measured := make([][][]float64, len(arms)), make([][][]float64, len(arms))
+	simulated, measured := make([][]*live.Outcome, len(arms)), make([][]*live.Outcome, len(arms))
 	for i := range arms {
 		for range o.repeat {
 			var costs live.Costs
-			seconds, err := o.arm(ctx, l, &arms[i], &costs)
+			got, err := o.arm(ctx, l, &arms[i], &costs)
 			if err != nil {
 				return fmt.Errorf("%s: %w", arms[i].Name, err)
 			}
@@ -114,7 +106,7 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) error {
 			if err != nil {
 				return err
 			}
-			measured[i], simulated[i] = append(measured[i], seconds), append(simulated[i], foretold)
+			measured[i], simulated[i] = append(measured[i], got), append(simulated[i], foretold)
 			all.Add(&costs)
 		}
 	}
@@ -124,118 +116,6 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) error {
 	}
 	r.print(cmd.OutOrStdout(), l)
 	return nil
-}
-
-// onCluster runs fn on a cluster of an arm, which it starts and stops.
-func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl *client.Client) error) (err error) {
-	dir, err := os.MkdirTemp("", "millrace-lab-")
-	if err != nil {
-		return err
-	}
-	up := &upOptions{
-		workers: l.Workers, racks: 1, containers: l.Containers, timeout: time.Minute, given: func(string) bool { return true },
-		policy: a.Policy.Name, params: setParams(a.Policy.Params), admission: a.Admission.Name, admitting: setParams(a.Admission.Params),
-	}
-	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o755); err != nil {
-		return err
-	}
-	c, err := up.start(ctx, dir)
-	defer func() {
-		err = errors.Join(err, stopCluster(dir, c, 10*time.Second), os.RemoveAll(dir))
-	}()
-	if err != nil {
-		return err
-	}
-	cl, err := client.New(client.Config{Master: c.Master})
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(cl), cl.Close())
-}
-
-// setParams writes parameters as flags take them.
-func setParams(params map[string]string) (out []string) {
-	for k, v := range params {
-		out = append(out, k+"="+v)
-	}
-	return out
-}
-
-// submitLab hands in jobs as trace replay does.
-func submitLab(ctx context.Context, cl *client.Client, list []*sim.Job) (*replay, error) {
-	r, o := newReplay(cl), &replayOptions{scaleTime: 1, scaleBytes: 1}
-	for i, j := range list {
-		spec, err := r.job(o, i, j)
-		if err != nil {
-			return nil, err
-		}
-		r.jobs = append(r.jobs, dueJob{at: j.Spec.Submit, spec: spec})
-	}
-	if err := r.submit(ctx); err != nil {
-		return nil, err
-	}
-	for i := range r.jobs {
-		if j := &r.jobs[i]; !j.succeeded() {
-			return nil, fmt.Errorf("%s %s: %s", j.id, j.status.State, j.status.Error)
-		}
-	}
-	return r, nil
-}
-
-// arm is how many seconds each job takes on a cluster. It adds what they cost.
-func (o *liveLab) arm(ctx context.Context, l *live.Laboratory, a *live.Arm, costs *live.Costs) (seconds []float64, err error) {
-	err = onCluster(ctx, l, a, func(cl *client.Client) error {
-		list := l.Jobs(o.quick)
-		r, err := submitLab(ctx, cl, list)
-		if err != nil {
-			return err
-		}
-		for i := range r.jobs {
-			seconds = append(seconds, r.jobs[i].seconds())
-			costs.At = append(costs.At, time.Duration(r.jobs[i].status.Submitted-r.jobs[0].status.Submitted)*time.Millisecond)
-			if err := costsOf(ctx, cl, r.jobs[i].status, list[i], costs); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return seconds, err
-}
-
-// costsOf reads off the history of a job what it has cost, and how long its tasks took.
-func costsOf(ctx context.Context, cl *client.Client, s wire.JobStatus, j *sim.Job, costs *live.Costs) error {
-	type key struct {
-		kind  wire.TaskKind
-		index int32
-	}
-	begun, done := map[key]int64{}, map[key]int64{}
-	driver, submitted, ended := int64(0), s.Submitted*int64(time.Millisecond), s.Ended*int64(time.Millisecond)
-	last := map[wire.TaskKind]int64{}
-	err := cl.Events(ctx, s.Job, func(e *wire.PastEvent) {
-		switch k := (key{e.Task, e.Index}); {
-		case e.Kind == wire.PastLaunched && e.Task == wire.DriverTask:
-			driver = e.At
-			costs.Submit = append(costs.Submit, float64(max(0, e.At-submitted)))
-		case e.Kind == wire.PastPlanned:
-			costs.Start = append(costs.Start, float64(e.At-driver))
-		case e.Kind == wire.PastLaunched:
-			begun[k] = e.At
-		case e.Kind == wire.PastDone && e.Task != wire.DriverTask:
-			done[k], last[e.Task] = e.At, max(last[e.Task], e.At)
-		}
-	})
-	maps, reduces := slices.Clone(j.Maps), slices.Clone(j.Reduces)
-	for k, at := range done {
-		if k.kind == wire.MapTask {
-			maps[k.index] = time.Duration(at - begun[k])
-			costs.Task = append(costs.Task, float64(maps[k.index]-j.Maps[k.index]))
-		} else {
-			reduces[k.index] = time.Duration(at - max(begun[k], last[wire.MapTask]))
-		}
-	}
-	costs.Maps, costs.Reduces = append(costs.Maps, maps), append(costs.Reduces, reduces)
-	costs.End = append(costs.End, float64(max(0, ended-max(last[wire.MapTask], last[wire.ReduceTask]))))
-	return err
 }
 
 func (r *liveReport) print(w io.Writer, l *live.Laboratory) {

@@ -20,19 +20,19 @@ import (
 
 func newScheduler() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "scheduler ls|show|new|test|get|set|status|forecast|plan|log|verify",
+		Use:   "scheduler ls|show|new|test|get|set|status|forecast|plan|log|verify|train",
 		Short: "List the scheduling policies; look at and change a cluster's",
 		Example: `  millrace scheduler ls
   millrace scheduler show fair`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("scheduler needs a verb: ls, show, new, test, get, set, status, forecast, plan, log or verify")
+				return errors.New("scheduler needs a verb: ls, show, new, test, get, set, status, forecast, plan, log, verify or train")
 			}
-			return fmt.Errorf("unknown verb %q (known: ls, show, new, test, get, set, status, forecast, plan, log, verify)", args[0])
+			return fmt.Errorf("unknown verb %q (known: ls, show, new, test, get, set, status, forecast, plan, log, verify, train)", args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSchedulerLs(), newSchedulerShow(), newSchedulerNew(), newSchedulerTest(), newSchedulerGet(), newSchedulerSet(), newSchedulerStatus(), newSchedulerForecast(), newSchedulerPlan(), newSchedulerLog(), newSchedulerVerify())
+	cmd.AddCommand(newSchedulerLs(), newSchedulerShow(), newSchedulerNew(), newSchedulerTest(), newSchedulerGet(), newSchedulerSet(), newSchedulerStatus(), newSchedulerForecast(), newSchedulerPlan(), newSchedulerLog(), newSchedulerVerify(), newSchedulerTrain())
 	return cmd
 }
 

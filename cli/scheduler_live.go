@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler/hybrid"
 )
 
 func newSchedulerGet() *cobra.Command {
@@ -40,7 +41,7 @@ func printPolicies(w io.Writer, p *wire.Policies) {
 	for i, c := range []wire.Choice{p.Policy, p.Admission} {
 		fmt.Fprintf(w, "%-10s %s", [...]string{"assignment", "admission"}[i], c.Name)
 		for _, k := range slices.Sorted(maps.Keys(c.Params)) {
-			fmt.Fprintf(w, " %s=%s", k, c.Params[k])
+			fmt.Fprintf(w, " %s=%s", k, shortParam(k, c.Params[k]))
 		}
 		fmt.Fprintln(w)
 	}
@@ -49,6 +50,14 @@ func printPolicies(w io.Writer, p *wire.Policies) {
 			fmt.Fprintf(w, "%-10s %s %.4g\n", "", f.Name, f.Value)
 		}
 	}
+}
+
+// shortParam is a parameter for people: of a classifier, that there is one, and how large.
+func shortParam(name, value string) string {
+	if t, err := hybrid.ParseTrained(value); name == "model" && err == nil {
+		return fmt.Sprintf("trained(%d support vectors)", len(t.Model.Vectors))
+	}
+	return value
 }
 
 func newSchedulerSet() *cobra.Command {

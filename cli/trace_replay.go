@@ -93,11 +93,15 @@ type replay struct {
 	specs []*scheduler.JobSpec // by job
 	tasks int64                // of all jobs
 	cost  replayCost
+	reads bool // there is input for the jobs that have splits
 }
 
 func newReplay(cl *client.Client) *replay {
 	return &replay{workflow: workflow{cl: cl}, dir: "/tmp/replay-" + strings.ToLower(rand.Text()[:8])}
 }
+
+// input is where the input of a job is, of those that read.
+func (r *replay) input(i int) string { return fmt.Sprintf("%s/in-%d", r.dir, i) }
 
 // plan makes the jobs.
 func (r *replay) plan(o *replayOptions, w *workload, nodes []wire.NodeStatus) error {
@@ -149,6 +153,9 @@ func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) 
 		"--name", s.Name, "--pool", cmp.Or(s.Pool, s.User), "--expect-input", strconv.FormatInt(max(s.Input.Bytes, 1), 10),
 		"--expect-shuffle", strconv.FormatInt(s.Shuffle.Bytes, 10), "--expect-map-time", s.MapTime.String(), "--expect-reduce-time", s.ReduceTime.String(),
 		"--queue", s.Queue, "--recurring=" + strconv.FormatBool(s.Recurring),
+	}
+	if n := s.Splits.Len(); r.reads && n > 0 {
+		args = append(args, "--input", "dfs:"+r.input(i), "--split-bytes", strconv.FormatInt(s.Splits.Bytes[0], 10))
 	}
 	if s.Deadline > 0 {
 		args = append(args, "--deadline", time.Duration(float64(s.Deadline-s.Submit)*o.scaleTime).String())

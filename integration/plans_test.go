@@ -91,6 +91,55 @@ func TestAnnouncedJobRunsWhereItsInputIs(t *testing.T) {
 	}
 }
 
+// TestRunningJobKeepsItsPlan: the master is started again while an announced job runs. Its tasks go on in the rack of its plan.
+func TestRunningJobKeepsItsPlan(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"corral", "jobpacker"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			var log decisions
+			c := testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 4, Master: func(m *master.Config) {
+				m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, "unlimited", log.add, true
+				m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
+			}})
+			args := []string{"--maps", "24", "--reduces", "1", "--map-time", "200ms", "--reduce-time", "10ms", "--output", "dfs:/out"}
+			spec := wire.JobSpec{
+				Name: "daily", User: "ann", Recurring: true, Stages: 1, Program: wire.Program{Builtin: "synthetic", Args: args},
+				Expect: wire.Expected{Maps: 24, Reduces: 1, Input: 24 << 20, Shuffle: 2e9, MapMillis: 200, ReduceMillis: 10},
+			}
+			p, err := api.SchedulerPlan.Call(t.Context(), c.Client, c.Addr, wire.PlanRequest{Jobs: []wire.JobSpec{spec}})
+			if err != nil || len(p.Plans) != 1 || len(p.Plans[0].MapRacks) != 1 {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			id := c.Submit(spec, append([]string{"synthetic"}, args...)...)
+			c.Wait("it is under way", func() bool { return c.Status(id).Maps.Done >= 3 })
+			if err := c.Master.Close(); err != nil {
+				t.Fatal(err)
+			}
+			before := len(log.lines())
+			c.StartMaster()
+			if s := c.Finish(id); s.State != "SUCCEEDED" {
+				t.Fatalf("%+v", s)
+			}
+			rackOf, ran := map[topology.NodeID]string{}, map[string]int{}
+			for _, l := range log.lines()[before:] {
+				if l.Kind == drive.LineNode {
+					rackOf[l.Node] = l.Rack
+				}
+				for _, s := range l.Steps {
+					if s.Do == drive.Launch && s.Task.Kind == scheduler.Map {
+						ran[rackOf[s.Node]]++
+					}
+				}
+			}
+			t.Logf("planned for %v, after the restart maps began in %v", p.Plans[0].MapRacks, ran)
+			if len(ran) != 1 || ran[p.Plans[0].MapRacks[0]] == 0 {
+				t.Errorf("planned for %v, after the restart maps began in %v", p.Plans[0].MapRacks, ran)
+			}
+		})
+	}
+}
+
 // write puts a file into the store.
 func write(t *testing.T, c *testcluster.Cluster, path string, data []byte, o dfs.CreateOptions) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,6 +157,14 @@ func TestLoadJobs(t *testing.T) {
 	}
 	if n := res.Counts.Get("task", "map_output_bytes"); n < 400<<10 || n > 410<<10 {
 		t.Errorf("%d bytes shuffled, want about 400 KiB", n)
+	}
+	input := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(input, make([]byte, 5<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, res = b.run(setup{}, "synthetic", "--maps", "5", "--input", input, "--split-bytes", "1KiB", "--reduces", "2", "--map-time", "1ms", "--reduce-time", "1ms", "--shuffle-bytes", "50KiB")
+	if s, in, n := res.Stages[0], res.Counts.Get("task", "map_input_bytes"), res.Counts.Get("task", "map_output_bytes"); s.Maps != 5 || in != 5<<10 || n < 50<<10 || n > 52<<10 {
+		t.Errorf("%d maps of %d bytes, %d bytes shuffled, want 5, 5 KiB and 50 KiB", s.Maps, in, n)
 	}
 	_, res = b.run(setup{}, "sleep", "--maps", "3", "--reduces", "0", "--map-time", "1ms")
 	if s := res.Stages[0]; s.Maps != 3 || s.Reduces != 0 {

@@ -33,6 +33,7 @@ var synthetic = Builtin{
 		l := &loadOptions{}
 		l.flags(flags)
 		flags.Var(&l.shuffle, "shuffle-bytes", "bytes that all maps together send to the reduces")
+		flags.StringArrayVarP(&l.input, "input", "i", nil, "files to read before sleeping, in words of 8 bytes: a map for each --split-bytes, of which --maps says how many there are")
 		return l.jobs
 	},
 }
@@ -42,6 +43,7 @@ type loadOptions struct {
 	maps, reduces       int
 	mapTime, reduceTime time.Duration
 	shuffle             ByteSize
+	input               []string
 }
 
 func (l *loadOptions) flags(flags *pflag.FlagSet) {
@@ -69,15 +71,20 @@ func (l *loadOptions) jobs(base mapreduce.Job) ([]mapreduce.Job, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
+	split := base.SplitBytes
 	base.Input = []string{mapreduce.CountInput(int64(l.maps))}
 	base.SplitBytes = 8 // one number is one map task
 	base.Map = mapreduce.Map{
 		Format: mapreduce.FixedSize(8),
 		New: func(t *mapreduce.Task) (mapreduce.Mapper, error) {
-			return mapreduce.MapperFunc(func(r mapreduce.Record, out mapreduce.Emitter) error {
-				return l.mapOne(t, binary.BigEndian.Uint64(r.Value), out)
-			}), nil
+			if len(l.input) > 0 {
+				return &readingMapper{load: l, task: t}, nil
+			}
+			return mapreduce.MapperFunc(func(_ mapreduce.Record, out mapreduce.Emitter) error { return l.mapOne(t, out) }), nil
 		},
+	}
+	if len(l.input) > 0 {
+		base.Input, base.SplitBytes = l.input, split
 	}
 	if l.reduces == 0 {
 		base.MapOnly = true
@@ -93,12 +100,31 @@ func (l *loadOptions) jobs(base mapreduce.Job) ([]mapreduce.Job, error) {
 	return []mapreduce.Job{base}, nil
 }
 
+// readingMapper reads all its input, and then sleeps and sends.
+type readingMapper struct {
+	load *loadOptions
+	task *mapreduce.Task
+}
+
+var (
+	_ mapreduce.ChunkMapper = (*readingMapper)(nil)
+	_ mapreduce.Finisher    = (*readingMapper)(nil)
+)
+
+func (*readingMapper) Map(mapreduce.Record, mapreduce.Emitter) error { return nil }
+
+func (*readingMapper) MapChunk([]byte, int64, mapreduce.Emitter) error { return nil }
+
+func (m *readingMapper) Finish(out mapreduce.Emitter) error {
+	return m.load.mapOne(m.task, out)
+}
+
 // payload is the size of one synthetic value.
 const payload = 1 << 10
 
 // mapOne sleeps, then sends its share of bytes evenly to all reduces: at least one
 // record to each, so that every reduce has something to wait for.
-func (l *loadOptions) mapOne(t *mapreduce.Task, index uint64, out mapreduce.Emitter) error {
+func (l *loadOptions) mapOne(t *mapreduce.Task, out mapreduce.Emitter) error {
 	if err := pause(t.Context(), l.mapTime); err != nil {
 		return err
 	}
@@ -106,7 +132,7 @@ func (l *loadOptions) mapOne(t *mapreduce.Task, index uint64, out mapreduce.Emit
 		return nil
 	}
 	share := int64(l.shuffle) / int64(l.maps)
-	noise := rand.New(rand.NewPCG(index, 1))
+	noise := rand.New(rand.NewPCG(uint64(t.Index), 1))
 	value := make([]byte, payload)
 	var key [8]byte
 	for sent, r := int64(0), uint64(0); sent < share || r < uint64(l.reduces); r++ {

@@ -209,7 +209,9 @@ func (m *Master) openJobs() error {
 	if err != nil {
 		return err
 	}
-	m.policy = wire.Choice{Name: m.cfg.Policy, Params: policies.LiveParams(m.cfg.Policy, m.cfg.PolicyParams)}
+	if m.policy, err = m.choose(m.cfg.Policy, m.cfg.PolicyParams); err != nil {
+		return err
+	}
 	m.admit = wire.Choice{Name: m.cfg.Admission, Params: policies.LiveParams(m.cfg.Admission, m.cfg.AdmissionParams)}
 	p, err := policies.Policy(m.policy.Name, m.policy.Params)
 	if err != nil {

@@ -77,7 +77,10 @@ func (m *Master) routeTasks() {
 
 // setPolicy replaces a policy while jobs run. It lasts until the master is restarted.
 func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (none, error) {
-	r.Params = policies.LiveParams(r.Name, r.Params)
+	r, err := m.choose(r.Name, r.Params)
+	if err != nil {
+		return none{}, wire.Errorf(wire.Invalid, "%w", err)
+	}
 	p, perr := policies.Policy(r.Name, r.Params)
 	if perr == nil {
 		return ask(ctx, m, func(now time.Duration) (none, error) {

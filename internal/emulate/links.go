@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -27,6 +28,7 @@ const (
 
 // Links is the state of all links, shared with whoever has the same file open.
 type Links struct {
+	mu    sync.RWMutex // guards the fields below, and the memory that they show
 	mem   []byte
 	slots []slot
 }
@@ -50,11 +52,13 @@ func share(f *os.File) (*Links, error) {
 	if err != nil {
 		return nil, fmt.Errorf("emulated links %s: %w", f.Name(), err)
 	}
-	return &Links{mem, unsafe.Slice((*slot)(unsafe.Pointer(&mem[0])), slots)}, nil
+	return &Links{mem: mem, slots: unsafe.Slice((*slot)(unsafe.Pointer(&mem[0])), slots)}, nil
 }
 
-// Close unmaps the file. Nobody may pass bytes any more.
+// Close unmaps the file. Transfers that are under way are not slowed down any more.
 func (l *Links) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.mem == nil {
 		return nil
 	}

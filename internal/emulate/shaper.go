@@ -30,13 +30,42 @@ func (s *Shaper) Send(p rpc.Peer, n int) {
 	if !ok || to.Node == s.Self.Node {
 		return
 	}
-	now, wait := clock(), time.Duration(0)
+	for step := s.step(); n > 0; n -= step {
+		if wait := s.take(to, min(n, step)); wait > 0 {
+			time.Sleep(wait)
+		}
+	}
+}
+
+// take reserves one turn on the way to a place. Where the links were closed meanwhile, nothing waits any more.
+func (s *Shaper) take(to Place, n int) time.Duration {
+	s.Links.mu.RLock()
+	defer s.Links.mu.RUnlock()
+	if s.Links.mem == nil {
+		return 0
+	}
+	return s.way(to).reserve(clock(), n)
+}
+
+// Receive costs nothing: the sender has paid.
+func (s *Shaper) Receive(rpc.Peer, int) {}
+
+// A way is the links from this node to another.
+type way []hop
+
+type hop struct {
+	*slot
+	rate topology.Rate
+}
+
+// way finds the links; they must not be closed as long as it is used.
+func (s *Shaper) way(to Place) (w way) {
 	pass := func(link string, r topology.Rate) {
 		if r <= 0 {
 			return
 		}
 		if slot, err := s.Links.find(link); err == nil {
-			wait = max(wait, slot.reserve(now, n, r))
+			w = append(w, hop{slot, r})
 		}
 	}
 	pass("out "+s.Self.Node, s.Rates.NIC)
@@ -45,10 +74,37 @@ func (s *Shaper) Send(p rpc.Peer, n int) {
 		pass("up "+s.Self.Rack, s.Rates.Rack(s.Self.Rack).Uplink)
 		pass("down "+to.Rack, s.Rates.Rack(to.Rack).Down())
 	}
-	if wait > 0 {
-		time.Sleep(wait)
-	}
+	return w
 }
 
-// Receive costs nothing: the sender has paid.
-func (s *Shaper) Receive(rpc.Peer, int) {}
+// turn is how long a transfer has a link before the next one has its turn: those that share a link get about the same of it, and
+// a few bytes wait for a turn of each of the others, not for all that they have to send.
+const turn = 4 * time.Millisecond
+
+// minStep keeps turns on very slow links from being many.
+const minStep = 1 << 10
+
+// step is how much passes in one turn: the same for all, or those with less would get less of a link that they share.
+func (s *Shaper) step() int {
+	slowest := topology.Rate(0)
+	slower := func(r topology.Rate) {
+		if r > 0 && (slowest == 0 || r < slowest) {
+			slowest = r
+		}
+	}
+	slower(s.Rates.NIC)
+	slower(s.Rates.Uplink)
+	for _, r := range s.Rates.Racks {
+		slower(r.Uplink)
+		slower(r.Down())
+	}
+	return max(minStep, int(float64(slowest)*turn.Seconds()))
+}
+
+// reserve takes room for n bytes on all links and returns how long to wait until they have passed.
+func (w way) reserve(now int64, n int) (wait time.Duration) {
+	for _, h := range w {
+		wait = max(wait, h.slot.reserve(now, n, h.rate))
+	}
+	return wait
+}

@@ -33,22 +33,22 @@ const (
 	same     = 0.02
 )
 
-// Judge compares. simulated and live are by arm, repetition and job.
-func (l *Laboratory) Judge(arms []Arm, jobs []*sim.Job, simulated, live [][][]float64) Verdict {
+// Judge compares. simulated and live are by arm and repetition.
+func (l *Laboratory) Judge(arms []Arm, jobs []*sim.Job, simulated, live [][]*Outcome) Verdict {
 	var v Verdict
 	var errors []float64
 	for a := range arms {
 		for _, m := range l.Measures {
 			r := Row{Arm: arms[a].Name, Measure: m.Name, Unit: m.Unit}
-			for i, seconds := range live[a] {
-				r.Live = append(r.Live, m.Of(jobs, seconds))
+			for i, o := range live[a] {
+				r.Live = append(r.Live, m.Of(jobs, o))
 				r.Simulated += m.Of(jobs, simulated[a][i]) / float64(len(live[a]))
 			}
 			v.Rows = append(v.Rows, r)
 		}
-		for i, seconds := range live[a] {
-			for j := range jobs {
-				errors = append(errors, math.Abs(simulated[a][i][j]-seconds[j])/seconds[j])
+		for i, o := range live[a] {
+			for j, seconds := range o.Seconds {
+				errors = append(errors, math.Abs(simulated[a][i].Seconds[j]-seconds)/seconds)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // All are the laboratories, in the order in which a class may take them.
-var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues}
+var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues, &locality, &narrowLinks, &twoClasses, &batches}
 
 // policy is an arm without a limit for drivers; params are name and value by turns.
 func policy(name string, quick bool, params ...string) Arm {
@@ -71,7 +71,7 @@ var little = shape{maps: 6, mapTime: 500 * ms}
 
 var smallJobs = Laboratory{
 	ID: "small-jobs", Title: "How long do small jobs wait beside a large one?", Source: "spec/slowdown 4", Seconds: 55,
-	Workers: 4, Containers: 3,
+	Machines: uniform(1, 4, 3),
 	Arms: []Arm{
 		policy("fifo", true), policy("fair", true), policy("srpt", false), policy("fbq", true, "limits", "10"),
 		policy("tags", false, "limits", "10"), policy("sita", false, "limits", "10"), policy("comp", false),
@@ -92,7 +92,7 @@ var smallJobs = Laboratory{
 
 var marpCurve = Laboratory{
 	ID: "marp-curve", Title: "How many drivers may hold containers?", Source: "spec/marp 4", Seconds: 75,
-	Workers: 4, Containers: 3,
+	Machines: uniform(1, 4, 3),
 	Arms: []Arm{
 		admission("marp 0.1", "marp", true, "marp", "0.1"), admission("marp 0.25", "marp", true, "marp", "0.25"), admission("marp 0.5", "marp", false, "marp", "0.5"),
 		admission("marp 0.75", "marp", true, "marp", "0.75"), admission("cbt", "cbt", false), admission("cbtws", "cbtws", false), admission("cbtwat", "cbtwat", false),
@@ -114,8 +114,8 @@ var marpCurve = Laboratory{
 
 var deadlines = Laboratory{
 	ID: "deadlines", Title: "Who meets deadlines?", Source: "spec/deadline 4", Seconds: 40,
-	Workers: 4, Containers: 3,
-	Arms: []Arm{policy("fifo", true), policy("fair", false), policy("deadline-min", true), policy("deadline-max", true)},
+	Machines: uniform(1, 4, 3),
+	Arms:     []Arm{policy("fifo", true), policy("fair", false), policy("deadline-min", true), policy("deadline-max", true)},
 	Jobs: func(quick bool) []*sim.Job {
 		jobs := add(nil, "patient", 0, bulk(quick))
 		jobs[0].Spec.Deadline = time.Minute
@@ -131,8 +131,8 @@ var deadlines = Laboratory{
 
 var queues = Laboratory{
 	ID: "queues", Title: "Does a queue keep its share?", Source: "spec/capacity 4", Seconds: 30,
-	Workers: 4, Containers: 3,
-	Arms: []Arm{policy("fifo", true), policy("capacity", true, "queues", "large=75,small=25", "user-limit-factor", "*=4")},
+	Machines: uniform(1, 4, 3),
+	Arms:     []Arm{policy("fifo", true), policy("capacity", true, "queues", "large=75,small=25", "user-limit-factor", "*=4")},
 	Jobs: func(quick bool) []*sim.Job {
 		jobs := add(nil, "bulk", 0, bulk(quick))
 		jobs[0].Spec.Queue = "large"

@@ -16,12 +16,12 @@ func TestLaboratories(t *testing.T) {
 		for _, quick := range []bool{false, true} {
 			for i := range l.Arms {
 				a := &l.Arms[i]
-				seconds, err := l.Simulate(a, Overheads{Start: 20 * time.Millisecond, Task: 10 * time.Millisecond, End: 30 * time.Millisecond}, quick)
+				o, err := l.Simulate(a, Overheads{Start: 20 * time.Millisecond, Task: 10 * time.Millisecond, End: 30 * time.Millisecond}, quick)
 				if err != nil {
 					t.Errorf("%s: %v", l.ID, err)
 					continue
 				}
-				got[l.ID][a.Name] = l.Measures[0].Of(l.Jobs(quick), seconds)
+				got[l.ID][a.Name] = l.Measures[0].Of(l.Jobs(quick), o)
 			}
 		}
 	}
@@ -32,8 +32,12 @@ func TestLaboratories(t *testing.T) {
 		{"marp-curve", "marp 0.25", "marp 0.75"},
 		{"deadlines", "deadline-max", "fifo"},
 		{"queues", "capacity", "fifo"},
+		{"locality", "delay", "fair"},
+		{"narrow-links", "nas", "fair"},
+		{"two-classes", "hybrid", "fair"},
+		{"batches", "corral", "fair"},
 	} {
-		if b, w := got[want.lab][want.better], got[want.lab][want.worse]; !(b < 0.8*w) {
+		if b, w := got[want.lab][want.better], got[want.lab][want.worse]; !(b < 0.85*w) {
 			t.Errorf("%s: %s gives %.2f s and %s %.2f s", want.lab, want.better, b, want.worse, w)
 		}
 	}
@@ -41,13 +45,13 @@ func TestLaboratories(t *testing.T) {
 
 // TestWhatIsMeasuredCounts: times of tasks, of arrivals and of ends reach the simulator.
 func TestWhatIsMeasuredCounts(t *testing.T) {
-	l := &Laboratory{Workers: 1, Containers: 2, Jobs: func(bool) []*sim.Job {
+	l := &Laboratory{Machines: uniform(1, 1, 2), Jobs: func(bool) []*sim.Job {
 		return add(add(nil, "a", 0, shape{maps: 2, mapTime: time.Second}), "b", time.Second, shape{maps: 1, mapTime: time.Second})
 	}}
 	a := policy("fifo", true)
 	o := Overheads{End: 100 * time.Millisecond, Maps: [][]time.Duration{{2 * time.Second, time.Second}, {time.Second}}, Reduces: [][]time.Duration{nil, nil}, At: []time.Duration{0, 5 * time.Second}}
 	got, err := l.Simulate(&a, o, false)
-	if err != nil || math.Abs(got[0]-3.1) > 0.01 || math.Abs(got[1]-1.1) > 0.01 {
+	if err != nil || math.Abs(got.Seconds[0]-3.1) > 0.01 || math.Abs(got.Seconds[1]-1.1) > 0.01 {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -57,11 +61,19 @@ func TestJudge(t *testing.T) {
 	jobs := add(nil, "j", 0, shape{maps: 1, mapTime: time.Second})
 	l := &Laboratory{Measures: []Measure{mean("a job", every), makespan}}
 	arms := []Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}
-	v := l.Judge(arms, jobs, [][][]float64{{{1}}, {{2}}, {{2.01}}}, [][][]float64{{{1.05}}, {{2.1}}, {{2}}})
+	v := l.Judge(arms, jobs, outcomes(1, 2, 2.01), outcomes(1.05, 2.1, 2))
 	if !v.Agrees || v.Tau != 1 || math.Abs(v.MedianError-0.1/2.1) > 1e-9 || len(v.Rows) != 6 {
 		t.Errorf("%+v", v)
 	}
-	if v = l.Judge(arms, jobs, [][][]float64{{{1}}, {{2}}, {{3}}}, [][][]float64{{{2}}, {{1}}, {{3}}}); v.Agrees || math.Abs(v.Tau-1.0/3) > 1e-9 {
+	if v = l.Judge(arms, jobs, outcomes(1, 2, 3), outcomes(2, 1, 3)); v.Agrees || math.Abs(v.Tau-1.0/3) > 1e-9 {
 		t.Errorf("%+v", v)
 	}
+}
+
+// outcomes are of one job, by arm.
+func outcomes(seconds ...float64) (out [][]*Outcome) {
+	for _, s := range seconds {
+		out = append(out, []*Outcome{{Seconds: []float64{s}}})
+	}
+	return out
 }

@@ -17,6 +17,7 @@ type expected struct {
 	id    scheduler.JobID // what plans call it: negative, so that it is no job's
 	job   wire.JobID      // that it has become; "" while it is expected
 	taken bool            // its tasks are known: the policy follows its plan, or has none
+	lost  bool            // the policy has heard of its tasks before its racks were back
 	racks [2][]string     // of maps and reduces, as planned last; empty: there is no plan
 }
 
@@ -91,7 +92,11 @@ func (c *Tracker) replan(now time.Duration) {
 	for _, e := range c.plans.expected {
 		s := c.foreseen(now, e)
 		back := c.rackIDs(e.racks[0], &s.MapRacks) && c.rackIDs(e.racks[1], &s.ReduceRacks)
-		if !e.taken && (back || now-c.resumedAt > c.cfg.Silence) { // after a restart workers may still come
+		switch st := c.running(e); {
+		case e.lost && st != nil && back && len(s.MapRacks) > 0: // it goes on where it was
+			s.ID, s.Maps, s.Reduces = st.sid, st.total[0], st.total[1]
+			specs, byID[s.ID], e.lost = append(specs, s), e, false
+		case !e.taken && (back || now-c.resumedAt > c.cfg.Silence): // after a restart workers may still come
 			specs, byID[e.id] = append(specs, s), e
 		}
 	}
@@ -101,6 +106,23 @@ func (c *Tracker) replan(now time.Duration) {
 		if e != nil && !(slices.Equal(racks[0], e.racks[0]) && slices.Equal(racks[1], e.racks[1])) {
 			c.note(Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: &PlannedRacks{racks[0], racks[1]}, Job: e.job})
 		}
+	}
+}
+
+// running is the stage that an announced job is in, nil where none has tasks. Only first stages are planned.
+func (c *Tracker) running(e *expected) *stage {
+	if j := c.jobs[e.job]; j != nil && !j.state.Ended() {
+		if st := j.current(); st != nil && st.n == 0 && st.plan != nil {
+			return st
+		}
+	}
+	return nil
+}
+
+// losePlans says that a new policy knows of no plan that running jobs have.
+func (c *Tracker) losePlans() {
+	for _, e := range c.plans.expected {
+		e.lost = e.taken
 	}
 }
 

@@ -23,6 +23,7 @@ func (c *Tracker) Resume(now time.Duration) {
 	}
 	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.num, b.num) })
 	c.teach(now)
+	c.losePlans()
 	for _, j := range all {
 		j.held = !j.state.Ended() && len(j.stages) == 0 // nothing is written down of it but that it came
 	}
@@ -125,6 +126,7 @@ func (c *Tracker) endGrace(now time.Duration) {
 			c.giveUpOn(now, st, n, "did not come back")
 		}
 	}
+	c.planAgain(now) // a job that runs goes on in its racks
 	c.offerAll(now)
 }
 

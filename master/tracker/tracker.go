@@ -97,6 +97,7 @@ func (c *Tracker) SetPolicy(now time.Duration, p scheduler.Policy) {
 	c.engine.SetPolicy(now, p)
 	c.teach(now)
 	if len(c.plans.expected) > 0 {
+		c.losePlans()
 		c.replan(now)
 	}
 	c.offerAll(now)

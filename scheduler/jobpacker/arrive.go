@@ -9,7 +9,8 @@ import (
 )
 
 // Plan implements scheduler.Planner. Jobs of which too little is known are left
-// out, and served as ad-hoc jobs when they arrive.
+// out, and served as ad-hoc jobs when they arrive. A job that has arrived and follows no
+// plan goes back to the racks of its earlier one.
 func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *scheduler.View) []scheduler.Placement {
 	p.grow(v)
 	for _, q := range slices.Clone(p.expected) {
@@ -18,9 +19,15 @@ func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *sched
 	p.stale = true
 	p.refresh(v)
 	var jobs []*scheduler.JobSpec
+	var back []*plan
 	for _, s := range expected {
+		j := v.Job(s.ID)
 		switch {
 		case !plannable(s):
+		case j != nil:
+			if q := p.takeBack(now, j, s, v); q != nil {
+				back = append(back, q)
+			}
 		case p.stays(s, v):
 			p.expected = append(p.expected, p.planner.keep(now, s))
 		default:
@@ -31,12 +38,39 @@ func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *sched
 		p.expected = append(p.expected, p.planner.plan(now, jobs)...)
 	}
 	var out []scheduler.Placement
-	for _, q := range p.expected {
-		p.line(q)
+	for i, q := range slices.Concat(back, p.expected) {
+		if i >= len(back) {
+			p.line(q)
+		}
 		p.widths.add(q)
 		out = append(out, scheduler.Placement{Job: q.spec.ID, Name: q.spec.Name, MapRacks: q.racks[scheduler.Map], ReduceRacks: q.racks[scheduler.Reduce]})
 	}
 	return out
+}
+
+// takeBack puts a job that has arrived back onto an earlier plan: after a restart nobody knew of its racks when it came.
+func (p *Policy) takeBack(now time.Duration, j *scheduler.Job, s *scheduler.JobSpec, v *scheduler.View) *plan {
+	r := p.record(j)
+	if r == nil || r.plan != nil || !p.stays(s, v) {
+		return nil
+	}
+	q := p.planner.keep(now, s)
+	if q.job = j; q.heavy != r.heavy {
+		by := int32(1)
+		if r.heavy {
+			by = -1
+		}
+		for rack := range p.heavyTasks {
+			in := j.InRack(topology.RackID(rack))
+			p.heavyTasks[rack] += by * (in.Running[scheduler.Map] + in.Running[scheduler.Reduce])
+		}
+	}
+	r.plan, r.limit, r.heavy = q, nil, q.heavy
+	p.arrived = append(p.arrived, q)
+	p.line(q)
+	p.heavy.Touch(j, v)
+	p.light.Touch(j, v)
+	return q
 }
 
 // stays reports whether a job can be left where an earlier plan has put it.

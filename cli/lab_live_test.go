@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/lab/live"
+	"github.com/millrace/millrace/topology"
+)
+
+// TestLabClusters: the machines that are started for a laboratory are those that the simulator has: by name, rack and class.
+func TestLabClusters(t *testing.T) {
+	for _, l := range live.All {
+		d := describeLab(&l.Machines, &l.Arms[0])
+		for _, check := range []func() (string, error){d.checkRacks, d.checkClasses, d.checkPolicies} {
+			if key, err := check(); err != nil {
+				t.Errorf("%s: %s: %v", l.ID, key, err)
+			}
+		}
+		topo, room, err := l.Machines.Topology()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range d.workers() {
+			n := topo.Node(topology.NodeID(i))
+			if got := topo.Rack(n.Rack).Name; n.Name != w.name || got != w.rack || n.Class != w.flags[1] || int(room[i].Containers) != l.Machines.Class(i).Containers {
+				t.Errorf("%s: machine %d is %s in %s of class %q, and %s in %s of class %q in the simulator", l.ID, i, w.name, w.rack, w.flags[1], n.Name, got, n.Class)
+			}
+			if want := l.Machines.Class(i); numberOf("w1") != 0 || want.Name != n.Class {
+				t.Errorf("%s: machine %d is of class %q", l.ID, i, want.Name)
+			}
+		}
+		if d.Links != nil {
+			links, err := d.Links.links("", "", nil)
+			if err != nil || links.NIC != l.Machines.Links.NIC || links.Uplink != l.Machines.Links.Uplink {
+				t.Errorf("%s: links %+v, %v, want %+v", l.ID, links, err, l.Machines.Links)
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package live
+
+import (
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/sim"
+)
+
+// An Outcome is what became of the jobs of a laboratory, in one run of one arm.
+type Outcome struct {
+	Seconds []float64 // by job, from its submission to its end
+	// Local is the share of its maps that ran beside their input, by job, and Strong the share of its tasks that ran on machines of
+	// the first class.
+	Local, Strong []float64
+	Congested     float64 // rack-seconds
+	Cross         float64 // bytes between racks
+}
+
+// A Measure makes a figure of an outcome.
+type Measure struct {
+	Name, Unit string
+	Of         func(jobs []*sim.Job, o *Outcome) float64
+}
+
+// mean is the mean over jobs.
+func mean(name string, which func(j *sim.Job) bool) Measure {
+	return Measure{Name: name, Unit: "s", Of: func(jobs []*sim.Job, o *Outcome) float64 {
+		var x []float64
+		for i, j := range jobs {
+			if which(j) {
+				x = append(x, o.Seconds[i])
+			}
+		}
+		return stats.Mean(x)
+	}}
+}
+
+// makespan is from the first submission to the last end.
+var makespan = Measure{Name: "all jobs", Unit: "s", Of: func(jobs []*sim.Job, o *Outcome) (last float64) {
+	for i, j := range jobs {
+		last = max(last, j.Spec.Submit.Seconds()+o.Seconds[i])
+	}
+	return last
+}}
+
+// inTime is the share of jobs that met their deadlines.
+var inTime = Measure{Name: "in time", Unit: "%", Of: func(jobs []*sim.Job, o *Outcome) float64 {
+	met, all := 0.0, 0.0
+	for i, j := range jobs {
+		if d := j.Spec.Deadline; d > 0 {
+			all++
+			if j.Spec.Submit.Seconds()+o.Seconds[i] <= d.Seconds() {
+				met++
+			}
+		}
+	}
+	return 100 * met / all
+}}
+
+// share is the mean over jobs of a part of each, in per cent.
+func share(name string, which func(j *sim.Job) bool, of func(o *Outcome) []float64) Measure {
+	return Measure{Name: name, Unit: "%", Of: func(jobs []*sim.Job, o *Outcome) float64 {
+		var x []float64
+		for i, j := range jobs {
+			if which(j) {
+				x = append(x, 100*of(o)[i])
+			}
+		}
+		return stats.Mean(x)
+	}}
+}
+
+func local(o *Outcome) []float64  { return o.Local }
+func strong(o *Outcome) []float64 { return o.Strong }
+
+var (
+	congested = Measure{Name: "congested", Unit: "rack-s", Of: func(_ []*sim.Job, o *Outcome) float64 { return o.Congested }}
+	crossed   = Measure{Name: "between racks", Unit: "MB", Of: func(_ []*sim.Job, o *Outcome) float64 { return o.Cross / 1e6 }}
+)
+
+func every(*sim.Job) bool { return true }
+
+func named(name string) func(*sim.Job) bool {
+	return func(j *sim.Job) bool { return j.Spec.Name == name }
+}
+
+func queued(queue string) func(*sim.Job) bool {
+	return func(j *sim.Job) bool { return j.Spec.Queue == queue }
+}

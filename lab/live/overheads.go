@@ -1,0 +1,98 @@
+package live
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+)
+
+// Overheads are what a job costs beside its tasks.
+type Overheads struct {
+	Submit time.Duration // from its submission to the launch of its driver, where it need not wait
+	Start  time.Duration // from the launch of its driver to its plan
+	Task   time.Duration // that a task takes longer than it is told to
+	Reduce time.Duration // that a reduce does, beside what it waits for its input
+	End    time.Duration // from the end of its last task to its own
+	// Maps and Reduces are how long each task took, by job, reduces from when they had all they needed; nil: as long as it was told to,
+	// and Task.
+	Maps    [][]time.Duration `json:"-"`
+	Reduces [][]time.Duration `json:"-"`
+	// At is when each job came, since the first; nil: when it was to.
+	At []time.Duration `json:"-"`
+	// Places are the machines that have copies of each split of each job; nil: nobody knows.
+	Places [][][]topology.NodeID `json:"-"`
+}
+
+// Costs are the same of many jobs and tasks, in nanoseconds.
+type Costs struct {
+	Submit, Start, Task, Reduce, End []float64
+	Maps, Reduces                    [][]time.Duration // by job
+	At                               []time.Duration   // by job
+	Places                           [][][]topology.NodeID
+}
+
+// Add adds others.
+func (c *Costs) Add(o *Costs) {
+	c.Submit, c.Start = append(c.Submit, o.Submit...), append(c.Start, o.Start...)
+	c.Task, c.Reduce, c.End = append(c.Task, o.Task...), append(c.Reduce, o.Reduce...), append(c.End, o.End...)
+}
+
+// Overheads are the medians, of tasks the mean; the smallest of those that hold waiting, too.
+func (c *Costs) Overheads() Overheads {
+	of := func(x []float64, q float64) time.Duration {
+		if len(x) == 0 {
+			return 0
+		}
+		return max(0, time.Duration(stats.Quantile(stats.Sorted(x), q)))
+	}
+	task := time.Duration(0)
+	if len(c.Task) > 0 {
+		task = time.Duration(max(0, stats.Mean(c.Task)))
+	}
+	return Overheads{Submit: of(c.Submit, 0), Start: of(c.Start, 0.5), Task: task, Reduce: of(c.Reduce, 0.1), End: of(c.End, 0.5), Maps: c.Maps, Reduces: c.Reduces, At: c.At, Places: c.Places}
+}
+
+// String writes them for people.
+func (o Overheads) String() string {
+	ms := func(d time.Duration) string { return d.Round(time.Millisecond).String() }
+	return fmt.Sprintf("%s until its driver starts, %s until its first task does, %s for each task, %s after the last", ms(o.Submit), ms(o.Start), ms(o.Task), ms(o.End))
+}
+
+// measured gives jobs the times that they had, tasks only where all machines are alike: elsewhere a task of the simulator may run on
+// another machine than it did, and takes what it was told to and Task.
+func (o *Overheads) measured(jobs []*sim.Job, alike bool) []*sim.Job {
+	for i, j := range jobs {
+		j.Spec.HasDriver, j.CleanUp = true, o.End
+		for k := range j.Maps {
+			j.Maps[k] += o.Task
+		}
+		for k := range j.Reduces {
+			j.Reduces[k] += max(o.Task, o.Reduce)
+		}
+		if i < len(o.At) {
+			if late := o.At[i] - j.Spec.Submit; j.Spec.Deadline > 0 {
+				j.Spec.Deadline += late
+			}
+			j.Spec.Submit = o.At[i]
+		}
+		if alike && i < len(o.Maps) {
+			j.Maps, j.Reduces = o.Maps[i], o.Reduces[i]
+		}
+		if i < len(o.Places) {
+			j.Spec.Splits = placed(j.Spec.Splits, o.Places[i])
+		}
+	}
+	return jobs
+}
+
+// placed is splits with the machines that have them.
+func placed(s scheduler.Splits, at [][]topology.NodeID) (out scheduler.Splits) {
+	for i := range min(len(s.Bytes), len(at)) {
+		out.Add(s.Bytes[i], at[i]...)
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package live
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+)
+
+// reads gives a job input in the block store: a block of so many bytes for each map.
+func reads(j *sim.Job, each int64) {
+	for range j.Spec.Maps {
+		j.Spec.Splits.Add(each)
+	}
+	j.Spec.Input = scheduler.Bytes(each * int64(j.Spec.Maps))
+}
+
+// sends makes a job recurring, and gives it so many bytes to shuffle.
+func sends(j *sim.Job, bytes int64) {
+	j.Spec.Shuffle, j.Spec.Recurring = scheduler.Bytes(bytes), true
+}
+
+var locality = Laboratory{
+	ID: "locality", Title: "Is it worth waiting for a machine that has the data?", Source: "spec/nas 3.11", Seconds: 30,
+	Machines: Machines{Racks: 1, Classes: []Class{{Count: 6, Containers: 2}}, Links: topology.Links{NIC: topology.Mbps(16)}, Copies: 1},
+	Arms:     []Arm{policy("fair", true), policy("delay", true), policy("fifo", false)},
+	Jobs: func(quick bool) []*sim.Job {
+		n := 10
+		if quick {
+			n = 6
+		}
+		var jobs []*sim.Job
+		for i := range n {
+			jobs = add(jobs, "job", time.Duration(300*i)*ms, shape{maps: 12, mapTime: 200 * ms})
+			reads(jobs[i], 1<<20)
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("a job", every), share("maps beside their data", every, local)},
+	Published: "under delay maps run where their input is",
+}
+
+// narrow is racks with a fifth of what their machines could send.
+func narrow(racks, machines, containers int) Machines {
+	m := uniform(racks, racks*machines, containers)
+	m.Links = topology.Links{NIC: topology.Mbps(40), Uplink: topology.Mbps(16)}
+	return m
+}
+
+var narrowLinks = Laboratory{
+	ID: "narrow-links", Title: "Does it help to know the network?", Source: "spec/nas 4", Seconds: 120,
+	Machines: narrow(4, 2, 3),
+	Arms: []Arm{
+		policy("fair", true), policy("nas", true, "light", "1000000", "heavy", "4000000"), policy("shufflewatcher", false), policy("delay", false),
+	},
+	Jobs: func(quick bool) []*sim.Job {
+		n := 18
+		if quick {
+			n = 9
+		}
+		var jobs []*sim.Job
+		for i := range n {
+			if i%4 == 0 {
+				jobs = add(jobs, "heavy", time.Duration(i)*800*ms, shape{maps: 16, reduces: 4, mapTime: 400 * ms, reduceTime: 200 * ms})
+				sends(jobs[i], 24e6)
+			} else {
+				jobs = add(jobs, "light", time.Duration(i)*800*ms, shape{maps: 8, reduces: 1, mapTime: 400 * ms, reduceTime: 200 * ms})
+				sends(jobs[i], 200e3)
+			}
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("a job", every), congested, crossed},
+	Published: "nas completes jobs in 0.62 of fair's time, with fewer congestions",
+}
+
+var twoClasses = Laboratory{
+	ID: "two-classes", Title: "Where should small jobs run?", Source: "spec/hybrid 4", Seconds: 60,
+	Machines: Machines{
+		Racks: 3, Placement: "two-plus-one", Copies: 3,
+		Classes: []Class{{Name: "scale-up", Count: 1, Containers: 6, Speed: 1}, {Name: "scale-out", Count: 4, Containers: 3, Speed: 0.5}},
+	},
+	Arms: []Arm{
+		policy("fair", true), hybridArm("hybrid", true), hybridArm("hybrid without stealing", false, "steal", "false"),
+	},
+	Jobs: func(quick bool) []*sim.Job {
+		maps := 90
+		if quick {
+			maps = 45
+		}
+		jobs := add(nil, "large", 0, shape{maps: maps, reduces: 2, mapTime: 300 * ms, reduceTime: 100 * ms})
+		reads(jobs[0], 512<<10)
+		small := func(at time.Duration) {
+			jobs = add(jobs, "small", at, shape{maps: 4, reduces: 1, mapTime: 300 * ms, reduceTime: 100 * ms})
+			reads(jobs[len(jobs)-1], 64<<10)
+		}
+		for i := range maps / 15 { // one by one beside the large job
+			small(time.Duration(300+600*i) * ms)
+		}
+		for range maps / 7 { // all at once after it
+			small(time.Duration(maps) * 75 * ms)
+		}
+		return jobs
+	},
+	Measures: []Measure{
+		mean("small jobs", named("small")), mean("the large job", named("large")),
+		share("tasks of small jobs on strong machines", named("small"), strong), share("maps beside their data", every, local),
+	},
+	Published: "small jobs, on strong machines of their own, end sooner than under fair sharing of all; stealing uses weak machines that are idle",
+}
+
+// hybridArm is hybrid with the border between small and large at 1.7 MB.
+func hybridArm(name string, quick bool, params ...string) Arm {
+	a := policy("hybrid", quick, append(params, "scale", "0.0001")...)
+	a.Name = name
+	return a
+}
+
+var batches = Laboratory{
+	ID: "batches", Title: "Does it help to plan recurring jobs?", Source: "spec/jobpacker 4", Seconds: 90,
+	Machines: narrow(4, 2, 3), Announced: true,
+	Arms: []Arm{policy("fair", true), policy("corral", true), policy("jobpacker", false)},
+	Jobs: func(quick bool) []*sim.Job {
+		n := 12
+		if quick {
+			n = 6
+		}
+		var jobs []*sim.Job
+		for i := range n {
+			jobs = add(jobs, fmt.Sprint("daily-", i), time.Duration(i)*300*ms, shape{maps: 6, reduces: 2, mapTime: 400 * ms, reduceTime: 200 * ms})
+			sends(jobs[i], 4e6)
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("a job", every), crossed},
+	Published: "plans keep the shuffle of a job in few racks: corral in one, jobpacker between two for which it needs circuits",
+}
