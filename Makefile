@@ -34,7 +34,7 @@ test: ## all tests, under two minutes
 # Policies, the topology, the monitor and placement start no goroutine: internal/lint proves it. The simulator, its laboratories,
 # traces, generators and the machines of integration start none either, or only those of the engine, which local and task try.
 PURE := scheduler|topology|netmon|dfs/placement
-SINGLE := sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
+SINGLE := examples|docs/course|sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
 # Tests of integration that look at programs from outside: once is enough.
 APART := Course|Assignments|Play|Pictures|Browser|Example$$|Loops|OnesOwn|OwnPolicy
 race: ## tests of all rooms that start goroutines under the race detector, with coverage

@@ -272,7 +272,7 @@ func newWorker() *cobra.Command {
 	f.Var(&cfg.TaskUsers, "task-user", "user ids that attempts run as, one each")
 	f.IntVar(&cfg.TaskProcesses, "task-processes", cfg.TaskProcesses, "processes and threads that an attempt with a user of its own may have")
 	f.Var((*jobs.ByteSize)(&cfg.TaskDisk), "task-disk", "disk that an attempt with a user of its own may take; 0 for its share of what is free")
-	f.StringVar(&cfg.TaskNetwork, "task-network", cfg.TaskNetwork, "what an attempt with a user of its own reaches: all that the worker does, cluster (programs: this cluster's daemons; commands: nobody) or none (commands only, programs are refused); all but the first need root")
+	f.StringVar(&cfg.TaskNetwork, "task-network", cfg.TaskNetwork, "what an attempt with a user of its own reaches: all that the worker does, cluster (programs: this cluster's daemons; commands: nobody), none (commands only, programs are refused), or auto: cluster where there is a key and the worker is root with CAP_SYS_ADMIN, else all")
 	f.DurationVar(&cfg.LogAge, "log-age", cfg.LogAge, "how long the worker keeps the logs of a job after the last line in them; 0 for ever")
 	f.Var((*jobs.ByteSize)(&cfg.LogBytes), "log-bytes", "how many bytes logs of attempts may take, the oldest go first; 0 for any number")
 	key.define(f)

@@ -77,6 +77,10 @@ func stillWell(t *testing.T, c *testcluster.Cluster, name string) {
 	default:
 	}
 	ctx := t.Context()
+	until(t, "the master answers", func() bool { // on a connection from before its restart it does not
+		_, err := api.NodeList.Call(ctx, c.Client, c.Addr, struct{}{})
+		return err == nil
+	})
 	for _, r := range []wire.Choice{{Name: "fifo"}, {Name: "unlimited"}} {
 		if _, err := api.SchedulerSet.Call(ctx, c.Client, c.Addr, r); err != nil {
 			t.Fatal(err)

@@ -137,6 +137,10 @@ func TestJobCommands(t *testing.T) {
 	}
 
 	file := filepath.Join(t.TempDir(), "past.jsonl")
+	p.wait("the machines, which the export names, have told the new master of themselves", func() bool {
+		nodes, err := p.cl.Nodes(t.Context())
+		return err == nil && len(nodes) == 2
+	})
 	p.cli(0, "job", "history", "--export", file)
 	p.exported(file)
 	out, _ = p.cli(0, "sim", "run", "--trace", file, "--policy", "fifo,fair", "--nodes", "2", "--racks", "1", "--json")

@@ -56,13 +56,14 @@ func (p *processes) command(mapper, out string) string {
 	return strings.Join(strings.Fields(string(p.output(out))), " ")
 }
 
-// TestTaskNetwork: with --task-network cluster a program reaches the cluster, and so does its work, and nobody else; a command reaches
+// TestTaskNetwork: with --task-network cluster, which is the default where there is a key, a program reaches the cluster, and so does its work, and nobody else; a command reaches
 // nobody, its master neither. With none, programs are refused. With all they reach everybody: this proves that the rest bites.
 func TestTaskNetwork(t *testing.T) {
 	require.Faults(t)
 	require.Tool(t, "bash")
 	exe := buildHostile(t)
 	for _, tt := range []struct{ network, program, command, failure string }{
+		{"auto", "denied:network 1", "denied denied denied", ""}, // on a cluster with a key, by a worker that can
 		{"cluster", "denied:network 1", "denied denied denied", ""},
 		{"none", "", "denied denied denied", "--task-network none"},
 		{"all", "got:network 1", "got got got", ""},

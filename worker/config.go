@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/dfs/blocks"
@@ -75,7 +76,7 @@ type Config struct {
 	// TaskDisk is how many bytes such an attempt may have on disk. 0 means its share of what is free
 	// when it starts.
 	TaskDisk int64
-	// TaskNetwork is what such an attempt reaches: NetworkAll, NetworkCluster or NetworkNone. Default all.
+	// TaskNetwork is what such an attempt reaches: NetworkAuto (the default), NetworkAll, NetworkCluster or NetworkNone.
 	TaskNetwork string
 	// Child gives the words with which this executable runs an attempt of a built-in program in a process of
 	// its own; nil for programs that run in this process.
@@ -99,7 +100,7 @@ const MinSpeed = 0.01
 func DefaultConfig() Config {
 	return Config{
 		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, SmallOutput: 32 << 10, Memory: shuffle.DefaultMemory, Pause: 100 * time.Millisecond, NamePatience: 10 * time.Second, TaskTimeout: 10 * time.Minute, FetchStall: 10 * time.Second, LogAge: 7 * 24 * time.Hour, LogBytes: 1 << 30,
-		Isolation: IsolationAuto, TaskUsers: UserRange{First: 60600, Last: 60855}, TaskProcesses: 512, TaskNetwork: NetworkAll,
+		Isolation: IsolationAuto, TaskUsers: UserRange{First: 60600, Last: 60855}, TaskProcesses: 512, TaskNetwork: NetworkAuto,
 		Capacity: wire.Capacity{Containers: int32(max(2, runtime.NumCPU()+1))}, Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -118,8 +119,8 @@ func (c *Config) validate() error {
 		return errors.New("the worker has no directory: give --dir")
 	case c.Isolation != IsolationAuto && c.Isolation != IsolationNone && c.Isolation != IsolationUser:
 		return fmt.Errorf("isolation is %q, must be %s, %s or %s", c.Isolation, IsolationAuto, IsolationNone, IsolationUser)
-	case c.TaskNetwork != NetworkAll && c.TaskNetwork != NetworkCluster && c.TaskNetwork != NetworkNone:
-		return fmt.Errorf("task network is %q, must be %s, %s or %s", c.TaskNetwork, NetworkAll, NetworkCluster, NetworkNone)
+	case !slices.Contains([]string{NetworkAuto, NetworkAll, NetworkCluster, NetworkNone}, c.TaskNetwork):
+		return fmt.Errorf("task network is %q, must be %s, %s, %s or %s", c.TaskNetwork, NetworkAuto, NetworkAll, NetworkCluster, NetworkNone)
 	case c.TaskProcesses < 32:
 		return fmt.Errorf("task processes are %d, must be at least 32", c.TaskProcesses)
 	case c.Speed != 0 && !(c.Speed >= MinSpeed && c.Speed <= 1):

@@ -24,6 +24,8 @@ const (
 
 // What attempts that have a user of their own reach.
 const (
+	// NetworkAuto is NetworkCluster where the cluster has a key, so that strangers may share it, and the worker can; NetworkAll elsewhere.
+	NetworkAuto = "auto"
 	// NetworkAll is what the worker reaches.
 	NetworkAll = "all"
 	// NetworkCluster is master and workers of this cluster, for programs; commands of streaming jobs reach nobody.

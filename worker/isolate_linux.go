@@ -37,7 +37,7 @@ func newJail(cfg *Config) (*jail, error) {
 	if err := keepDescriptors(); err != nil {
 		return nil, err
 	}
-	if err := ableNetwork(cfg); err != nil {
+	if err := settleNetwork(cfg); err != nil {
 		return nil, err
 	}
 	if cfg.Isolation == IsolationNone {
@@ -101,6 +101,23 @@ func able(users UserRange) error {
 	}
 	if !mapped(string(m), users) {
 		return fmt.Errorf("user ids %s do not exist in this namespace", users.String())
+	}
+	return nil
+}
+
+// settleNetwork decides what auto means here, and says where it is less than strangers should have.
+func settleNetwork(cfg *Config) error {
+	if cfg.TaskNetwork != NetworkAuto {
+		return ableNetwork(cfg)
+	}
+	cfg.TaskNetwork = NetworkAll
+	if cfg.Key == nil || cfg.Isolation == IsolationNone {
+		return nil
+	}
+	cfg.TaskNetwork = NetworkCluster
+	if err := ableNetwork(cfg); err != nil {
+		cfg.TaskNetwork = NetworkAll
+		cfg.Log.Info("programs of users reach what the worker does", "task-network", NetworkAll, "reason", err)
 	}
 	return nil
 }

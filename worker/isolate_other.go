@@ -27,6 +27,9 @@ func newJail(cfg *Config) (*jail, error) {
 	if cfg.Isolation == IsolationUser {
 		return nil, fmt.Errorf("isolation is %q, which only Linux has: give %s or %s", IsolationUser, IsolationAuto, IsolationNone)
 	}
+	if cfg.TaskNetwork == NetworkAuto {
+		cfg.TaskNetwork = NetworkAll
+	}
 	if cfg.TaskNetwork != NetworkAll {
 		return nil, fmt.Errorf("task network is %q, which only Linux has: give %s", cfg.TaskNetwork, NetworkAll)
 	}
