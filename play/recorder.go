@@ -8,12 +8,11 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// What a recording holds at most. Decisions beyond are counted, attempts beyond end the recording of attempts: a page that
-// shows the beginning well is worth more than one that does not open.
+// What a recording holds at most. Of more decisions every second, fourth or further one is kept, but all that stop or refuse
+// something; attempts beyond end the recording of attempts.
 const (
-	MaxDecisions = 100_000
-	maxExplained = 20_000 // decisions that say who else waited
-	maxAttempts  = 400_000
+	MaxDecisions = 40_000
+	maxAttempts  = 1_200_000
 	maxSamples   = 400_000
 	maxMarks     = 2_000
 	maxOthers    = 5
@@ -29,7 +28,8 @@ type Recorder struct {
 	texts   map[string]int32
 	others  map[string]int32
 	figures map[string]float64
-	last    struct{ attempt, decision, net int64 } // times
+	last    struct{ attempt, net int64 } // times
+	thin    thinning
 }
 
 type attemptKey struct {
@@ -69,6 +69,7 @@ func (r *Recorder) Recording() *Recording {
 		r.rec.Attempts.Took[i] = r.rec.End - r.rec.Attempts.Took[i]
 	}
 	r.open = nil
+	r.finish()
 	return &r.rec
 }
 
@@ -81,8 +82,7 @@ func (r *Recorder) round(d *drive.Driver, l *drive.Line) {
 			continue
 		}
 		attempt := r.step(d.View(), at, s)
-		if len(r.rec.Decisions.At) >= MaxDecisions {
-			r.rec.Left++
+		if !r.keeps(s.Do) {
 			continue
 		}
 		if who == -2 {
@@ -97,8 +97,7 @@ func (r *Recorder) round(d *drive.Driver, l *drive.Line) {
 
 func (r *Recorder) decision(v *scheduler.View, at int64, s *drive.Step, attempt, who int32) {
 	c := &r.rec.Decisions
-	c.At = append(c.At, at-r.last.decision)
-	r.last.decision = at
+	c.At = append(c.At, at) // finish makes differences of it
 	c.Do = append(c.Do, uint8(s.Do))
 	c.Job = append(c.Job, r.job(s.Task.Job))
 	c.Attempt = append(c.Attempt, attempt)
@@ -130,9 +129,6 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 
 // waiting lists those who have something to run and did not get a place, with why not. All decisions of a round share it.
 func (r *Recorder) waiting(d *drive.Driver, now time.Duration) int32 {
-	if len(r.rec.Decisions.At) >= maxExplained {
-		return -1
-	}
 	list, v := []int32{}, d.View()
 	add := func(jobs scheduler.Jobs) {
 		for i := 0; i < jobs.Len() && len(list) < 2*maxOthers; i++ {

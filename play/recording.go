@@ -6,8 +6,9 @@ type Recording struct {
 	Name      string `json:"name"` // of the policy, as people call this run
 	Admission string `json:"admission,omitempty"`
 	End       int64  `json:"end"`
-	// Left is how many decisions were not kept: the first [MaxDecisions] are.
-	Left int `json:"left,omitempty"`
+	// Left is how many decisions were not kept, and Every says that each so-manyth was.
+	Left  int `json:"left,omitempty"`
+	Every int `json:"every,omitempty"`
 
 	Racks     []string  `json:"racks"`
 	Nodes     []Node    `json:"nodes"`
@@ -79,7 +80,7 @@ type Decisions struct {
 	Job     []int32 `json:"job"`     // place in Jobs, -1 for none
 	Attempt []int32 `json:"attempt"` // the one that was started or stopped, -1 for none
 	Text    []int32 `json:"text"`
-	Others  []int32 `json:"others"` // -1: not kept
+	Others  []int32 `json:"others"` // -1: nobody was asked
 }
 
 // Net is how full the links of racks were, where that changed. Shares are thousandths.

@@ -313,9 +313,9 @@ class Side {
       list.append(make("li", {}, make("span", { class: "dot", style: `background:${colour(others[o])}` }), make("b", {}, r.jobs[others[o]].name), ": " + r.texts[others[o + 1]]));
     }
     this.decision.replaceChildren(
-      make("p", {}, make("span", { class: "faint" }, `decision ${k + 1} of ${d.at.length}, at ${time(d.at[k])}: `), job ? make("span", { class: "dot", style: `background:${colour(d.job[k])}` }) : "", make("b", {}, `${doing[d.do[k]]} ${what}`)),
+      make("p", {}, make("span", { class: "faint" }, `decision ${k + 1} of ${d.at.length}${r.every ? " that are kept, every " + r.every + "th," : ","} at ${time(d.at[k])}: `), job ? make("span", { class: "dot", style: `background:${colour(d.job[k])}` }) : "", make("b", {}, `${doing[d.do[k]]} ${what}`)),
       make("p", { class: "why" }, r.texts[d.text[k]]),
-      make("p", { class: "faint" }, others === null ? "Who else waited was not kept so far into the run." : list.children.length ? "Who else waited, and why not:" : "Nobody else waited."), list);
+      make("p", { class: "faint" }, others === null ? "Who else waited is not known." : list.children.length ? "Who else waited, and why not:" : "Nobody else waited."), list);
   }
 
   hint(e) {

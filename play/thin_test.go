@@ -1,0 +1,66 @@
+package play
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/millrace/millrace/scheduler/drive"
+)
+
+// record makes a recording of n launches, a millisecond apart, of which each has a sentence and a list of its own, and of a stop
+// after every thousandth.
+func record(n int) *Recording {
+	r := NewRecorder("test", "")
+	add := func(at int64, do drive.Do) {
+		if !r.keeps(do) {
+			return
+		}
+		d := &r.rec.Decisions
+		d.At, d.Do, d.Job, d.Attempt = append(d.At, at), append(d.Do, uint8(do)), append(d.Job, 0), append(d.Attempt, int32(at))
+		d.Text = append(d.Text, r.text(fmt.Sprint("at ", at)))
+		d.Others = append(d.Others, r.list([]int32{0, r.text(fmt.Sprint("waits at ", at))}))
+	}
+	for i := range n {
+		add(int64(i), drive.Launch)
+		if i%1000 == 999 {
+			add(int64(i), drive.Stop)
+		}
+	}
+	return r.Recording()
+}
+
+// A million decisions become a page that still tells the whole run: evenly, with every stop, and each with its own sentence.
+func TestThinning(t *testing.T) {
+	for _, n := range []int{0, 1, 10_000, MaxDecisions - 100, MaxDecisions + 1, 1_000_000} {
+		rec := record(n)
+		d := &rec.Decisions
+		if len(d.At) > MaxDecisions || len(d.At)+rec.Left != n+n/1000 || n > MaxDecisions && len(d.At) < MaxDecisions/2 {
+			t.Fatalf("%d decisions: %d are kept and %d left", n, len(d.At), rec.Left)
+		}
+		if n < MaxDecisions-1000 && (rec.Left > 0 || rec.Every > 0) {
+			t.Errorf("%d decisions fit, %d are left", n, rec.Left)
+		}
+		at, stops, launches, before := int64(0), 0, int64(0), int64(-1)
+		for i := range d.At {
+			at += d.At[i]
+			if d.Do[i] == uint8(drive.Stop) {
+				stops++
+			} else {
+				if launches++; before >= 0 && rec.Every > 0 && at-before != int64(rec.Every) {
+					t.Fatalf("%d decisions: launches at %d and %d are kept, want every %d", n, before, at, rec.Every)
+				}
+				before = at
+			}
+			list := rec.Others[d.Others[i]]
+			if d.Attempt[i] != int32(at) || rec.Texts[d.Text[i]] != fmt.Sprint("at ", at) || rec.Texts[list[1]] != fmt.Sprint("waits at ", at) {
+				t.Fatalf("%d decisions: number %d, at %d, says %q and %q", n, i, at, rec.Texts[d.Text[i]], rec.Texts[list[1]])
+			}
+		}
+		if stops != n/1000 {
+			t.Errorf("%d decisions: %d stops are kept of %d", n, stops, n/1000)
+		}
+		if len(rec.Texts) > 2*len(d.At)+2 || len(rec.Others) > len(d.At) {
+			t.Errorf("%d decisions: %d sentences and %d lists for %d decisions", n, len(rec.Texts), len(rec.Others), len(d.At))
+		}
+	}
+}
