@@ -45,11 +45,12 @@ type Phases interface {
 // its launch or from the end of its job's last map, whichever is later (spec/slowdown
 // 2.5): until then it sits in its slot.
 type fixed struct {
-	ends  queue[Attempt]
-	live  map[key]uint32                // try of what runs
-	waits map[scheduler.JobID][]Attempt // reduces that wait for maps, by launch
-	done  map[scheduler.JobID]bool      // all maps have ended
-	jobs  map[scheduler.JobID]*Job
+	ends queue[Attempt]
+	// stopped has the attempts in ends and waits that were stopped: few are, so what runs is in no map.
+	stopped map[stop]bool
+	waits   map[scheduler.JobID][]Attempt // reduces that wait for maps, by launch
+	done    map[scheduler.JobID]bool      // all maps have ended
+	jobs    map[scheduler.JobID]*Job
 	// doneAt is when they ended.
 	doneAt map[scheduler.JobID]time.Duration
 }
@@ -59,10 +60,15 @@ type key struct {
 	node int32
 }
 
+type stop struct {
+	key
+	try uint32
+}
+
 // NewFixed returns the model of fixed times.
 func NewFixed() Model {
 	return &fixed{
-		live: map[key]uint32{}, waits: map[scheduler.JobID][]Attempt{},
+		stopped: map[stop]bool{}, waits: map[scheduler.JobID][]Attempt{},
 		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{}, doneAt: map[scheduler.JobID]time.Duration{},
 	}
 }
@@ -70,7 +76,6 @@ func NewFixed() Model {
 func keyOf(a Attempt) key { return key{a.Task, int32(a.Node)} }
 
 func (f *fixed) Start(now time.Duration, a Attempt, job *Job) {
-	f.live[keyOf(a)] = a.Try
 	id := a.Task.Job
 	if a.Task.Kind == scheduler.Reduce && !f.done[id] && job.Spec.Maps > 0 {
 		f.jobs[id] = job
@@ -84,7 +89,7 @@ func (f *fixed) MapsDone(now time.Duration, job *Job) {
 	id := job.Spec.ID
 	f.done[id], f.doneAt[id] = true, now
 	for _, a := range f.waits[id] {
-		if f.live[keyOf(a)] == a.Try {
+		if !f.isStopped(&a) {
 			f.ends.add(now+job.length(a), a)
 		}
 	}
@@ -94,13 +99,22 @@ func (f *fixed) MapsDone(now time.Duration, job *Job) {
 func (f *fixed) MapsUndone(_ time.Duration, job *Job) { delete(f.done, job.Spec.ID) }
 
 func (f *fixed) Stop(_ time.Duration, a Attempt) {
-	if f.live[keyOf(a)] == a.Try {
-		delete(f.live, keyOf(a))
+	f.stopped[stop{keyOf(a), a.Try}] = true
+}
+
+// isStopped reports whether an attempt that leaves ends or waits was stopped, and forgets it.
+func (f *fixed) isStopped(a *Attempt) bool {
+	if len(f.stopped) == 0 {
+		return false
 	}
+	s := stop{keyOf(*a), a.Try}
+	was := f.stopped[s]
+	delete(f.stopped, s)
+	return was
 }
 
 func (f *fixed) Next() time.Duration {
-	for f.ends.len() > 0 && f.live[keyOf(f.ends.items[0].what)] != f.ends.items[0].what.Try {
+	for f.ends.len() > 0 && f.isStopped(&f.ends.items[0].what) {
 		f.ends.take() // stopped meanwhile
 	}
 	if f.ends.len() == 0 {
@@ -114,6 +128,5 @@ func (f *fixed) End(now time.Duration) (Attempt, bool) {
 		return Attempt{}, false
 	}
 	_, a := f.ends.take()
-	delete(f.live, keyOf(a))
 	return a, true
 }
