@@ -114,7 +114,7 @@ func (f *fixed) isStopped(a *Attempt) bool {
 }
 
 func (f *fixed) Next() time.Duration {
-	for f.ends.len() > 0 && f.isStopped(&f.ends.items[0].what) {
+	for f.ends.len() > 0 && f.isStopped(f.ends.first()) {
 		f.ends.take() // stopped meanwhile
 	}
 	if f.ends.len() == 0 {

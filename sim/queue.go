@@ -2,21 +2,22 @@ package sim
 
 import "time"
 
-// queue is a 4-ary heap of things to happen, by time, then by order of making. Four
-// children share a cache line, which makes it faster than a binary heap of the
-// standard library by a third.
+// queue is a 4-ary heap of things to happen, by time, then by order of making. The heap moves times and places only; what
+// happens lies still.
 type queue[T any] struct {
-	items []item[T]
+	items []item
+	whats []T
+	free  []int32 // places in whats
 	seq   uint64
 }
 
-type item[T any] struct {
+type item struct {
 	at   time.Duration
 	seq  uint64
-	what T
+	what int32 // place in whats
 }
 
-func (a *item[T]) before(b *item[T]) bool {
+func (a *item) before(b *item) bool {
 	return a.at < b.at || a.at == b.at && a.seq < b.seq
 }
 
@@ -25,11 +26,21 @@ func (q *queue[T]) len() int { return len(q.items) }
 // next returns the time of the first item. The queue is not empty.
 func (q *queue[T]) next() time.Duration { return q.items[0].at }
 
+// first returns what happens first. The queue is not empty.
+func (q *queue[T]) first() *T { return &q.whats[q.items[0].what] }
+
 func (q *queue[T]) add(at time.Duration, what T) {
 	q.seq++
-	q.items = append(q.items, item[T]{at, q.seq, what})
+	it := item{at, q.seq, int32(len(q.whats))}
+	if n := len(q.free) - 1; n >= 0 {
+		it.what = q.free[n]
+		q.free = q.free[:n]
+		q.whats[it.what] = what
+	} else {
+		q.whats = append(q.whats, what)
+	}
+	q.items = append(q.items, it)
 	i := len(q.items) - 1
-	it := q.items[i]
 	for i > 0 {
 		parent := (i - 1) / 4
 		if !it.before(&q.items[parent]) {
@@ -46,16 +57,19 @@ func (q *queue[T]) take() (time.Duration, T) {
 	first := q.items[0]
 	last := len(q.items) - 1
 	it := q.items[last]
-	q.items[last] = item[T]{}
 	q.items = q.items[:last]
 	if last > 0 {
 		q.sink(it)
 	}
-	return first.at, first.what
+	what := q.whats[first.what]
+	var none T
+	q.whats[first.what] = none
+	q.free = append(q.free, first.what)
+	return first.at, what
 }
 
 // sink puts it into the hole at the top.
-func (q *queue[T]) sink(it item[T]) {
+func (q *queue[T]) sink(it item) {
 	n := len(q.items)
 	i := 0
 	for {
