@@ -39,7 +39,8 @@ type Rounded struct {
 // Output returns what the round wrote, if that is short: up to 1 MiB.
 func (r *Rounded) Output() (string, error) { return r.text() }
 
-// MainLoop is [Main] for a loop. The output directory appears when the last round has ended.
+// MainLoop is [Main] for a loop. The output directory appears when the last round has ended; until then rounds write into a
+// directory beside it, OUTPUT.rounds.
 func MainLoop(l Loop) { os.Exit(l.main()) }
 
 // turnFlag tells a child of a loop which round it works for.

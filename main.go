@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,7 +98,9 @@ func (p *program) main() int {
 		flag.IntVar(&p.loop.Rounds, "rounds", p.loop.Rounds, "how many rounds there may be")
 		flag.StringVar(&p.turn, turnFlag, "", "for tasks of this program on a cluster: which round they work for")
 	}
-	flag.Parse()
+	if code, ok := parseFlags(); !ok {
+		return code
+	}
 	err := p.apply(p.stages)
 	if err == nil && flag.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q: give input as -input", flag.Arg(0))
@@ -124,6 +127,25 @@ func (p *program) main() int {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return launch.ExitCode(ctx, code)
+}
+
+// parseFlags reads the command line. A mistake is told in a line, not in a list of all flags.
+func parseFlags() (code int, ok bool) {
+	f := flag.CommandLine
+	out := f.Output()
+	f.Init(f.Name(), flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	err := f.Parse(os.Args[1:])
+	f.SetOutput(out)
+	switch {
+	case err == nil:
+		return 0, true
+	case errors.Is(err, flag.ErrHelp):
+		f.Usage()
+		return 0, false
+	}
+	fmt.Fprintf(os.Stderr, "%v (-help lists the flags)\n", err)
+	return 2, false
 }
 
 // child runs an attempt of this program.

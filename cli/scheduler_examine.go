@@ -3,11 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -87,11 +87,17 @@ func (o *examineOptions) one(cmd *cobra.Command, what string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return o.tell(cmd.OutOrStdout(), what, make), nil
+	return o.tell(cmd, what, make), nil
 }
 
-func (o *examineOptions) tell(w io.Writer, what string, make func() scheduler.Policy) bool {
-	found := examine.Policy(make, o.promises, o.situations)
+func (o *examineOptions) tell(cmd *cobra.Command, what string, make func() scheduler.Policy) bool {
+	w, said := cmd.OutOrStdout(), time.Now()
+	found := examine.Policy(make, o.promises, o.situations, func(i int) {
+		if now := time.Now(); now.Sub(said) > 2*time.Second {
+			said = now
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d of %d situations\n", what, i, o.situations)
+		}
+	})
 	for _, f := range found {
 		fmt.Fprintf(w, "%s: %s", what, f)
 	}
@@ -152,7 +158,7 @@ func (o *examineOptions) module(cmd *cobra.Command, dir string) (bool, error) {
 		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 			return false, failed(err)
 		}
-		return false, nil
+		return false, &failure{} // it has said so
 	}
 	return true, nil
 }

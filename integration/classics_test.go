@@ -221,12 +221,12 @@ func TestBFSExample(t *testing.T) {
 		t.Fatalf("%d pages, want %d, %d of them reached", len(got), len(g), len(distance))
 	}
 	for page := range g {
-		want := 1 << 30
+		want := "-"
 		if d, ok := distance[page]; ok {
-			want = d
+			want = strconv.Itoa(d)
 		}
-		if d, _, _ := strings.Cut(got[page], " "); d != strconv.Itoa(want) {
-			t.Errorf("%s is %s away, want %d", page, d, want)
+		if d, _, _ := strings.Cut(got[page], " "); d != want {
+			t.Errorf("%s is %s away, want %s", page, d, want)
 		}
 	}
 }
@@ -304,6 +304,10 @@ func TestLoops(t *testing.T) {
 	e := newExample(t, "pagerank")
 	e.gen("graph", "links", "--nodes", "100")
 	e.write("mine", []byte("not a job's"))
+	if err := os.Mkdir(filepath.Join(e.dir, "thesis.rounds"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	e.write("thesis.rounds/thesis", []byte("years of work"))
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -314,18 +318,39 @@ func TestLoops(t *testing.T) {
 		"too little":       {[]string{"-input", "links", "-output", "o", "-memory", "5"}, 2, "-memory is 5 bytes"},
 		"no input":         {[]string{"-output", "o"}, 2, "no input: give -input"},
 		"no such input":    {[]string{"-input", "gone", "-output", "o"}, 1, "gone"},
+		"rounds are mine":  {[]string{"-input", "links", "-output", "thesis"}, 1, "exists and is no loop's: move it away"},
 		"output is a file": {[]string{"-input", "links", "-output", "mine", "-overwrite"}, 1, "is not the output of a job"},
 	} {
 		if _, errs, code := e.run(append(c.args, "-progress", "none")...); code != c.code || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: code %d, %s", name, code, errs)
 		}
 	}
+	if b, err := os.ReadFile(filepath.Join(e.dir, "thesis.rounds", "thesis")); err != nil || string(b) != "years of work" {
+		t.Fatalf("%q, %v", b, err)
+	}
+	if _, errs, code := e.run("-input", "links", "-output", "few", "-rounds", "1", "-progress", "none"); code != 0 || !strings.Contains(errs, "stopped after 1 round, as -rounds says: it would go on") {
+		t.Errorf("code %d: %s", code, errs)
+	}
+	if err := os.Remove(filepath.Join(e.dir, "thesis.rounds", "thesis")); err != nil {
+		t.Fatal(err)
+	}
+	e.write("thesis.rounds/_LOOP", nil) // a loop was killed
+	e.write("three", []byte("a b\nb c\nc a\n"))
+	if _, errs, code := e.run("-input", "three", "-output", "thesis", "-progress", "none", "-explain", "page.html"); code != 0 {
+		t.Errorf("code %d: %s", code, errs)
+	}
+	for _, page := range []string{"page-0.html", "page-1.html"} {
+		if _, err := os.Stat(filepath.Join(e.dir, page)); err != nil {
+			t.Error(err)
+		}
+	}
 	out, errs, code := e.run("-input", "links", "-output", "ranks", "-rounds", "2", "-json")
 	var report struct {
 		State, Output string
 		Rounds        int
+		Unfinished    bool
 	}
-	if err := json.Unmarshal([]byte(out), &report); code != 0 || err != nil || report.State != "SUCCEEDED" || report.Rounds != 2 || filepath.Base(report.Output) != "ranks" {
+	if err := json.Unmarshal([]byte(out), &report); code != 0 || err != nil || report.State != "SUCCEEDED" || report.Rounds != 2 || !report.Unfinished || filepath.Base(report.Output) != "ranks" {
 		t.Fatalf("code %d: %s %s", code, out, errs)
 	}
 	if _, errs, code := e.run("-input", "links", "-output", "ranks", "-progress", "none"); code != 1 || !strings.Contains(errs, "output exists") {

@@ -6,8 +6,8 @@
 package main
 
 import (
+	"errors"
 	"flag"
-	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -18,7 +18,8 @@ import (
 
 var from = flag.String("from", "", "the page to begin with")
 
-const far = 1 << 30 // not reached yet
+// far is the distance of a page that is not reached.
+const far = "-"
 
 func main() {
 	millrace.MainLoop(millrace.Loop{
@@ -38,17 +39,22 @@ var links = mapreduce.Job{
 		emit(f[0], f[1])
 		emit(f[1], "") // also a page that links nowhere
 	}),
-	Reduce: mapreduce.Groups(func(page string, to iter.Seq[string], emit func(page, state string)) {
-		distance, next := far, ""
-		for p := range to {
-			if p != "" {
-				next += " " + p
+	Reduce: mapreduce.GroupsWith(func(*mapreduce.Task) (func(string, iter.Seq[string], func(string, string)), error) {
+		if *from == "" {
+			return nil, errors.New("-from is missing: say which page to begin with")
+		}
+		return func(page string, to iter.Seq[string], emit func(page, state string)) {
+			state := far
+			if page == *from {
+				state = "0"
 			}
-		}
-		if page == *from {
-			distance = 0
-		}
-		emit(page, strconv.Itoa(distance)+next)
+			for p := range to {
+				if p != "" {
+					state += " " + p
+				}
+			}
+			emit(page, state)
+		}, nil
 	}),
 }
 
@@ -57,7 +63,7 @@ var step = mapreduce.Job{
 	Map: mapreduce.KeyValues(func(page, state []byte, emit func(page, message string)) {
 		emit(string(page), string(state))
 		f := strings.Fields(string(state))
-		if d, _ := strconv.Atoi(f[0]); d < far {
+		if d, err := strconv.Atoi(f[0]); err == nil {
 			for _, to := range f[1:] {
 				emit(to, strconv.Itoa(d+1)+" ?") // nobody links to a page of that name
 			}
@@ -69,19 +75,25 @@ var step = mapreduce.Job{
 			was, best, next := far, far, ""
 			for m := range messages {
 				d, rest, _ := strings.Cut(m, " ")
-				distance, err := strconv.Atoi(d)
-				if err != nil {
-					panic(fmt.Sprintf("%s: %q", page, m))
-				}
 				if rest != "?" {
-					was, next = distance, rest
+					was, next = d, rest
 				}
-				best = min(best, distance)
+				if best == far || d != far && number(d) < number(best) {
+					best = d
+				}
 			}
-			if best < was {
+			if best != was {
 				nearer.Add(1)
 			}
-			emit(page, strings.TrimSpace(strconv.Itoa(best)+" "+next))
+			emit(page, strings.TrimSpace(best+" "+next))
 		}, nil
 	}),
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err) // fails the attempt
+	}
+	return n
 }

@@ -1,5 +1,7 @@
 // Command join puts what is known of a page beside each visit of it. It has two inputs with a name each.
 //
+//	go run ./cmd/millrace gen visits --size 1MB --pages 20 visits.log
+//	printf '/page/0\thome\n/page/1\tnews\n' > pages.tsv
 //	go run ./examples/join -input visits=visits.log -input pages=pages.tsv -output joined
 package main
 

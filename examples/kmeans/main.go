@@ -46,6 +46,9 @@ func main() {
 
 // toNearest gives each point to the nearest centre: those that the task is told, or some on a circle.
 func toNearest(t *mapreduce.Task) (func([]byte, func(int64, sum)), error) {
+	if *k < 1 {
+		return nil, fmt.Errorf("-k is %d, must be at least 1", *k)
+	}
 	var centres []point
 	for line := range strings.Lines(t.Param("centres")) {
 		var i int

@@ -1,7 +1,7 @@
 // Command tfidf weighs the words of documents: a word counts the more the more often a document has it (tf), and the less
 // the more documents have it (idf). Two jobs in a chain. Each file is a document.
 //
-//	go run ./examples/tfidf -documents 12 -input docs/course -output weights
+//	go run ./examples/tfidf -documents 8 -input 'docs/course/[1-8]-*.md' -output weights
 package main
 
 import (
@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"path"
 
 	"github.com/millrace/millrace"
 	"github.com/millrace/millrace/mapreduce"
@@ -31,8 +30,11 @@ func main() {
 	count := mapreduce.Job{
 		Name: "tf",
 		Map: mapreduce.LinesWith(func(t *mapreduce.Task) (func([]byte, func(at, int64)), error) {
+			if *documents < 1 {
+				return nil, fmt.Errorf("-documents is %g: say how many documents there are", *documents)
+			}
 			return func(line []byte, emit func(at, int64)) {
-				document := path.Base(t.Input())
+				document := t.Input()
 				for word := range bytes.FieldsSeq(line) {
 					emit(at{string(word), document}, 1)
 				}
@@ -45,20 +47,15 @@ func main() {
 		Map: mapreduce.Records(func(a at, times int64, emit func(word string, f found)) {
 			emit(a.Word, found{a.Document, times})
 		}),
-		Reduce: mapreduce.GroupsWith(func(*mapreduce.Task) (func(string, iter.Seq[found], func(string, float64)), error) {
-			if *documents < 1 {
-				return nil, fmt.Errorf("-documents is %g: say how many documents there are", *documents)
+		Reduce: mapreduce.Groups(func(word string, in iter.Seq[found], emit func(string, float64)) {
+			var all []found // one of each document that has the word
+			for f := range in {
+				all = append(all, f)
 			}
-			return func(word string, in iter.Seq[found], emit func(string, float64)) {
-				var all []found // one of each document that has the word
-				for f := range in {
-					all = append(all, f)
-				}
-				idf := math.Log(*documents / float64(len(all)))
-				for _, f := range all {
-					emit(word+" "+f.Document, float64(f.Times)*idf)
-				}
-			}, nil
+			idf := math.Log(*documents / float64(len(all)))
+			for _, f := range all {
+				emit(word+" "+f.Document, float64(f.Times)*idf)
+			}
 		}),
 	}
 	millrace.Main(count, weigh)

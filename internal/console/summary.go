@@ -94,6 +94,8 @@ type Report struct {
 	Output string `json:"output"`
 	// Rounds is how many a loop made.
 	Rounds int `json:"rounds,omitempty"`
+	// Unfinished says that a loop would go on, and had no more rounds.
+	Unfinished bool `json:"unfinished,omitempty"`
 	// Result is what the job found out, where that is short: pi, teravalidate.
 	Result map[string]any `json:"result,omitempty"`
 	// Stages are the jobs of a chain, each with its own counters; none where there is one job.

@@ -70,6 +70,7 @@ func Watch(stages []mapreduce.Job, inputBytes int64) ([]mapreduce.Job, *Recordin
 		if job.Reducers == 0 && !job.MapOnly {
 			job.Reducers = reduces
 		}
+		job.MaxAttempts = 1 // what goes wrong is shown once
 		job.Map = r.watchMap(s, job.Map)
 		job.Inputs = slices.Clone(job.Inputs)
 		for k := range job.Inputs {

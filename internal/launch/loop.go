@@ -28,7 +28,7 @@ const (
 )
 
 // A Loop runs rounds of a chain of jobs, each of which reads what the one before wrote, until one says that it is enough. Rounds
-// write beside the output, into OUTPUT.rounds; the last one's becomes the output.
+// write beside the output, into OUTPUT.rounds, which is gone in the end; the last one's becomes the output.
 type Loop struct {
 	// First, if there is any, makes what the first round reads: it is round 0.
 	First, Round []mapreduce.Job
@@ -63,16 +63,22 @@ func (l *Loop) Do(ctx context.Context) error {
 	defer done()
 	last, ended, err := l.turn(ctx)
 	if err != nil {
+		if _, on := errors.AsType[*GoesOn](err); !on {
+			err = errors.Join(err, l.store.RemoveAll(inStore(l.rounds)))
+		}
 		return err
 	}
 	if err := l.finish(last); err != nil {
 		return &told{err}
 	}
+	if ended.again && !cfg.JSON {
+		fmt.Fprintf(cfg.Err, "stopped after %s, as %srounds says: it would go on\n", human.Many(int64(last), "round"), cfg.Dash)
+	}
 	res := ended.res
 	res.Output, res.Elapsed = l.output, time.Since(begin)
 	if cfg.JSON {
 		report := console.ReportOf(l.Round, res, nil)
-		report.Rounds = last
+		report.Rounds, report.Unfinished = last, ended.again
 		return report.WriteJSON(cfg.Out)
 	}
 	console.Summary(cfg.Err, res)
@@ -113,7 +119,10 @@ func (l *Loop) one(ctx context.Context, n int, params map[string]string) (t turn
 	if err != nil {
 		return t, err
 	}
-	cfg.Local.Overwrite = true // what a loop that was killed has left
+	if cfg.Explain != "" { // a page for each round
+		kind := path.Ext(cfg.Explain)
+		cfg.Explain = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(cfg.Explain, kind), n, kind)
+	}
 	cfg.Then = func(res local.Result, parts func(io.Writer) error) (err error) {
 		t.res = res
 		said := "round %d: done in %s\n"
@@ -201,7 +210,7 @@ func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) 
 			return done, err
 		}
 		done = func() { _ = cl.Close() }
-		mux.Stores = map[string]storage.FS{"dfs": cl.DFS().Storage(ctx)}
+		mux.Stores = map[string]storage.FS{"dfs": cl.DFS().Storage(context.WithoutCancel(ctx))} // also to tidy up when somebody has had enough
 	}
 	if l.output, err = Absolute(l.Round[len(l.Round)-1].Output); err == nil {
 		err = task.CheckPlace(mux, l.output)
@@ -215,7 +224,33 @@ func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) 
 	if l.store, inside, err = mux.Resolve(l.output); err != nil {
 		return done, err
 	}
-	return done, l.checkFree(inside, cfg)
+	if err := l.checkFree(inside, cfg); err != nil {
+		return done, err
+	}
+	return done, l.claim(inStore(l.rounds))
+}
+
+// loopFile marks the directory of rounds, so that a loop that was killed is swept, and what somebody else has put there is not.
+const loopFile = "_LOOP"
+
+// claim makes the directory of rounds, in place of one that an earlier loop has left.
+func (l *Loop) claim(dir string) error {
+	if _, err := l.store.Stat(dir); err == nil {
+		if _, err := l.store.Stat(path.Join(dir, loopFile)); err != nil {
+			return fmt.Errorf("rounds would be written to %q, which exists and is no loop's: move it away, or choose another output", l.rounds)
+		}
+		if err := l.store.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	if err := l.store.MkdirAll(dir); err != nil {
+		return err
+	}
+	w, err := l.store.Create(path.Join(dir, loopFile))
+	if err != nil {
+		return err
+	}
+	return w.Close()
 }
 
 // checkFree wants the output to be free, or one of a job's that may be overwritten.

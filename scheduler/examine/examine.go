@@ -39,7 +39,9 @@ func (f *Finding) String() string {
 
 // Policy runs the policy through so many random situations, half of them with faults, some with one node only and some with
 // users who have a limit. It returns one finding for each promise that breaks, and stops after some situations in which one did.
-func Policy(newPolicy func() scheduler.Policy, promises Promises, situations int) []*Finding {
+//
+// look, if not nil, hears the number of each situation before it is tried.
+func Policy(newPolicy func() scheduler.Policy, promises Promises, situations int, look func(i int)) []*Finding {
 	var found []*Finding
 	failed := 0
 	for i := range situations {
@@ -49,6 +51,10 @@ func Policy(newPolicy func() scheduler.Policy, promises Promises, situations int
 			s.Racks, s.PerRack = 1, 1
 		case 6, 7:
 			s.Limit = 2 + int32(i%3)
+		}
+		s.settle()
+		if look != nil {
+			look(i)
 		}
 		f := Check(s, newPolicy, promises)
 		if f == nil {

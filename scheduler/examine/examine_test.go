@@ -62,7 +62,7 @@ func TestPolicyCatches(t *testing.T) {
 		}},
 	} {
 		var said strings.Builder
-		for _, f := range Policy(func() scheduler.Policy { return newBent(tc.bend) }, tc.promises, 40) {
+		for _, f := range Policy(func() scheduler.Policy { return newBent(tc.bend) }, tc.promises, 40, nil) {
 			said.WriteString(f.String())
 		}
 		if !strings.Contains(said.String(), tc.want) || !strings.Contains(said.String(), "broken: "+string(tc.promise)) {
@@ -117,7 +117,7 @@ func TestOwnMistakes(t *testing.T) {
 	}
 	wrong := func() scheduler.Policy { return mistaken{fifo.New(scheduler.DefaultReduceRule())} }
 	for want, make := range map[string]func() scheduler.Policy{"it panics: ouch": panics, "mine:2: in key": wrong} {
-		found := Policy(make, Promises{}, 4)
+		found := Policy(make, Promises{}, 4, nil)
 		if len(found) != 1 || found[0].Promise != Sound || found[0].Err.Error() != want {
 			t.Errorf("found %v, want %q", found, want)
 		}
@@ -134,7 +134,7 @@ func TestCoin(t *testing.T) {
 			}
 			return d
 		})
-	}, Promises{}, 40)
+	}, Promises{}, 40, nil)
 	if len(found) != 1 || found[0].Promise != Same {
 		t.Errorf("found %v, want %q", found, Same)
 	}
@@ -151,7 +151,7 @@ func TestSmallest(t *testing.T) {
 			return d
 		})
 	}
-	found := Policy(lazy, Promises{}, 60)
+	found := Policy(lazy, Promises{}, 60, nil)
 	if len(found) != 1 || found[0].Promise != Ends {
 		t.Fatalf("found %v, want %q", found, Ends)
 	}
@@ -161,5 +161,17 @@ func TestSmallest(t *testing.T) {
 	}
 	if got := found[0].String(); !strings.Contains(got, "1 node in 1 rack") || !strings.Contains(got, "at 0s: j0, 2 maps, 0 reduces\n") {
 		t.Error(got)
+	}
+}
+
+// A policy that keeps its promises is accused of nothing, however long one looks.
+func TestNobodyIsAccused(t *testing.T) {
+	looked := 0
+	fine := func() scheduler.Policy { return fifo.New(scheduler.DefaultReduceRule()) }
+	for _, f := range Policy(fine, Promises{WorkConserving: true}, 1000, func(int) { looked++ }) {
+		t.Error(f)
+	}
+	if looked != 1000 {
+		t.Errorf("%d situations", looked)
 	}
 }

@@ -30,6 +30,14 @@ type Faults struct {
 	Stale  float64 // a report is sent twice, or about something gone
 }
 
+// settle leaves drivers to as many jobs as the cluster has room for: drivers alone could fill it.
+func (s *Situation) settle() {
+	room := s.nodes() * int(max(s.Node.Containers, s.Node.ReduceSlots, s.Node.VCores)) / 4
+	for i, j := range s.Jobs {
+		j.HasDriver = j.HasDriver && i < room
+	}
+}
+
 func (s *Situation) nodes() int { return s.Racks * s.PerRack }
 
 var capacities = []scheduler.Capacity{
@@ -52,12 +60,11 @@ func Draw(seed uint64, troubled bool) *Situation {
 	at := time.Duration(0)
 	for i := range 1 + r.IntN(12) {
 		p.Jobs = append(p.Jobs, drawJob(r, scheduler.JobID(i), at, p.nodes(), c))
-		// Without a bound on drivers, drivers alone could fill the cluster.
-		p.Jobs[i].HasDriver = p.Jobs[i].HasDriver && i < p.nodes()*int(max(c.Containers, c.ReduceSlots, c.VCores))/4
 		if r.IntN(3) > 0 {
 			at += time.Duration(r.IntN(30_000)) * time.Millisecond
 		}
 	}
+	p.settle()
 	if troubled {
 		p.Faults = Faults{Fail: 0.05, Refuse: 0.03, Vanish: 0.05, Lose: 0.01, Drain: 0.01, Stale: 0.1}
 	}

@@ -33,6 +33,7 @@ func (s *Situation) reductions() (out []*Situation) {
 	change := func(do func(*Situation)) {
 		c := s.clone()
 		do(c)
+		c.settle()
 		out = append(out, c)
 	}
 	if s.Racks > 1 { // nodes first: each costs a heartbeat a second

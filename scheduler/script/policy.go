@@ -140,6 +140,9 @@ func (p *Policy) first(now time.Duration, n topology.NodeID, k scheduler.Kind) (
 		if err != nil {
 			return nil, nil, err
 		}
+		if got == starlark.None {
+			return nil, nil, fmt.Errorf("%s: key returned None for %s: return a number, a string or a tuple of them", p.thread.Name, j.name())
+		}
 		smaller := best == nil
 		if !smaller {
 			if smaller, err = starlark.Compare(syntax.LT, got, least); err != nil {

@@ -42,6 +42,7 @@ func TestMistakes(t *testing.T) {
 		"def key(job, node, now):\n    return job.nothing\n":                      "s:2: in key: job has no .nothing",
 		"def key(job, node, now):\n    for i in range(1 << 40):\n        i = i\n": "s:2: in key: ",
 		"def key(job):\n    return 1\n":                                           "key",
+		"def key(job, node, now):\n    return None\n":                             "key returned None for j",
 		"def key(job, node, now):\n    return node\n":                             "", // one job: there is nothing to compare
 		assign("return 7"): "assign returned int, want run(job, kind, why)",
 		assign(`return run(cluster.jobs("map")[0], "red")`):    `kind "red"`,

@@ -55,9 +55,9 @@ func differences(base, other []Run, of func(Metrics) float64) (out []float64) {
 func verdict(e stats.Estimate) string {
 	switch {
 	case e.High < 0:
-		return "less"
+		return "better"
 	case e.Low > 0:
-		return "more"
+		return "worse"
 	}
 	return "no difference shown"
 }

@@ -19,7 +19,7 @@ func TestPairedFindsWhatMeansHide(t *testing.T) {
 	if len(table.Rows) != 4 || len(table.Head) != 3 || !strings.Contains(table.Title, "from fair") {
 		t.Fatalf("%+v", table)
 	}
-	if row := table.Rows[0]; !strings.HasPrefix(row[1], "-0.96") || !strings.HasSuffix(row[1], ": less") || !strings.HasSuffix(row[2], ": no difference shown") {
+	if row := table.Rows[0]; !strings.HasPrefix(row[1], "-0.96") || !strings.HasSuffix(row[1], ": better") || !strings.HasSuffix(row[2], ": no difference shown") {
 		t.Errorf("%q", row)
 	}
 	if lonely := Paired(runs[:3]); len(lonely.Rows) != 0 {

@@ -102,7 +102,7 @@ function buildReduce(st, r, i, third, fourth) {
     task.append(box);
     add("reduce", "After its last group the reduce hands over what it has gathered.", box);
   }
-  add("output", "What reduce " + i + " emitted, in order, is the file part-" + String(i).padStart(5, "0") + " of the output.", task);
+  add("output", "What reduce " + i + " emitted, in order, is the file part-r-" + String(i).padStart(5, "0") + " of the output.", task);
 }
 
 for (const st of story.stages) {
@@ -175,5 +175,5 @@ document.getElementById("bar").max = Math.max(0, steps.length - 1);
 // A link can name a step: page.html#12.
 const named = () => (parseInt(location.hash.slice(1), 10) || 1) - 1;
 addEventListener("hashchange", () => show(named(), true));
-if (steps.length) show(named(), false);
+if (steps.length) show(named(), named() > 0);
 else document.getElementById("say").textContent = "The input has no records: nothing happened.";
