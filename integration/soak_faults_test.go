@@ -127,6 +127,9 @@ func (s *jobSoak) slowDisk(pause time.Duration) {
 	if err := tracer.Process.Signal(os.Interrupt); err != nil {
 		s.t.Error(err)
 	}
+	// A tracer of threads that come and go may hang in its farewell; what it traces goes on when it is killed.
+	late := time.AfterFunc(5*time.Second, func() { _ = tracer.Process.Kill() })
+	defer late.Stop()
 	_ = tracer.Wait() // it says that it was interrupted
 }
 
