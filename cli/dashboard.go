@@ -112,7 +112,7 @@ func playerOf(ctx context.Context, c *client.Client) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = play.Write(&page, "millrace player", "decisions of the cluster of "+c.Addr(), tape)
+	err = play.Write(&page, "/", "decisions of the cluster of "+c.Addr(), tape)
 	return page.Bytes(), err
 }
 

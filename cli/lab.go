@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -78,7 +79,7 @@ func newLabRun() *cobra.Command {
 	o, l := labRun{progress: "auto"}, liveLab{}
 	cmd := &cobra.Command{
 		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
-		Example: "  millrace lab run all --quick --out report",
+		Example: "  millrace lab run all --quick --out report\n  millrace lab run slowdown-policies --quick --set load=0.8 --set nodes=60",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && len(o.expect) == 0 {
 				return errors.New("lab run needs an experiment, or all (millrace lab ls lists them)")
@@ -103,6 +104,9 @@ func newLabRun() *cobra.Command {
 			if o.Seeds < 0 || o.Seeds > 10_000 {
 				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
 			}
+			if o.Set, err = numbersOf(o.set, o.expect); err != nil {
+				return err
+			}
 			return failed(o.run(cmd))
 		},
 	}
@@ -111,6 +115,7 @@ func newLabRun() *cobra.Command {
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
 	l.define(f)
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
+	f.StringArrayVar(&o.set, "set", nil, "change a number of the set-up, NAME=VALUE, such as nodes=60 or load=0.8; nothing is judged then; a wrong name lists the right ones")
 	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
 	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
 	f.StringVar(&o.date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
@@ -124,6 +129,7 @@ type labRun struct {
 	lab.Options
 	list           []*lab.Experiment
 	asJSON         bool
+	set            []string
 	out, date      string
 	expect         []string
 	progress       string
@@ -146,6 +152,23 @@ func (o *labRun) watch(began time.Time) (stop func()) {
 		said = n
 		return fmt.Sprintf("%d of %s that are planned so far, after %s", n, human.Many(o.planned.Load(), "repetition"), human.Duration(time.Since(began)))
 	})
+}
+
+// numbersOf reads --set.
+func numbersOf(words, expect []string) (map[string]float64, error) {
+	if len(words) > 0 && len(expect) > 0 {
+		return nil, errors.New("--set and --expect do not go together: with another set-up nothing is judged")
+	}
+	out := map[string]float64{}
+	for _, w := range words {
+		name, text, ok := strings.Cut(w, "=")
+		v, err := strconv.ParseFloat(text, 64)
+		if !ok || name == "" || err != nil {
+			return nil, fmt.Errorf("--set %s: must be NAME=NUMBER, such as nodes=60", w)
+		}
+		out[name] = v
+	}
+	return out, nil
 }
 
 // orExpected names the experiments of an earlier run where none are named.
@@ -231,6 +254,9 @@ func agree(w io.Writer, reports []lab.Report, expect []string) error {
 
 func printLab(w io.Writer, r lab.Report) {
 	fmt.Fprintf(w, "%s: %s (%s; %d repetitions)\n%s\n", r.ID, r.Title, r.Source, r.Seeds, text.WrapSoft(r.Document, 160))
+	if r.Changed != "" {
+		fmt.Fprintf(w, "Changed for this run: %s.\n", r.Changed)
+	}
 	t := newTable(w, "item", "published", "measured", "accepted", "verdict", "remark")
 	for _, c := range r.Checks {
 		t.AppendRow(table.Row{c.Item, c.Published, c.Measured, c.Tolerance, c.Verdict, text.WrapSoft(c.Why, 40)})

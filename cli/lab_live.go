@@ -122,7 +122,7 @@ func (r *liveReport) print(w io.Writer, l *live.Laboratory) {
 	fmt.Fprintf(w, "%s: %s (%s)\na job costs %s\n", r.ID, l.Title, l.Source, r.Overheads)
 	t := newTable(w, "arm", "measure", "simulated", "live", "error")
 	for _, row := range r.Rows {
-		t.AppendRow(table.Row{row.Arm, row.Measure, stats.Text(row.Simulated) + " " + row.Unit, stats.Span(row.Live, row.Unit), fmt.Sprintf("%+.0f %%", 100*(row.Simulated/stats.Mean(row.Live)-1))})
+		t.AppendRow(table.Row{row.Arm, row.Measure, stats.Text(row.Simulated) + " " + row.Unit, stats.Span(row.Live, row.Unit), offBy(row)})
 	}
 	t.Render()
 	says := "the simulator does not foretell the cluster"
@@ -130,4 +130,16 @@ func (r *liveReport) print(w io.Writer, l *live.Laboratory) {
 		says = "the simulator foretells the cluster"
 	}
 	fmt.Fprintf(w, "published: %s\n%s: the time of a job is off by %.1f %% in the median (at most 10), the order of the arms agrees to %.2f (at least 0.9; Kendall's tau)\n", r.Published, says, 100*r.MedianError, r.Tau)
+}
+
+// offBy is by how much the simulator is off; of nothing there is no part.
+func offBy(row live.Row) string {
+	measured := stats.Mean(row.Live)
+	if measured == row.Simulated {
+		return "0 %"
+	}
+	if measured == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.0f %%", 100*(row.Simulated/measured-1))
 }

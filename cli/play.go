@@ -51,7 +51,7 @@ played, or the decision log of a live cluster (millrace scheduler log --export).
 				return failed(writePlay(out, about, tapes))
 			}
 			var page bytes.Buffer
-			if err := play.Write(&page, "millrace player", about, tapes...); err != nil {
+			if err := play.Write(&page, "", about, tapes...); err != nil {
 				return failed(err)
 			}
 			return servePlay(cmd, listen, play.NewPage(page.Bytes()))
@@ -201,7 +201,7 @@ func (o *simOptions) tapes(runs []*simRun) (out []*play.Recording) {
 // writePlay writes a page, whole or not at all.
 func writePlay(name, about string, tapes []*play.Recording) error {
 	var page bytes.Buffer
-	if err := play.Write(&page, "millrace player", about, tapes...); err != nil {
+	if err := play.Write(&page, "", about, tapes...); err != nil {
 		return err
 	}
 	return writeWhole(name, page.String())

@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -47,14 +49,7 @@ func resultsOf(runs []*simRun) map[string]*simResult {
 
 func printRuns(w io.Writer, runs []*simRun) {
 	t := newTable(w, "policy", "jobs", "mean completion", "mean wait", "median slowdown", "95 % slowdown", "makespan", "node-local maps", "containers busy", "missed goals", "events", "took")
-	for _, r := range runs {
-		m := r.Metrics
-		t.AppendRow(table.Row{
-			r.Policy, m.Jobs, fmt.Sprintf("%.1f s", m.Completion.Mean), fmt.Sprintf("%.1f s", m.Wait.Mean), fmt.Sprintf("%.2f", m.Slowdown.Median), fmt.Sprintf("%.2f", m.Slowdown.P95),
-			fmt.Sprintf("%.0f s", m.Makespan), fmt.Sprintf("%.1f %%", 100*m.NodeLocal), fmt.Sprintf("%.1f %%", 100*m.Utilisation),
-			fmt.Sprintf("%d of %d", m.Missed, m.WithDeadline), human.Count(r.Events), fmt.Sprintf("%.2f s", r.wall.Seconds()),
-		})
-	}
+	t.AppendRows(runRows(runs))
 	t.Render()
 	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
 	printNetwork(w, runs)
@@ -65,6 +60,53 @@ func printRuns(w io.Writer, runs []*simRun) {
 	printPaired(w, compare.Paired(done))
 	if hint := compare.Idle(done); hint != "" {
 		fmt.Fprintln(w, hint)
+	}
+}
+
+// runRows are a row for each run, and the mean of each policy where it has several.
+func runRows(runs []*simRun) (rows []table.Row) {
+	for len(runs) > 0 {
+		policy, n := runs[0].Policy, 1
+		for n < len(runs) && runs[n].Policy == policy {
+			n++
+		}
+		if n == 1 {
+			rows = append(rows, runRow(policy, runs[:1]))
+		} else {
+			for i := range n {
+				rows = append(rows, runRow(fmt.Sprintf("%s, %d of %d", policy, i+1, n), runs[i:i+1]))
+			}
+			rows = append(rows, runRow(policy+", mean", runs[:n]))
+		}
+		runs = runs[n:]
+	}
+	return rows
+}
+
+// runRow is a row of the table: means over runs.
+func runRow(name string, runs []*simRun) table.Row {
+	mean := func(of func(*simRun) float64) float64 {
+		sum := 0.0
+		for _, r := range runs {
+			sum += of(r)
+		}
+		return sum / float64(len(runs))
+	}
+	cell := func(format string, of func(compare.Metrics) float64) string {
+		return fmt.Sprintf(format, mean(func(r *simRun) float64 { return of(r.Metrics) }))
+	}
+	count := func(of func(compare.Metrics) int) string {
+		f := mean(func(r *simRun) float64 { return float64(of(r.Metrics)) })
+		return strconv.FormatFloat(math.Round(10*f)/10, 'f', -1, 64)
+	}
+	missed := count(func(m compare.Metrics) int { return m.Missed }) + " of " + count(func(m compare.Metrics) int { return m.WithDeadline })
+	return table.Row{
+		name, count(func(m compare.Metrics) int { return m.Jobs }),
+		cell("%.1f s", func(m compare.Metrics) float64 { return m.Completion.Mean }), cell("%.1f s", func(m compare.Metrics) float64 { return m.Wait.Mean }),
+		cell("%.2f", func(m compare.Metrics) float64 { return m.Slowdown.Median }), cell("%.2f", func(m compare.Metrics) float64 { return m.Slowdown.P95 }),
+		cell("%.0f s", func(m compare.Metrics) float64 { return m.Makespan }), cell("%.1f %%", func(m compare.Metrics) float64 { return 100 * m.NodeLocal }),
+		cell("%.1f %%", func(m compare.Metrics) float64 { return 100 * m.Utilisation }), missed,
+		human.Count(int64(mean(func(r *simRun) float64 { return float64(r.Events) }))), fmt.Sprintf("%.2f s", mean(func(r *simRun) float64 { return r.wall.Seconds() })),
 	}
 }
 

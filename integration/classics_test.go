@@ -382,14 +382,7 @@ func TestLoopsLive(t *testing.T) {
 	}
 	call("cluster", "up", "--workers", "2", "--dir", "cluster", "--timeout", "2m")
 	defer call("cluster", "down", "--dir", "cluster")
-	var c struct{ Master string }
-	b, err := os.ReadFile(filepath.Join(e.dir, "cluster", "cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := clusterAt(t, filepath.Join(e.dir, "cluster"))
 	call("dfs", "--master", c.Master, "put", "links", "points", "/in/")
 	if _, errs, code := e.run("-master", c.Master, "-input", "dfs:/in/links", "-output", "dfs:/ranks", "-rounds", "60", "-progress", "none"); code != 0 {
 		t.Fatalf("code %d: %s", code, errs)

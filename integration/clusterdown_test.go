@@ -22,18 +22,7 @@ func TestClusterDownFindsWhatWasRestarted(t *testing.T) {
 	if out, err := exec.Command(millrace, "cluster", "up", "--workers", "1", "--dir", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var c struct {
-		Master  string
-		PID     int
-		Workers []struct{ PID int }
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := clusterAt(t, dir)
 	addr, err := url.Parse(c.Master)
 	if err != nil {
 		t.Fatal(err)
@@ -77,4 +66,24 @@ func until(t *testing.T, what string, fn func() bool) {
 			t.Fatalf("not in a minute: %s", what)
 		}
 	}
+}
+
+// aCluster is what `cluster up` writes down of what it started.
+type aCluster struct {
+	Master  string
+	PID     int
+	Workers []struct{ PID int }
+}
+
+// clusterAt reads it.
+func clusterAt(t *testing.T, dir string) (c aCluster) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "cluster.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,14 +30,7 @@ func TestClusterOfAFile(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}()
-	var c struct{ Master string }
-	b, err := os.ReadFile(filepath.Join(dir, "cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := clusterAt(t, dir)
 	cl, err := client.New(client.Config{Master: c.Master, User: "ann"})
 	if err != nil {
 		t.Fatal(err)

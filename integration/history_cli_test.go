@@ -139,7 +139,7 @@ func TestJobCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "past.jsonl")
 	p.wait("the machines, which the export names, have told the new master of themselves", func() bool {
 		nodes, err := p.cl.Nodes(t.Context())
-		return err == nil && len(nodes) == 2
+		return err == nil && len(nodes) == 2 && !slices.ContainsFunc(nodes, func(n wire.NodeStatus) bool { return n.State != "up" })
 	})
 	p.cli(0, "job", "history", "--export", file)
 	p.exported(file)

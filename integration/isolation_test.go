@@ -171,7 +171,7 @@ func (p *processes) endVictim(id wire.JobID) {
 	}
 	p.wait("no process and no room of a program is left", func() bool {
 		out, _ := exec.Command("pgrep", "-f", "sleep "+lonely()).Output() // nothing found is an error of pgrep's
-		rooms, _ := filepath.Glob(filepath.Join(p.dir, "w1", "scratch", "*", "cage-*"))
+		rooms, _ := filepath.Glob(filepath.Join(p.dir, "w1", "scratch", "*", "sandbox-*"))
 		return len(out) == 0 && len(rooms) == 0
 	})
 }

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,14 +71,7 @@ func TestOwnPolicyLive(t *testing.T) {
 	}
 	must("cluster", "up", "--workers", "2", "--dir", "cluster", "--policy", "shortest", "--timeout", "2m")
 	defer must("cluster", "down", "--dir", "cluster")
-	var c struct{ Master string }
-	b, err := os.ReadFile(filepath.Join(e.dir, "cluster", "cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := clusterAt(t, filepath.Join(e.dir, "cluster"))
 	must("run", "wordcount", "--master", c.Master, "--input", "in.txt", "--output", "out", "--progress", "none")
 	if out := must("scheduler", "log", "--master", c.Master); !strings.Contains(out, "has the smallest key") {
 		t.Errorf("no decision was shortest's:\n%s", out)

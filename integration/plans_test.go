@@ -27,11 +27,7 @@ func TestAnnouncedJobRunsWhereItsInputIs(t *testing.T) {
 	for _, policy := range []string{"corral", "fair"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			var log decisions
-			c := testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 4, Master: func(m *master.Config) {
-				m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, "unlimited", log.add, true
-				m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
-			}})
+			c, log := fourRacks(t, policy)
 			args := []string{"--input", "dfs:/in/f", "--output", "dfs:/out", "--reducers", "1", "--split-bytes", "64KiB"}
 			spec := wire.JobSpec{
 				Name: "daily", User: "ann", Recurring: true, Stages: 1, Program: wire.Program{Builtin: "wordcount", Args: args},
@@ -97,11 +93,7 @@ func TestRunningJobKeepsItsPlan(t *testing.T) {
 	for _, policy := range []string{"corral", "jobpacker"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			var log decisions
-			c := testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 4, Master: func(m *master.Config) {
-				m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, "unlimited", log.add, true
-				m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
-			}})
+			c, log := fourRacks(t, policy)
 			args := []string{"--maps", "24", "--reduces", "1", "--map-time", "200ms", "--reduce-time", "10ms", "--output", "dfs:/out"}
 			spec := wire.JobSpec{
 				Name: "daily", User: "ann", Recurring: true, Stages: 1, Program: wire.Program{Builtin: "synthetic", Args: args},
@@ -208,4 +200,14 @@ func TestShufflesAreSentTogether(t *testing.T) {
 			}
 		})
 	}
+}
+
+// fourRacks is a cluster of a worker in each of four racks, with narrow links between them, and what its policy decides.
+func fourRacks(t *testing.T, policy string) (*testcluster.Cluster, *decisions) {
+	t.Helper()
+	var log decisions
+	return testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 4, Master: func(m *master.Config) {
+		m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, "unlimited", log.add, true
+		m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
+	}}), &log
 }

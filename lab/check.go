@@ -93,6 +93,15 @@ func (c Check) Because(why string) Check {
 	return c
 }
 
+// Sign grades a row of which the document says only which way it goes: such a row shows a direction, never a value.
+func Sign(c Check) Check {
+	if c.Verdict == Reproduced {
+		c.Verdict = Direction
+		return c.Because("published without a value: only the direction can agree")
+	}
+	return c
+}
+
 // Direction grades a check that failed: ok says that the order or the sign is as published all the same.
 func (c Check) Direction(ok bool) Check {
 	if c.Verdict == NotReproduced && ok {

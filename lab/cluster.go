@@ -15,7 +15,7 @@ import (
 // those that change nothing: the committed results were made so.
 func Uniform(nodes int, each scheduler.Capacity) (sim.Config, error) {
 	topo, err := topology.Uniform(1, nodes, 0, 0)
-	return sim.Config{Topology: topo, Capacity: each, State: scheduler.DefaultConfig(), Model: sim.NewFixed(), Reports: sim.Reports{AllBeats: true}}, err
+	return sim.Config{Topology: topo, Capacity: each, State: scheduler.DefaultConfig(), Model: sim.NewFixed(), Reports: sim.Reports{AllHeartbeats: true}}, err
 }
 
 // Slotted is Uniform with map and reduce slots, under a policy of the registry.

@@ -7,6 +7,9 @@
 // whose captions are in words.md too. [Run] runs one and returns its [Report]. The same seeds make the same report, whatever the
 // number of cores.
 //
+// What a document is known by is a [Headline]: its value under every reading that was tried, drawn as a strip. The section "In a sentence"
+// at the top of words.md is filled from the headlines ([Document.Sentence]). The first chart of an experiment's words stands first on its page.
+//
 // Nothing is tuned to a number except where the specification calls it a calibration;
 // the check then says calibrated.
 package lab

@@ -23,6 +23,7 @@ type Experiment struct {
 	document          *Document
 	setup             *template.Template
 	captions, remarks texts
+	order             []string // of captions, as the words have them: the first chart is the one to look at
 }
 
 // A Document is a published document: what a reader must know before its experiments, and these.
@@ -38,6 +39,8 @@ type Document struct {
 	Experiments      []*Experiment
 	// Notes are further sections of the pages of documentation, in Markdown.
 	Notes string
+
+	sentence sentence // nil: it has none yet
 }
 
 // A Word is a policy, a measure or an abbreviation of a document, and what it means.
@@ -64,6 +67,8 @@ func (d *Document) read(words string) error {
 		switch {
 		case s.title == "The document":
 			d.Reference, d.Intro = s.reference()
+		case s.title == "In a sentence":
+			d.sentence, err = s.sentence()
 		case s.title == "Words":
 			d.Words, d.Tables = s.words(), append(s.tables(), d.Tables...)
 		case s.title == "Remarks":
@@ -98,6 +103,7 @@ func (e *Experiment) read(d *Document, s section, shared texts) (err error) {
 	var failed [3]error
 	e.setup, failed[0] = parse("set-up", s.labelled("Set-up"))
 	e.captions, failed[1] = s.list("Charts")
+	e.order = s.names("Charts")
 	e.remarks, failed[2] = s.list("Remarks")
 	all := maps.Clone(shared)
 	if all == nil {

@@ -30,7 +30,7 @@ var pageText string
 
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
-		"picture": picture, "class": class, "file": FigureFile,
+		"picture": picture, "class": class,
 		"chart": func(c chart.Chart) template.HTML { return template.HTML(chart.Inline(c)) }, //nolint:gosec // chart escapes every text
 		"style": func() template.CSS { return template.CSS(chart.Style) },                    //nolint:gosec // a constant
 	}).Parse(pageText))

@@ -154,3 +154,34 @@ func tally(r Report) (t verdicts) {
 	}
 	return t
 }
+
+// Sentence is what a student may quote of a document; empty where this page has not the runs for it.
+func (l *layout) Sentence(d *Document) string {
+	s, err := d.Sentence(l.Reports)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// A figureLayout is a figure with its place in the page.
+type figureLayout struct {
+	Figure
+	File   string
+	Linked template.HTML
+}
+
+// Figure lays out a figure of a report.
+func (l *layout) Figure(r Report, f Figure) figureLayout {
+	return figureLayout{f, FigureFile(r, f), l.Link(f.Caption)}
+}
+
+// Key is what to look at first: the strips of its headlines or, where it has none, its first figure.
+func (r reportLayout) Key() []Figure { return r.Figures[:r.keys()] }
+
+// Others are the figures after these.
+func (r reportLayout) Others() []Figure { return r.Figures[r.keys():] }
+
+func (r reportLayout) keys() int {
+	return min(len(r.Figures), max(1, len(r.Headlines)))
+}

@@ -15,7 +15,8 @@ type Recorder struct {
 	ctx        context.Context
 	options    Options
 	experiment *Experiment
-	facts      Facts // of the set-up
+	facts      Facts              // of the set-up
+	settings   map[string]float64 // numbers of the set-up that can be set, by name: the experiment's own
 	report     Report
 }
 
@@ -35,6 +36,10 @@ func (r *Recorder) run(experiment func(*Recorder)) (err error) {
 	}()
 	experiment(r)
 	r.report.Setup = r.fill(r.experiment.setup, r.facts)
+	if r.report.Changed = r.changed(); r.report.Changed != "" {
+		r.report.Setup, r.report.Headlines = r.report.Setup+" CHANGED for this run: "+r.report.Changed+".", nil
+	}
+	r.report.Figures = r.experiment.arranged(r.report.Figures)
 	return nil
 }
 
@@ -68,7 +73,11 @@ func (r *Recorder) Seed() uint64 { return r.options.Seed }
 // Check adds checks to the report.
 func (r *Recorder) Check(checks ...Check) {
 	for _, c := range checks {
-		r.report.Checks = append(r.report.Checks, c.admitted())
+		c = c.admitted()
+		if len(r.options.Set) > 0 {
+			c.Verdict, c.Why = ShapeOnly, "not judged: the set-up is another than the document's"
+		}
+		r.report.Checks = append(r.report.Checks, c)
 	}
 }
 
@@ -91,6 +100,7 @@ func (r *Recorder) Fact(name string, value any) { r.facts[name] = value }
 // each calls fn for 0..n-1 on all cores and waits. The results must go to places of
 // their own, so that the order of running does not show.
 func (r *Recorder) each(n int, fn func(i int) error) {
+	r.checkSet()
 	heard := r.options.Repeats
 	if heard == nil {
 		heard = func(int, int) {}

@@ -19,9 +19,13 @@ type Report struct {
 	Document string  `json:"document,omitempty"`
 	Seeds    int     `json:"seeds"`
 	Checks   []Check `json:"checks"`
+	// Headlines are the figures by which the document is known, under all readings.
+	Headlines []Headline `json:"headlines,omitempty"`
 	// Workload says where its jobs came from, where that depends on what the machine
 	// has: only runs over the same one are compared.
 	Workload string `json:"workload,omitempty"`
+	// Changed says which numbers of the set-up the reader has set; then nothing is judged, and the document's sentence is not filled.
+	Changed string `json:"changed,omitempty"`
 
 	Question string   `json:"question,omitempty"`
 	Setup    string   `json:"setup,omitempty"`

@@ -13,6 +13,8 @@ type Options struct {
 	Seeds int    // repetitions; 0 lets the experiment choose
 	Quick bool   // fewer repetitions, for continuous checks
 	Seed  uint64 // of the first repetition
+	// Set changes numbers of the set-up, by name. Nothing is judged then.
+	Set map[string]float64
 	// Repeats, if not nil, hears of repetitions, from any goroutine: how many more are planned, how many more have ended. An experiment
 	// plans as it goes.
 	Repeats func(planned, ended int)

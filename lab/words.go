@@ -23,15 +23,20 @@ func (f fact) String() string { return stats.Text(float64(f)) }
 type texts map[string]*template.Template
 
 func (t texts) find(name string) *template.Template {
-	if found := t[name]; found != nil {
-		return found
-	}
-	for _, key := range slices.Backward(slices.Sorted(maps.Keys(t))) { // of several the longest
-		if prefix, ok := strings.CutSuffix(key, "*"); ok && strings.HasPrefix(name, prefix) {
-			return t[key]
+	return t[match(slices.Collect(maps.Keys(t)), name)]
+}
+
+// match is the key that is for a name: itself, or of those that end in * the longest that begins it.
+func match(keys []string, name string) (found string) {
+	for _, key := range keys {
+		if key == name {
+			return key
+		}
+		if prefix, ok := strings.CutSuffix(key, "*"); ok && strings.HasPrefix(name, prefix) && len(key) > len(found) {
+			found = key
 		}
 	}
-	return nil
+	return found
 }
 
 func (r *Recorder) say(from texts, name string, facts []Facts) string {
@@ -110,6 +115,21 @@ func (s section) labelled(label string) string {
 		}
 	}
 	return ""
+}
+
+// names are those of the items of list, in order.
+func (s section) names(label string) (out []string) {
+	inside := false
+	for _, p := range s.paras {
+		if strings.HasPrefix(p, "**") {
+			inside = p == "**"+label+".**"
+		}
+		if item, ok := strings.CutPrefix(p, "- `"); inside && ok {
+			name, _, _ := strings.Cut(item, "`")
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // list returns the items "- `name`: text" below a label, or of the whole section if the label is empty.

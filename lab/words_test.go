@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,17 @@ const someWords = `# Title
 
 Front, on
 two lines.
+
+## In a sentence
+
+**Claim.** it is 2
+
+**Finding.** {{.ratio.Judged}}
+
+**Readings.** on
+two nodes
+
+**Sensitivity.** over {{.ratio.Count}} readings it is {{.ratio.Low}} to {{.ratio.High}}, and {{.ratio.At "b"}} with b.
 
 ## The document
 
@@ -144,5 +156,55 @@ func TestChecks(t *testing.T) {
 	one := Between("a", "p", 2, 1, 3)
 	if two := one.Mark(2.5); one.scale.want == two.scale.want {
 		t.Error("a changed copy changed the check")
+	}
+}
+
+// TestSentence: the figures of the sentence are those of the run; without the run there is no sentence.
+func TestSentence(t *testing.T) {
+	d := someDocument(func(r *Recorder) {
+		r.Fact("jobs", "1")
+		r.Figure("bars-own", chart.Bars{})
+		r.Headline(Headline{Name: "ratio", What: "A over B", Unit: "ratio", Published: "2", Line: 2, None: 1}, ReadOne("a", 1.5), ReadOne("b", 0.75), ReadOne("never ends", math.NaN()))
+		r.Check(Within("4: x", 1, 1, 0))
+	})
+	if _, err := d.Sentence(nil); err == nil {
+		t.Error("a sentence without a run")
+	}
+	r, err := Run(t.Context(), d.Experiments[0], Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "The document claims that it is 2; we find 1.5 on two nodes; over 2 readings it is 0.75 to 1.5, and 0.75 with b."
+	if got, err := d.Sentence([]Report{r}); got != want || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got := r.Finding(); got != "A over B: 1.5, published 2; 0.75 to 1.5 over 2 readings." {
+		t.Errorf("finding %q", got)
+	}
+	if r.Figures[0].Name != "strip-ratio" {
+		t.Errorf("the strip is not the first figure: %s", r.Figures[0].Name)
+	}
+	r.Headlines = nil
+	if got := r.Finding(); got != "X: published 1; measured 1 (reproduced)." {
+		t.Errorf("finding %q", got)
+	}
+	defer func() {
+		if p := recover(); p == nil || !strings.Contains(p.(string), "Sensitivity") {
+			t.Errorf("a sentence without a part: %v", p)
+		}
+	}()
+	NewDocument("doc", strings.Replace(someWords, "**Sensitivity.**", "", 1), nil, d.Experiments[0])
+}
+
+// TestFiguresAreArranged: figures come as the words have them, and small multiples share their axes.
+func TestFiguresAreArranged(t *testing.T) {
+	bars := func(v float64) chart.Bars { return chart.Bars{Bars: []chart.Bar{chart.Plain("a", v)}} }
+	e := &Experiment{order: []string{"key", "rest-*"}}
+	got := e.arranged([]Figure{{Name: "rest-b", Chart: bars(9)}, {Name: "rest-a", Chart: bars(3)}, {Name: "key", Chart: bars(1)}})
+	if got[0].Name != "key" || got[1].Name != "rest-b" || got[2].Name != "rest-a" {
+		t.Errorf("order %v", got)
+	}
+	if b := got[2].Chart.(chart.Bars); b.X.Max != 9 {
+		t.Errorf("the axis ends at %v", b.X.Max)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"path"
 )
 
 // An OutputFormat turns pairs into the bytes of a part of the output. It must be
@@ -136,3 +137,14 @@ func (r *rawWriter) Write(key, value []byte) error {
 }
 
 func (r *rawWriter) Close() error { return r.w.Flush() }
+
+// WorkDir is the hidden directory beside an output in which attempts write until the output takes its name. It is for engines: who makes the
+// directory and who removes what a dead job left must mean the same one.
+func WorkDir(output, id string) string {
+	output = path.Clean(output)
+	name := path.Base(output)
+	return path.Join(path.Dir(output), "."+name[:min(len(name), maxHidden)]+".millrace-"+id)
+}
+
+// maxHidden leaves room for what is added to a name: file systems allow 255 bytes.
+const maxHidden = 200

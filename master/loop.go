@@ -149,6 +149,9 @@ func (m *Master) clean(left tracker.Leftover) {
 			}
 			err = remove()
 		}
+		if m.ctx.Err() != nil {
+			return // the next start removes it
+		}
 		if err != nil && wire.KindOf(err) != wire.NotFound {
 			m.cfg.Log.Warn("cannot remove what a job left", "path", left.Dir, "error", err)
 		}

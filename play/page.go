@@ -23,6 +23,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 // page is what the template shows.
 type page struct {
 	Title, About   string
+	Back           string // a way back, where there is one
 	CSS            template.CSS
 	JS, Playground template.JS
 	Data           template.HTML // recordings: JSON, gzip, base64
@@ -42,8 +43,9 @@ func asset(name string) string {
 	return string(b)
 }
 
-// Write writes a page that plays one recording, or two on one clock. It is one file that loads nothing.
-func Write(w io.Writer, title, about string, recordings ...*Recording) error {
+// Write writes a page that plays one recording, or two on one clock. It is one file that loads nothing. back, if not empty, is the address
+// of the dashboard that shows it.
+func Write(w io.Writer, back, about string, recordings ...*Recording) error {
 	if n := len(recordings); n != 1 && n != 2 {
 		return fmt.Errorf("a page shows one or two recordings, not %d", n)
 	}
@@ -51,7 +53,8 @@ func Write(w io.Writer, title, about string, recordings ...*Recording) error {
 	if err != nil {
 		return err
 	}
-	p := newPage(title, about)
+	p := newPage("millrace player", about)
+	p.Back = back
 	p.Data = template.HTML(data)
 	return pageTemplate().Execute(w, p)
 }

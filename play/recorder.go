@@ -52,7 +52,7 @@ func NewRecorder(name, admission string) *Recorder {
 }
 
 // Hear takes in a line of the decision log of a driver, right after it was written.
-func (r *Recorder) Hear(d *drive.Driver, l drive.Line) {
+func (r *Recorder) Hear(d *drive.Loop, l drive.Line) {
 	at := l.At.Milliseconds()
 	r.rec.End = max(r.rec.End, at)
 	switch l.Kind {
@@ -74,7 +74,7 @@ func (r *Recorder) Recording() *Recording {
 }
 
 // round writes down what a round decided.
-func (r *Recorder) round(d *drive.Driver, l *drive.Line) {
+func (r *Recorder) round(d *drive.Loop, l *drive.Line) {
 	at, who := l.At.Milliseconds(), int32(-2) // not asked yet
 	for i := range l.Steps {
 		s := &l.Steps[i]
@@ -128,7 +128,7 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 }
 
 // waiting lists those who have something to run and did not get a place, with why not. All decisions of a round share it.
-func (r *Recorder) waiting(d *drive.Driver, now time.Duration) int32 {
+func (r *Recorder) waiting(d *drive.Loop, now time.Duration) int32 {
 	list, v := []int32{}, d.View()
 	add := func(jobs scheduler.Jobs) {
 		for i := 0; i < jobs.Len() && len(list) < 2*maxOthers; i++ {
@@ -154,7 +154,7 @@ func has(pairs []int32, job int32) bool {
 }
 
 // figure writes down what the policies work with, where it has changed. Figures of single jobs are left out.
-func (r *Recorder) figure(d *drive.Driver, now time.Duration) {
+func (r *Recorder) figure(d *drive.Loop, now time.Duration) {
 	for _, f := range d.Figures(now) {
 		if old, known := r.figures[f.Name]; f.Job == scheduler.NoJob && (!known || old != f.Value) && len(r.rec.Figures) < maxFigures {
 			r.figures[f.Name] = f.Value

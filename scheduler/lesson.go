@@ -11,6 +11,7 @@ type Lesson struct {
 	Maps       int32         `json:"maps,omitempty"`
 	Reduces    int32         `json:"reduces,omitempty"`
 	Input      int64         `json:"input,omitempty"`       // bytes, as the job was described; 0: nobody knew
+	Work       time.Duration `json:"work,omitempty"`        // of all its tasks, as the job was described; 0: nobody knew
 	Shuffle    int64         `json:"shuffle,omitempty"`     // bytes that its maps made
 	MapTime    time.Duration `json:"map_time,omitempty"`    // of all maps together
 	ReduceTime time.Duration `json:"reduce_time,omitempty"` // of all reduces
@@ -24,7 +25,7 @@ func (j *Job) Lesson() *Lesson {
 	s := j.spec
 	l := &Lesson{
 		Name: s.Name, User: j.user.name, Recurring: s.Recurring, Maps: s.Maps, Reduces: s.Reduces, Shuffle: j.sum.out,
-		MapTime: j.tasks[Map].sum, ReduceTime: j.tasks[Reduce].sum, ReduceWork: j.tasks[Reduce].work, Input: s.InputBytes(),
+		MapTime: j.tasks[Map].sum, ReduceTime: j.tasks[Reduce].sum, ReduceWork: j.tasks[Reduce].work, Input: s.InputBytes(), Work: s.Work,
 	}
 	for _, m := range j.moved {
 		if m.in > 0 {

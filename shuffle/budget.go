@@ -35,7 +35,7 @@ func NewBudget(total, sort int64) (Budget, error) {
 	b := Budget{total: total, sort: sort}
 	switch {
 	case total < MinMemory:
-		return b, fmt.Errorf("is %d bytes, must be at least %d (%dMiB)", total, int64(MinMemory), MinMemory>>20)
+		return b, fmt.Errorf("is %d bytes, must be at least %d MiB", total, MinMemory>>20)
 	case sort < 0 || sort > b.rest():
 		return b, fmt.Errorf("leaves %d bytes for sorting, less than the %d asked for", b.rest(), sort)
 	}

@@ -26,7 +26,7 @@ func TestBudget(t *testing.T) {
 	if b, err := NewBudget(MinMemory, 1<<20); err != nil || b.SortBytes() != 1<<20 || b.MaxRecord() != MinMemory/4 {
 		t.Errorf("1 MiB for sorting: %d, records of %d, %v", b.SortBytes(), b.MaxRecord(), err)
 	}
-	if _, err := NewBudget(MinMemory-1, 0); err == nil || !strings.Contains(err.Error(), "at least 33554432 (32MiB)") {
+	if _, err := NewBudget(MinMemory-1, 0); err == nil || !strings.Contains(err.Error(), "at least 32 MiB") {
 		t.Errorf("less than the minimum: %v", err)
 	}
 	if _, err := NewBudget(MinMemory, MinMemory); err == nil {

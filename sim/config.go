@@ -75,9 +75,9 @@ type Reports struct {
 	// ReportEvery is the period of processor and progress reports, where the model
 	// has a Gauge. 0 means a second.
 	ReportEvery time.Duration
-	// AllBeats simulates also reports that change nothing: of a node that is full, and of
+	// AllHeartbeats simulates also reports that change nothing: of a node that is full, and of
 	// all nodes while no task waits. Nothing but the number of events depends on it.
-	AllBeats bool
+	AllHeartbeats bool
 }
 
 // Input is where the input of jobs lies.
@@ -112,7 +112,7 @@ type Views struct {
 	Sample      func(now time.Duration, v *scheduler.View)
 	SampleEvery time.Duration
 	// Lines, if set, is told each line of the driver's decision log right after it was written.
-	Lines func(d *drive.Driver, l drive.Line)
+	Lines func(d *drive.Loop, l drive.Line)
 	// LogAttempts keeps every attempt in Result.Log; Timeline, if positive, a sample of
 	// the cluster in Result.Timeline every so often.
 	LogAttempts bool

@@ -108,7 +108,7 @@ func TestQuietBeats(t *testing.T) {
 				topo := linked(t, 3, 3)
 				cfg := Config{
 					Topology: topo, Capacity: scheduler.Capacity{Containers: 2}, Policy: policy(t, name, quick(name)), State: scheduler.DefaultConfig(),
-					Model: NewFixed(), Reports: Reports{Heartbeat: time.Second, AllBeats: !quiet}, BreakDeadlocks: true, Refill: true, Seed: seed,
+					Model: NewFixed(), Reports: Reports{Heartbeat: time.Second, AllHeartbeats: !quiet}, BreakDeadlocks: true, Refill: true, Seed: seed,
 					Script: Script{Faults: []Fault{{Node: 4, At: 9 * time.Second, Until: 30_333 * time.Millisecond}}},
 				}
 				if seed%2 == 0 {

@@ -25,7 +25,6 @@ type pairBook struct {
 	racks  int
 	placed [][]*netTask // by destination: reduces that fetch
 	open   []*pairMove  // by pair: the transfer under way
-	ocs    []bool       // by pair: it has begun as an elephant and stays one
 	held   bool         // something is ready that the gate does not let go
 }
 
@@ -59,7 +58,7 @@ func (m *network) place(now time.Duration, t *netTask) {
 	j := t.job
 	if j.pairs == nil {
 		k := m.cfg.Topology.NumRacks()
-		j.pairs = &pairBook{racks: k, placed: make([][]*netTask, k), open: make([]*pairMove, k*k), ocs: make([]bool, k*k)}
+		j.pairs = &pairBook{racks: k, placed: make([][]*netTask, k), open: make([]*pairMove, k*k)}
 	}
 	dst := m.cfg.Topology.RackOf(t.a.Node)
 	j.pairs.placed[dst] = append(j.pairs.placed[dst], t)
@@ -139,18 +138,17 @@ func (m *network) sendPair(now time.Duration, j *netJob, src, dst topology.RackI
 		return
 	}
 	v := move{pair: p, what: moveShuffle, bytes: bytes, cross: src != dst, live: true}
-	v.ocs = src != dst && m.cfg.Topology.OCS().Present() && (j.pairs.ocs[pair] || m.elephant(v))
-	j.pairs.ocs[pair] = v.ocs
+	v.ocs = m.elephant(v)
 	j.pairs.open[pair] = p
 	p.at = m.slot()
 	m.moves[p.at] = v
 	m.moves[p.at].id = m.net.Start(now, flow.Spec{From: flow.Rack(src), To: flow.Rack(dst), Bytes: bytes, Optical: v.ocs, Tag: p.at})
 }
 
-// joins reports whether bytes may join a transfer: an elephant takes everything, a mouse
-// only what is a mouse by itself.
+// joins reports whether bytes may join a transfer: an elephant takes elephants along and a mouse mice
+// (spec/jobpacker 5, item 9).
 func (m *network) joins(p *pairMove, src, dst topology.RackID, bytes float64) bool {
-	return m.moves[p.at].ocs || !m.elephant(move{what: moveShuffle, cross: src != dst, bytes: bytes})
+	return m.moves[p.at].ocs == m.elephant(move{what: moveShuffle, cross: src != dst, bytes: bytes})
 }
 
 // pairMoved is called when a transfer has ended: its reduces have their shares.

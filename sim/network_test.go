@@ -165,7 +165,7 @@ func TestNetworkRunsEndAndRepeat(t *testing.T) {
 					c.Tick = []time.Duration{0, 100 * time.Millisecond, time.Second}[rng.IntN(3)]
 					c.Parts, c.Instant, c.WriteCopies = rng.IntN(3), float64(rng.IntN(2)*30), rng.IntN(3)
 				}),
-				Reports: Reports{Heartbeat: time.Second, ReportLate: rng.IntN(2) == 0, AllBeats: rng.IntN(2) == 0}, BreakDeadlocks: true, Seed: seed,
+				Reports: Reports{Heartbeat: time.Second, ReportLate: rng.IntN(2) == 0, AllHeartbeats: rng.IntN(2) == 0}, BreakDeadlocks: true, Seed: seed,
 				Input: Input{Placement: placement.NewPlanned(topo)}, Views: Views{Timeline: 10 * time.Second, LogAttempts: true},
 			}
 			if rng.IntN(2) == 0 {

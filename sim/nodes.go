@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// beat is a node's report: what has ended is told, then work is handed out.
-func (s *simulation) beat(n topology.NodeID) {
+// heartbeat is a node's report: what has ended is told, then work is handed out.
+func (s *simulation) heartbeat(n topology.NodeID) {
 	if s.drive.View().NodeState(n) == scheduler.NodeIsDown {
 		return // its next report is planned when it comes back
 	}
@@ -130,13 +130,13 @@ func (s *simulation) stop(a Attempt) {
 
 func (s *simulation) comeBack(n topology.NodeID) {
 	s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
-	s.beats.asleep[n] = false // its report is planned below
-	s.beats.setIdle(n, false)
+	s.heartbeats.asleep[n] = false // its report is planned below
+	s.heartbeats.setIdle(n, false)
 	s.gotRoom(n)
 	s.moved = s.now
 	if s.cfg.Heartbeat > 0 {
-		s.beats.phases[n] = s.now % s.cfg.Heartbeat
-		s.beats.sort()
-		s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
+		s.heartbeats.phases[n] = s.now % s.cfg.Heartbeat
+		s.heartbeats.sort()
+		s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: heartbeat, node: n})
 	}
 }

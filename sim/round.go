@@ -52,12 +52,12 @@ func (s *simulation) reports(n topology.NodeID) bool {
 	if s.cfg.AskAgain == 0 {
 		return true
 	}
-	if s.beatAt == nil {
-		s.beatAt = make([]time.Duration, len(s.running))
+	if s.heartbeatAt == nil {
+		s.heartbeatAt = make([]time.Duration, len(s.running))
 	}
-	due := s.now >= s.beatAt[n]
+	due := s.now >= s.heartbeatAt[n]
 	if due {
-		s.beatAt[n] = s.now - s.now%liveHeartbeat + liveHeartbeat
+		s.heartbeatAt[n] = s.now - s.now%liveHeartbeat + liveHeartbeat
 	}
 	return due
 }

@@ -35,11 +35,11 @@ type happening struct {
 type what uint8
 
 const (
-	arrive    what = iota
-	beat           // a node reports
-	beatIdle       // a node reports that slept for want of work
-	ready          // a driver has started
-	breakDown      // job is the index of the fault
+	arrive        what = iota
+	heartbeat          // a node reports
+	heartbeatIdle      // a node reports that slept for want of work
+	ready              // a driver has started
+	breakDown          // job is the index of the fault
 	comeBack
 	tick
 	sample
@@ -55,7 +55,7 @@ const (
 // simulation is a run in progress.
 type simulation struct {
 	cfg    Config
-	drive  *drive.Driver
+	drive  *drive.Loop
 	agenda queue[happening]
 	now    time.Duration
 	jobs   []*Job
@@ -76,14 +76,14 @@ type simulation struct {
 	// abstains, where the policy is an Abstainer and nobody else needs heartbeats
 	abstains func(now time.Duration, n topology.NodeID, v *scheduler.View) bool
 
-	rng     *rand.Rand // of stragglers and reloads
-	monitor *netmon.Monitor
-	counted [][2]float64 // by rack: bytes told to the monitor, up and down
-	beats   beats
-	placing *rand.Rand         // of blocks
-	beatAt  []time.Duration    // by node: from when on an offer is a heartbeat; only with AskAgain
-	asking  [1]topology.NodeID // the node of a round, so that asking allocates nothing
-	started []int32            // jobs that the round has admitted
+	rng         *rand.Rand // of stragglers and reloads
+	monitor     *netmon.Monitor
+	counted     [][2]float64 // by rack: bytes told to the monitor, up and down
+	heartbeats  heartbeats
+	placing     *rand.Rand         // of blocks
+	heartbeatAt []time.Duration    // by node: from when on an offer is a heartbeat; only with AskAgain
+	asking      [1]topology.NodeID // the node of a round, so that asking allocates nothing
+	started     []int32            // jobs that the round has admitted
 }
 
 func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
@@ -100,7 +100,7 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 	s := &simulation{
 		cfg: cfg, jobs: jobs, byID: make(map[scheduler.JobID]int32, len(jobs)), left: len(jobs), coming: len(jobs),
 		running: make([]roster, n), raced: map[scheduler.TaskID]bool{}, late: make([][]Attempt, n),
-		idle: [2]*idleNodes{newIdleNodes(n), newIdleNodes(n)}, beats: newBeats(n),
+		idle: [2]*idleNodes{newIdleNodes(n), newIdleNodes(n)}, heartbeats: newHeartbeats(n),
 	}
 	state, err := scheduler.NewState(cfg.Topology, cfg.State)
 	if err != nil {
@@ -132,11 +132,11 @@ func (s *simulation) start(rng *rand.Rand) {
 	for n := range topology.NodeID(s.cfg.Topology.NumNodes()) {
 		s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
 		if s.cfg.Heartbeat > 0 {
-			s.beats.phases[n] = time.Duration(rng.Int64N(int64(s.cfg.Heartbeat)))
-			s.agenda.add(s.beats.phases[n], happening{what: beat, node: n})
+			s.heartbeats.phases[n] = time.Duration(rng.Int64N(int64(s.cfg.Heartbeat)))
+			s.agenda.add(s.heartbeats.phases[n], happening{what: heartbeat, node: n})
 		}
 	}
-	s.beats.sort()
+	s.heartbeats.sort()
 	for i, f := range s.cfg.Faults {
 		s.agenda.add(f.At, happening{what: breakDown, node: f.Node, job: int32(i)})
 	}
@@ -225,10 +225,10 @@ func (s *simulation) happen(h happening) {
 		s.coming--
 		s.moved = s.now
 		s.feed(scheduler.JobSubmitted(s.jobs[h.job].Spec))
-	case beat:
-		s.beat(h.node)
-	case beatIdle:
-		s.beatIdle(h.node)
+	case heartbeat:
+		s.heartbeat(h.node)
+	case heartbeatIdle:
+		s.heartbeatIdle(h.node)
 	case ready:
 		s.ready(h)
 	case breakDown:

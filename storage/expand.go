@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func (m Mux) Expand(paths []string) ([]Entry, error) {
 		}
 		found, err := expandOne(store, inner)
 		if err != nil {
-			return nil, inputError(p, err)
+			return nil, m.hint(p, inputError(p, err))
 		}
 		for _, e := range found {
 			e.Path = withScheme(p, e.Path)
@@ -43,6 +44,19 @@ func (m Mux) Expand(paths []string) ([]Entry, error) {
 		}
 	}
 	return out, nil
+}
+
+// hint says where else a path that is not on the machine's own disk lies: users forget the scheme.
+func (m Mux) hint(p string, err error) error {
+	if _, _, ok := cutScheme(p); ok || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, scheme := range slices.Sorted(maps.Keys(m.Stores)) {
+		if _, miss := m.Stores[scheme].Stat(p); miss == nil {
+			return fmt.Errorf("%w (there is one at %s:%s)", err, scheme, p)
+		}
+	}
+	return err
 }
 
 func inputError(p string, err error) error {

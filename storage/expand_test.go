@@ -177,3 +177,27 @@ func TestInside(t *testing.T) {
 		t.Errorf("relative: %v, %v", in, err)
 	}
 }
+
+// TestExpandNamesTheOtherStore: of a path without a scheme that only another store has, the error says so.
+func TestExpandNamesTheOtherStore(t *testing.T) {
+	dir := plant(t, "kept/a")
+	other := under{Disk: storage.Disk{}, dir: dir}
+	m := storage.Mux{Stores: map[string]storage.FS{"dfs": other}}
+	const hint = "(there is one at dfs:/kept/a)"
+	for p, want := range map[string]bool{"/kept/a": true, "/kept/b": false, "dfs:/kept/b": false, "dfs:/kept/a/c": false} {
+		if _, err := m.Expand([]string{p}); err == nil || strings.Contains(err.Error(), hint) != want {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	if _, err := m.Expand([]string{"dfs:/kept/a"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// under is a store whose root is a directory.
+type under struct {
+	storage.Disk
+	dir string
+}
+
+func (u under) Stat(p string) (fs.FileInfo, error) { return u.Disk.Stat(u.dir + p) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -147,7 +148,45 @@ var errGoexit = errors.New("it called runtime.Goexit, as the Fatal of package te
 
 // failure is an error of user code with the stack as it is now.
 func (a *attempt) failure(err error) error {
-	return &AttemptError{Task: a.task.String(), Where: a.place.String(), Err: err, Stack: string(debug.Stack())}
+	return &AttemptError{Task: a.task.String(), Where: a.place.String(), Err: err, Stack: userFrames(string(debug.Stack()))}
+}
+
+// engine begins the names of the engine's own functions, which call user code.
+const engine = "github.com/millrace/millrace/"
+
+// userFrames cuts a stack down to the frames of user code: from the panic to the engine, whose frames tell a user nothing. A stack in
+// which it finds none stays as it is.
+func userFrames(stack string) string {
+	head, rest, ok := strings.Cut(stack, "\n")
+	if at := max(strings.LastIndex(rest, "\npanic("), strings.LastIndex(rest, "\nruntime.Goexit(")); ok && at >= 0 {
+		rest = rest[at+1:]
+	}
+	lines := strings.SplitAfter(rest, "\n")
+	keep := head + "\n"
+	for i := 0; i+1 < len(lines); i += 2 { // a frame is a function and, below it, its place
+		name := lines[i]
+		switch {
+		case strings.HasPrefix(name, "panic(") || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "runtime/debug."):
+			continue
+		case calledBy(name):
+			if keep == head+"\n" {
+				return stack
+			}
+			return keep
+		}
+		keep += name + lines[i+1]
+	}
+	return stack
+}
+
+// calledBy reports whether a function is one of the rooms that call user code.
+func calledBy(name string) bool {
+	for _, room := range []string{"task", "mapreduce", "shuffle", "local", "jobs"} {
+		if rest, ok := strings.CutPrefix(name, engine+room); ok && (rest[0] == '.' || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
 }
 
 // release closes user code that holds something, however its attempt ended.

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/millrace/millrace/internal/disk"
@@ -47,7 +48,7 @@ func PrepareOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite boo
 	if err != nil {
 		return nil, err
 	}
-	o.work = workDir(o.final, id)
+	o.work = mapreduce.WorkDir(o.final, id)
 	return o.prepared(mux, job, o.makeWork)
 }
 
@@ -59,7 +60,7 @@ func PrepareOwnOutput(mux storage.Mux, job *mapreduce.Job, overwrite bool) (*Job
 		return nil, err
 	}
 	if _, ok := o.store.(storage.Disk); !ok {
-		o.work = workDir(o.final, strconv.FormatUint(rand.Uint64(), 36))
+		o.work = mapreduce.WorkDir(o.final, strconv.FormatUint(rand.Uint64(), 36))
 		return o.prepared(mux, job, o.makeWork)
 	}
 	if err := o.sweep(); err != nil {
@@ -88,9 +89,6 @@ func (o *JobOutput) prepared(mux storage.Mux, job *mapreduce.Job, work func() er
 	return o, nil
 }
 
-// shortened leaves room for what is added to a name: file systems allow 255 bytes.
-func shortened(name string) string { return name[:min(len(name), 200)] }
-
 // noteParents notes which parents have to be made.
 func (o *JobOutput) noteParents() {
 	for dir := path.Dir(o.final); ; dir = path.Dir(dir) {
@@ -117,7 +115,7 @@ func (o *JobOutput) claimWork() (err error) {
 
 // hidden is where the hidden directories of this output lie, and how their names begin.
 func (o *JobOutput) hidden() (dir, prefix string) {
-	work := workDir(o.final, "")
+	work := mapreduce.WorkDir(o.final, "")
 	return path.Dir(work), path.Base(work)
 }
 
@@ -126,7 +124,7 @@ func (o *JobOutput) sweep() error {
 	dir, prefix := o.hidden()
 	return disk.Sweep(dir, prefix, func(work string) error {
 		old := oldDir(work)
-		if shortened(path.Base(o.final)) == path.Base(o.final) { // else it may be another output's
+		if strings.HasPrefix(prefix, "."+path.Base(o.final)+".") { // else it may be another output's
 			if _, err := o.store.Stat(o.final); errors.Is(err, fs.ErrNotExist) {
 				if err := o.store.Rename(old, o.final); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return err

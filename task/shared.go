@@ -25,11 +25,7 @@ func WorkDir(mux storage.Mux, job *mapreduce.Job, id string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("output: %w", err)
 	}
-	return workDir(path.Clean(final), id), nil
-}
-
-func workDir(final, id string) string {
-	return path.Join(path.Dir(final), "."+shortened(path.Base(final))+".millrace-"+id)
+	return mapreduce.WorkDir(final, id), nil
 }
 
 // Share prepares an output for attempts in other processes.

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// runChild runs an attempt of users' code in a process of its own and in a cage.
+// runChild runs an attempt of users' code in a process of its own and in a sandbox.
 func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir string) (wire.Ended, *shuffle.Output) {
 	lost := func(err error) (wire.Ended, *shuffle.Output) {
 		return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}, nil
@@ -38,25 +38,25 @@ func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir stri
 		return lost(err)
 	}
 	defer logs.Close()
-	cage, err := w.jail.enter(dir, fmt.Sprintf("cage-%s-%d-%d", l.ID.Kind, l.ID.Index, l.ID.Try), w.limitOf(l))
+	sandbox, err := w.jail.enter(dir, fmt.Sprintf("sandbox-%s-%d-%d", l.ID.Kind, l.ID.Index, l.ID.Try), w.limitOf(l))
 	if err != nil {
 		return lost(err)
 	}
-	if err := cage.link(sideDir); err != nil {
-		return lost(errors.Join(err, cage.leave()))
+	if err := sandbox.link(sideDir); err != nil {
+		return lost(errors.Join(err, sandbox.leave()))
 	}
-	c := &childRun{w: w, l: l, logs: logs, cage: cage}
+	c := &childRun{w: w, l: l, logs: logs, sandbox: sandbox}
 	end, path, err := c.run(ctx, exe, args)
 	var out *shuffle.Output
 	if err == nil && path != "" {
-		if path, err = cage.take(path, dir); err == nil {
+		if path, err = sandbox.take(path, dir); err == nil {
 			out, err = shuffle.OpenOutput(path)
 		}
 		if err != nil {
 			end = wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
 		}
 	}
-	if err := cage.leave(); err != nil {
+	if err := sandbox.leave(); err != nil {
 		w.cfg.Log.Warn("a program's room cannot be cleared", "attempt", l.ID, "error", err)
 	}
 	return end, out
@@ -86,10 +86,10 @@ func (w *Worker) program(ctx context.Context, l *wire.Launch) (*os.File, []strin
 
 // A childRun is one process.
 type childRun struct {
-	w    *Worker
-	l    *wire.Launch
-	logs *cappedLog
-	cage *cage
+	w       *Worker
+	l       *wire.Launch
+	logs    *cappedLog
+	sandbox *sandbox
 
 	computes bool // as it says
 
@@ -125,9 +125,9 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 	defer words.Close()
 	cmd := exec.Command(exe.Name(), args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(order), c.logs, c.logs
-	cmd.Env = append(c.cage.environment(), attempt.ChildEnv+"=1", "GOMEMLIMIT="+strconv.FormatInt(c.w.limitOf(c.l)*3/4, 10))
+	cmd.Env = append(c.sandbox.environment(), attempt.ChildEnv+"=1", "GOMEMLIMIT="+strconv.FormatInt(c.w.limitOf(c.l)*3/4, 10))
 	cmd.WaitDelay = 5 * time.Second
-	err = c.cage.start(cmd, exe, theirs)
+	err = c.sandbox.start(cmd, exe, theirs)
 	_ = theirs.Close() // the child has its own
 	if err != nil {
 		bad := errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ENOENT) // it, not this machine
@@ -143,7 +143,7 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 	werr := c.reap(cmd)
 	close(done)
 	guards.Wait()
-	if err := c.cage.sweep(); err != nil { // before its output is looked at
+	if err := c.sandbox.sweep(); err != nil { // before its output is looked at
 		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
 	}
 	if ok {
@@ -160,7 +160,7 @@ func (c *childRun) reap(cmd *exec.Cmd) error {
 	case err := <-waited:
 		return err
 	case <-time.After(10 * time.Second):
-		c.cage.kill()
+		c.sandbox.kill()
 		return <-waited
 	}
 }
@@ -171,17 +171,17 @@ func (c *childRun) order() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := c.cage.lend(c.w.cfg.Emulate)
+	links, err := c.sandbox.lend(c.w.cfg.Emulate)
 	if err != nil {
 		return nil, err
 	}
-	gate, err := c.cage.openGate()
+	gate, err := c.sandbox.openGate()
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(attempt.Order{
 		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Memory: c.w.budgetOf(c.l).Total(),
-		Scratch: c.cage.path(), SideDir: filepath.Join(c.cage.path(), "side"), Caged: c.cage.uid != 0,
+		Scratch: c.sandbox.path(), SideDir: filepath.Join(c.sandbox.path(), "side"), Sandboxed: c.sandbox.uid != 0,
 		OneMachine: c.w.oneMachine(), Emulate: links, Rack: c.w.cfg.Rack, FetchStall: c.w.cfg.FetchStall, Speed: c.w.cfg.Speed, Gate: gate,
 	})
 }
@@ -254,10 +254,10 @@ func (c *childRun) guard(ctx context.Context, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-stopping:
-			procs.Stop(c.cage.pid) // a driver cleans up
+			procs.Stop(c.sandbox.pid) // a driver cleans up
 			stopping, hard = nil, time.After(2*time.Second)
 		case <-hard:
-			c.cage.kill()
+			c.sandbox.kill()
 			hard = nil
 		case <-t.C:
 			if why := c.excess(); why != "" {
@@ -273,11 +273,11 @@ func (c *childRun) excess() string {
 	silent := time.Since(c.last)
 	c.mu.Unlock()
 	limit := c.w.limitOf(c.l)
-	if rss := c.cage.memory(); rss > limit {
+	if rss := c.sandbox.memory(); rss > limit {
 		return fmt.Sprintf("memory limit: %d MB used, %d MB allowed", rss>>20, limit>>20)
 	}
-	if used := c.cage.written(); c.cage.disk > 0 && used > c.cage.disk {
-		return fmt.Sprintf("disk limit: %d MB written, %d MB allowed", used>>20, c.cage.disk>>20)
+	if used := c.sandbox.written(); c.sandbox.disk > 0 && used > c.sandbox.disk {
+		return fmt.Sprintf("disk limit: %d MB written, %d MB allowed", used>>20, c.sandbox.disk>>20)
 	}
 	if c.w.cfg.TaskTimeout > 0 && silent > c.w.cfg.TaskTimeout && c.l.ID.Kind != wire.DriverTask {
 		return fmt.Sprintf("timeout: no sign of life for %s", silent.Round(time.Second))
@@ -289,7 +289,7 @@ func (c *childRun) kill(why string) {
 	c.mu.Lock()
 	c.reason = why
 	c.mu.Unlock()
-	c.cage.kill()
+	c.sandbox.kill()
 }
 
 // postMortem says why a process ended without saying so itself.
@@ -297,7 +297,7 @@ func (c *childRun) postMortem(err error) wire.Ended {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	why := c.reason
-	if why == "" && c.cage.overran() {
+	if why == "" && c.sandbox.overran() {
 		why = fmt.Sprintf("memory limit: more than the %d MB allowed", c.w.limitOf(c.l)>>20)
 	}
 	if why == "" {

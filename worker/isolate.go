@@ -61,8 +61,8 @@ func (r *UserRange) Set(s string) (err error) {
 // Type names the kind of value in help texts.
 func (*UserRange) Type() string { return "range" }
 
-// link puts side files into the cage.
-func (c *cage) link(from string) error {
+// link puts side files into the sandbox.
+func (c *sandbox) link(from string) error {
 	if from == "" {
 		return nil
 	}
@@ -88,8 +88,8 @@ func (c *cage) link(from string) error {
 	return nil
 }
 
-// environment is all that a program in the cage sees of the worker's.
-func (c *cage) environment() []string {
+// environment is all that a program in the sandbox sees of the worker's.
+func (c *sandbox) environment() []string {
 	env := []string{"HOME=" + c.path(), "TMPDIR=" + c.path(), "PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")}
 	names := []string{"LANG", "LC_ALL", "TZ"}
 	if runtime.GOOS == "windows" {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A jail makes cages.
+// A jail makes sandboxes.
 type jail struct {
 	cfg    *Config
 	mode   string // none or user
@@ -28,7 +28,7 @@ type jail struct {
 	next uint32     // user id to try first
 }
 
-// needed are the capabilities without which nobody can be put into a cage.
+// needed are the capabilities without which nobody can be put into a sandbox.
 var needed = []uint{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL}
 
 // newJail settles what auto means here, and says so.
@@ -56,7 +56,7 @@ func newJail(cfg *Config) (*jail, error) {
 	}
 	j.reclaim()
 	j.mode = IsolationUser
-	j.place = placeForCages()
+	j.place = placeForSandboxes()
 	if j.groups, err = openCgroups(cgroupRoot, os.Getpid()); err != nil {
 		cfg.Log.Info("no cgroups for programs of users: memory is watched instead, processes are limited by user", "reason", err)
 	}

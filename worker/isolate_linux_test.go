@@ -83,8 +83,8 @@ func testJail(t *testing.T) *jail {
 	return j
 }
 
-// sh runs a command in a cage and returns what it prints.
-func sh(t *testing.T, c *cage, command string) string {
+// sh runs a command in a sandbox and returns what it prints.
+func sh(t *testing.T, c *sandbox, command string) string {
 	t.Helper()
 	exe, err := os.Open("/bin/sh")
 	if err != nil {
@@ -101,10 +101,10 @@ func sh(t *testing.T, c *cage, command string) string {
 	return out.String()
 }
 
-func enter(t *testing.T, j *jail) (*cage, string) {
+func enter(t *testing.T, j *jail) (*sandbox, string) {
 	t.Helper()
 	parent := t.TempDir()
-	c, err := j.enter(parent, "cage-test", 1<<30)
+	c, err := j.enter(parent, "sandbox-test", 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestTakeRefusesLinks(t *testing.T) {
 	j := testJail(t)
 	c, parent := enter(t, j)
 	sh(t, c, "ln -s /etc/shadow soft; echo a >one; ln one two; mkdir dir")
-	for _, name := range []string{"soft", "one", "dir", "absent", "../cage-test"} {
+	for _, name := range []string{"soft", "one", "dir", "absent", "../sandbox-test"} {
 		if got, err := c.take(name, parent); err == nil {
 			t.Errorf("%s was taken as %s", name, got)
 		}

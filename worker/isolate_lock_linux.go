@@ -29,7 +29,7 @@ func behind(fn func() error) error {
 
 // confined starts a command from a thread that has given up, for good, the means to gain rights, to write
 // outside one directory and to talk by System V and POSIX objects to anybody; over a network, too, if that is to be.
-func confined(cmd *exec.Cmd, c *cage) error {
+func confined(cmd *exec.Cmd, c *sandbox) error {
 	return behind(func() error {
 		ownIPC()
 		if c.j.cfg.TaskNetwork != NetworkAll {
@@ -52,18 +52,18 @@ func confined(cmd *exec.Cmd, c *cage) error {
 	})
 }
 
-// cagePlace is where a program finds its directory when it may not pass the directories above it.
-const cagePlace = "/run/millrace/cage"
+// sandboxPlace is where a program finds its directory when it may not pass the directories above it.
+const sandboxPlace = "/run/millrace/sandbox"
 
-// placeForCages makes cagePlace, or returns none where the worker may not change what a program sees of the file system.
-func placeForCages() string {
-	if err := os.MkdirAll(cagePlace, 0o711); err != nil || os.Chmod(filepath.Dir(cagePlace), 0o711) != nil || !reachable(cagePlace) {
+// placeForSandboxes makes sandboxPlace, or returns none where the worker may not change what a program sees of the file system.
+func placeForSandboxes() string {
+	if err := os.MkdirAll(sandboxPlace, 0o711); err != nil || os.Chmod(filepath.Dir(sandboxPlace), 0o711) != nil || !reachable(sandboxPlace) {
 		return ""
 	}
-	if behind(func() error { return showAt(os.TempDir(), cagePlace) }) != nil {
+	if behind(func() error { return showAt(os.TempDir(), sandboxPlace) }) != nil {
 		return ""
 	}
-	return cagePlace
+	return sandboxPlace
 }
 
 // showAt gives this thread, and what it starts, a file system in which a directory has a second name. Nobody else sees that.

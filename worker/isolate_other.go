@@ -16,7 +16,7 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// A jail makes cages. On this system they are directories: only Linux has the means for more.
+// A jail makes sandboxes. On this system they are directories: only Linux has the means for more.
 type jail struct {
 	mode  string
 	reach func(ctx context.Context, addr string) bool // nobody asks
@@ -51,8 +51,8 @@ func openSelf() (*os.File, error) {
 	return os.Open(path)
 }
 
-// A cage is what one attempt of users' code runs in: a directory and a group of processes.
-type cage struct {
+// A sandbox is what one attempt of users' code runs in: a directory and a group of processes.
+type sandbox struct {
 	dir   string
 	group *procs.Group
 	pid   int
@@ -61,11 +61,11 @@ type cage struct {
 }
 
 // openGate makes none: programs have the worker's network.
-func (*cage) openGate() (int, error) { return 0, nil }
+func (*sandbox) openGate() (int, error) { return 0, nil }
 
-// enter makes a cage below a directory of the worker's. Leave it in any case.
-func (*jail) enter(parent, name string, _ int64) (*cage, error) {
-	c := &cage{dir: filepath.Join(parent, name)}
+// enter makes a sandbox below a directory of the worker's. Leave it in any case.
+func (*jail) enter(parent, name string, _ int64) (*sandbox, error) {
+	c := &sandbox{dir: filepath.Join(parent, name)}
 	err := os.RemoveAll(c.dir)
 	if err == nil {
 		err = os.MkdirAll(filepath.Join(c.dir, "side"), 0o700)
@@ -77,13 +77,13 @@ func (*jail) enter(parent, name string, _ int64) (*cage, error) {
 }
 
 // path is how the program itself calls its directory.
-func (c *cage) path() string { return c.dir }
+func (c *sandbox) path() string { return c.dir }
 
 // lend gives the program the emulated links, which it may open itself.
-func (*cage) lend(s *emulate.Setting) (*emulate.Setting, error) { return s, nil }
+func (*sandbox) lend(s *emulate.Setting) (*emulate.Setting, error) { return s, nil }
 
-// start runs a program in the cage. It inherits words, on which it speaks to the worker.
-func (c *cage) start(cmd *exec.Cmd, _, words *os.File) (err error) {
+// start runs a program in the sandbox. It inherits words, on which it speaks to the worker.
+func (c *sandbox) start(cmd *exec.Cmd, _, words *os.File) (err error) {
 	cmd.Dir = c.dir
 	if err := attempt.Attach(cmd, words); err != nil {
 		return err
@@ -96,14 +96,14 @@ func (c *cage) start(cmd *exec.Cmd, _, words *os.File) (err error) {
 }
 
 // kill ends the program and what it has started.
-func (c *cage) kill() {
+func (c *sandbox) kill() {
 	if c.group != nil {
 		c.group.Kill()
 	}
 }
 
-// take moves a file that the program has made out of the cage. What is not a plain file is refused: a link could lead anywhere.
-func (c *cage) take(name, to string) (string, error) {
+// take moves a file that the program has made out of the sandbox. What is not a plain file is refused: a link could lead anywhere.
+func (c *sandbox) take(name, to string) (string, error) {
 	from := filepath.Join(c.dir, filepath.Base(name))
 	to = filepath.Join(to, filepath.Base(name))
 	st, err := os.Lstat(from)
@@ -117,18 +117,18 @@ func (c *cage) take(name, to string) (string, error) {
 }
 
 // sweep ends what a program that has been waited for left behind.
-func (c *cage) sweep() error {
+func (c *sandbox) sweep() error {
 	c.kill()
 	return nil
 }
 
-// leave removes the cage. The program has been waited for, if it was started.
-func (c *cage) leave() error {
+// leave removes the sandbox. The program has been waited for, if it was started.
+func (c *sandbox) leave() error {
 	c.kill()
 	return os.RemoveAll(c.dir)
 }
 
 // memory, written and overran know nothing: this system has no table of what processes hold.
-func (*cage) memory() int64  { return 0 }
-func (*cage) written() int64 { return 0 }
-func (*cage) overran() bool  { return false }
+func (*sandbox) memory() int64  { return 0 }
+func (*sandbox) written() int64 { return 0 }
+func (*sandbox) overran() bool  { return false }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processes lists what runs in the cage, whoever its parent is now.
-func (c *cage) processes() []int {
+// processes lists what runs in the sandbox, whoever its parent is now.
+func (c *sandbox) processes() []int {
 	all := append(children(c.pid), c.pid)
 	if c.uid == 0 || c.apart {
 		return all // in a namespace of their own all descend from the first
@@ -24,9 +24,9 @@ func (c *cage) processes() []int {
 	return slices.Compact(all)
 }
 
-// memory is what the processes of the cage hold, in bytes: what is resident, and files in memory that have
+// memory is what the processes of the sandbox hold, in bytes: what is resident, and files in memory that have
 // no name and are not mapped.
-func (c *cage) memory() (total int64) {
+func (c *sandbox) memory() (total int64) {
 	var shared int64
 	all := c.processes()
 	for _, p := range all {
@@ -79,9 +79,9 @@ func children(pid int) (out []int) {
 // lookEvery is how often the disk is looked at: a walk costs more than a look at memory.
 const lookEvery = 500 * time.Millisecond
 
-// written is what the files of the cage take, in bytes, those included that have lost their names but
+// written is what the files of the sandbox take, in bytes, those included that have lost their names but
 // are still open.
-func (c *cage) written() int64 {
+func (c *sandbox) written() int64 {
 	if c.uid == 0 || time.Since(c.looked) < lookEvery {
 		return 0
 	}

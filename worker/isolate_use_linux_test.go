@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cagedEnv makes this binary a program that takes something, says so, and keeps it until its input ends.
-const cagedEnv = "MILLRACE_TEST_CAGED"
+// sandboxedEnv makes this binary a program that takes something, says so, and keeps it until its input ends.
+const sandboxedEnv = "MILLRACE_TEST_SANDBOXED"
 
 const hoard = 40 << 20
 
 func TestMain(m *testing.M) {
-	if what := os.Getenv(cagedEnv); what != "" {
+	if what := os.Getenv(sandboxedEnv); what != "" {
 		if err := takeInCage(what); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -114,8 +114,8 @@ func mapNameless() error {
 	return errors.Join(os.Remove(f.Name()), f.Close())
 }
 
-// hold runs one of the programs in a cage until the returned function is called.
-func hold(t *testing.T, c *cage, what string) (said string, end func()) {
+// hold runs one of the programs in a sandbox until the returned function is called.
+func hold(t *testing.T, c *sandbox, what string) (said string, end func()) {
 	t.Helper()
 	exe, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -123,7 +123,7 @@ func hold(t *testing.T, c *cage, what string) (said string, end func()) {
 	}
 	defer exe.Close()
 	cmd := exec.Command(exe.Name())
-	cmd.Env = append(c.environment(), cagedEnv+"="+what)
+	cmd.Env = append(c.environment(), sandboxedEnv+"="+what)
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err1 != nil || err2 != nil {
@@ -149,12 +149,12 @@ func TestWhatProgramsHold(t *testing.T) {
 	for _, tt := range []struct {
 		what   string
 		noPIDs bool
-		count  func(*cage) int64
+		count  func(*sandbox) int64
 	}{
-		{"child of a thread", false, (*cage).memory},
-		{"child of a thread", true, (*cage).memory},
-		{"memory without a name", false, (*cage).memory},
-		{"mapped file without a name", false, (*cage).written},
+		{"child of a thread", false, (*sandbox).memory},
+		{"child of a thread", true, (*sandbox).memory},
+		{"memory without a name", false, (*sandbox).memory},
+		{"mapped file without a name", false, (*sandbox).written},
 	} {
 		t.Run(fmt.Sprintf("%s, by user %v", tt.what, tt.noPIDs), func(t *testing.T) {
 			j := testJail(t)

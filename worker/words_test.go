@@ -19,7 +19,7 @@ func hear(said []byte) (*Worker, wire.Ended, bool) {
 	w := &Worker{roster: roster.New(roster.Config{Node: "w1"}), traffic: newTraffic(nil), news: make(chan struct{}, 1)}
 	w.cfg.Log = slog.New(slog.DiscardHandler)
 	w.roster.Answer(&wire.Answer{Epoch: 1, Seq: 1, Launch: []wire.Launch{{ID: speaker, Spec: &wire.JobSpec{}}}})
-	c := &childRun{w: w, l: &wire.Launch{ID: speaker}, cage: &cage{}}
+	c := &childRun{w: w, l: &wire.Launch{ID: speaker}, sandbox: &sandbox{}}
 	end, _, ok := c.listen(bytes.NewReader(said))
 	return w, end, ok
 }

@@ -107,6 +107,7 @@ func (b Bars) draw(c *canvas, x, y axis) {
 		c.text("name", x.from-5, mid+4, "end", bar.Label)
 		if x.shows(bar.Value) {
 			b.value(c, bar, x.at(bar.Value), zero, top, height, x.log)
+			c.text("value", x.to+6, mid+4, "start", rounded(bar.Value))
 		}
 		if finite(bar.Low) && x.shows(bar.High) { // on a logarithmic axis what begins at or below 0 begins at the edge
 			c.whisker(bar.Low, bar.High, mid, x)

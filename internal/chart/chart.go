@@ -2,8 +2,8 @@ package chart
 
 import "strings"
 
-// A Chart can draw itself. The kinds are Lines, CDF, Scatter, Area, Gantt, Bars and
-// Heat.
+// A Chart can draw itself. The kinds are Lines, CDF, Scatter, Area, Gantt, Bars, Strip
+// and Heat.
 type Chart interface {
 	// frame returns title, axes and size, with everything filled in.
 	frame() Frame
@@ -110,6 +110,10 @@ func layout(f Frame, c Chart, legendLines int) room {
 			longest = max(longest, textWidth(s))
 		}
 		g.left = 12 + min(float64(longest), 0.5*float64(f.Width))
+	}
+	switch c.(type) {
+	case Bars, Strip:
+		g.right -= 36 // for the values
 	}
 	return g
 }

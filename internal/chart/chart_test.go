@@ -51,6 +51,10 @@ var examples = map[string]Chart{
 		Frame: Frame{Title: "Gain over PRJ, %", X: Axis{Label: "%"}}, Groups: []string{"measured", "other"},
 		Bars: []Bar{{"CBT", 13, 11, 15, 10.9, 0}, {"CBTwS", -4, nan, nan, nan, 1}, Plain("none", nan)},
 	},
+	"strip": Strip{
+		Frame:    Frame{Title: "NAS over Fair", X: Axis{Label: "throughput over Fair"}},
+		Readings: []Bar{{"as judged", 1.36, 1.2, 1.5, nan, 0}, Plain("sizes x1", 0.93), Plain("never ends", nan)}, Published: 1.58, None: 1,
+	},
 	"heat": Heat{
 		Frame: Frame{Title: "Traffic between racks"}, Rows: []string{"rack 1", "rack 2"}, Columns: []string{"rack 1", "rack 2", "rack 3"},
 		Values: [][]float64{{0, 5, 2}, {nan, 1}}, Unit: " GB",
@@ -85,6 +89,7 @@ func TestTables(t *testing.T) {
 		"area":    "time, s,q1,q2,idle|0,1,0,0|10,2,3,0|20,2,0,0|30,0,1,0",
 		"gantt":   "row,from,to,group,title|n1,0,4,map,j1 map 0|n2,1,6,reduce,j1 reduce 0|n1,4,,map,never",
 		"bars":    "label,value,low,high,published|CBT,13,11,15,10.9|CBTwS,-4,,,|none,,,,",
+		"strip":   "reading,value,low,high,published|as judged,1.36,1.2,1.5,1.58|sizes x1,0.93,,,1.58|never ends,,,,1.58",
 		"heat":    ",rack 1,rack 2,rack 3|rack 1,0,5,2|rack 2,,1,",
 		"scatter": "series,size, s,slowdown|a,10,1|a,100,20|a,1000,3|a,0,1|b,30,2|b,30000,5",
 	}
@@ -124,6 +129,7 @@ func TestAnyDataCanBeDrawn(t *testing.T) {
 			Area{f, x, []Layer{{"a", y}, {"b", x}}, marks},
 			Gantt{f, rows, []string{"g", "h"}, spans, marks},
 			Bars{f, bars, nil, ""},
+			Strip{f, bars, value.Draw(t, "published"), text.Draw(t, "said"), value.Draw(t, "none")},
 			Heat{f, rows, []string{"c", "d"}, [][]float64{x, y}, ""},
 		} {
 			a := Inline(c)
@@ -196,5 +202,24 @@ func TestWideIntervals(t *testing.T) {
 	b = Bars{Bars: []Bar{{Label: "a", Value: -3, Low: -4, High: -2, Published: 2}}}
 	if x, _ := b.extent(); x != (span{-4, 2}) || marks(b) != 3 {
 		t.Errorf("from %v to %v, %d lines", x.low, x.high, marks(b))
+	}
+}
+
+// TestShare: what is alike has the same ends, what is not keeps its own.
+func TestShare(t *testing.T) {
+	at := func(label string, v float64) Strip {
+		return Strip{Frame: Frame{X: Axis{Label: label}}, Readings: []Bar{Plain("a", 1), Plain("b", v)}, Published: nan, None: nan}
+	}
+	list := []Chart{at("s", 2), at("s", 6), at("%", 3), Heat{}}
+	Share(list)
+	a, b, other := list[0].frame().X, list[1].frame().X, list[2].frame().X
+	if a != b || !(a.Min < 1 && a.Max > 6) || other.Max >= a.Max {
+		t.Errorf("ends %v, %v and %v", a, b, other)
+	}
+	kept := Axis{Label: "s", Min: 0, Max: 100}
+	list = []Chart{Lines{Frame: Frame{Y: kept}, Series: []Series{{"x", []float64{1, 2}, []float64{3, 4}}}}, Lines{Frame: Frame{Y: kept}, Series: []Series{{"x", []float64{1, 9}, []float64{3, 4}}}}}
+	Share(list)
+	if f := list[0].frame(); f.Y != kept || f.X.Max != 9 {
+		t.Errorf("axes %v and %v", f.X, f.Y)
 	}
 }

@@ -1,5 +1,5 @@
 // Package chart draws charts as SVG: curves, steps, distributions, scatter plots,
-// stacked areas, Gantt charts, bars with intervals, and heat maps. The reports of the
+// stacked areas, Gantt charts, bars with intervals, strips of readings, and heat maps. The reports of the
 // laboratory use it, and so may the dashboard.
 //
 // A chart is a value that holds its data. [Inline] draws it for a page that has

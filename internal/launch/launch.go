@@ -85,7 +85,7 @@ func New(cfg Config) (*Run, error) {
 		return r, r.checkRemote()
 	}
 	if r.Local.Memory == 0 { // somebody wrote it, and does not mean the default
-		return nil, fmt.Errorf("%smemory is 0 bytes, must be at least %d", r.Dash, local.MinMemory)
+		return nil, fmt.Errorf("%smemory is 0 bytes, must be at least %d MiB", r.Dash, local.MinMemory>>20)
 	}
 	r.runner, err = local.New(r.Local)
 	return r, jobs.NameFlags(r.Dash, err)

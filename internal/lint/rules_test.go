@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	"scheduler/keyed":         {"topology", "scheduler"},
 	"scheduler/script":        {"topology", "scheduler", "scheduler/keyed"},
 	"scheduler/policies":      {"internal/suggest", "scheduler/...", "topology", "dfs/placement"},
-	"scheduler/examine":       {"topology", "scheduler"},
+	"scheduler/examine":       {"internal/human", "topology", "scheduler"},
 	"scheduler/schedulertest": {"internal/priority", "topology", "netmon", "scheduler", "scheduler/examine", "scheduler/policies"},
 
 	"sim/flow": {"topology"},

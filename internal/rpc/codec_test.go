@@ -98,8 +98,8 @@ func TestCrew(t *testing.T) {
 	var done atomic.Int32
 	for range 10 {
 		var all sync.WaitGroup
+		all.Add(3 * maxIdle) // before the first may wait
 		for range 3 * maxIdle {
-			all.Add(1)
 			c.do(func() {
 				done.Add(1)
 				all.Done()

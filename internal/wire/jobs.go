@@ -166,6 +166,9 @@ type StageRef struct {
 	Stage int   `json:"stage"`
 }
 
+// String also names the hidden directory of the stage's output, the same for every driver of the stage.
+func (r StageRef) String() string { return fmt.Sprintf("%s-%d", r.Job, r.Stage) }
+
 // StageInfo is what attempts of a stage have in common.
 type StageInfo struct {
 	Spec     JobSpec  `json:"spec"`

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,13 +43,18 @@ func TestPagesAreTheWords(t *testing.T) {
 func pageOf(d *lab.Document, reports map[string]lab.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Made from lab/%s/words.md and docs/lab/results/results.json by go test ./lab/all -run Pages -rewrite -->\n\n", d.ID)
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n## The document\n\n> %s\n\n%s\n\n## Words\n\n", d.Title, d.Front, d.Reference, d.Intro)
+	fmt.Fprintf(&b, "# %s\n\n", d.Title)
+	if said, err := d.Sentence(slices.Collect(maps.Values(reports))); err == nil { // else the committed run is older than the sentence
+		fmt.Fprintf(&b, "> %s\n\n", said)
+	}
+	fmt.Fprintf(&b, "%s\n\n## The document\n\n> %s\n\n%s\n\n<details><summary>Words</summary>\n\n", d.Front, d.Reference, d.Intro)
 	for _, w := range d.Words {
 		fmt.Fprintf(&b, "- **%s**: %s\n", w.Name, w.Meaning)
 	}
 	for _, t := range d.Tables {
 		fmt.Fprintf(&b, "\n%s\n\n%s", t.Title, markdown(t.Head, t.Rows))
 	}
+	b.WriteString("\n</details>\n")
 	for _, e := range d.Experiments {
 		writeExperiment(&b, e, reports[e.ID])
 	}
@@ -62,6 +69,7 @@ func writeExperiment(b *strings.Builder, e *lab.Experiment, r lab.Report) {
 		rows[c.Verdict] = append(rows[c.Verdict], []string{c.Item, c.Published, c.Measured, c.Tolerance, c.Why})
 	}
 	fmt.Fprintf(b, "\n## %s: %s\n\n*%s; repetitions of the committed run: %d; %d reproduced, %d direction, %d shape only, %d not reproduced*\n\n", e.ID, e.Title, e.Source, r.Seeds, count[lab.Reproduced], count[lab.Direction], count[lab.ShapeOnly], count[lab.NotReproduced])
+	fmt.Fprintf(b, "**Finding.** %s\n\n", r.Finding())
 	fmt.Fprintf(b, "**Question.** %s\n\n**Set-up.** %s\n\n**How to read it.** %s\n\n", e.Question, r.Setup, e.Read)
 	for _, f := range r.Figures {
 		fmt.Fprintf(b, "- Chart `%s`: %s\n", f.Name, f.Caption)

@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/human"
@@ -91,7 +92,7 @@ func phased(r *lab.Recorder) {
 	}
 	phasedRatios(r, runs)
 	delayed := runs["a"].ratio[3]
-	r.Check(lab.Between("3: type 4 in experiment 1 / in 2 and 3", "2.1 / 6.7 = 0.31", 2*delayed/(runs["b"].ratio[3]+runs["c"].ratio[3]), 0, 0.5).Because("response ratios; delayed map execution, with books that lag 0.3 s").Mark(0.31))
+	r.Check(lab.Between("3: type 4 in experiment 1 / in 2 and 3", "2.1 / 6.7 = 0.31", 2*delayed/(runs["b"].ratio[3]+runs["c"].ratio[3]), 0.75*0.31, 1.25*0.31).Because("response ratios; delayed map execution, with books that lag 0.3 s").Mark(0.31))
 	exact := average(r, g, capSettings[0], capOptions{lag: "0s", copies: capCopies}, n)
 	r.Check(lab.Within("3: the same with exact books", 2*exact.ratio[3]/(runs["b"].ratio[3]+runs["c"].ratio[3]), 1, 0.05).Because("not published: without a lag no difference is expected"))
 	span := 0.0
@@ -115,9 +116,47 @@ func phasedRatios(r *lab.Recorder, runs map[string]capMean) {
 		r.Check(lab.Within(fmt.Sprintf("2: response ratio of type %d, user limit 100", t+1), mulp100, fifo[t], wide(t)*fifo[t]).Because("mean over experiments 2, 3 and 5; the chart has experiment 2 only"))
 		r.Check(lab.Within(fmt.Sprintf("2: response ratio of type %d, user limit 25", t+1), mulp25, shared[t], wide(t)*shared[t]).Because("mean over experiments 4, 6, 7 and 8; the chart has experiment 6 only"))
 	}
-	for t := longTypes; t < len(capTypes); t++ {
-		r.Check(lab.AtLeast(fmt.Sprintf("2: response ratio of type %d, limit 100 / 25", t+1), "4 to 6", runs["b"].ratio[t]/runs["f"].ratio[t], 3).Because("experiments 2 and 6"))
+	for i, published := range []float64{15 / 3.6, 12.9 / 3, 10.4 / 1.83} {
+		t := longTypes + i
+		r.Check(lab.Within(fmt.Sprintf("2: response ratio of type %d, limit 100 / 25", t+1), runs["b"].ratio[t]/runs["f"].ratio[t], published, small*published).SameSide(1).
+			Because("experiments 2 and 6; our specification asks for 3 only").Missed(r.Say("small waits", lab.Facts{"hundred": runs["b"].ratio[t], "quarter": runs["f"].ratio[t]})))
 	}
+	phasedTimes(r, runs["f"], runs["b"])
+	phasedStrips(r, runs)
+}
+
+// phasedStrips are what a lower user limit does for the largest and the smallest type, in every pair of settings that differ in it.
+func phasedStrips(r *lab.Recorder, runs map[string]capMean) {
+	for _, h := range []struct {
+		name, what, published string
+		typ                   int
+		line                  float64
+	}{{"largest", "type 4, the largest", "4.36", 3, 6.72 / 1.54}, {"smallest", "type 5, the smallest", "4.17", 4, 15 / 3.6}} {
+		var list []lab.Reading
+		for _, pair := range []struct{ name, hundred, quarter string }{
+			{"experiments 2 and 6", "b", "f"},
+			{"experiments 2 and 4", "b", "d"},
+			{"experiments 2 and 8", "b", "h"},
+			{"experiments 3 and 7", "c", "g"},
+			{"experiments 5 and 6", "e", "f"},
+		} {
+			list = append(list, lab.ReadOne(pair.name, runs[pair.hundred].ratio[h.typ]/runs[pair.quarter].ratio[h.typ]))
+		}
+		r.Headline(lab.Headline{Name: h.name, What: "Response ratio of " + h.what + ", user limit 100 over 25", Unit: "response ratio at 100 over that at 25", Published: h.published, Line: h.line, None: 1}, list...)
+	}
+}
+
+// phasedTimes is the second half of item 2: waiting, execution and elapsed times at MULP 25 over those at 100.
+func phasedTimes(r *lab.Recorder, quarter, hundred capMean) {
+	wait := quarter.changes(hundred, func(run capRun, k int) float64 { return run.waited[k] })
+	exec := quarter.changes(hundred, func(run capRun, k int) float64 { return run.exec[k] })
+	elapsed := quarter.changes(hundred, func(run capRun, k int) float64 { return run.waited[k] + run.exec[k] })
+	const why = "experiments 6 and 2"
+	r.Check(lab.Sign(lab.Holds("2: waiting time of types 4 to 7, limit 25 / 100", "falls", stats.Texts(wait[3:]...), slices.Max(wait[3:]) < 1, "each below 1").Because(why)))
+	r.Check(lab.Sign(lab.Holds("2: execution time of types 1 to 7, limit 25 / 100", "rises for every type", stats.Texts(exec...), slices.Min(exec) > 1, "each above 1").Because(why)))
+	r.Check(lab.Sign(lab.AtMost("2: elapsed time of type 4, limit 25 / 100", "falls", elapsed[3], 1).Because(why)))
+	r.Check(lab.Sign(lab.Holds("2: elapsed time of types 1 to 3, limit 25 / 100", "does not improve", stats.Texts(elapsed[:3]...), slices.Min(elapsed[:3]) >= 1, "each at least 1").Because(why)))
+	r.Check(lab.Sign(lab.Holds("2: elapsed time of types 5 and 7, limit 25 / 100", "falls more for type 5", stats.Texts(elapsed[4], elapsed[6]), elapsed[4] < elapsed[6] && elapsed[6] < 1, "that of type 5 lower, both below 1").Because(why)))
 }
 
 // watchTypes watches the maps of the seven types.

@@ -58,7 +58,7 @@ func interleavedChecks(r *lab.Recorder, shared map[string]capMean) {
 		}
 	}
 	r.Check(lab.AtLeast("5: response ratio of type 4, limit 100 / 25", "4.9", shared["b"].ratio[3]/shared["d"].ratio[3], 4).Because("experiments 18 and 20").Mark(4.9))
-	r.Check(lab.Between("3: interleaved, type 3 in 17 / in 18", "1.35 / 1.51 = 0.89", shared["a"].ratio[2]/shared["b"].ratio[2], 0, 0.97).Because("response ratios; delayed map execution, with books that lag 0.3 s").Mark(0.89))
+	r.Check(lab.Between("3: interleaved, type 3 in 17 / in 18", "1.35 / 1.51 = 0.89", shared["a"].ratio[2]/shared["b"].ratio[2], 0.85*0.89, 0.97).Because("response ratios; delayed map execution, with books that lag 0.3 s").Mark(0.89))
 }
 
 // separateChecks is item 4: small jobs with queues of their own.
@@ -69,9 +69,13 @@ func separateChecks(r *lab.Recorder, shared, apart map[string]capMean) {
 			worst = max(worst, apart[name].ratio[t])
 			lower = lower && apart[name].ratio[t] < shared[name].ratio[t]
 		}
-		r.Check(lab.Between("4: separate queues, setting "+name+", worst response ratio of small types", "1.65 at most", worst, 1, 1.8).Mark(1.65))
-		r.Check(lab.Holds("4: and lower than in a shared queue", "lower for types 5, 6 and 7", stats.Texts(apart[name].ratio[longTypes:]...)+" against "+stats.Texts(shared[name].ratio[longTypes:]...), lower, "each is lower").Because("response ratios of types 5, 6, 7, setting " + name))
-		r.Check(lab.Between("4: makespan of small queues / long queues, setting "+name, "0.33", max(apart[name].makespan["small1"], apart[name].makespan["small2"])/max(apart[name].makespan["long1"], apart[name].makespan["long2"]), 0, 0.4).Mark(0.33))
+		most := map[string]float64{"b": 1.65, "e": 1.48, "f": 1.27, "h": 1.25}[name]
+		r.Check(lab.Within("4: separate queues, setting "+name+", worst response ratio of small types", worst, most, 0.15*most))
+		r.Check(lab.Sign(lab.Holds("4: and lower than in a shared queue", "lower for types 5, 6 and 7", stats.Texts(apart[name].ratio[longTypes:]...)+" against "+stats.Texts(shared[name].ratio[longTypes:]...), lower, "each is lower").Because("response ratios of types 5, 6, 7, setting " + name)))
+		ended := map[string]float64{"b": 409. / 1242, "e": 387. / 1262, "f": 432. / 1243, "h": 438. / 1262}[name]
+		shorter := max(apart[name].makespan["small1"], apart[name].makespan["small2"])
+		r.Check(lab.Within("4: makespan of small queues / long queues, setting "+name, shorter/max(apart[name].makespan["long1"], apart[name].makespan["long2"]), ended, 0.15*ended).SameSide(1).
+			Missed(r.Say("small end", lab.Facts{"ends": shorter, "published": map[string]float64{"b": 409, "e": 387, "f": 432, "h": 438}[name]})))
 	}
 }
 
@@ -86,27 +90,4 @@ func watchQueues() *compare.Watcher {
 		id := int(a.Task.Job)
 		return slices.Index(names, bySize(id/len(order), order[id%len(order)]))
 	}}
-}
-
-func unequal(r *lab.Recorder) {
-	n := r.Seeds(5, 2)
-	m := average(r, capGroups[1], capSettings[1], capBase(), n)
-	for _, c := range []struct {
-		queue string
-		want  []float64
-	}{{"q1", []float64{1.15, 1.6, 1.42, 5.38}}, {"q2", []float64{1.32, 2.3, 1.87, 10.78}}} {
-		for t, want := range c.want {
-			r.Check(lab.Within(fmt.Sprintf("6: experiment 10, %s, response ratio of type %d", c.queue, t+1), m.byQueue[c.queue][t], want, wide(t)*want))
-		}
-	}
-	r.Check(lab.Between("6: makespan of the 30 % queue / the 70 % queue", "1399 / 1001 = 1.40", m.makespan["q2"]/m.makespan["q1"], 1.3, 1.8).Mark(1.40))
-	for t := longTypes; t < len(capTypes); t++ {
-		r.Check(lab.AtLeast(fmt.Sprintf("6: response ratio of type %d, 30 %% / 70 %%", t+1), "2", m.byQueue["q2"][t]/m.byQueue["q1"][t], 1.5).Mark(2))
-	}
-	published := [][]float64{{1.15, 1.6, 1.42, 5.38, 12.5, 10.28, 5.2}, {1.32, 2.3, 1.87, 10.78, 26, 22.8, 14.6}}
-	frame := chart.Frame{Title: "Response ratio by type of job, queues of 70 and 30 %, capped", X: chart.Axis{Label: "elapsed over execution time", Log: true}}
-	r.Figure("ratio", byType(frame, []string{"70 % queue", "30 % queue"}, func(t, k int) chart.Bar {
-		over := lab.Each(m.runs, func(run capRun) float64 { return run.ratio[[]string{"q1", "q2"}[k]][t] })
-		return stats.NewEstimate(over).Bar("", published[k][t])
-	}))
 }

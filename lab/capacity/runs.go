@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -23,6 +24,7 @@ type capRun struct {
 
 	types       []int     // by job
 	exec, ended []float64 // by job, seconds
+	waited      []float64 // by job, from its submission to its first map
 	end         time.Duration
 }
 
@@ -44,9 +46,13 @@ func runCapacity(g capGroup, s capSetting, o capOptions, seed uint64) (capRun, e
 	params := g.params(s, o.lag)
 	initial := map[string]string{"queues": params["queues"], "user-limit": params["user-limit"]}
 	maps.Copy(params, o.params)
-	cfg, err := cluster(capNodes, scheduler.Capacity{MapSlots: 4, ReduceSlots: 4}, params, initial, seed)
+	nodes := cmp.Or(o.nodes, capNodes)
+	cfg, err := cluster(nodes, scheduler.Capacity{MapSlots: 4, ReduceSlots: 4}, params, initial, seed)
 	if err != nil {
 		return capRun{}, err
+	}
+	if o.devices != nil {
+		cfg.Model = sim.NewDevices(*o.devices, nodes, seed)
 	}
 	if o.watch != nil {
 		o.watch.Attach(&cfg)
@@ -68,6 +74,7 @@ func capMeasure(res *sim.Result) capRun {
 		typ := capTypeOf(j.Job)
 		out.types = append(out.types, typ)
 		out.exec, out.ended = append(out.exec, j.Execution().Seconds()), append(out.ended, j.Finished.Seconds())
+		out.waited = append(out.waited, (j.FirstMap - j.Submitted).Seconds())
 		if out.ratio[q] == nil {
 			out.ratio[q], out.rack[q], count[q] = make([]float64, n), make([]float64, n), make([]float64, n)
 		}
@@ -99,6 +106,7 @@ type capMean struct {
 }
 
 func average(r *lab.Recorder, g capGroup, s capSetting, o capOptions, n int) capMean {
+	o.nodes = r.Int("nodes", capNodes)
 	runs := lab.Repeat(r, n, func(seed uint64) (capRun, error) {
 		mine := o
 		if seed > r.Seed() {
@@ -132,7 +140,28 @@ func average(r *lab.Recorder, g capGroup, s capSetting, o capOptions, n int) cap
 	return out
 }
 
+// changes returns a time of the jobs of each type, over that of another experiment.
+func (m capMean) changes(other capMean, of func(run capRun, job int) float64) []float64 {
+	sums := func(runs []capRun) []float64 {
+		out := make([]float64, len(capTypes))
+		for _, run := range runs {
+			for k, t := range run.types {
+				out[t] += of(run, k)
+			}
+		}
+		return out
+	}
+	mine, base := sums(m.runs), sums(other.runs)
+	for t := range mine {
+		mine[t] /= base[t]
+	}
+	return mine
+}
+
 const capLag = "300ms"
+
+// small is how far the response ratio of a small type may be from the published one, as a part of it: as the widest of the long ones.
+const small = 0.25
 
 // wide is how far the response ratio of a long type may be from the published one, as a part of it (spec/capacity 6).
 func wide(typ int) float64 {

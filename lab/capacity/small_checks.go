@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/millrace/millrace/internal/chart"
@@ -71,15 +72,18 @@ func orderings(r *lab.Recorder) {
 
 func smallChecks(r *lab.Recorder, got map[string]smallMean) {
 	q := func(name, queue string) float64 { return got[name].makespan[queue] }
-	r.Check(lab.AtLeast("12: 90-10, makespan of Q2 / Q1", "1.70", q("90-10", "q2")/q("90-10", "q1"), 1.4).Mark(1.70))
-	r.Check(lab.Between("12: three queues / two queues, makespan", "1.6 to 1.7", got["3x33"].longest/got["50-50"].longest, 1.2, 1.9))
-	r.Check(lab.AtLeast("12: 90-10 with 2 reduces, user limit factor 1 -> 2 cuts Q2's makespan, %", "34", 100*(1-q("ulf 2", "q2")/q("ulf 1", "q2")), 20).Mark(34))
-	r.Check(lab.AtLeast("12: 90-10, cap raises Q2's makespan, factor", "1.14", q("90-10 cap", "q2")/q("90-10", "q2"), 1).Mark(1.14))
+	near := func(item string, measured, published float64) { // a quarter of the effect is accepted
+		r.Check(lab.Within(item, measured, published, math.Abs(published-1)/4).SameSide(1).Missed(r.Say("other machines")))
+	}
+	near("12: 90-10, makespan of Q2 / Q1", q("90-10", "q2")/q("90-10", "q1"), 1.70)
+	near("12: three queues / two queues, makespan", got["3x33"].longest/got["50-50"].longest, 1.65)
+	near("12: 90-10 with 2 reduces, makespan of Q2, user limit factor 2 / 1", q("ulf 2", "q2")/q("ulf 1", "q2"), 0.66)
+	near("12: 90-10, makespan of Q2, with a cap / without", q("90-10 cap", "q2")/q("90-10", "q2"), 1.14)
 	r.Check(lab.Between("12: 50-50, cap changes the makespan, factor", "1.02 to 1.03", got["50-50 cap"].longest/got["50-50"].longest, 0.9, 1.1).Because("accepted: less than 10 % in either direction"))
-	r.Check(lab.Between("12: MULP 25 / 100, longest wait", "falls", got["mulp 25"].maxWait/got["mulp 100"].maxWait, 0, 1).Because("four users on one queue: at MULP 25 all four start at once, so that hardly anybody waits"))
-	r.Check(lab.AtLeast("12: MULP 25 / 100, makespan", "1.20", got["mulp 25"].longest/got["mulp 100"].longest, 1).Because("accepted: it does not fall").Mark(1.20))
-	r.Check(lab.Between("12: 5 reduces / 1 at MULP 25, makespan", "0.41", got["mulp 25 5"].longest/got["mulp 25"].longest, 0, 0.8).Mark(0.41))
-	r.Check(lab.Between("12: active tasks 160 / 100, makespan", "0.68 to 0.75", got["tasks 160"].longest/got["tasks 100"].longest, 0, 0.99).Because("accepted: shorter"))
+	r.Check(lab.Sign(lab.AtMost("12: MULP 25 / 100, longest wait", "falls", got["mulp 25"].maxWait/got["mulp 100"].maxWait, 1).Because("four users on one queue: at MULP 25 all four start at once, so that hardly anybody waits")))
+	near("12: MULP 25 / 100, makespan", got["mulp 25"].longest/got["mulp 100"].longest, 1.20)
+	near("12: 5 reduces / 1 at MULP 25, makespan", got["mulp 25 5"].longest/got["mulp 25"].longest, 0.41)
+	near("12: active tasks 160 / 100, makespan", got["tasks 160"].longest/got["tasks 100"].longest, 0.715)
 	bars := chart.Bars{Frame: chart.Frame{Title: "Makespan of the last queue", X: chart.Axis{Label: "s"}}}
 	for _, c := range smallPublished {
 		bars.Bars = append(bars.Bars, chart.Plain(c.label, got[c.name].longest).Beside(c.makespan))
@@ -148,7 +152,7 @@ func initLimits(r *lab.Recorder, n int) {
 		r.Check(lab.Holds("11: most jobs of a queue at once, "+c.what, human.Many(int64(c.want), "job"), human.Many(int64(m.atOnce), "job"), m.atOnce == c.want, "exactly"))
 	}
 	two, four, none := waits["maximum-system-jobs 2"], waits["maximum-system-jobs 4"], waits["no limit"]
-	r.Check(lab.Holds("11: mean wait, maximum-system-jobs 2 > 4 > none, s", "falls", fmt.Sprintf("%s, %s, %s for 2, 4, none", stats.Text(two), stats.Text(four), stats.Text(none)), two > four && four > none, "falls at each step"))
+	r.Check(lab.Sign(lab.Holds("11: mean wait, maximum-system-jobs 2 > 4 > none, s", "falls", fmt.Sprintf("%s, %s, %s for 2, 4, none", stats.Text(two), stats.Text(four), stats.Text(none)), two > four && four > none, "falls at each step")))
 	drawLimits(r, names, waits)
 	_, runs := smallRuns(r, smallCluster{queues: whole, users: 1, reduces: 6, init: map[string]string{"max-tasks-per-user": "*=80"}}, 1)
 	r.Check(lab.Holds("11: a job of 81 tasks with a limit of 80 a user", "rejected", map[bool]string{true: "rejected", false: "accepted"}[runs[0].Jobs[0].Failed], runs[0].Jobs[0].Failed, "rejected when submitted"))

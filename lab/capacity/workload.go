@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -93,7 +94,7 @@ func capJobs(phased bool, o capOptions, queue func(side, typ int) string, rng *r
 				Submit: time.Duration(i) * time.Second, Maps: t.maps, Reduces: t.reduces,
 			}
 			for range t.maps {
-				spec.Splits.Add(capBlock, lab.SomeNodes(rng, capNodes, o.copies)...)
+				spec.Splits.Add(capBlock, lab.SomeNodes(rng, cmp.Or(o.nodes, capNodes), o.copies)...)
 			}
 			jobs = append(jobs, &sim.Job{Spec: spec, Cost: t.cost})
 		}
@@ -150,9 +151,11 @@ func (g capGroup) params(s capSetting, lag string) map[string]string {
 type capOptions struct {
 	lag      string
 	copies   int
+	nodes    int               // 0: capNodes
 	longOnly bool              // without the small jobs
 	params   map[string]string // of the policy, further ones
 	watch    *compare.Watcher  // of the first repetition
+	devices  *sim.DeviceConfig // nil means MRPERF's
 }
 
 // capBase is the base configuration of spec/capacity 6.

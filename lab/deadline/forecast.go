@@ -19,7 +19,7 @@ type forecasts struct{ at, err []float64 }
 
 // forecast runs a job alone and samples the error of its forecast every 3 s between the first and the last end of a map.
 func forecast(job *sim.Job, seed uint64) (out forecasts, err error) {
-	cfg, err := workers(60, "deadline-max", nil, seed)
+	cfg, err := workers(ownNodes, "deadline-max", nil, seed)
 	if err != nil {
 		return out, err
 	}

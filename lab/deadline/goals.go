@@ -46,14 +46,15 @@ var goalPolicies = map[string]struct {
 
 // goalRuns runs the four jobs under policies; workers may be taken away.
 func goalRuns(r *lab.Recorder, names []string, n int, faults []sim.Fault) map[string][]goalRun {
+	nodes := r.Int("nodes", ownNodes)
 	return lab.Named(r, names, n, func(name string) string { return name }, func(name string, seed uint64) (goalRun, error) {
-		return runGoals(name, seed, seed == r.Seed(), faults)
+		return runGoals(name, nodes, seed, seed == r.Seed(), faults)
 	})
 }
 
-func runGoals(name string, seed uint64, watched bool, faults []sim.Fault) (goalRun, error) {
+func runGoals(name string, nodes int, seed uint64, watched bool, faults []sim.Fault) (goalRun, error) {
 	p := goalPolicies[name]
-	cfg, err := workers(60, p.policy, p.params, seed)
+	cfg, err := workers(nodes, p.policy, p.params, seed)
 	if err != nil {
 		return goalRun{}, err
 	}
@@ -116,6 +117,7 @@ func fourGoals(r *lab.Recorder) {
 		r.Figure("slots-"+f[0], runs[f[0]][0].area(f[1]))
 	}
 	drawOverGoals(r, runs, names)
+	strips(r, runs)
 }
 
 // drawOverGoals draws each job's completion over its goal under some policies.

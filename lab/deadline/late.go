@@ -24,7 +24,8 @@ type lateRun struct {
 
 // late is two jobs that both miss their goals.
 func late(r *lab.Recorder) {
-	runs := lab.Repeat(r, r.Seeds(20, 5), func(seed uint64) (lateRun, error) { return runLate(seed, seed == r.Seed()) })
+	nodes := r.Int("nodes", ownNodes)
+	runs := lab.Repeat(r, r.Seeds(20, 5), func(seed uint64) (lateRun, error) { return runLate(nodes, seed, seed == r.Seed()) })
 	r.Check(lab.Between("13: difference of lateness of two late jobs, s", "equalised", lab.Mean(runs, func(l lateRun) float64 { return math.Abs(l.late[0] - l.late[1]) }), 0, 25).
 		Because("mean over runs of one job's lateness minus the other's, without sign"))
 	r.Check(lab.Within("13: time for all their work, s", lab.Mean(runs, func(l lateRun) float64 { return l.total }), 205, 15).Because("arithmetic, not published: 1,200 maps of 10 s on 60 slots, and the last wave"))
@@ -35,9 +36,9 @@ func late(r *lab.Recorder) {
 	r.Figure("slots", lines, lab.Facts{"one": first.late[0], "other": first.late[1]})
 }
 
-func runLate(seed uint64, watched bool) (out lateRun, err error) {
+func runLate(nodes int, seed uint64, watched bool) (out lateRun, err error) {
 	jobs := lateJobs(rand.New(rand.NewPCG(seed, 13)))
-	cfg, err := workers(60, "deadline-max", nil, seed)
+	cfg, err := workers(nodes, "deadline-max", nil, seed)
 	if err != nil {
 		return out, err
 	}

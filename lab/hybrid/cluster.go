@@ -70,7 +70,7 @@ func (c hybridCluster) build(w wire) (*topology.Topology, []scheduler.Capacity, 
 // config is a run on this cluster under a policy, with tasks that are faster on scale-up machines.
 func (c hybridCluster) config(policy scheduler.Policy) (sim.Config, error) {
 	topo, room, err := c.build(wire{})
-	return sim.Config{Topology: topo, Capacities: room, Policy: policy, State: scheduler.DefaultConfig(), Model: newTwoSpeeds(c.isUp), Reports: sim.Reports{AllBeats: true}}, err
+	return sim.Config{Topology: topo, Capacities: room, Policy: policy, State: scheduler.DefaultConfig(), Model: newTwoSpeeds(c.isUp), Reports: sim.Reports{AllHeartbeats: true}}, err
 }
 
 // slots is how many containers the cluster has.

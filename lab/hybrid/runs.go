@@ -2,6 +2,7 @@ package hybrid
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/dfs/placement"
@@ -151,6 +152,12 @@ func (v hybridVariant) measure(res *sim.Result, onOut []bool, truth []float64) h
 
 // hybrids runs variants over seeds, all on the same workloads.
 func hybrids(r *lab.Recorder, list []hybridVariant, n int) map[string][]hybridRun {
+	list = slices.Clone(list)
+	for i := range list {
+		if v := &list[i]; v.jobs > 0 && !v.whole {
+			v.jobs = r.Int("jobs", v.jobs)
+		}
+	}
 	return lab.Named(r, list, n, func(v hybridVariant) string { return v.name }, hybridVariant.run)
 }
 

@@ -96,15 +96,12 @@ func scaleRows(r *lab.Recorder, at setting, judged map[string][]hybridRun, onlin
 		}
 		return hybrids(r, variants, n)
 	}
-	rows := []struct {
-		name string
-		got  map[string][]hybridRun
-	}{{"x50/3000", judged}, {"x50/3000, the label rule classifies", run(judgedScale, true)}, {"x50/600", run(otherScale, false)}}
+	rows := []scaled{{"x50/3000", judged}, {"x50/3000, the label rule classifies", run(judgedScale, true)}, {"x50/600", run(otherScale, false)}}
 	if !r.Quick() {
-		rows = append(rows, struct {
-			name string
-			got  map[string][]hybridRun
-		}{"x1", run(1, false)})
+		rows = append(rows, scaled{"x1", run(1, false)})
+	}
+	if online {
+		strips(r, rows)
 	}
 	for _, q := range list {
 		var said []string

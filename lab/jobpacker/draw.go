@@ -1,13 +1,10 @@
 package jobpacker
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/millrace/millrace/internal/chart"
-	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
 )
@@ -52,7 +49,7 @@ func drawShare(r *lab.Recorder, runs map[string][]packRun) {
 }
 
 // drawBatch draws makespans at all rates, and by sub-batches.
-func drawBatch(r *lab.Recorder, runs map[string][]packRun) {
+func drawBatch(r *lab.Recorder, runs, slow map[string][]packRun) {
 	bars := chart.Bars{Frame: chart.Frame{Title: "Makespan with packets at 30 Gb/s", X: chart.Axis{Label: "over F-Hybrid's"}}}
 	for _, s := range []struct {
 		name      string
@@ -64,9 +61,9 @@ func drawBatch(r *lab.Recorder, runs map[string][]packRun) {
 	lines := chart.Lines{Frame: chart.Frame{Title: "Makespan by rate of the packet network", X: chart.Axis{Label: "packet network, Gb/s to a rack", Log: true}, Y: chart.Axis{Label: "makespan, min", Log: true}}}
 	for _, name := range packNames {
 		rates := []float64{1, 3, 10, fullRate}
-		lines.Series = append(lines.Series, chart.Curve(packTitles[name], rates, func(gbps float64) float64 { return minutes(runs[atRate(name, gbps)]) }))
+		lines.Series = append(lines.Series, chart.Curve(packTitles[name], rates, func(gbps float64) float64 { return minutes(slow[atRate(name, gbps)]) }))
 	}
-	r.Figure("rates", lines, rateFacts(runs))
+	r.Figure("rates", lines, rateFacts(slow))
 	batches := chart.Bars{Frame: chart.Frame{Title: "JobPacker's makespan by number of sub-batches", X: chart.Axis{Label: "over that with 5"}}}
 	for _, b := range []string{"1", "5", "8", "10", "20"} {
 		name := "B" + b
@@ -82,24 +79,11 @@ func minutes(runs []packRun) float64 {
 	return lab.Mean(runs, func(p packRun) float64 { return p.makespan / 60 })
 }
 
-// rateFacts are what the slowest packet network costs each system that uses it, and at which rates JobPacker and Corral are
-// both as close to the published ratios as is accepted.
+// rateFacts are what the slowest packet network costs each system that uses it.
 func rateFacts(runs map[string][]packRun) lab.Facts {
 	slowest := slowRates[len(slowRates)-1]
 	slowed := func(name string) float64 { return minutes(runs[atRate(name, slowest)]) / minutes(runs[name]) }
-	met := []string{}
-	for _, gbps := range append([]float64{fullRate}, slowRates...) {
-		over := func(name string) float64 {
-			return packRatio(runs, atRate(name, gbps), atRate("f-hybrid", gbps), packMakespan)
-		}
-		if math.Abs(over("jobpacker")-0.65) <= 0.15 && math.Abs(over("corral")-0.85) <= 0.15 {
-			met = append(met, fmt.Sprintf("%g Gb/s", gbps))
-		}
-	}
-	return lab.Facts{
-		"slowest": fmt.Sprintf("%g", slowest), "fair": slowed("f-hybrid"), "packer": slowed("jobpacker"), "corral": slowed("corral"),
-		"met": cmp.Or(strings.Join(met, " and "), "none"), "n": human.Many(int64(len(runs["jobpacker"])), "repetition"),
-	}
+	return lab.Facts{"slowest": fmt.Sprintf("%g", slowest), "fair": slowed("f-hybrid"), "packer": slowed("jobpacker"), "corral": slowed("corral")}
 }
 
 // drawPackOnline draws the medians beside the published ones, and all completion times.

@@ -3,6 +3,7 @@ package jobpacker
 import (
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/dfs/placement"
@@ -23,15 +24,46 @@ type hybridNet struct {
 	span                       time.Duration // jobs arrive evenly within it; 0: all at once
 	adhoc                      float64       // share of jobs that do not recur
 	slowstart                  string
+	workload                   // what the source does not say of its jobs
 	// sizeError and lateJobs spoil what the planner is told: sizes by up to that part,
 	// arrivals of that share of the jobs by up to 200 s (spec/jobpacker 4.2).
 	sizeError, lateJobs float64
 }
 
+// workload is how a trace becomes jobs and tasks, which the source does not say (spec/jobpacker 5, item 7).
+type workload struct {
+	tasks       string // trace.SWIM or trace.Fine
+	rate        string // of sim.NamedRates
+	elephants   bool   // only jobs that shuffle enough for an elephant
+	reduceShare string // of the containers, while maps wait
+}
+
+// usual is the workload of all experiments but the one that compares workloads.
+var usual = workload{tasks: trace.Fine, rate: "middle", reduceShare: "0.5"}
+
+// elephant reports whether a job shuffles enough for at least one elephant: all of it from one rack to another.
+func elephant(j trace.Job) bool { return j.ShuffleBytes > simulated.threshold }
+
+// of returns the jobs of a day that the workload draws from.
+func (w workload) of(day []trace.Job) []trace.Job {
+	if !w.elephants {
+		return day
+	}
+	return slices.DeleteFunc(slices.Clone(day), func(j trace.Job) bool { return !elephant(j) })
+}
+
+// shape says how traced sizes become tasks on so many machines.
+func (w workload) shape(machines, containers int) trace.Shape {
+	if w.tasks == trace.SWIM {
+		return trace.SWIMShape(machines)
+	}
+	return trace.FineShape(containers)
+}
+
 // simulated is the cluster of the source's simulations.
 var simulated = hybridNet{
 	racks: 20, servers: 30, containers: 20, nic: topology.Gbps(10), packet: topology.Gbps(30), circuit: topology.Gbps(100),
-	threshold: 1_125_000_000, interval: time.Second, dark: 10 * time.Millisecond, slowstart: "0.7",
+	threshold: 1_125_000_000, interval: time.Second, dark: 10 * time.Millisecond, slowstart: "0.7", workload: usual,
 }
 
 func (h hybridNet) topology() (*topology.Topology, error) {
@@ -58,6 +90,7 @@ func (h hybridNet) topology() (*topology.Topology, error) {
 // jobs makes a workload of n jobs of a trace.
 func (h hybridNet) jobs(day []trace.Job, n int, topo *topology.Topology, seed uint64) []*sim.Job {
 	rng := rand.New(rand.NewPCG(seed, 0x0c5))
+	day = h.of(day)
 	traced := make([]trace.Job, n)
 	for i := range traced {
 		traced[i] = day[rng.IntN(len(day))]
@@ -68,7 +101,7 @@ func (h hybridNet) jobs(day []trace.Job, n int, topo *topology.Topology, seed ui
 		}
 	}
 	w := sim.DefaultWorkload(topo, h.racks*h.servers*h.containers)
-	w.Slowstart = 0.7
+	w.Slowstart, w.Shape, w.Rates = 0.7, h.shape(h.racks*h.servers, h.racks*h.servers*h.containers), sim.NamedRates[h.rate]
 	jobs := sim.FromTrace(traced, w, rng)
 	for _, j := range jobs {
 		if rng.Float64() >= h.adhoc {
@@ -92,13 +125,14 @@ type packRun struct {
 	makespan           float64
 	optical            float64 // share of the shuffle across racks
 	recurring, another []float64
+	large              [2][]float64 // of these, the jobs that shuffle enough for an elephant
 	cross              float64
 }
 
 // run simulates a policy. name is jobpacker, corral, f-hybrid or f-eps.
 func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n int, seed uint64) (packRun, error) {
 	policy := name
-	given := map[string]string{"slowstart": h.slowstart}
+	given := map[string]string{"slowstart": h.slowstart, "reduce-share": h.reduceShare}
 	switch name {
 	case "f-hybrid":
 		policy = "fair"
@@ -133,25 +167,35 @@ func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n
 	if err != nil {
 		return packRun{}, err
 	}
-	return measurePack(res), nil
+	return measurePack(res, h.threshold), nil
 }
 
-func measurePack(res *sim.Result) packRun {
+func measurePack(res *sim.Result, threshold int64) packRun {
 	out := packRun{makespan: res.Makespan.Seconds(), optical: res.Network.OpticalShare(), cross: res.Network.Cross()}
 	for i := range res.Jobs {
 		took := res.Jobs[i].Completion().Seconds()
-		if res.Jobs[i].Job.Spec.Recurring {
+		class, spec := 0, res.Jobs[i].Job.Spec
+		if spec.Recurring {
 			out.recurring = append(out.recurring, took)
 		} else {
-			out.another = append(out.another, took)
+			class, out.another = 1, append(out.another, took)
+		}
+		if spec.Shuffle.Bytes > threshold {
+			out.large[class] = append(out.large[class], took)
 		}
 	}
 	return out
 }
 
 func packMakespan(p packRun) float64 { return p.makespan }
-func packMedian(p packRun) float64   { return stats.Median(p.recurring) }
-func adhocMedian(p packRun) float64  { return stats.Median(p.another) }
+
+// The medians that are judged are those of jobs with at least one elephant: our reading of spec/jobpacker 5, item 8.
+func packMedian(p packRun) float64  { return stats.Median(p.large[0]) }
+func adhocMedian(p packRun) float64 { return stats.Median(p.large[1]) }
+
+// Those of all jobs are reported.
+func packMedianAll(p packRun) float64  { return stats.Median(p.recurring) }
+func adhocMedianAll(p packRun) float64 { return stats.Median(p.another) }
 
 // opticalShare is the share of what crosses racks that goes over circuits, in per cent.
 func opticalShare(p packRun) float64 { return 100 * p.optical }

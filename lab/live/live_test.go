@@ -22,6 +22,11 @@ func TestLaboratories(t *testing.T) {
 					continue
 				}
 				got[l.ID][a.Name] = l.Measures[0].Of(l.Jobs(quick), o)
+				for _, m := range l.Measures {
+					if math.IsNaN(m.Of(l.Jobs(quick), o)) {
+						t.Errorf("%s, quick %v: no job is measured by %q", l.ID, quick, m.Name)
+					}
+				}
 			}
 		}
 	}
@@ -36,6 +41,8 @@ func TestLaboratories(t *testing.T) {
 		{"narrow-links", "nas", "fair"},
 		{"two-classes", "hybrid", "fair"},
 		{"batches", "corral", "fair"},
+		{"four-deadline-jobs", "deadline-max", "fair"},
+		{"six-terasorts", "all (PRJ)", "one by one"},
 	} {
 		if b, w := got[want.lab][want.better], got[want.lab][want.worse]; !(b < 0.85*w) {
 			t.Errorf("%s: %s gives %.2f s and %s %.2f s", want.lab, want.better, b, want.worse, w)

@@ -1,6 +1,7 @@
 package marp
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -47,10 +48,15 @@ type batchSetup struct {
 	control string
 	marp    float64
 	change  change
-	fast    bool // drivers start at once
-	hold    bool // reduces wait for the last map of their job
+	fast    bool                        // drivers start at once
+	hold    bool                        // reduces wait for the last map of their job
+	profile func(*sim.ContentionConfig) // nil: as fitted
 	watch   *compare.Watcher
+	nodes   int // 0: ownNodes
 }
+
+// ownNodes is how many nodes the source's machine is divided into.
+const ownNodes = 3
 
 // parallelRun is PRJ: the whole batch at once, as the source set it for six jobs.
 func parallelRun(k batchKind, jobs int) batchSetup {
@@ -59,7 +65,7 @@ func parallelRun(k batchKind, jobs int) batchSetup {
 
 // config sets a run up.
 func (b batchSetup) config(seed uint64) (sim.Config, []*sim.Job, *logged, error) {
-	cfg, err := machine(b.hold)
+	cfg, err := machine(b.hold, cmp.Or(b.nodes, ownNodes))
 	if err != nil {
 		return cfg, nil, nil, err
 	}
@@ -73,13 +79,17 @@ func (b batchSetup) config(seed uint64) (sim.Config, []*sim.Job, *logged, error)
 			j.StartUp = time.Millisecond
 		}
 	}
-	cfg.Admission, cfg.Model, cfg.Seed = adm, sim.NewContention(sim.DefaultContention(), seed), seed
+	profile := sim.DefaultContention()
+	if b.profile != nil {
+		b.profile(&profile)
+	}
+	cfg.Admission, cfg.Model, cfg.Seed = adm, sim.NewContention(profile, seed), seed
 	return cfg, jobs, control, nil
 }
 
-// machine is three nodes in one machine under the Fair Scheduler.
-func machine(holdReduces bool) (sim.Config, error) {
-	cfg, err := lab.Uniform(3, scheduler.Capacity{VCores: 17, MemoryMB: 17 * 1024})
+// machine is nodes in one machine under the Fair Scheduler.
+func machine(holdReduces bool, nodes int) (sim.Config, error) {
+	cfg, err := lab.Uniform(nodes, scheduler.Capacity{VCores: 17, MemoryMB: 17 * 1024})
 	if err != nil {
 		return cfg, err
 	}

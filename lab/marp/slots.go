@@ -68,7 +68,7 @@ func deadlock(r *lab.Recorder) {
 // profile watches one job alone.
 func profile(r *lab.Recorder) {
 	r.Seeds(1, 1)
-	cfg, err := machine(false)
+	cfg, err := machine(false, ownNodes)
 	r.Must(err)
 	var at, busy []float64
 	cfg.Model, cfg.SampleEvery = sim.NewContention(sim.DefaultContention(), 1), time.Second

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
-	"time"
 
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
@@ -32,12 +31,14 @@ type nasRuns map[string][]nasRun
 // compareNAS runs variants on the same samples of the trace.
 func compareNAS(r *lab.Recorder, c nasCluster, variants []nasVariant, n int) (nasRuns, string) {
 	day, from := r.Day()
+	c.nodes = r.NodesPerRack(c.racks, c.nodes)
+	jobs, gap := r.Int("jobs", 200), lab.Seconds(r.Float("gap", 14))
 	return lab.Named(r, variants, n, func(v nasVariant) string { return v.name }, func(v nasVariant, seed uint64) (nasRun, error) {
 		at, drawn := c.with(v.edit), seed
 		if at.one {
 			drawn = r.Seed()
 		}
-		return at.run(v.policy, v.params, sample(day, 200, 14*time.Second, rand.New(rand.NewPCG(drawn, 9))), seed)
+		return at.run(v.policy, v.params, sample(day, jobs, gap, rand.New(rand.NewPCG(drawn, 9))), seed)
 	}), from
 }
 

@@ -28,6 +28,7 @@ func fortyNodes(r *lab.Recorder) {
 		behaviour(r, g.label(), runs)
 		drawNAS(r, g, runs)
 		readings(r, g, tried, runs)
+		strips(r, g, tried, runs)
 	}
 	if r.Quick() {
 		r.Only("six samples of twenty, readings of regime A only")

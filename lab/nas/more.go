@@ -67,7 +67,7 @@ func wholeDay(r *lab.Recorder) {
 var dayNames = []string{"fair", "delay", "sw-delay", "nas"}
 
 func runDay(r *lab.Recorder, day []trace.Job, scale float64) nasRuns {
-	c := nas600.with(func(c *nasCluster) { c.scale = scale })
+	c := nas600.with(func(c *nasCluster) { c.scale, c.nodes = scale, r.NodesPerRack(c.racks, c.nodes) })
 	return lab.Named(r, dayNames, 1, func(name string) string { return name }, func(name string, seed uint64) (nasRun, error) {
 		return c.run(name, nil, day, seed)
 	})

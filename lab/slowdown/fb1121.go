@@ -13,10 +13,47 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// fb1121 is the workload generator of spec/slowdown 4.5: 1,121 jobs with the statistics
+// fb1121 is how the workload of spec/slowdown 4.5 is drawn: 1,121 jobs with the statistics
 // of the source's Facebook workload, arriving at load rho on 600 + 200 slots.
 // Calibrated there to the published facts of the workload and to FIFO's level.
-func fb1121(rng *rand.Rand, rho, slowstart float64) []*sim.Job {
+type fb1121 struct {
+	// reduces is the most that a job has; the rest of its work goes to maps.
+	reduces float64
+	// pool is the seed of one set of jobs that every workload permutes, as the source did (V-C). 0: each workload draws its own.
+	pool uint64
+}
+
+var drawn = fb1121{reduces: 100}
+
+// arrival is the load at which jobs come to so many nodes, and when their reduces may start.
+type arrival struct {
+	load      float64
+	nodes     int
+	slowstart float64
+}
+
+// workload returns jobs with their arrivals.
+func (f fb1121) workload(seed uint64, a arrival) []*sim.Job {
+	rng := rand.New(rand.NewPCG(seed, 1121))
+	from := rng
+	if f.pool > 0 {
+		from = rand.New(rand.NewPCG(f.pool, 1121))
+	}
+	jobs := f.jobs(from)
+	if f.pool > 0 {
+		rng.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
+	}
+	total := 0.0
+	for _, j := range jobs {
+		j.Spec.Slowstart = a.slowstart
+		total += j.Spec.Work.Seconds()
+	}
+	lab.Arrive(rng, jobs, total/float64(len(jobs))/(a.load*8*float64(a.nodes)))
+	return jobs
+}
+
+// jobs draws the jobs without arrivals.
+func (f fb1121) jobs(rng *rand.Rand) []*sim.Job {
 	sizes := fbSizes(rng)
 	n := len(sizes)
 	rank := ranks(sizes)
@@ -25,14 +62,10 @@ func fb1121(rng *rand.Rand, rho, slowstart float64) []*sim.Job {
 		noise[i] = stats.Normal((float64(p) + 0.5) / float64(n))
 	}
 	jobs := make([]*sim.Job, n)
-	total := 0.0
 	for i, size := range sizes {
 		zs := stats.Normal((float64(rank[i]) + 0.5) / float64(n))
-		jobs[i] = fbJob(rng, size, zs, noise[i])
-		jobs[i].Spec.Slowstart = slowstart
-		total += jobs[i].Spec.Work.Seconds()
+		jobs[i] = f.job(rng, size, zs, noise[i])
 	}
-	lab.Arrive(rng, jobs, total/float64(n)/(rho*800))
 	return jobs
 }
 
@@ -66,19 +99,19 @@ func ranks(x []float64) []int {
 	return rank
 }
 
-// fbJob divides a size into tasks so that the job alone would take about its aimed
+// job divides a size into tasks so that the job alone would take about its aimed
 // reference time.
-func fbJob(rng *rand.Rand, size, zs, ze float64) *sim.Job {
+func (f fb1121) job(rng *rand.Rand, size, zs, ze float64) *sim.Job {
 	aim := min(max(26*math.Exp(1.8*(0.85*zs+math.Sqrt(1-0.85*0.85)*ze)), 15), 20_000)
-	f := 0.35 * (0.4 + 1.2*rng.Float64())
-	dm := min(max(aim*(0.2+0.3*rng.Float64()), 4), 60, size*(1-f))
-	nm := max(1, math.Round(size*(1-f)/dm))
+	part := 0.35 * (0.4 + 1.2*rng.Float64()) // of the work, for reduces
+	dm := min(max(aim*(0.2+0.3*rng.Float64()), 4), 60, size*(1-part))
+	nm := max(1, math.Round(size*(1-part)/dm))
 	tm := math.Ceil(nm/600) * dm
-	rd := min(max(aim-tm, 3), max(f*size, 2))
-	nr := max(1, math.Round(f*size/rd))
-	if nr > 100 {
-		nr = 100
-		nm = max(1, math.Round((size-100*rd)/dm))
+	rd := min(max(aim-tm, 3), max(part*size, 2))
+	nr := max(1, math.Round(part*size/rd))
+	if nr > f.reduces {
+		nr = f.reduces
+		nm = max(1, math.Round((size-nr*rd)/dm))
 	}
 	j := &sim.Job{Spec: &scheduler.JobSpec{Maps: int32(nm), Reduces: int32(nr)}}
 	j.Maps = taskTimes(rng, int(nm), dm)

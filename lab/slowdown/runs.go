@@ -1,9 +1,10 @@
 package slowdown
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ type spread struct {
 	busy   float64         // utilisation of all slots
 	work   float64         // slot-seconds in all
 
+	first      float64    // part of the work that was done in partition 1
+	partitions [2]float64 // utilisation of each partition by work
+
 	medians, tails []float64 // the 50th and the 95th percentile of each repetition
 
 	sizes, slow []float64 // of the first repetition's jobs
@@ -35,7 +39,12 @@ type setting struct {
 	load      float64
 	slowstart float64
 	heartbeat time.Duration
+	from      fb1121 // zero: drawn
+	nodes     int
 }
+
+// ownNodes is the size of the source's cluster; each has 6 map and 2 reduce slots.
+const ownNodes = 100
 
 var (
 	fbq2  = map[string]string{"limits": "12000"}
@@ -58,19 +67,33 @@ func spreads(r *lab.Recorder, settings []setting, n int) map[string]spread {
 }
 
 func spreadRuns(r *lab.Recorder, settings []setting, n int) [][]spread {
-	reference := lab.Repeat(r, n, func(seed uint64) ([]float64, error) { return references(workload(seed, 0.7, 0.05)) })
-	return lab.Sweep(r, settings, n, func(s setting, seed uint64) (spread, error) { return s.run(seed, reference[seed-r.Seed()]) })
-}
-
-func workload(seed uint64, load, slowstart float64) []*sim.Job {
-	return fb1121(rand.New(rand.NewPCG(seed, 1121)), load, slowstart)
+	var ways []fb1121
+	settings = slices.Clone(settings)
+	loads := map[float64]float64{0.7: r.Float("load", 0.7), 0.9: r.Float("high-load", 0.9)}
+	nodes := r.Int("nodes", ownNodes)
+	for i := range settings {
+		s := &settings[i]
+		s.nodes, s.load = nodes, cmp.Or(loads[s.load], s.load)
+		if s.from == (fb1121{}) {
+			s.from = drawn
+		}
+		if !slices.Contains(ways, s.from) {
+			ways = append(ways, s.from)
+		}
+	}
+	reference := lab.Sweep(r, ways, n, func(f fb1121, seed uint64) ([]float64, error) {
+		return references(f.workload(seed, arrival{0.7, nodes, 0.05}), nodes)
+	})
+	return lab.Sweep(r, settings, n, func(s setting, seed uint64) (spread, error) {
+		return s.run(seed, reference[slices.Index(ways, s.from)][seed-r.Seed()])
+	})
 }
 
 // references runs each job alone: the run time that slowdown is measured by.
-func references(jobs []*sim.Job) ([]float64, error) {
+func references(jobs []*sim.Job, nodes int) ([]float64, error) {
 	out := make([]float64, len(jobs))
 	for i, j := range jobs {
-		cfg, err := lab.Slotted(100, 6, 2, "fifo", nil)
+		cfg, err := lab.Slotted(nodes, 6, 2, "fifo", nil)
 		if err != nil {
 			return nil, err
 		}
@@ -89,16 +112,21 @@ func references(jobs []*sim.Job) ([]float64, error) {
 
 func (s setting) run(seed uint64, reference []float64) (spread, error) {
 	name, _, _ := strings.Cut(strings.TrimRight(s.policy, "4"), " ")
-	cfg, err := lab.Slotted(100, 6, 2, name, s.params)
+	cfg, err := lab.Slotted(s.nodes, 6, 2, name, s.params)
 	if err != nil {
 		return spread{}, err
 	}
 	cfg.Heartbeat, cfg.Seed = s.heartbeat, seed
-	res, err := sim.Run(cfg, workload(seed, s.load, s.slowstart))
+	jobs := s.from.workload(seed, arrival{s.load, s.nodes, s.slowstart})
+	split := newSplit(s.params["shares"], s.nodes, jobs)
+	split.attach(&cfg)
+	res, err := sim.Run(cfg, jobs)
 	if err != nil {
 		return spread{}, err
 	}
-	return measure(res, reference), nil
+	out := measure(res, reference)
+	out.first, out.partitions = split.measure(res.Makespan)
+	return out, nil
 }
 
 var percentiles = []float64{50, 60, 70, 80, 90, 95, 99}
@@ -149,6 +177,10 @@ func average(runs []spread) spread {
 		out.small += s.small / n
 		out.busy += s.busy / n
 		out.work += s.work / n
+		out.first += s.first / n
+		for i, u := range s.partitions {
+			out.partitions[i] += u / n
+		}
 	}
 	return out
 }

@@ -118,7 +118,7 @@ func (c *Tracker) lost(now time.Duration, a *attempt, why string) {
 
 // takeEnd takes in one end. The first good result of a task counts, whoever brings it.
 func (c *Tracker) takeEnd(now time.Duration, n *node, e *wire.Ended) {
-	delete(n.kill, e.ID)
+	c.runsNoMore(n, e.ID)
 	a := n.want[e.ID]
 	st := c.stageOf(e.ID)
 	if st == nil {

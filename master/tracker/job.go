@@ -294,13 +294,8 @@ func (c *Tracker) endJob(now time.Duration, j *job, s State, why string) {
 	c.note(Record{At: now, Kind: JobEnded, Job: j.id, State: s, Text: wire.Clip(why, wire.MaxText), Counts: j.counts.Clone(), Tries: j.tries})
 	for _, st := range j.stages {
 		c.closeStage(now, st, s, why)
-		if st.plan != nil && s != Succeeded && strings.HasPrefix(st.outputOf(), "dfs:") {
-			c.out.Clean = append(c.out.Clean, Leftover{st.plan.Work, j.spec.User}) // its driver may be dead, too
-		}
 	}
-	if j.spec.Stages > 1 {
-		c.out.Clean = append(c.out.Clean, Leftover{TempDir(j.id), j.spec.User})
-	}
+	c.sweep(j)
 	c.ended = append(c.ended, j.id)
 	c.forget()
 	c.changed(j)
@@ -308,17 +303,6 @@ func (c *Tracker) endJob(now time.Duration, j *job, s State, why string) {
 	c.startHeld(now, c.userNamed(j.spec.User))
 	c.admit(now)
 	c.offerAll(now)
-}
-
-// TempDir is where the stages of a chain hand over, in the block store.
-func TempDir(id wire.JobID) string { return "/tmp/.millrace/" + string(id) }
-
-// outputOf is where a stage writes: all but the last into the job's temporary directory.
-func (st *stage) outputOf() string {
-	if st.n+1 < st.job.spec.Stages {
-		return "dfs:" + TempDir(st.job.id)
-	}
-	return st.job.spec.Output
 }
 
 // closeStage takes a stage off the policies' books.

@@ -53,13 +53,13 @@ type health struct {
 
 // talk is how far the worker and the master have heard each other. Only reports of session count, in the order of seq.
 type talk struct {
-	session string
-	past    []string // sessions before, newest last: their reports are late
-	seq     uint64   // of the last report
-	heard   time.Duration
-	beatAt  time.Duration // from when on its next report is a heartbeat
-	full    bool          // its next report must be full
-	woken   bool
+	session     string
+	past        []string // sessions before, newest last: their reports are late
+	seq         uint64   // of the last report
+	heard       time.Duration
+	heartbeatAt time.Duration // from when on its next report is a heartbeat
+	full        bool          // its next report must be full
+	woken       bool
 }
 
 // orders is what the next answers to the worker say. An attempt is in want or in kill, not in both.
@@ -163,18 +163,18 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		c.feed(now, scheduler.CPUSample(n.id, r.Idle))
 	}
 	c.graceOver(now)
-	c.beat(now, n)
+	c.heartbeat(now, n)
 	c.offer(now, n)
 	return c.AnswerTo(r.Node, durable), nil
 }
 
-// beat tells the policies of a heartbeat if one is due.
-func (c *Tracker) beat(now time.Duration, n *node) {
-	if now < n.beatAt {
+// heartbeat tells the policies of a heartbeat if one is due.
+func (c *Tracker) heartbeat(now time.Duration, n *node) {
+	if now < n.heartbeatAt {
 		return
 	}
-	// On a grid: reports between two beats do not put off the next.
-	n.beatAt += (now-n.beatAt)/c.cfg.Heartbeat*c.cfg.Heartbeat + c.cfg.Heartbeat
+	// On a grid: reports between two heartbeats do not put off the next.
+	n.heartbeatAt += (now-n.heartbeatAt)/c.cfg.Heartbeat*c.cfg.Heartbeat + c.cfg.Heartbeat
 	c.feed(now, scheduler.Heartbeat(n.id))
 }
 
@@ -191,7 +191,7 @@ func (c *Tracker) newSession(now time.Duration, n *node, r *wire.Report) {
 	}
 	n.moved = n.session != "" || r.Fresh
 	n.session, n.seq, n.acks, n.drops, n.woken = r.Session, 0, nil, nil, false
-	clear(n.kill)
+	c.runsNothing(n)
 	clear(n.knows)
 	clear(n.flows)
 	n.idle = -1
@@ -263,7 +263,7 @@ func (c *Tracker) reconcile(now time.Duration, n *node, r *wire.Report) {
 	}
 	for id := range n.kill {
 		if !runs[id] {
-			delete(n.kill, id)
+			c.runsNoMore(n, id)
 		}
 	}
 	for _, a := range sortedAttempts(n.want) {

@@ -30,6 +30,7 @@ func (c *Tracker) Resume(now time.Duration) {
 	for _, j := range all {
 		if j.state.Ended() {
 			c.ended = append(c.ended, j.id)
+			c.sweep(j) // the master before may have died on the way to it
 			continue
 		}
 		c.resumeJob(now, j)

@@ -102,7 +102,7 @@ func (c *Tracker) nodeDown(now time.Duration, n *node, why string) {
 		c.detach(a)
 		c.tellEnd(now, wire.PastLost, a, "node "+string(n.name)+" is gone: "+why, nil)
 	}
-	clear(n.kill)
+	c.runsNothing(n)
 	// The node is known, so that the engine has no reason to refuse.
 	_ = c.engine.NodeLost(now, n.id, false, nil)
 	for _, st := range c.liveStages() {

@@ -13,7 +13,7 @@ import (
 // A Tracker is the state of the master.
 type Tracker struct {
 	cfg    Config
-	engine *drive.Driver
+	engine *drive.Loop
 	topo   *topology.Builder
 	racks  map[string]topology.RackID
 
@@ -155,7 +155,3 @@ func (c *Tracker) wake(n *node) {
 }
 
 func (c *Tracker) changed(j *job) { c.out.Changed = append(c.out.Changed, j.id) }
-
-// A Leftover is a directory of the block store that a job has left. It is removed with the rights of the job's user: its name is the word of
-// the user's driver.
-type Leftover struct{ Dir, User string }

@@ -11,17 +11,17 @@ import (
 type Policy struct {
 	cfg Config
 	*tree
-	seats   []seat // by job slot
-	cluster [kinds]int32
-	shared  bool   // maps and reduces share containers
-	beats   []beat // by node
-	lagging []release
-	kept    [][kinds]reservation // by node; empty until one is made
-	block   block
+	seats    []seat // by job slot
+	cluster  [kinds]int32
+	shared   bool             // maps and reduces share containers
+	received []sinceHeartbeat // by node
+	lagging  []release
+	kept     [][kinds]reservation // by node; empty until one is made
+	block    block
 }
 
-// beat is what a node has received since its last heartbeat (spec/capacity 3.5, assign).
-type beat struct {
+// sinceHeartbeat is what a node has received since its last heartbeat (spec/capacity 3.5, assign).
+type sinceHeartbeat struct {
 	tasks, reduces int
 	left           int  // maps that may still follow a remote one
 	remote         bool // one was launched
@@ -50,7 +50,7 @@ func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View
 	p.settle(now)
 	switch e.Kind {
 	case scheduler.EvHeartbeat:
-		*p.beat(e.Node) = beat{left: p.cfg.AfterOffSwitch}
+		*p.sinceHeartbeat(e.Node) = sinceHeartbeat{left: p.cfg.AfterOffSwitch}
 	case scheduler.EvNodeUp:
 		p.shared = !e.Capacity.Slotted()
 	case scheduler.EvNodeDown, scheduler.EvNodeDraining:
@@ -86,7 +86,7 @@ func (p *Policy) launched(j *job, e scheduler.Event) {
 		return
 	}
 	charge(p.seat(j).leaf, j.User().Slot(), e.Task.Kind, p.slotsOf(j, e.Task.Kind))
-	b := p.beat(e.Node)
+	b := p.sinceHeartbeat(e.Node)
 	b.tasks++
 	if e.Task.Kind == scheduler.Reduce {
 		b.reduces++
@@ -103,7 +103,7 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	p.settle(now)
 	p.measure(v)
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	if got := p.beat(n).tasks; got >= p.cfg.TasksPerHeartbeat {
+	if got := p.sinceHeartbeat(n).tasks; got >= p.cfg.TasksPerHeartbeat {
 		return scheduler.Idle(scheduler.Reason{Code: scheduler.AtLimit, Say: "this heartbeat of {node} has received {a} tasks, all it may", Node: n, A: int64(got)})
 	}
 	for _, k := range v.KindOrder(n, p.cfg.Reduces.Share) {
@@ -123,20 +123,20 @@ func (p *Policy) assign(n topology.NodeID, k scheduler.Kind, v *scheduler.View) 
 	switch {
 	case !v.HasRoom(n, k):
 		return scheduler.Idle(scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for any pending {kind}", Node: n, Kind: k})
-	case k == scheduler.Map && p.beat(n).noMaps:
+	case k == scheduler.Map && p.sinceHeartbeat(n).noMaps:
 		return scheduler.Idle(scheduler.Reason{Code: scheduler.ForLocality, Say: "this heartbeat of {node} has received a remote map: no more maps", Node: n})
-	case k == scheduler.Reduce && p.beat(n).reduces >= p.cfg.ReducesPerHeartbeat:
-		return scheduler.Idle(scheduler.Reason{Code: scheduler.AtLimit, Say: "this heartbeat of {node} has received {a} reduces, all it may", Node: n, A: int64(p.beat(n).reduces)})
+	case k == scheduler.Reduce && p.sinceHeartbeat(n).reduces >= p.cfg.ReducesPerHeartbeat:
+		return scheduler.Idle(scheduler.Reason{Code: scheduler.AtLimit, Say: "this heartbeat of {node} has received {a} reduces, all it may", Node: n, A: int64(p.sinceHeartbeat(n).reduces)})
 	}
 	return p.pick(n, k, v)
 }
 
-// beat is what n has received since its last heartbeat.
-func (p *Policy) beat(n topology.NodeID) *beat {
-	for int(n) >= len(p.beats) {
-		p.beats = append(p.beats, beat{left: p.cfg.AfterOffSwitch})
+// sinceHeartbeat is what n has received since its last heartbeat.
+func (p *Policy) sinceHeartbeat(n topology.NodeID) *sinceHeartbeat {
+	for int(n) >= len(p.received) {
+		p.received = append(p.received, sinceHeartbeat{left: p.cfg.AfterOffSwitch})
 	}
-	return &p.beats[n]
+	return &p.received[n]
 }
 
 // measure recomputes guaranteed and maximum slots when the cluster has changed.

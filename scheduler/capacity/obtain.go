@@ -19,7 +19,7 @@ func (p *Policy) obtain(j *job, n topology.NodeID, k scheduler.Kind, v *schedule
 		s.missed = 0
 		return t, near, true
 	}
-	if !p.beat(n).remote && p.offSwitchWait(j, v) < float64(s.missed) {
+	if !p.sinceHeartbeat(n).remote && p.offSwitchWait(j, v) < float64(s.missed) {
 		return v.PickMap(j, n, scheduler.Remote)
 	}
 	p.block = block{code: scheduler.ForLocality, job: j, a: s.missed, b: int32(p.offSwitchWait(j, v))}

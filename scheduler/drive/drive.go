@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// Config says what a Driver does beside asking the policies.
+// Config says what a Loop does beside asking the policies.
 type Config struct {
 	// Seconds is the rule that starts second attempts; nil starts none.
 	Seconds Rule
@@ -26,8 +26,8 @@ type Config struct {
 // can say.
 type Meter func(now time.Duration, a scheduler.Attempt) (done float64, known bool)
 
-// A Driver runs rounds over one engine. One goroutine uses it.
-type Driver struct {
+// A Loop runs rounds over one engine. One goroutine uses it.
+type Loop struct {
 	engine *scheduler.Engine
 	cfg    Config
 	line   *Line         // the round under way, if it is logged
@@ -36,39 +36,39 @@ type Driver struct {
 }
 
 // New returns a driver of an engine. The caller feeds the engine through it only.
-func New(e *scheduler.Engine, cfg Config) *Driver { return &Driver{engine: e, cfg: cfg} }
+func New(e *scheduler.Engine, cfg Config) *Loop { return &Loop{engine: e, cfg: cfg} }
 
 // View shows what the policies see.
-func (d *Driver) View() *scheduler.View { return d.engine.View() }
+func (d *Loop) View() *scheduler.View { return d.engine.View() }
 
 // Explain says why a job is not getting more.
-func (d *Driver) Explain(now time.Duration, id scheduler.JobID) scheduler.Reason {
+func (d *Loop) Explain(now time.Duration, id scheduler.JobID) scheduler.Reason {
 	return d.engine.Explain(now, id)
 }
 
 // Figures are those that the policies show.
-func (d *Driver) Figures(now time.Duration) []scheduler.Figure { return d.engine.Figures(now) }
+func (d *Loop) Figures(now time.Duration) []scheduler.Figure { return d.engine.Figures(now) }
 
 // SetPolicy replaces the policy while jobs run.
-func (d *Driver) SetPolicy(now time.Duration, p scheduler.Policy) { d.engine.SetPolicy(now, p) }
+func (d *Loop) SetPolicy(now time.Duration, p scheduler.Policy) { d.engine.SetPolicy(now, p) }
 
 // SetAdmission replaces the admission policy while jobs wait.
-func (d *Driver) SetAdmission(now time.Duration, a scheduler.Admission) {
+func (d *Loop) SetAdmission(now time.Duration, a scheduler.Admission) {
 	d.engine.SetAdmission(now, a)
 }
 
 // NextTick returns when the policies want their periodic work done next, as of the last
 // round with Tick; ok is false if they want none.
-func (d *Driver) NextTick() (at time.Duration, ok bool) { return d.next, d.ticks }
+func (d *Loop) NextTick() (at time.Duration, ok bool) { return d.next, d.ticks }
 
 // WorkLeft reports whether some task or driver waits for room.
-func (d *Driver) WorkLeft() bool {
+func (d *Loop) WorkLeft() bool {
 	v := d.engine.View()
 	return v.Runnable(scheduler.Map).Len() > 0 || v.Pending(scheduler.Reduce).Len() > 0 || d.engine.DriversWait()
 }
 
 // NodeKnown writes down a machine that was added to the topology.
-func (d *Driver) NodeKnown(now time.Duration, n topology.NodeID) {
+func (d *Loop) NodeKnown(now time.Duration, n topology.NodeID) {
 	t := d.View().Topology()
 	node, rack := t.Node(n), t.Rack(t.RackOf(n))
 	d.log(Line{Kind: LineNode, At: now, Node: n, Name: node.Name, Rack: rack.Name, Class: node.Class, NIC: node.NIC, Uplink: rack.Uplink})
@@ -76,7 +76,7 @@ func (d *Driver) NodeKnown(now time.Duration, n topology.NodeID) {
 
 // Feed tells state and policies of an event. An error means that the state refused it
 // and nobody saw it.
-func (d *Driver) Feed(now time.Duration, e scheduler.Event) error {
+func (d *Loop) Feed(now time.Duration, e scheduler.Event) error {
 	err := d.engine.Feed(now, e)
 	if err == nil {
 		d.log(Line{Kind: LineEvent, At: now, Event: e})
@@ -85,7 +85,7 @@ func (d *Driver) Feed(now time.Duration, e scheduler.Event) error {
 }
 
 // NodeLost takes a dead node off the books, as Engine.NodeLost does.
-func (d *Driver) NodeLost(now time.Duration, n topology.NodeID, outputs bool, each func(scheduler.Event)) error {
+func (d *Loop) NodeLost(now time.Duration, n topology.NodeID, outputs bool, each func(scheduler.Event)) error {
 	return d.engine.NodeLost(now, n, outputs, func(e scheduler.Event) {
 		d.log(Line{Kind: LineEvent, At: now, Event: e})
 		if each != nil {
@@ -94,7 +94,7 @@ func (d *Driver) NodeLost(now time.Duration, n topology.NodeID, outputs bool, ea
 	})
 }
 
-func (d *Driver) log(l Line) {
+func (d *Loop) log(l Line) {
 	if d.cfg.Log != nil {
 		d.cfg.Log(l)
 	}

@@ -49,7 +49,7 @@ func (o *oldest) Tick(time.Duration, *scheduler.View) { o.ticks++ }
 
 // rig is a cluster of nodes with two containers each.
 type rig struct {
-	*Driver
+	*Loop
 	t     *testing.T
 	lines []Line
 	now   time.Duration
@@ -64,7 +64,7 @@ func newRig(t *testing.T, p scheduler.Policy, nodes int, cfg Config) *rig {
 		t.Fatal(err)
 	}
 	cfg.Log = func(l Line) { r.lines = append(r.lines, l) }
-	r.Driver = New(scheduler.NewEngine(state, p, nil), cfg)
+	r.Loop = New(scheduler.NewEngine(state, p, nil), cfg)
 	rack, err := topo.AddRack(topology.Rack{Name: "r"})
 	if err != nil {
 		t.Fatal(err)

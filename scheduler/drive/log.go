@@ -21,7 +21,7 @@ const (
 	LineGate                     // it was asked whether a shuffle may go: Gate, and the answer, in it
 )
 
-// A Line is one thing that the owner of a cluster told its Driver, or asked it, and the
+// A Line is one thing that the owner of a cluster told its Loop, or asked it, and the
 // answer.
 type Line struct {
 	Kind  LineKind
@@ -63,7 +63,7 @@ type Progress struct {
 	Known bool
 }
 
-// Replay asks policies again what a log says others were asked, through a Driver with
+// Replay asks policies again what a log says others were asked, through a Loop with
 // the same rules, and returns how they differ: nil if they decide the same, line by
 // line. Meter and Log of cfg are not used: the log has what the meter said.
 func Replay(state scheduler.Config, cfg Config, p scheduler.Policy, a scheduler.Admission, lines []Line) error {
@@ -83,7 +83,7 @@ func Replay(state scheduler.Config, cfg Config, p scheduler.Policy, a scheduler.
 }
 
 type replay struct {
-	d     *Driver
+	d     *Loop
 	topo  *topology.Builder
 	racks map[string]topology.RackID
 	asked []Progress // what the meter said, not used up

@@ -10,7 +10,7 @@ import (
 )
 
 // Plan tells a policy that plans which jobs will come and returns where; nil from one that does not plan.
-func (d *Driver) Plan(now time.Duration, expected []*scheduler.JobSpec) []scheduler.Placement {
+func (d *Loop) Plan(now time.Duration, expected []*scheduler.JobSpec) []scheduler.Placement {
 	p, ok := d.engine.Policy().(scheduler.Planner)
 	if !ok {
 		return nil
@@ -21,20 +21,20 @@ func (d *Driver) Plan(now time.Duration, expected []*scheduler.JobSpec) []schedu
 }
 
 // Plans reports whether the policy plans.
-func (d *Driver) Plans() bool {
+func (d *Loop) Plans() bool {
 	_, ok := d.engine.Policy().(scheduler.Planner)
 	return ok
 }
 
 // Gated reports whether the policy holds shuffles back.
-func (d *Driver) Gated() bool {
+func (d *Loop) Gated() bool {
 	_, ok := d.engine.Policy().(scheduler.ShuffleGate)
 	return ok
 }
 
 // Release asks whether map output of a job may go from one rack to another now, as scheduler.ShuffleGate says. A policy that
 // holds nothing back lets all go.
-func (d *Driver) Release(now time.Duration, j scheduler.JobID, src, dst topology.RackID, avail int64) bool {
+func (d *Loop) Release(now time.Duration, j scheduler.JobID, src, dst topology.RackID, avail int64) bool {
 	g, ok := d.engine.Policy().(scheduler.ShuffleGate)
 	if !ok {
 		return true

@@ -26,7 +26,7 @@ const (
 	All = Tick | Kill | Second | Admit | Offer | Unlock
 )
 
-// A Round is what the owner of a cluster asks of a Driver.
+// A Round is what the owner of a cluster asks of a Loop.
 type Round struct {
 	Parts Part
 	// Nodes are those that may get work, in this order. nil means every node, as long
@@ -39,7 +39,7 @@ type Round struct {
 // Round does the parts asked for and hands every decision to do, in order. It returns
 // the rules that policies have broken, joined; each wraps scheduler.ErrPolicy. A broken
 // rule ends the part it was broken in, for the node it was broken on, and nothing else.
-func (d *Driver) Round(now time.Duration, r Round, do func(Step)) error {
+func (d *Loop) Round(now time.Duration, r Round, do func(Step)) error {
 	if d.cfg.Log != nil {
 		d.line = &Line{Kind: LineRound, At: now, Round: Round{r.Parts, slices.Clone(r.Nodes), r.Most}}
 		give := do
@@ -57,7 +57,7 @@ func (d *Driver) Round(now time.Duration, r Round, do func(Step)) error {
 	return err
 }
 
-func (d *Driver) round(now time.Duration, r *Round, do func(Step)) error {
+func (d *Loop) round(now time.Duration, r *Round, do func(Step)) error {
 	var err error
 	if r.Parts&Tick != 0 {
 		d.next, d.ticks = d.engine.Tick(now)
@@ -90,7 +90,7 @@ func join(a, b error) error {
 }
 
 // offer asks the policy what to run on each node.
-func (d *Driver) offer(now time.Duration, r *Round, do func(Step)) (err error) {
+func (d *Loop) offer(now time.Duration, r *Round, do func(Step)) (err error) {
 	if r.Nodes != nil {
 		for _, n := range r.Nodes {
 			err = join(err, d.give(now, n, r.Most, do))
@@ -106,21 +106,21 @@ func (d *Driver) offer(now time.Duration, r *Round, do func(Step)) (err error) {
 	return err
 }
 
-func (d *Driver) give(now time.Duration, n topology.NodeID, most int, do func(Step)) error {
+func (d *Loop) give(now time.Duration, n topology.NodeID, most int, do func(Step)) error {
 	why, err := d.engine.Give(now, n, most, func(a scheduler.Decision) { do(launched(n, &a)) })
 	d.rest(n, why)
 	return err
 }
 
 // rest writes down why nobody gets more.
-func (d *Driver) rest(n topology.NodeID, why scheduler.Reason) {
+func (d *Loop) rest(n topology.NodeID, why scheduler.Reason) {
 	if d.line != nil {
 		d.line.Steps = append(d.line.Steps, Step{Do: Rest, Node: n, Reason: why})
 	}
 }
 
 // unlock ends what holds up the cluster.
-func (d *Driver) unlock(now time.Duration, r *Round, do func(Step)) error {
+func (d *Loop) unlock(now time.Duration, r *Round, do func(Step)) error {
 	victim, found := scheduler.Deadlock(d.View())
 	if !found || victim.Node == topology.NoNode {
 		return nil
@@ -136,7 +136,7 @@ func (d *Driver) unlock(now time.Duration, r *Round, do func(Step)) error {
 }
 
 // refill gives room on n to the oldest job with a map that fits there.
-func (d *Driver) refill(now time.Duration, n topology.NodeID, do func(Step)) error {
+func (d *Loop) refill(now time.Duration, n topology.NodeID, do func(Step)) error {
 	v := d.View()
 	for j := range v.Pending(scheduler.Map).All() {
 		t, near, ok := v.PickMap(j, n, scheduler.Remote)

@@ -20,7 +20,7 @@ type Rule interface {
 }
 
 // second starts second attempts where the rule wants them and there is room.
-func (d *Driver) second(now time.Duration, r *Round, do func(Step)) (err error) {
+func (d *Loop) second(now time.Duration, r *Round, do func(Step)) (err error) {
 	if d.cfg.Meter == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (d *Driver) second(now time.Duration, r *Round, do func(Step)) (err error) 
 }
 
 // ask asks the meter, and writes the answer down: it is an input of the round.
-func (d *Driver) ask(now time.Duration, a scheduler.Attempt) (float64, bool) {
+func (d *Loop) ask(now time.Duration, a scheduler.Attempt) (float64, bool) {
 	done, known := d.cfg.Meter(now, a)
 	if d.line != nil {
 		d.line.Asked = append(d.line.Asked, Progress{a.Task, a.Node, done, known})
@@ -54,7 +54,7 @@ func (d *Driver) ask(now time.Duration, a scheduler.Attempt) (float64, bool) {
 }
 
 // roomBeside finds the first node of a round with room for a second attempt of a.
-func (d *Driver) roomBeside(a scheduler.Attempt, r *Round) (topology.NodeID, bool) {
+func (d *Loop) roomBeside(a scheduler.Attempt, r *Round) (topology.NodeID, bool) {
 	v := d.View()
 	j := v.Job(a.Task.Job)
 	fits := func(n topology.NodeID) bool { return n != a.Node && v.Fits(n, j, a.Task.Kind) }

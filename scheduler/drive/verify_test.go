@@ -128,7 +128,7 @@ var many = regexp.MustCompile(`(?i)"(maps|reduces|containers|mapslots|reduceslot
 // TestFollow: who listens to a log that is replayed hears each of its lines, with reasons.
 func TestFollow(t *testing.T) {
 	var rounds, reasons int
-	v, err := Follow(strings.NewReader(logged(t)), "log", makeTwo, func(d *Driver, l Line) {
+	v, err := Follow(strings.NewReader(logged(t)), "log", makeTwo, func(d *Loop, l Line) {
 		if l.Kind == LineRound {
 			rounds++
 		}

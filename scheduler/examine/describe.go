@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/scheduler"
 )
 
@@ -45,7 +46,7 @@ func (f *Faults) all() []fault {
 // describe tells the situation in lines that begin with indent.
 func (s *Situation) describe(indent string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s, each with %s\n", indent, count(s.nodes(), "node")+" in "+count(s.Racks, "rack"), placesOf(s.Node))
+	fmt.Fprintf(&b, "%s%s, each with %s\n", indent, human.Many(int64(s.nodes()), "node")+" in "+human.Many(int64(s.Racks), "rack"), placesOf(s.Node))
 	for _, j := range s.Jobs {
 		fmt.Fprintf(&b, "%sat %v: %s\n", indent, j.Submit, describeJob(j))
 	}
@@ -55,7 +56,7 @@ func (s *Situation) describe(indent string) string {
 		}
 	}
 	if s.Limit > 0 {
-		fmt.Fprintf(&b, "%salice and bob may hold %s each\n", indent, count(int(s.Limit), "container"))
+		fmt.Fprintf(&b, "%salice and bob may hold %s each\n", indent, human.Many(int64(s.Limit), "container"))
 	}
 	if s.Replace {
 		fmt.Fprintf(&b, "%sa fresh policy takes over half-way\n", indent)
@@ -64,7 +65,7 @@ func (s *Situation) describe(indent string) string {
 }
 
 func describeJob(j *scheduler.JobSpec) string {
-	say := []string{fmt.Sprintf("%v, %s, %s", j.ID, count(int(j.Maps), "map"), count(int(j.Reduces), "reduce"))}
+	say := []string{fmt.Sprintf("%v, %s, %s", j.ID, human.Many(int64(j.Maps), "map"), human.Many(int64(j.Reduces), "reduce"))}
 	add := func(yes bool, format string, args ...any) {
 		if yes {
 			say = append(say, fmt.Sprintf(format, args...))
@@ -102,15 +103,8 @@ func placesOf(c scheduler.Capacity) string {
 		case p.what == "MB" && p.n > 0:
 			say = append(say, fmt.Sprintf("%d MB", p.n))
 		case p.n > 0:
-			say = append(say, count(int(p.n), p.what))
+			say = append(say, human.Many(int64(p.n), p.what))
 		}
 	}
 	return strings.Join(say, ", ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

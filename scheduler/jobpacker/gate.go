@@ -10,7 +10,8 @@ import (
 
 // Release implements scheduler.ShuffleGate: the output that a planned heavy job
 // has ready for another rack is held until it is worth a circuit (spec/jobpacker
-// 3.3). Once a pair was released, what is ready later follows at once.
+// 3.3). What is ready later is held anew: a pair that has begun on a circuit takes
+// no mice along (spec/jobpacker 5, item 9).
 func (p *Policy) Release(now time.Duration, id scheduler.JobID, src, dst topology.RackID, avail int64, v *scheduler.View) bool {
 	j := v.Job(id)
 	if j == nil || src == dst {
@@ -21,19 +22,9 @@ func (p *Policy) Release(now time.Duration, id scheduler.JobID, src, dst topolog
 		return true
 	}
 	pair := [2]topology.RackID{src, dst}
-	if r.open[pair] {
-		return true
-	}
-	since := r.waits(now, pair)
-	ok, enough := p.ready(now, since, j, r.held(), dst, avail)
+	ok := p.ready(now, r.waits(now, pair), j, r.held(), dst, avail)
 	if ok {
 		delete(r.waiting, pair)
-	}
-	if ok && enough { // later output joins the open flow
-		if r.open == nil {
-			r.open = make(map[[2]topology.RackID]bool)
-		}
-		r.open[pair] = true
 	}
 	return ok
 }
@@ -59,26 +50,20 @@ func (r *record) held() *plan {
 	return r.limit
 }
 
-// ready reports whether a pair that has waited since some time may be sent, and whether
-// the flow that begins is one that later output should join. A pair is flushed MaxHold
-// after the last map, or after it began to wait where that was later: reduces that are
-// placed late are held for each other as the first ones were.
-func (p *Policy) ready(now, since time.Duration, j *job, q *plan, dst topology.RackID, avail int64) (ok, stays bool) {
+// ready reports whether a pair that has waited since some time may be sent. A pair is
+// flushed MaxHold after the last map, or after it began to wait where that was later:
+// reduces that are placed late are held for each other as the first ones were.
+func (p *Policy) ready(now, since time.Duration, j *job, q *plan, dst topology.RackID, avail int64) bool {
 	mapsDone, all := j.MapsDoneAt()
 	placed := p.allPlaced(j, q, dst)
-	switch {
-	case all && (placed || now-max(mapsDone, since) >= p.cfg.MaxHold): // flush
-		return true, false
-	case avail <= p.model.Threshold:
-		return false, false
-	case p.cfg.WaitAll:
-		return placed, placed
+	if all && (placed || now-max(mapsDone, since) >= p.cfg.MaxHold) { // flush
+		return true
 	}
-	return true, false
+	return avail > p.model.Threshold && (placed || !p.cfg.WaitAll)
 }
 
 // allPlaced reports whether every reduce of j that belongs in rack r is placed.
 func (p *Policy) allPlaced(j *job, q *plan, r topology.RackID) bool {
 	return j.Pending(scheduler.Reduce) == 0 || !slices.Contains(q.racks[scheduler.Reduce], r) ||
-		p.used(j, r, scheduler.Reduce) >= p.quota(q, scheduler.Reduce)
+		p.used(j, r, scheduler.Reduce) >= p.quota(q, scheduler.Reduce, r)
 }

@@ -52,7 +52,7 @@ func (p *Policy) fromLine(n topology.NodeID, reduces bool, v *scheduler.View) de
 	mapsWait := false
 	for _, e := range p.seq[rack] {
 		j := e.plan.job
-		if j == nil || !p.cfg.Reduces.Eligible(j, e.kind) || p.used(j, rack, e.kind) >= p.quota(e.plan, e.kind) {
+		if j == nil || !p.cfg.Reduces.Eligible(j, e.kind) || p.used(j, rack, e.kind) >= p.quota(e.plan, e.kind, rack) {
 			continue
 		}
 		mapsWait = mapsWait || e.kind == scheduler.Map
@@ -79,12 +79,12 @@ func (p *Policy) used(j *job, r topology.RackID, k scheduler.Kind) int32 {
 	return s.Running[k] + s.Done[k]
 }
 
-// quota is ceil(N/width) tasks per rack; Corral's racks have none.
-func (p *Policy) quota(q *plan, k scheduler.Kind) int32 {
+// quota is how many tasks of a planned job a rack may run; Corral's racks have none.
+func (p *Policy) quota(q *plan, k scheduler.Kind, r topology.RackID) int32 {
 	if p.cfg.Corral {
 		return q.job.Total(k)
 	}
-	return int32(ceilDiv(int(q.job.Total(k)), q.width(k)))
+	return int32(q.part(int(q.job.Total(k)), k, r))
 }
 
 func (p *Policy) overShare(r topology.RackID, n topology.NodeID, v *scheduler.View) bool {
@@ -104,6 +104,6 @@ func (p *Policy) run(q *plan, k scheduler.Kind, n topology.NodeID, v *scheduler.
 	rack := v.RackOf(n)
 	return scheduler.Run(t, near, scheduler.Reason{
 		Say: "{job} is planned for {rack}: {kind} {a} of {b} there", Job: q.job.ID(), Kind: k, Rack: rack,
-		A: int64(p.used(q.job, rack, k)) + 1, B: int64(p.quota(q, k)),
+		A: int64(p.used(q.job, rack, k)) + 1, B: int64(p.quota(q, k, rack)),
 	})
 }

@@ -203,6 +203,71 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// spec/jobpacker 5, item 9: a job that is not heavy runs as many tasks in a rack as the plan took containers there, not
+// ceil(N/width). Here seven maps find one container of rack 0 free and all six of rack 1.
+func TestQuotaOfLightJobs(t *testing.T) {
+	r := uniform(t, 2, scheduler.Capacity{Containers: 6})
+	r.Submit(recurring(1, 5, 0, 0))
+	r.Submit(recurring(2, 7, 0, 0))
+	q := r.p.record(r.View().Job(2)).plan
+	if q.heavy || !slices.Equal(q.taken[0], []int{1, 6}) {
+		t.Fatalf("plan %+v", q)
+	}
+	for rack, want := range []int{1, 6} {
+		got := 0
+		for _, task := range r.offer(topology.NodeID(rack)) {
+			if task.Job == 2 {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("rack %d launched %d maps of the job, want %d", rack, got, want)
+		}
+	}
+}
+
+// A plan is kept by name for a job that comes with other numbers of tasks: the racks' parts stay in proportion and
+// together have room for all.
+func TestPartsOfAPlan(t *testing.T) {
+	q := &plan{racks: [kinds][]topology.RackID{{2, 5, 7}}, taken: [kinds][]int{{1, 6, 3}}}
+	for n, want := range map[int][]int{10: {1, 6, 3}, 20: {2, 12, 6}, 4: {1, 3, 2}, 0: {0, 0, 0}} {
+		var got []int
+		for _, r := range q.racks[0] {
+			got = append(got, q.part(n, scheduler.Map, r))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d tasks: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// With reduce-share 1 reduces of a job without a plan may fill every container that its maps need; the deadlock rule then
+// takes one back. A planned job's maps stand before its reduces in every line, and with half of the containers it does not
+// come to that either.
+func TestReduceShareOfOne(t *testing.T) {
+	for _, c := range []struct {
+		share           float64
+		planned, locked bool
+	}{{1, false, true}, {1, true, false}, {0.5, false, false}} {
+		r := newRig(t, func(cfg *Config) { cfg.Reduces = scheduler.ReduceRule{Slowstart: 0, Share: c.share} }, 2, scheduler.Capacity{Containers: 4})
+		s := recurring(1, 16, 8, gb)
+		s.Recurring = c.planned
+		r.Submit(s)
+		for range 16 { // maps end one by one, and what they leave is given away
+			r.offer(0)
+			r.offer(1)
+			for a := range r.View().Attempts(r.View().Job(1), scheduler.Map) {
+				r.Send(scheduler.TaskFinished(a.Task, a.Node, time.Second, 0, 0))
+				break
+			}
+		}
+		victim, locked := scheduler.Deadlock(r.View())
+		if locked != c.locked || locked && victim.Task.Kind != scheduler.Reduce {
+			t.Errorf("share %g, planned %v: locked up is %v, the victim %v", c.share, c.planned, locked, victim.Task)
+		}
+	}
+}
+
 // Ours: reduces keep to their share of a rack while planned maps wait there,
 // even maps that this node may not run.
 func TestReducesLeaveRoomForMaps(t *testing.T) {

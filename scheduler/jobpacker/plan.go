@@ -16,8 +16,10 @@ const kinds = int(scheduler.Driver)
 type plan struct {
 	spec    *scheduler.JobSpec
 	profile Profile
-	heavy   bool // packed for circuits
-	racks   [kinds][]topology.RackID
+	heavy   bool                     // packed for circuits
+	racks   [kinds][]topology.RackID // ascending
+	// taken is how many containers each rack gave, beside racks; nil: as many each.
+	taken   [kinds][]int
 	arrival time.Duration
 	start   time.Duration // of its first task, as planned
 	end     time.Duration // of its last task, as planned
@@ -26,6 +28,22 @@ type plan struct {
 
 // width returns on how many racks tasks of kind k run.
 func (p *plan) width(k scheduler.Kind) int { return len(p.racks[k]) }
+
+// part is how many of n tasks of kind k belong in rack r: as many in each, ceil(N/width), or as the plan took containers
+// there (spec/jobpacker 5, item 9).
+func (p *plan) part(n int, k scheduler.Kind, r topology.RackID) int {
+	if p.taken[k] == nil {
+		return ceilDiv(n, p.width(k))
+	}
+	sum, here := 0, 0
+	for i, t := range p.taken[k] {
+		sum += t
+		if p.racks[k][i] == r {
+			here = t
+		}
+	}
+	return ceilDiv(n*here, sum)
+}
 
 // A planner decides on which racks jobs run. It remembers what it gave away.
 type planner interface {
@@ -102,11 +120,11 @@ func (k *packer) reserve(p *plan) {
 	from := p.arrival
 	for kind, length := range [kinds]time.Duration{p.profile.MapTime, p.profile.ReduceTime} {
 		pool, end := k.pool(scheduler.Kind(kind)), from
-		each := ceilDiv(k.provision([kinds]int{p.profile.Maps, p.profile.Reduces}[kind]), p.width(scheduler.Kind(kind)))
+		tasks := k.provision([kinds]int{p.profile.Maps, p.profile.Reduces}[kind])
 		for _, r := range p.racks[kind] {
 			if i, ok := slices.BinarySearch(k.racks, r); ok && len(pool[i]) > 0 {
 				var last time.Duration
-				pool[i], last = pool[i].fill(each, from, length)
+				pool[i], last = pool[i].fill(p.part(tasks, scheduler.Kind(kind), r), from, length)
 				end = max(end, last)
 			}
 		}

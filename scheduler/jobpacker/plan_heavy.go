@@ -12,6 +12,7 @@ import (
 // A stage is a tentative placement of the tasks of one kind.
 type stage struct {
 	chosen []int       // indices of racks, ascending
+	taken  []int       // containers of each of them; nil: as many of each
 	free   []slotTimes // of all racks, afterwards
 	end    time.Duration
 }
@@ -87,7 +88,7 @@ func (k *packer) commit(d *draft, stages [kinds]stage, heavy bool) *plan {
 		if len(s.chosen) == 0 {
 			continue
 		}
-		p.racks[kind], p.end = k.named(s.chosen), s.end
+		p.racks[kind], p.taken[kind], p.end = k.named(s.chosen), s.taken, s.end
 		if k.shared {
 			k.free[scheduler.Map] = s.free
 		} else {

@@ -46,6 +46,7 @@ func (k *packer) scatter(free []slotTimes, tasks int, length time.Duration, from
 			for _, t := range take {
 				s.chosen = append(s.chosen, t.rack)
 			}
+			s.taken = make([]int, len(take))
 			start = from(s.chosen)
 			s.end = start
 		}
@@ -53,6 +54,7 @@ func (k *packer) scatter(free []slotTimes, tasks int, length time.Duration, from
 			var last time.Duration
 			s.free[t.rack], last = s.free[t.rack].wave(t.n, start, length)
 			s.end = max(s.end, last)
+			s.taken[slices.Index(s.chosen, t.rack)] += t.n
 			left -= t.n
 		}
 	}

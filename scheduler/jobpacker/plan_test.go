@@ -298,11 +298,13 @@ func TestReserveRepeatsThePlan(t *testing.T) {
 		k := &packer{cfg: &cfg}
 		k.reset(v)
 		plans := k.plan(0, []*scheduler.JobSpec{recurring(1, 8, 2, 9*gb), recurring(2, 4, 6, 5*gb), recurring(3, 4, 1, 3*gb)})
+		plans = append(plans, k.plan(0, []*scheduler.JobSpec{recurring(4, 9, 3, 0)})...)
+		plans = append(plans, k.plan(0, []*scheduler.JobSpec{recurring(5, 70, 5, 0)})...) // several waves
 		want := fmt.Sprint(k.free)
 		k.reset(v)
 		for _, p := range plans {
-			if !p.heavy {
-				t.Fatalf("%v is not heavy", p.spec.ID)
+			if p.heavy != (p.spec.ID <= 3) {
+				t.Fatalf("%v: heavy %v", p.spec.ID, p.heavy)
 			}
 			k.reserve(p)
 		}

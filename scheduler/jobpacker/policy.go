@@ -45,7 +45,6 @@ type record struct {
 	limit   *plan
 	got     time.Duration                        // when the job last got a task, or arrived
 	since   [kinds]time.Duration                 // since when it waits for one of each kind
-	open    map[[2]topology.RackID]bool          // rack pairs whose shuffle was released
 	waiting map[[2]topology.RackID]time.Duration // rack pairs that wait to be released
 }
 

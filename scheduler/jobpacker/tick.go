@@ -38,7 +38,7 @@ func (p *Policy) stranded(now time.Duration, j *job, r *record, k scheduler.Kind
 		return false
 	}
 	for _, rack := range r.held().racks[k] {
-		full := r.plan != nil && p.used(j, rack, k) >= p.quota(r.plan, k)
+		full := r.plan != nil && p.used(j, rack, k) >= p.quota(r.plan, k, rack)
 		if !full && now-p.launched[rack][k] < p.cfg.PlanMaxWait && p.servable(j, rack, v) {
 			return false
 		}
@@ -94,7 +94,7 @@ func (p *Policy) explainPlan(j *job, q *plan) scheduler.Reason {
 		for _, r := range racks {
 			at := slices.Index(p.seq[r], entry{q, scheduler.Kind(k)})
 			for _, e := range p.seq[r][:max(at, 0)] {
-				if o := e.plan.job; o != nil && o != j && p.cfg.Reduces.Eligible(o, e.kind) && p.used(o, r, e.kind) < p.quota(e.plan, e.kind) {
+				if o := e.plan.job; o != nil && o != j && p.cfg.Reduces.Eligible(o, e.kind) && p.used(o, r, e.kind) < p.quota(e.plan, e.kind, r) {
 					why.B++
 					why.Other = o.ID()
 				}

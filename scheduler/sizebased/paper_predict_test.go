@@ -91,6 +91,22 @@ func TestCOMPOrder(t *testing.T) {
 	r.Want(r.Serve(0), 3)
 }
 
+// spec/slowdown 6.7: the ring holds actual sizes in the unit of the prediction. Given work has no waiting reduces in it;
+// what is learnt from finished jobs has.
+func TestCOMPRingIsInTheUnitOfThePrediction(t *testing.T) {
+	for _, c := range []struct {
+		from  string
+		given time.Duration
+		want  float64
+	}{{"auto", 15 * second, 15}, {"work", 15 * second, 15}, {"auto", 0, 50}, {"input", 15 * second, 50}} {
+		p := policy(t, COMP, func(cfg *Config) { cfg.Predict.From = c.from })
+		p.learn(&scheduler.Lesson{MapTime: 10 * second, ReduceTime: 40 * second, ReduceWork: 5 * second, Input: 1e9, Work: c.given})
+		if got := p.ring.sizes[0]; got != c.want {
+			t.Errorf("predicted from %s, %v given: the ring holds %g s, want %g", c.from, c.given, got, c.want)
+		}
+	}
+}
+
 // spec/slowdown 3.4: size = a * input bytes, a from finished jobs of that name,
 // else of all, else the configured constant.
 func TestPredictFromInput(t *testing.T) {

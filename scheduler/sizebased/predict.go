@@ -25,7 +25,7 @@ type PredictConfig struct {
 	// finished. Default 200 (ours: a 128 MB split read and mapped in 25 s).
 	SecondsPerGB float64
 	// CountWait counts waiting reduces in the size of a finished job, as
-	// Table II does (spec/slowdown 6.2). Default true.
+	// Table II does (spec/slowdown 6.2), where no work was given. Default true.
 	CountWait bool
 }
 
@@ -131,7 +131,8 @@ func inputOf(s *scheduler.JobSpec) (bytes float64, known bool) {
 // maxNames bounds the names that a predictor tells apart; jobs of others only count for all.
 const maxNames = 10_000
 
-// Learn takes in a job that has finished and returns its true size.
+// Learn takes in a job that has finished and returns its true size in the unit in which it was predicted: work that a
+// spec gives is without what reduces wait for maps (spec/slowdown 6.7).
 func (p *Predictor) Learn(l *scheduler.Lesson) float64 {
 	size := sizeOf(l, p.cfg.CountWait)
 	h := p.byName[l.Name]
@@ -149,7 +150,7 @@ func (p *Predictor) Learn(l *scheduler.Lesson) float64 {
 			h.bytes += float64(l.Input)
 		}
 	}
-	return size
+	return sizeOf(l, p.cfg.CountWait && (l.Work == 0 || p.cfg.From == "input"))
 }
 
 // sizeOf is the slot-seconds of a finished job, with or without what its reduces waited for maps.

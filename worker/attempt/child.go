@@ -37,8 +37,8 @@ type Order struct {
 	Credential string `json:"credential,omitempty"`
 	Scratch    string `json:"scratch"`
 	SideDir    string `json:"side_dir,omitempty"`
-	// Caged says that the process has a user of its own, who may use little of this machine.
-	Caged      bool  `json:"caged,omitempty"`
+	// Sandboxed says that the process has a user of its own, who may use little of this machine.
+	Sandboxed  bool  `json:"sandboxed,omitempty"`
 	Memory     int64 `json:"memory"`
 	OneMachine bool  `json:"one_machine,omitempty"`
 	// Emulate, if set, are the links that this node has.
@@ -189,7 +189,7 @@ func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) er
 		return wire.Ended{ID: o.Launch.ID, Final: true, Error: err.Error()}, "", nil
 	}
 	end, output := Run(ctx, s, &o.Launch, stages)
-	if o.Caged && strings.HasSuffix(end.Error, syscall.EACCES.Error()) {
+	if o.Sandboxed && strings.HasSuffix(end.Error, syscall.EACCES.Error()) {
 		end.Error += " (on workers programs run as a user of their own: use dfs: paths, or files that everybody may read)"
 	}
 	_ = say(Word{Net: sent(rc.Meter())}) // as above

@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/millrace/millrace/internal/api"
@@ -58,7 +57,7 @@ func (r *runner) stop(step *wire.DriverStep) error {
 	if !step.Abort {
 		return nil
 	}
-	work, err := task.WorkDir(r.Store, r.job, r.outputID())
+	work, err := task.WorkDir(r.Store, r.job, r.ref().String())
 	if err != nil {
 		return err
 	}
@@ -69,9 +68,6 @@ func (r *runner) stop(step *wire.DriverStep) error {
 	return o.Abort()
 }
 
-// outputID makes the name of the hidden output directory: the same for every driver of the stage.
-func (r *runner) outputID() string { return fmt.Sprintf("%s-%d", r.l.ID.Job, r.l.ID.Stage) }
-
 // plan divides the input and tells the master.
 func (r *runner) plan(ctx context.Context) error {
 	nodes, err := call(ctx, r, api.NodeList, struct{}{})
@@ -79,7 +75,7 @@ func (r *runner) plan(ctx context.Context) error {
 		return err
 	}
 	overwrite := r.l.Spec.Overwrite && r.l.ID.Stage == r.l.Spec.Stages-1
-	out, err := task.PrepareOutput(r.Store, r.job, r.outputID(), overwrite)
+	out, err := task.PrepareOutput(r.Store, r.job, r.ref().String(), overwrite)
 	if err != nil {
 		return err
 	}

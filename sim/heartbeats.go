@@ -10,10 +10,10 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// beats plans the reports of nodes. A report that would change nothing is not planned: a day of a large cluster has tens of millions
+// heartbeats plans the reports of nodes. A report that would change nothing is not planned: a day of a large cluster has tens of millions
 // of them. A node that is full sleeps until an attempt on it ends. Nodes with room sleep while nobody has work; when somebody has, they
 // report one after the other, each at its own time in the period, as long as there is some.
-type beats struct {
+type heartbeats struct {
 	phases []time.Duration   // by node: when in the period it reports
 	asleep []bool            // by node: its next report is not planned
 	slept  []time.Duration   // by node: its last report before that
@@ -23,8 +23,8 @@ type beats struct {
 	next   bool              // the report of an idle node is planned
 }
 
-func newBeats(n int) beats {
-	b := beats{phases: make([]time.Duration, n), asleep: make([]bool, n), slept: make([]time.Duration, n), idle: make([]bool, n), order: make([]topology.NodeID, n)}
+func newHeartbeats(n int) heartbeats {
+	b := heartbeats{phases: make([]time.Duration, n), asleep: make([]bool, n), slept: make([]time.Duration, n), idle: make([]bool, n), order: make([]topology.NodeID, n)}
 	for i := range b.order {
 		b.order[i] = topology.NodeID(i)
 	}
@@ -32,13 +32,13 @@ func newBeats(n int) beats {
 }
 
 // sort puts the nodes in order of their phases.
-func (b *beats) sort() {
+func (b *heartbeats) sort() {
 	slices.SortFunc(b.order, func(x, y topology.NodeID) int {
 		return cmp.Or(cmp.Compare(b.phases[x], b.phases[y]), cmp.Compare(x, y))
 	})
 }
 
-func (b *beats) setIdle(n topology.NodeID, idle bool) {
+func (b *heartbeats) setIdle(n topology.NodeID, idle bool) {
 	if b.idle[n] != idle {
 		b.idle[n] = idle
 		if idle {
@@ -50,7 +50,7 @@ func (b *beats) setIdle(n topology.NodeID, idle bool) {
 }
 
 // at returns when a node reports next.
-func (b *beats) at(n topology.NodeID, now, period time.Duration) time.Duration {
+func (b *heartbeats) at(n topology.NodeID, now, period time.Duration) time.Duration {
 	late := (now - b.phases[n]) % period
 	if late < 0 {
 		late += period
@@ -62,7 +62,7 @@ func (b *beats) at(n topology.NodeID, now, period time.Duration) time.Duration {
 }
 
 // nextIdle returns the idle node that reports first.
-func (b *beats) nextIdle(now, period time.Duration) topology.NodeID {
+func (b *heartbeats) nextIdle(now, period time.Duration) topology.NodeID {
 	begin := sort.Search(len(b.order), func(i int) bool { return b.phases[b.order[i]] >= now%period })
 	for i := range b.order {
 		n := b.order[(begin+i)%len(b.order)]
@@ -75,14 +75,14 @@ func (b *beats) nextIdle(now, period time.Duration) topology.NodeID {
 
 // nextBeat plans a node's next report, unless it would change nothing.
 func (s *simulation) nextBeat(n topology.NodeID) {
-	if s.cfg.AllBeats || s.drive.View().HasRoom(n, scheduler.Map) || s.drive.View().HasRoom(n, scheduler.Reduce) {
-		if s.cfg.AllBeats || s.anyPending() {
-			s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: beat, node: n})
+	if s.cfg.AllHeartbeats || s.drive.View().HasRoom(n, scheduler.Map) || s.drive.View().HasRoom(n, scheduler.Reduce) {
+		if s.cfg.AllHeartbeats || s.anyPending() {
+			s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: heartbeat, node: n})
 			return
 		}
-		s.beats.setIdle(n, true)
+		s.heartbeats.setIdle(n, true)
 	}
-	s.beats.asleep[n], s.beats.slept[n] = true, s.now
+	s.heartbeats.asleep[n], s.heartbeats.slept[n] = true, s.now
 }
 
 // anyPending reports whether a report could matter to a node with room.
@@ -96,31 +96,31 @@ func (s *simulation) anyPending() bool {
 
 // wake plans the next report of a node that sleeps, at its own time in the period.
 func (s *simulation) wake(n topology.NodeID) {
-	if !s.beats.asleep[n] {
+	if !s.heartbeats.asleep[n] {
 		return
 	}
-	s.beats.asleep[n] = false
-	s.beats.setIdle(n, false)
-	s.agenda.add(s.beats.at(n, s.now, s.cfg.Heartbeat), happening{what: beat, node: n})
+	s.heartbeats.asleep[n] = false
+	s.heartbeats.setIdle(n, false)
+	s.agenda.add(s.heartbeats.at(n, s.now, s.cfg.Heartbeat), happening{what: heartbeat, node: n})
 }
 
 // wakeIdle plans the report of the next idle node when there is work.
 func (s *simulation) wakeIdle() {
-	if s.beats.next || s.beats.idlers == 0 || !s.anyPending() {
+	if s.heartbeats.next || s.heartbeats.idlers == 0 || !s.anyPending() {
 		return
 	}
-	n := s.beats.nextIdle(s.now, s.cfg.Heartbeat)
-	s.beats.next = true
-	s.agenda.add(s.beats.at(n, s.now, s.cfg.Heartbeat), happening{what: beatIdle, node: n})
+	n := s.heartbeats.nextIdle(s.now, s.cfg.Heartbeat)
+	s.heartbeats.next = true
+	s.agenda.add(s.heartbeats.at(n, s.now, s.cfg.Heartbeat), happening{what: heartbeatIdle, node: n})
 }
 
-// beatIdle is the report that wakeIdle has planned. The node may have been woken since, or others have taken all work.
-func (s *simulation) beatIdle(n topology.NodeID) {
-	s.beats.next = false
-	if !s.beats.idle[n] || !s.anyPending() {
+// heartbeatIdle is the report that wakeIdle has planned. The node may have been woken since, or others have taken all work.
+func (s *simulation) heartbeatIdle(n topology.NodeID) {
+	s.heartbeats.next = false
+	if !s.heartbeats.idle[n] || !s.anyPending() {
 		return // wakeIdle follows every step
 	}
-	s.beats.asleep[n] = false
-	s.beats.setIdle(n, false)
-	s.beat(n)
+	s.heartbeats.asleep[n] = false
+	s.heartbeats.setIdle(n, false)
+	s.heartbeat(n)
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// A cage is what one attempt of users' code runs in: a directory that nobody else can enter and, where
+// A sandbox is what one attempt of users' code runs in: a directory that nobody else can enter and, where
 // the worker may, a user of its own and a group of processes.
-type cage struct {
+type sandbox struct {
 	j     *jail
 	dir   string
 	self  *os.File // the directory
@@ -35,24 +35,24 @@ type cage struct {
 	looked time.Time // at the disk, by the guard
 }
 
-// Files that a program in a cage inherits.
+// Files that a program in a sandbox inherits.
 const (
 	wordsFD = 3 + iota
-	cageFD
+	sandboxFD
 	exeFD
 	linksFD // or the gate, where there are no links
 )
 
-// enter makes a cage below a directory of the worker's. Leave it in any case.
-func (j *jail) enter(parent, name string, memory int64) (*cage, error) {
-	c := &cage{j: j, dir: filepath.Join(parent, name)}
+// enter makes a sandbox below a directory of the worker's. Leave it in any case.
+func (j *jail) enter(parent, name string, memory int64) (*sandbox, error) {
+	c := &sandbox{j: j, dir: filepath.Join(parent, name)}
 	if err := c.open(memory, name); err != nil {
 		return nil, errors.Join(fmt.Errorf("room for a program: %w", err), c.leave())
 	}
 	return c, nil
 }
 
-func (c *cage) open(memory int64, name string) (err error) {
+func (c *sandbox) open(memory int64, name string) (err error) {
 	if err := os.RemoveAll(c.dir); err != nil {
 		return err
 	}
@@ -92,15 +92,15 @@ func roomFor(dir string, cfg *Config) int64 {
 // path is how the program itself calls its directory. A user who may not pass the directories above
 // sees it at another place or, where the worker may not do that, gets there by the file it inherits: what asks
 // for the full name of a file there, as Python does, does not find it.
-func (c *cage) path() string {
+func (c *sandbox) path() string {
 	if c.uid != 0 && !reachable(c.dir) {
-		return cmp.Or(c.j.place, fmt.Sprintf("/proc/self/fd/%d", cageFD))
+		return cmp.Or(c.j.place, fmt.Sprintf("/proc/self/fd/%d", sandboxFD))
 	}
 	return c.dir
 }
 
 // lend gives the program the emulated links. Their file is the worker's: a program with a user of its own inherits it, open.
-func (c *cage) lend(s *emulate.Setting) (_ *emulate.Setting, err error) {
+func (c *sandbox) lend(s *emulate.Setting) (_ *emulate.Setting, err error) {
 	if s == nil || c.uid == 0 {
 		return s, nil
 	}
@@ -111,7 +111,7 @@ func (c *cage) lend(s *emulate.Setting) (_ *emulate.Setting, err error) {
 }
 
 // openGate makes a gate for a program that has no network. It returns the number of the program's file.
-func (c *cage) openGate() (fd int, err error) {
+func (c *sandbox) openGate() (fd int, err error) {
 	if c.uid == 0 || c.j.cfg.TaskNetwork == NetworkAll {
 		return 0, nil
 	}
@@ -138,7 +138,7 @@ func reachable(path string) bool {
 }
 
 // files are what the program inherits, after the file of its words.
-func (c *cage) files(exe *os.File) []*os.File {
+func (c *sandbox) files(exe *os.File) []*os.File {
 	out := []*os.File{c.self, exe}
 	if c.links != nil {
 		out = append(out, c.links)
@@ -149,8 +149,8 @@ func (c *cage) files(exe *os.File) []*os.File {
 	return out
 }
 
-// start runs a program in the cage. It inherits words, on which it speaks to the worker.
-func (c *cage) start(cmd *exec.Cmd, exe, words *os.File) error {
+// start runs a program in the sandbox. It inherits words, on which it speaks to the worker.
+func (c *sandbox) start(cmd *exec.Cmd, exe, words *os.File) error {
 	cmd.ExtraFiles = c.files(exe)
 	if err := attempt.Attach(cmd, words); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (c *cage) start(cmd *exec.Cmd, exe, words *os.File) error {
 	return c.started(cmd, confined(cmd, c))
 }
 
-func (c *cage) started(cmd *exec.Cmd, err error) error {
+func (c *sandbox) started(cmd *exec.Cmd, err error) error {
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (c *cage) started(cmd *exec.Cmd, err error) error {
 }
 
 // limit lowers a limit of the program. It may have ended already.
-func (c *cage) limit(what int, n uint64) {
+func (c *sandbox) limit(what int, n uint64) {
 	var old unix.Rlimit
 	if unix.Prlimit(c.pid, what, nil, &old) == nil {
 		_ = unix.Prlimit(c.pid, what, &unix.Rlimit{Cur: min(old.Cur, n), Max: min(old.Max, n)}, nil)
@@ -211,7 +211,7 @@ func (c *cage) limit(what int, n uint64) {
 }
 
 // kill ends the program and all that it has started, whatever sessions and groups it has made.
-func (c *cage) kill() {
+func (c *sandbox) kill() {
 	if c.group != nil {
 		c.group.kill()
 	}
@@ -224,11 +224,11 @@ func (c *cage) kill() {
 }
 
 // overran reports whether the kernel has killed the program for want of memory.
-func (c *cage) overran() bool { return c.group != nil && c.group.overran() }
+func (c *sandbox) overran() bool { return c.group != nil && c.group.overran() }
 
-// take moves a file that the program has made out of the cage and makes it the worker's. Nothing may run
-// in the cage any more. What is not a plain file of the program's own is refused: a link could lead anywhere.
-func (c *cage) take(name, to string) (string, error) {
+// take moves a file that the program has made out of the sandbox and makes it the worker's. Nothing may run
+// in the sandbox any more. What is not a plain file of the program's own is refused: a link could lead anywhere.
+func (c *sandbox) take(name, to string) (string, error) {
 	from := filepath.Join(c.dir, filepath.Base(name))
 	to = filepath.Join(to, filepath.Base(name))
 	st, err := os.Lstat(from)
@@ -247,7 +247,7 @@ func (c *cage) take(name, to string) (string, error) {
 }
 
 // sweep ends what a program that has been waited for left behind.
-func (c *cage) sweep() error {
+func (c *sandbox) sweep() error {
 	if c.pid == 0 || c.apart {
 		return nil // its name space has ended with it
 	}
@@ -258,8 +258,8 @@ func (c *cage) sweep() error {
 	return killUser(c.uid)
 }
 
-// leave removes the cage. The program has been waited for, if it was started.
-func (c *cage) leave() error {
+// leave removes the sandbox. The program has been waited for, if it was started.
+func (c *sandbox) leave() error {
 	err := c.sweep()
 	if c.self != nil {
 		_ = c.self.Close() // it was only looked at

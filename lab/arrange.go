@@ -1,0 +1,32 @@
+package lab
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/millrace/millrace/internal/chart"
+)
+
+// arranged puts figures in order: strips first, then as the words have their captions. Figures whose names begin alike, such as slots-min
+// and slots-max, are small multiples and share their axes; strips do so, too.
+func (e *Experiment) arranged(figures []Figure) []Figure {
+	place := func(f Figure) int { return slices.Index(e.order, match(e.order, f.Name)) }
+	slices.SortStableFunc(figures, func(a, b Figure) int { return place(a) - place(b) }) // a strip has no place: -1
+	alike := map[string][]int{}
+	for i, f := range figures {
+		if at := strings.LastIndex(f.Name, "-"); at > 0 {
+			alike[f.Name[:at]] = append(alike[f.Name[:at]], i)
+		}
+	}
+	for _, members := range alike {
+		var charts []chart.Chart
+		for _, i := range members {
+			charts = append(charts, figures[i].Chart)
+		}
+		chart.Share(charts)
+		for k, i := range members {
+			figures[i].Chart = charts[k]
+		}
+	}
+	return figures
+}

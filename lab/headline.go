@@ -1,0 +1,126 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/internal/stats"
+)
+
+// A Headline is the figure by which a document is known, under every reading that was tried: what the document leaves open has to be filled
+// in, and nobody is to take a chosen filling for a proof. Its chart is a strip; its values fill the sentence of the document.
+type Headline struct {
+	// Name is how the sentence calls it, letters only; What is the title of its chart, Unit the label of its axis.
+	Name string `json:"name"`
+	What string `json:"what"`
+	Unit string `json:"unit"`
+	// Published is in the document's words, as "1.58" or "below 0.45"; the line is drawn at Line, or nowhere if that is NaN.
+	Published string  `json:"published"`
+	Line      float64 `json:"-"`
+	// None is the value that means no effect; NaN: there is none.
+	None float64 `json:"-"`
+	// Readings begin with the one that is judged.
+	Readings []Reading `json:"readings"`
+}
+
+// A Reading is one way to fill in what a document leaves open, and the value that it gives.
+type Reading struct {
+	Name  string    `json:"name"`
+	Value float64   `json:"value"`
+	bar   chart.Bar // with its interval
+}
+
+// Read is a reading of several runs.
+func Read(name string, e stats.Estimate) Reading {
+	return Reading{Name: name, Value: e.Mean, bar: e.Bar(name, math.NaN())}
+}
+
+// ReadOne is a reading of which there is one value.
+func ReadOne(name string, v float64) Reading {
+	return Reading{Name: name, Value: v, bar: chart.Plain(name, v)}
+}
+
+// Headline adds a headline and its strip. A reading without a value, such as one under which a batch never ends, is left out.
+func (r *Recorder) Headline(h Headline, readings ...Reading) {
+	strip := chart.Strip{Frame: chart.Frame{Title: h.What, X: chart.Axis{Label: h.Unit}}, Published: h.Line, Said: h.Published, None: h.None}
+	for _, one := range readings {
+		if !math.IsNaN(one.Value) && !math.IsInf(one.Value, 0) {
+			h.Readings, strip.Readings = append(h.Readings, one), append(strip.Readings, one.bar)
+		}
+	}
+	if len(h.Readings) == 0 {
+		r.Must(fmt.Errorf("headline %s has no reading", h.Name))
+	}
+	r.report.Headlines = append(r.report.Headlines, h)
+	r.report.Figures = append(r.report.Figures, Figure{Name: "strip-" + h.Name, Caption: stripCaption, Chart: strip})
+}
+
+const stripCaption = "Each mark is one reading of what the document leaves open; the filled one, in the first row, is judged. The grey line is what was published. A gain that a single reading takes away is no proof."
+
+// Judged is the value of the reading that is judged.
+func (h Headline) Judged() string { return stats.Text(h.Readings[0].Value) }
+
+// Low and High are the smallest and the largest value over all readings.
+func (h Headline) Low() string  { low, _ := h.span(); return stats.Text(low) }
+func (h Headline) High() string { _, high := h.span(); return stats.Text(high) }
+
+// Count is how many readings there are, the judged one among them.
+func (h Headline) Count() int { return len(h.Readings) }
+
+// At is the value of a reading by name.
+func (h Headline) At(name string) (string, error) {
+	for _, r := range h.Readings {
+		if r.Name == name {
+			return stats.Text(r.Value), nil
+		}
+	}
+	return "", fmt.Errorf("headline %s has no reading %q", h.Name, name)
+}
+
+func (h Headline) span() (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, r := range h.Readings {
+		low, high = min(low, r.Value), max(high, r.Value)
+	}
+	return low, high
+}
+
+// String is the headline in words.
+func (h Headline) String() string {
+	s := fmt.Sprintf("%s: %s, published %s", h.What, h.Judged(), h.Published)
+	if h.Count() > 1 {
+		s += fmt.Sprintf("; %s to %s over %d readings", h.Low(), h.High(), h.Count())
+	}
+	return s
+}
+
+// Finding says in a sentence what an experiment found: its headlines or, where it has none, its first statement that was judged.
+func (r Report) Finding() string {
+	var said []string
+	for _, h := range r.Headlines {
+		said = append(said, h.String()+".")
+	}
+	if len(said) > 0 {
+		return strings.Join(said, " ")
+	}
+	for _, c := range r.Checks {
+		if c.Verdict != ShapeOnly {
+			return c.sentence()
+		}
+	}
+	if len(r.Checks) > 0 {
+		return r.Checks[0].sentence()
+	}
+	return ""
+}
+
+// sentence is a check in words.
+func (c Check) sentence() string {
+	_, item, numbered := strings.Cut(c.Item, ": ")
+	if !numbered {
+		item = c.Item
+	}
+	return fmt.Sprintf("%s%s: published %s; measured %s (%s).", strings.ToUpper(item[:1]), item[1:], c.Published, c.Measured, c.Verdict)
+}

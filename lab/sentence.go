@@ -1,0 +1,69 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+// A sentence is what a student may quote of a document. words.md has its four parts in a section of its own, at the top:
+//
+//	## In a sentence
+//
+//	**Claim.** NAS has 1.58 of Fair's throughput
+//
+//	**Finding.** {{.throughputA.Judged}}
+//
+//	**Readings.** where the network is scarce (regime A)
+//
+//	**Sensitivity.** over {{.throughputA.Count}} readings it is {{.throughputA.Low}} to {{.throughputA.High}}
+//
+// What a run measured comes from the [Headline] of that name, of any experiment of the document: Judged, Low, High, Count, Published, and
+// At "name of a reading". Only what the document itself prints may be typed.
+type sentence []*template.Template
+
+var sentenceParts = []string{"Claim", "Finding", "Readings", "Sensitivity"}
+
+func (s section) sentence() (out sentence, err error) {
+	for _, part := range sentenceParts {
+		text := s.labelled(part)
+		if text == "" {
+			return nil, fmt.Errorf("the section %q has no paragraph %q", s.title, part)
+		}
+		t, err := parse(part, strings.TrimSuffix(text, "."))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// errNoFigures says that a sentence has nothing to be filled with.
+var errNoFigures = errors.New("no run has the figures of the sentence")
+
+// Sentence is what a student may quote of the document, with the figures of these reports. It is an error if a figure is missing, because
+// the experiment that has it was not run.
+func (d *Document) Sentence(reports []Report) (string, error) {
+	if d.sentence == nil {
+		return "", errNoFigures
+	}
+	known := map[string]Headline{}
+	for _, r := range reports {
+		if strings.HasPrefix(r.ID, d.ID+"-") {
+			for _, h := range r.Headlines {
+				known[h.Name] = h
+			}
+		}
+	}
+	var parts [4]string
+	for i, t := range d.sentence {
+		var b strings.Builder
+		if err := t.Execute(&b, known); err != nil {
+			return "", fmt.Errorf("%w: %w", errNoFigures, err)
+		}
+		parts[i] = b.String()
+	}
+	return fmt.Sprintf("The document claims that %s; we find %s %s; %s.", parts[0], parts[1], parts[2], parts[3]), nil
+}

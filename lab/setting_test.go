@@ -1,0 +1,60 @@
+package lab
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// TestSet: a reader changes numbers of an experiment's set-up. What the document published is then not judged, and a wrong name or number
+// is refused before anything runs, with what would do.
+func TestSet(t *testing.T) {
+	var ran atomic.Int64
+	nodes, load := 0, 0.0
+	e := someDocument(func(r *Recorder) {
+		nodes, load = 4*r.NodesPerRack(4, 10), r.Float("load", 0.7)
+		Repeat(r, 2, func(uint64) (int, error) { ran.Add(1); return 0, nil })
+		r.Fact("jobs", 3)
+		r.Check(Holds("1: holds", "yes", "yes", true, "yes"))
+		r.Headline(Headline{Name: "it", Published: "1"}, ReadOne("a", 1))
+	}).Experiments[0]
+	for name, c := range map[string]struct {
+		set   map[string]float64
+		wrong string
+		nodes int
+		load  float64
+	}{
+		"nothing":        {nil, "", 40, 0.7},
+		"both":           {map[string]float64{"nodes": 60, "load": 0.8}, "", 60, 0.8},
+		"unknown":        {map[string]float64{"node": 60}, "--set node: unknown; what can be set: load (0.7), nodes (40)", 0, 0},
+		"too large":      {map[string]float64{"nodes": 1e9}, "--set nodes=1e+09: must be in 0.4 to 4000", 0, 0},
+		"negative":       {map[string]float64{"load": -1}, "must be in 0.007 to 70", 0, 0},
+		"no whole rack":  {map[string]float64{"nodes": 41}, "there are 4 racks, must be a multiple of it", 0, 0},
+		"part of a node": {map[string]float64{"nodes": 40.5}, "must be a whole number", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ran.Store(0)
+			r, err := Run(t.Context(), e, Options{Set: c.set})
+			if c.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wrong) || ran.Load() > 0 {
+					t.Fatalf("error %v after %d runs, want %q", err, ran.Load(), c.wrong)
+				}
+				return
+			}
+			if err != nil || nodes != c.nodes || load != c.load {
+				t.Fatalf("nodes %d, load %g, %v", nodes, load, err)
+			}
+			for what, own := range map[string]bool{
+				"judged": r.Checks[0].Verdict == Reproduced, "with its headline": len(r.Headlines) == 1,
+				"not marked": r.Changed == "", "without a word in its set-up": !strings.Contains(r.Setup, "CHANGED"),
+			} {
+				if own != (c.set == nil) {
+					t.Errorf("%s: %v, %+v", what, own, r)
+				}
+			}
+			if c.set != nil && r.Changed != "load is 0.8, not 0.7; nodes is 60, not 40" {
+				t.Errorf("changed: %s", r.Changed)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package slowdown
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
+)
+
+// split counts the work that is done in each of two partitions: the run times of tasks, without what reduces wait.
+type split struct {
+	nodes topology.NodeID // of partition 1, which has the first ones; 0: there are no partitions
+	all   int
+	jobs  []*sim.Job
+	done  [2]time.Duration
+}
+
+// newSplit takes the shares of a policy's parameters; "" means none.
+func newSplit(shares string, nodes int, jobs []*sim.Job) *split {
+	first, _, _ := strings.Cut(shares, ",")
+	part, _ := strconv.ParseFloat(first, 64)
+	return &split{nodes: topology.NodeID(math.Round(float64(nodes) * part)), all: nodes, jobs: jobs}
+}
+
+// attach makes a run tell of its tasks.
+func (s *split) attach(cfg *sim.Config) {
+	if s.nodes == 0 {
+		return
+	}
+	cfg.Watch = func(_ time.Duration, a sim.Attempt, started bool) {
+		if started {
+			return
+		}
+		times := s.jobs[a.Task.Job].Maps
+		if a.Task.Kind == scheduler.Reduce {
+			times = s.jobs[a.Task.Job].Reduces
+		}
+		p := 0
+		if a.Node >= s.nodes {
+			p = 1
+		}
+		s.done[p] += times[int(a.Task.Index)%len(times)]
+	}
+}
+
+// measure returns the part of the work that was done in partition 1, and the utilisation of both until the end.
+func (s *split) measure(end time.Duration) (first float64, used [2]float64) {
+	if s.nodes == 0 {
+		return 0, used
+	}
+	first = s.done[0].Seconds() / (s.done[0] + s.done[1]).Seconds()
+	for i, nodes := range []float64{float64(s.nodes), float64(s.all) - float64(s.nodes)} {
+		used[i] = s.done[i].Seconds() / (8 * nodes * end.Seconds())
+	}
+	return first, used
+}
+
+// partitionLoads is R9 (Figure 9) and the work that the source says partition 1 completed.
+func partitionLoads(r *lab.Recorder, at atLoad) {
+	bars := chart.Bars{Frame: chart.Frame{Title: "Utilisation of the partitions, load 0.7 (Fig. 9)", X: chart.Axis{Label: "run time of tasks over slot time"}}, Groups: []string{"partition 1", "partition 2"}}
+	grids := map[string][]float64{"sita": sitaGrid, "tags": tagsGrid}
+	for _, policy := range []string{"sita", "tags"} {
+		for _, share := range []int{10, 20, 30, 40, 50} {
+			if policy == "tags" && share == 10 {
+				continue
+			}
+			limit := bestLimit(at, policy, share, grids[policy])
+			s := at(limited(policy, share, limit), 0.7)
+			name := fmt.Sprintf("%s %d %%, limit %g", strings.ToUpper(policy), share, limit)
+			r.Check(lab.Sign(lab.AtMost("R9: work done in partition 1 / in 2, "+name, "clearly below 1 (R9)", s.first/(1-s.first), 1).
+				Because(fmt.Sprintf("utilisation %s and %s; \"load\" is read as work, as our specification does", stats.Text(s.partitions[0]), stats.Text(s.partitions[1]))).Missed(r.Say("young work"))))
+			for k, u := range s.partitions {
+				bars.Bars = append(bars.Bars, chart.Plain(name, u).In(k))
+			}
+		}
+	}
+	r.Figure("partitions", bars)
+	ours := at(limited("sita", 30, 12000), 0.7)
+	r.Check(lab.Sign(lab.AtMost("R9: utilisation of partition 1 / of 2, SITA 30 %, limit 12000", "below 1 (R9)", ours.partitions[0]/ours.partitions[1], 1).Because("the same with load read as utilisation, at the limit of the other pages")))
+	r.Check(lab.Within("SITA 30 %, limit 18000: work done in partition 1, %", 100*at(limited("sita", 30, 18000), 0.7).first, 35, 6))
+	tags := at(limited("tags", 50, 14000), 0.7)
+	r.Check(lab.Within("TAGS 50 %, limit 14000: work done in partition 1, %", 100*tags.first, 35, 6).Missed(r.Say("young work")))
+	r.Check(lab.Within("R9: TAGS 50 %, limit 14000: utilisation of partition 2", tags.partitions[1], 0.91, 0.1).Quoted("very high (R9); 0.91 if 35 % of the work is in partition 1").Missed(r.Say("young work")))
+}
