@@ -50,8 +50,8 @@ func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl 
 		return err
 	}
 	d := describeLab(&l.Machines, a)
-	up := &upOptions{workers: d.machines(), racks: d.Racks, timeout: time.Minute, given: func(string) bool { return true }, described: d}
-	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o755); err != nil {
+	up := &upOptions{workers: d.machines(), racks: d.Racks, timeout: time.Minute, given: func(string) bool { return true }, described: d, key: keyFlags{key: os.Getenv("MILLRACE_KEY")}}
+	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o700); err != nil {
 		return err
 	}
 	c, err := up.start(ctx, dir)
@@ -61,7 +61,11 @@ func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl 
 	if err != nil {
 		return err
 	}
-	cl, err := client.New(client.Config{Master: c.Master})
+	cfg, err := up.key.config(client.Config{Master: c.Master})
+	if err != nil {
+		return err
+	}
+	cl, err := client.New(cfg)
 	if err != nil {
 		return err
 	}

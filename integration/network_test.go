@@ -31,7 +31,7 @@ func TestCongestionReachesThePolicy(t *testing.T) {
 		Workers: 4, Racks: 2,
 		Master: func(m *master.Config) {
 			m.Policy, m.Jobs.Links, m.Jobs.Decisions = "nas", rates, log.add
-			m.Jobs.Speculation.LATE = lively
+			m.Jobs.SecondAttempts.LATE = lively
 		},
 		Worker: func(w *worker.Config) { w.Emulate = links },
 	})
