@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,8 +159,8 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(filepath.Join(dir, "logs"), 0o700)); err != nil {
 		return failed(err)
 	}
-	if _, err := readLinks(o.topology); err != nil {
-		return err
+	if l, err := readLinks(o.topology); err != nil || l.Optical.Present() && o.racks < 2 {
+		return cmp.Or(err, fmt.Errorf("%s: %w", o.topology, errOneRack))
 	}
 	begin := time.Now()
 	c, err := o.start(cmd.Context(), dir)

@@ -116,7 +116,7 @@ func newLabRun() *cobra.Command {
 	l.define(f)
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
 	f.StringArrayVar(&o.set, "set", nil, "change a number of the set-up, NAME=VALUE, such as nodes=60 or load=0.8; nothing is judged then; a wrong name lists the right ones")
-	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
+	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv, the figures as SVG and CSV, and in play/ a player of two runs of an experiment")
 	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
 	f.StringVar(&o.date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object for each experiment")
@@ -227,6 +227,7 @@ func (o *labRun) run(cmd *cobra.Command) error {
 	if o.out == "" || len(reports) == 0 {
 		return err
 	}
+	err = errors.Join(err, o.writeScenes(cmd, reports, mostPage))
 	if werr := lab.WriteFiles(o.out, lab.Page{Date: o.date, Quick: o.Quick, Reports: reports}); werr != nil {
 		return errors.Join(err, werr)
 	}

@@ -37,6 +37,9 @@ func describeLab(m *live.Machines, a *live.Arm) *describedCluster {
 	if nic, uplink := rate(m.Links.NIC), rate(m.Links.Uplink); nic != "" || uplink != "" {
 		d.Links = &topologyFile{NIC: nic, Uplink: uplink}
 	}
+	if o := m.Links.Optical; o.Present() {
+		d.Links.Optical = &opticalFile{Rate: rate(o.Rate), Interval: o.Interval.String(), Dark: o.Reconfig.String(), Threshold: fmt.Sprint(o.Threshold)}
+	}
 	return d
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/sim/compare"
 )
 
 func newPlay() *cobra.Command {
@@ -191,11 +192,18 @@ func (o *simOptions) tapes(runs []*simRun) (out []*play.Recording) {
 			j := r.res.Jobs[i].Job
 			r.tape.Alone(j.Spec.ID, j.Alone(o.nodes*o.containers))
 		}
-		m, rec := r.Metrics, r.tape.Recording()
-		rec.Report = map[string]float64{"completion": m.Completion.Mean, "slowdown": m.Slowdown.Mean, "local": 100 * m.NodeLocal, "makespan": m.Makespan}
+		rec := recording(r.tape, r.Metrics)
+		rec.Report["slowdown"] = r.Metrics.Slowdown.Mean
 		out = append(out, rec)
 	}
 	return out
+}
+
+// recording is what a recorder heard of a run, with what its report says.
+func recording(tape *play.Recorder, m compare.Metrics) *play.Recording {
+	rec := tape.Recording()
+	rec.Report = map[string]float64{"completion": m.Completion.Mean, "local": 100 * m.NodeLocal, "makespan": m.Makespan}
+	return rec
 }
 
 // writePlay writes a page, whole or not at all.

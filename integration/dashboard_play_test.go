@@ -40,7 +40,8 @@ func TestDashboardPlaysBrowser(t *testing.T) {
 	v.until("it has its reason", `/decision \d+ of \d+/.test(document.querySelector(".decision").innerText) && document.querySelector(".decision .why").innerText.length > 5`)
 	v.does("to the end", `document.dispatchEvent(new KeyboardEvent("keydown", {key: "End", bubbles: true}))`)
 	v.until("all jobs are done", `document.querySelector('[data-number="finished"]').innerText === "2 of 2"`)
-	v.does("back", `document.querySelector("#back").click()`)
+	v.does("the decision before", `window.before = player.t; document.querySelector("button#back").click(); if (!(player.t < window.before)) throw new Error("it did not go back")`)
+	v.does("back", `document.querySelector("#origin").click()`)
 	v.until("the dashboard again", `[...document.querySelectorAll("header a")].some(a => a.textContent === "Player")`)
 	v.quiet()
 

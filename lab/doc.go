@@ -7,6 +7,8 @@
 // whose captions are in words.md too. [Run] runs one and returns its [Report]. The same seeds make the same report, whatever the
 // number of cores.
 //
+// An experiment may name two runs that are worth watching ([Recorder.Watch]), for which the command writes a player.
+//
 // What a document is known by is a [Headline]: its value under every reading that was tried, drawn as a strip. The section "In a sentence"
 // at the top of words.md is filled from the headlines ([Document.Sentence]). The first chart of an experiment's words stands first on its page.
 //

@@ -33,6 +33,10 @@ type Report struct {
 	Figures  []Figure `json:"figures,omitempty"`
 	Tables   []Table  `json:"tables,omitempty"`
 
+	// Scenes are two runs to watch, if the experiment has named them; Player is the address of the page that plays them, if one was written.
+	Scenes []Scene `json:"-"`
+	Player string  `json:"-"`
+
 	document *Document // nil where it is no experiment
 }
 

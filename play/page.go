@@ -44,7 +44,7 @@ func asset(name string) string {
 }
 
 // Write writes a page that plays one recording, or two on one clock. It is one file that loads nothing. back, if not empty, is the address
-// of the dashboard that shows it.
+// of the page that leads to it.
 func Write(w io.Writer, back, about string, recordings ...*Recording) error {
 	if n := len(recordings); n != 1 && n != 2 {
 		return fmt.Errorf("a page shows one or two recordings, not %d", n)

@@ -199,3 +199,25 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d bytes, %v", page.Len(), err)
 	}
 }
+
+// Keys that are no text are shown byte by byte; keys of a type as what they mean; values that are no text with escapes.
+func TestBinaryKeys(t *testing.T) {
+	halves := mapreduce.Job{Name: "halves", Map: mapreduce.Lines(func(line []byte, emit func([]byte, []byte)) { emit(line[:3], line[3:]) }), Reducers: 1}
+	keys := func(s explain.Story) (out []string) {
+		for _, g := range s.Stages[0].Reduces[0].Groups {
+			out = append(out, g.Key+" = "+g.In[0].Value)
+		}
+		return out
+	}
+	story, _ := tell(t, "A\xff\x00\x01\"\nB\\C\"\n\x00é-\n", halves)
+	want := []string{`00 c3 a9  ··· = -`, `41 ff 00  A·· = \x01\"`, `B\C = "`}
+	if got := keys(story); !slices.Equal(got, want) {
+		t.Errorf("bytes: %q, want %q", got, want)
+	}
+	type spot struct{ X, Y int64 }
+	spots := mapreduce.Job{Name: "spots", Map: mapreduce.Lines(func(line []byte, emit func(spot, int64)) { emit(spot{int64(len(line)), -1}, 7) }), Reducers: 1}
+	story, _ = tell(t, "one\nthree\n", spots)
+	if got, want := keys(story), []string{`{"X":3,"Y":-1} = 7`, `{"X":5,"Y":-1} = 7`}; !slices.Equal(got, want) {
+		t.Errorf("a type: %q, want %q", got, want)
+	}
+}

@@ -3,6 +3,7 @@ package explain
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -282,7 +283,7 @@ func (s *stage) reduceStory(i int, a *attempt, m mapreduce.Map) ReduceStory {
 		return shown
 	}
 	for _, c := range a.calls {
-		out.Groups = append(out.Groups, GroupStory{textOf(m.Key, c.key), here(c.in, m.Key, s.valueType()), here(c.out, s.reduceKey, s.reduce)})
+		out.Groups = append(out.Groups, GroupStory{keyText(m.Key, c.key), here(c.in, m.Key, s.valueType()), here(c.out, s.reduceKey, s.reduce)})
 	}
 	out.Last = here(a.last, s.reduceKey, s.reduce)
 	return out
@@ -291,23 +292,48 @@ func (s *stage) reduceStory(i int, a *attempt, m mapreduce.Map) ReduceStory {
 func show(pairs []pair, where map[string]int, key, value mapreduce.Type) []Pair {
 	out := make([]Pair, 0, len(pairs))
 	for _, p := range pairs {
-		out = append(out, Pair{textOf(key, p.key), textOf(value, p.value), where[string(p.key)]})
+		out = append(out, Pair{keyText(key, p.key), textOf(value, p.value), where[string(p.key)]})
 	}
 	return out
 }
 
 func textOf(t mapreduce.Type, encoded []byte) string {
+	s := decoded(t, encoded)
+	if !readable(s) {
+		s = strconv.Quote(s)
+		s = s[1 : len(s)-1]
+	}
+	return clip(s)
+}
+
+// keyText is textOf for keys: those that are no text are shown byte by byte, so that the eye can follow their order, with the text in them beside.
+func keyText(t mapreduce.Type, encoded []byte) string {
+	s := decoded(t, encoded)
+	if readable(s) {
+		return clip(s)
+	}
+	text := make([]rune, len(s))
+	for i := range len(s) {
+		if text[i] = rune(s[i]); s[i] < ' ' || s[i] > '~' {
+			text[i] = '·'
+		}
+	}
+	return clip(fmt.Sprintf("% x  %s", s, string(text)))
+}
+
+func decoded(t mapreduce.Type, encoded []byte) string {
 	if t == nil {
 		t = mapreduce.Bytes
 	}
-	return clip(string(t.AppendText(nil, encoded)))
+	return string(t.AppendText(nil, encoded))
+}
+
+func readable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) })
 }
 
 // clip makes text that a page can hold.
 func clip(s string) string {
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }) {
-		s = strings.Trim(strconv.Quote(s), `"`)
-	}
 	if len(s) <= maxText {
 		return s
 	}

@@ -34,6 +34,12 @@ func separate(r *lab.Recorder) {
 	}
 	drawSeparate(r, shared["b"], apart["b"])
 	drawQueues(r, queues, apart["b"].runs[0])
+	o := capBase()
+	o.nodes = r.Int("nodes", capNodes)
+	scene := func(name string, g capGroup) lab.Scene {
+		return lab.Scene{Name: name, Admission: "capacity-init", Setup: func() (sim.Config, []*sim.Job, error) { return g.config(capSettings[1], o, r.Seed()) }}
+	}
+	r.Watch(scene("capacity, shared queues", capGroups[2]), scene("capacity, queues of their own", capGroups[3]))
 }
 
 // drawQueues draws what the separate queues held in one run.

@@ -42,22 +42,28 @@ func cluster(nodes int, slots scheduler.Capacity, params, initial map[string]str
 	return cfg, err
 }
 
-func runCapacity(g capGroup, s capSetting, o capOptions, seed uint64) (capRun, error) {
+// config sets up a run.
+func (g capGroup) config(s capSetting, o capOptions, seed uint64) (sim.Config, []*sim.Job, error) {
 	params := g.params(s, o.lag)
 	initial := map[string]string{"queues": params["queues"], "user-limit": params["user-limit"]}
 	maps.Copy(params, o.params)
 	nodes := cmp.Or(o.nodes, capNodes)
 	cfg, err := cluster(nodes, scheduler.Capacity{MapSlots: 4, ReduceSlots: 4}, params, initial, seed)
-	if err != nil {
-		return capRun{}, err
-	}
 	if o.devices != nil {
 		cfg.Model = sim.NewDevices(*o.devices, nodes, seed)
+	}
+	return cfg, capJobs(g.phased, o, g.queueName, rand.New(rand.NewPCG(seed, 0xca))), err
+}
+
+func runCapacity(g capGroup, s capSetting, o capOptions, seed uint64) (capRun, error) {
+	cfg, jobs, err := g.config(s, o, seed)
+	if err != nil {
+		return capRun{}, err
 	}
 	if o.watch != nil {
 		o.watch.Attach(&cfg)
 	}
-	res, err := sim.Run(cfg, capJobs(g.phased, o, g.queueName, rand.New(rand.NewPCG(seed, 0xca))))
+	res, err := sim.Run(cfg, jobs)
 	if err != nil {
 		return capRun{}, err
 	}

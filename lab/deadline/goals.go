@@ -52,9 +52,15 @@ func goalRuns(r *lab.Recorder, names []string, n int, faults []sim.Fault) map[st
 	})
 }
 
-func runGoals(name string, nodes int, seed uint64, watched bool, faults []sim.Fault) (goalRun, error) {
+// goalConfig sets up a run of the four jobs.
+func goalConfig(name string, nodes int, seed uint64) (sim.Config, []*sim.Job, error) {
 	p := goalPolicies[name]
 	cfg, err := workers(nodes, p.policy, p.params, seed)
+	return cfg, goals(seed), err
+}
+
+func runGoals(name string, nodes int, seed uint64, watched bool, faults []sim.Fault) (goalRun, error) {
+	cfg, jobs, err := goalConfig(name, nodes, seed)
 	if err != nil {
 		return goalRun{}, err
 	}
@@ -66,7 +72,7 @@ func runGoals(name string, nodes int, seed uint64, watched bool, faults []sim.Fa
 		out.watch = &compare.Watcher{Keys: []string{"J1 Simulator", "J2 WordCount", "J3 Join", "J4 Join"}, Of: compare.MapsOf(4)}
 		out.watch.Attach(&cfg)
 	}
-	res, err := sim.Run(cfg, goals(seed))
+	res, err := sim.Run(cfg, jobs)
 	if err != nil {
 		return out, err
 	}
@@ -118,6 +124,11 @@ func fourGoals(r *lab.Recorder) {
 	}
 	drawOverGoals(r, runs, names)
 	strips(r, runs)
+	nodes := r.Int("nodes", ownNodes)
+	scene := func(name string) lab.Scene {
+		return lab.Scene{Name: goalPolicies[name].policy, Setup: func() (sim.Config, []*sim.Job, error) { return goalConfig(name, nodes, r.Seed()) }}
+	}
+	r.Watch(scene("min"), scene("max"))
 }
 
 // drawOverGoals draws each job's completion over its goal under some policies.

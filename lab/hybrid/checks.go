@@ -90,6 +90,8 @@ func online(r *lab.Recorder) {
 	errorSweep(r, at, n)
 	replacementSweep(r, at, n)
 	drawOnline(r, got)
+	watched := at.of(list, judgedScale)
+	r.Watch(watched[0].scene(r), watched[4].scene(r))
 }
 
 func ablations(r *lab.Recorder, got map[string][]hybridRun) {

@@ -63,18 +63,18 @@ func (v hybridVariant) policy() (scheduler.Policy, error) {
 	return hybrid.New(cfg)
 }
 
-func (v hybridVariant) run(seed uint64) (hybridRun, error) {
-	jobs, truth := v.workload(seed)
+// config sets up a run. truth has the true shuffle sizes, by job.
+func (v hybridVariant) config(seed uint64) (cfg sim.Config, jobs []*sim.Job, truth []float64, err error) {
+	jobs, truth = v.workload(seed)
 	policy, err := v.policy()
 	if err != nil {
-		return hybridRun{}, err
+		return cfg, nil, nil, err
 	}
-	cfg, err := v.cluster.config(policy)
-	if err != nil {
-		return hybridRun{}, err
+	if cfg, err = v.cluster.config(policy); err != nil {
+		return cfg, nil, nil, err
 	}
 	if err := v.connect(&cfg, truth); err != nil {
-		return hybridRun{}, err
+		return cfg, nil, nil, err
 	}
 	name := "rack-aware"
 	if v.on && !v.loose {
@@ -82,13 +82,18 @@ func (v hybridVariant) run(seed uint64) (hybridRun, error) {
 	}
 	place, err := placement.New(name, cfg.Topology)
 	if err != nil {
-		return hybridRun{}, err
+		return cfg, nil, nil, err
 	}
-	if err := placeBlocks(jobs, cfg.Topology, place, rand.New(rand.NewPCG(seed, 0x70))); err != nil {
+	cfg.Heartbeat, cfg.OutOfBand, cfg.BreakDeadlocks, cfg.Seed = time.Second, true, true, seed
+	return cfg, jobs, truth, placeBlocks(jobs, cfg.Topology, place, rand.New(rand.NewPCG(seed, 0x70)))
+}
+
+func (v hybridVariant) run(seed uint64) (hybridRun, error) {
+	cfg, jobs, truth, err := v.config(seed)
+	if err != nil {
 		return hybridRun{}, err
 	}
 	onOut := make([]bool, len(jobs))
-	cfg.Heartbeat, cfg.OutOfBand, cfg.BreakDeadlocks, cfg.Seed = time.Second, true, true, seed
 	cfg.Watch = func(_ time.Duration, a sim.Attempt, _ bool) {
 		onOut[a.Task.Job] = onOut[a.Task.Job] || !v.cluster.isUp(a.Node)
 	}
@@ -150,13 +155,28 @@ func (v hybridVariant) measure(res *sim.Result, onOut []bool, truth []float64) h
 	return out
 }
 
+// in returns the variant with as many jobs as the reader has set.
+func (v hybridVariant) in(r *lab.Recorder) hybridVariant {
+	if v.jobs > 0 && !v.whole {
+		v.jobs = r.Int("jobs", v.jobs)
+	}
+	return v
+}
+
+// scene is a run of the variant to be watched.
+func (v hybridVariant) scene(r *lab.Recorder) lab.Scene {
+	v = v.in(r)
+	return lab.Scene{Name: v.name, Setup: func() (sim.Config, []*sim.Job, error) {
+		cfg, jobs, _, err := v.config(r.Seed())
+		return cfg, jobs, err
+	}}
+}
+
 // hybrids runs variants over seeds, all on the same workloads.
 func hybrids(r *lab.Recorder, list []hybridVariant, n int) map[string][]hybridRun {
 	list = slices.Clone(list)
 	for i := range list {
-		if v := &list[i]; v.jobs > 0 && !v.whole {
-			v.jobs = r.Int("jobs", v.jobs)
-		}
+		list[i] = list[i].in(r)
 	}
 	return lab.Named(r, list, n, func(v hybridVariant) string { return v.name }, hybridVariant.run)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/trace"
 )
@@ -94,6 +95,13 @@ func batch(r *lab.Recorder) {
 	subBatches(r, runs)
 	drawBatch(r, runs, slow)
 	t.strips(r, runs)
+	at := simulated
+	at.servers = r.NodesPerRack(at.racks, at.servers)
+	const few = 150 // a page of 300 has 3 MB
+	scene := func(name string) lab.Scene {
+		return lab.Scene{Name: fmt.Sprintf("%s, %d jobs", name, few), Setup: func() (sim.Config, []*sim.Job, error) { return at.config(name, nil, day, few, r.Seed()) }}
+	}
+	r.Watch(scene("corral"), scene("jobpacker"))
 }
 
 // batchSystems are the four systems, and Corral with a faster network.

@@ -129,8 +129,8 @@ type packRun struct {
 	cross              float64
 }
 
-// run simulates a policy. name is jobpacker, corral, f-hybrid or f-eps.
-func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n int, seed uint64) (packRun, error) {
+// config sets up a run of n jobs. name is jobpacker, corral, f-hybrid or f-eps.
+func (h hybridNet) config(name string, params map[string]string, day []trace.Job, n int, seed uint64) (cfg sim.Config, jobs []*sim.Job, err error) {
 	policy := name
 	given := map[string]string{"slowstart": h.slowstart, "reduce-share": h.reduceShare}
 	switch name {
@@ -142,11 +142,11 @@ func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n
 	maps.Copy(given, params)
 	topo, err := h.topology()
 	if err != nil {
-		return packRun{}, err
+		return cfg, nil, err
 	}
 	p, err := policies.Policy(policy, given)
 	if err != nil {
-		return packRun{}, err
+		return cfg, nil, err
 	}
 	if h.sizeError > 0 || h.lateJobs > 0 {
 		p = misled(p, h, seed)
@@ -154,16 +154,24 @@ func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n
 	packs := policy == "jobpacker" || policy == "jobpacker-adhoc-agg"
 	model, err := sim.NewNetwork(sim.NetworkConfig{Topology: topo, Tick: 100 * time.Millisecond, Parts: 4, Instant: 64 << 10, Pairs: packs})
 	if err != nil {
-		return packRun{}, err
+		return cfg, nil, err
 	}
-	cfg := sim.Config{
+	cfg = sim.Config{
 		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(h.containers)}, Policy: p, State: scheduler.DefaultConfig(),
 		Model: model, Reports: sim.Reports{Heartbeat: time.Second}, BreakDeadlocks: true, Seed: seed,
 	}
 	if policy != "fair" {
 		cfg.Placement = placement.NewPlanned(topo)
 	}
-	res, err := sim.Run(cfg, h.jobs(day, n, topo, seed))
+	return cfg, h.jobs(day, n, topo, seed), nil
+}
+
+func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n int, seed uint64) (packRun, error) {
+	cfg, jobs, err := h.config(name, params, day, n, seed)
+	if err != nil {
+		return packRun{}, err
+	}
+	res, err := sim.Run(cfg, jobs)
 	if err != nil {
 		return packRun{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/sim"
 )
 
 func sixTeraSorts(r *lab.Recorder) {
@@ -27,6 +28,14 @@ func sixTeraSorts(r *lab.Recorder) {
 	spreadOfTotals(r, g)
 	r.Figure("completion", g.bars("Completion of the batch", 782.5, 696.5, 641.3, 634.4))
 	drawBatches(r, g)
+	scene := func(name string, b batchSetup) lab.Scene {
+		b.nodes = r.Int("nodes", ownNodes)
+		return lab.Scene{Name: "fair", Admission: name, Setup: func() (sim.Config, []*sim.Job, error) {
+			cfg, jobs, _, err := b.config(r.Seed())
+			return cfg, jobs, err
+		}}
+	}
+	r.Watch(scene("static-marp", parallelRun(teraSort3, 6)), scene("cbt", batchSetup{kind: teraSort3, jobs: 6, control: "cbt"}))
 }
 
 // drawBatches draws what the controllers write, and for PRJ and CBT what ran where.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/sim"
 )
 
 // nasVariant is a policy with parameters, under a name of its own.
@@ -33,6 +34,12 @@ func compareNAS(r *lab.Recorder, c nasCluster, variants []nasVariant, n int) (na
 	day, from := r.Day()
 	c.nodes = r.NodesPerRack(c.racks, c.nodes)
 	jobs, gap := r.Int("jobs", 200), lab.Seconds(r.Float("gap", 14))
+	scene := func(policy string) lab.Scene {
+		return lab.Scene{Name: policy, Setup: func() (sim.Config, []*sim.Job, error) {
+			return c.config(policy, nil, sample(day, jobs, gap, rand.New(rand.NewPCG(r.Seed(), 9))), r.Seed())
+		}}
+	}
+	r.Watch(scene("fair"), scene("nas"))
 	return lab.Named(r, variants, n, func(v nasVariant) string { return v.name }, func(v nasVariant, seed uint64) (nasRun, error) {
 		at, drawn := c.with(v.edit), seed
 		if at.one {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/sim"
 )
 
 // A run on the 40 nodes moves the bytes that its jobs shuffle, and repeats.
@@ -67,5 +68,33 @@ func TestNASRepeats(t *testing.T) {
 				t.Errorf("on %d cores another result", cores)
 			}
 		})
+	}
+}
+
+// The runs to watch are those that the experiment has measured: watching changes no decision.
+func TestScenesAreTheRuns(t *testing.T) {
+	var runs nasRuns
+	rep, err := lab.Run(t.Context(), &lab.Experiment{ID: "study", Run: func(r *lab.Recorder) {
+		c := regimeA
+		c.scale = 0.02
+		runs, _ = compareNAS(r, c, plain("fair", "nas"), 1)
+	}}, lab.Options{Seed: 1})
+	if err != nil || len(rep.Scenes) != 2 {
+		t.Fatalf("%d scenes, %v", len(rep.Scenes), err)
+	}
+	for _, s := range rep.Scenes {
+		cfg, jobs, err := s.Setup()
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := sim.Run(cfg, jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range res.Jobs {
+			if got, want := res.Jobs[i].Completion().Seconds(), runs[s.Name][0].times[i]; got != want {
+				t.Fatalf("%s: job %d takes %v s to watch and took %v s", s.Name, i, got, want)
+			}
+		}
 	}
 }

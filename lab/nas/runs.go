@@ -133,37 +133,42 @@ func (c nasCluster) params(policy string, extra map[string]string) map[string]st
 	return p
 }
 
-// run simulates one policy on jobs of a trace.
-func (c nasCluster) run(policy string, extra map[string]string, traced []trace.Job, seed uint64) (nasRun, error) {
+// config sets up a run of one policy on jobs of a trace.
+func (c nasCluster) config(policy string, extra map[string]string, traced []trace.Job, seed uint64) (cfg sim.Config, jobs []*sim.Job, err error) {
 	topo, err := topology.Uniform(c.racks, c.nodes, c.nic, c.uplink)
 	if err != nil {
-		return nasRun{}, err
+		return cfg, nil, err
 	}
 	p, err := policies.Policy(policy, c.params(policy, extra))
 	if err != nil {
-		return nasRun{}, err
+		return cfg, nil, err
 	}
 	w := sim.DefaultWorkload(topo, c.racks*c.nodes*c.containers)
 	w.Shape, w.Users, w.Rates = c.shape(), c.users, c.rates
-	jobs := sim.FromTrace(traced, w, rand.New(rand.NewPCG(seed, 2)))
 	net := sim.DefaultNetwork(topo)
 	if c.tick > 0 {
 		net.Tick = c.tick
 	}
 	net.ByNode = c.byNode
 	model, err := sim.NewNetwork(net)
-	if err != nil {
-		return nasRun{}, err
-	}
-	watch, err := newLoadWatch(p)
-	if err != nil {
-		return nasRun{}, err
-	}
-	res, err := sim.Run(sim.Config{
-		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(c.containers)}, Policy: watch, State: scheduler.DefaultConfig(),
+	return sim.Config{
+		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(c.containers)}, Policy: p, State: scheduler.DefaultConfig(),
 		Model: model, Reports: sim.Reports{Heartbeat: time.Second, ReportLate: true, PerHeartbeat: c.perBeat}, BreakDeadlocks: true, Seed: seed,
-		Views: sim.Views{SampleEvery: 10 * time.Second, Sample: watch.sample},
-	}, jobs)
+	}, sim.FromTrace(traced, w, rand.New(rand.NewPCG(seed, 2))), err
+}
+
+// run simulates one policy on jobs of a trace.
+func (c nasCluster) run(policy string, extra map[string]string, traced []trace.Job, seed uint64) (nasRun, error) {
+	cfg, jobs, err := c.config(policy, extra, traced, seed)
+	if err != nil {
+		return nasRun{}, err
+	}
+	watch, err := newLoadWatch(cfg.Policy)
+	if err != nil {
+		return nasRun{}, err
+	}
+	cfg.Policy, cfg.Views = watch, sim.Views{SampleEvery: 10 * time.Second, Sample: watch.sample}
+	res, err := sim.Run(cfg, jobs)
 	if err != nil {
 		return nasRun{}, err
 	}

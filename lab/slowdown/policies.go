@@ -43,6 +43,7 @@ func besideFIFO(r *lab.Recorder) {
 	checkSizes(r, at)
 	whoPays(r, runs)
 	drawPolicies(r, at)
+	r.Watch(setting{policy: "fifo", load: 0.7, slowstart: 0.05}.scene(r), setting{policy: "fbq", params: fbq2, load: 0.7, slowstart: 0.05}.scene(r))
 }
 
 type lookup func(name string, load, start float64) spread

@@ -66,21 +66,36 @@ func spreads(r *lab.Recorder, settings []setting, n int) map[string]spread {
 	return out
 }
 
+// in returns the setting as the reader has set loads and nodes.
+func (s setting) in(r *lab.Recorder) setting {
+	loads := map[float64]float64{0.7: r.Float("load", 0.7), 0.9: r.Float("high-load", 0.9)}
+	s.nodes, s.load = r.Int("nodes", ownNodes), cmp.Or(loads[s.load], s.load)
+	if s.from == (fb1121{}) {
+		s.from = drawn
+	}
+	return s
+}
+
+// scene is the beginning of a run of the setting, to be watched: all of it makes a page of 9 MB.
+func (s setting) scene(r *lab.Recorder) lab.Scene {
+	const first = 200
+	s = s.in(r)
+	return lab.Scene{Name: fmt.Sprintf("%s, the first %d jobs", s.policy, first), Setup: func() (sim.Config, []*sim.Job, error) {
+		cfg, jobs, err := s.config(r.Seed())
+		return cfg, jobs[:first], err
+	}}
+}
+
 func spreadRuns(r *lab.Recorder, settings []setting, n int) [][]spread {
 	var ways []fb1121
 	settings = slices.Clone(settings)
-	loads := map[float64]float64{0.7: r.Float("load", 0.7), 0.9: r.Float("high-load", 0.9)}
-	nodes := r.Int("nodes", ownNodes)
-	for i := range settings {
-		s := &settings[i]
-		s.nodes, s.load = nodes, cmp.Or(loads[s.load], s.load)
-		if s.from == (fb1121{}) {
-			s.from = drawn
-		}
-		if !slices.Contains(ways, s.from) {
-			ways = append(ways, s.from)
+	for i, s := range settings {
+		settings[i] = s.in(r)
+		if from := settings[i].from; !slices.Contains(ways, from) {
+			ways = append(ways, from)
 		}
 	}
+	nodes := r.Int("nodes", ownNodes)
 	reference := lab.Sweep(r, ways, n, func(f fb1121, seed uint64) ([]float64, error) {
 		return references(f.workload(seed, arrival{0.7, nodes, 0.05}), nodes)
 	})
@@ -110,14 +125,19 @@ func references(jobs []*sim.Job, nodes int) ([]float64, error) {
 	return out, nil
 }
 
-func (s setting) run(seed uint64, reference []float64) (spread, error) {
+// config sets up a run.
+func (s setting) config(seed uint64) (sim.Config, []*sim.Job, error) {
 	name, _, _ := strings.Cut(strings.TrimRight(s.policy, "4"), " ")
 	cfg, err := lab.Slotted(s.nodes, 6, 2, name, s.params)
+	cfg.Heartbeat, cfg.Seed = s.heartbeat, seed
+	return cfg, s.from.workload(seed, arrival{s.load, s.nodes, s.slowstart}), err
+}
+
+func (s setting) run(seed uint64, reference []float64) (spread, error) {
+	cfg, jobs, err := s.config(seed)
 	if err != nil {
 		return spread{}, err
 	}
-	cfg.Heartbeat, cfg.Seed = s.heartbeat, seed
-	jobs := s.from.workload(seed, arrival{s.load, s.nodes, s.slowstart})
 	split := newSplit(s.params["shares"], s.nodes, jobs)
 	split.attach(&cfg)
 	res, err := sim.Run(cfg, jobs)
