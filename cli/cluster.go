@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,6 +81,7 @@ type upOptions struct {
 	config     string
 	file       string
 	described  *describedCluster // what the file says; nil without one
+	key        keyFlags
 }
 
 // A plannedWorker is one that is to be started.
@@ -120,6 +122,7 @@ func newClusterUp() *cobra.Command {
 	f.StringVar(&o.topology, "topology", "", "file with rates of links that this machine is to emulate (docs/operations.md)")
 	f.StringVar(&o.config, "config", "", "configuration file of master and workers")
 	f.StringVar(&o.file, "file", "", "description of the cluster: classes of machines, racks, links, policies (docs/operations.md)")
+	o.key.define(f)
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for the cluster to be ready")
 	return cmd
 }
@@ -152,11 +155,12 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	if old, err := readCluster(dir); err == nil && procs.Alive(old.PID) {
 		return failed(fmt.Errorf("a cluster runs in %s already, its master is process %d (millrace cluster down --dir %s stops it)", o.dir, old.PID, o.dir))
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
+	// Logs tell what programs of users have said.
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(filepath.Join(dir, "logs"), 0o700)); err != nil {
 		return failed(err)
 	}
-	if _, err := readLinks(o.topology); err != nil {
-		return err
+	if l, err := readLinks(o.topology); err != nil || l.Optical.Present() && o.racks < 2 {
+		return cmp.Or(err, fmt.Errorf("%s: %w", o.topology, errOneRack))
 	}
 	begin := time.Now()
 	c, err := o.start(cmd.Context(), dir)
@@ -186,7 +190,7 @@ func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err e
 		"master", "--dir", filepath.Join(dir, "master"), "--listen", "127.0.0.1:" + strconv.Itoa(o.port), "--addr-file", addr,
 	}, masters...)
 	var more []string
-	for flag, file := range map[string]string{"--topology": o.topology, "--config": o.config} {
+	for flag, file := range map[string]string{"--topology": o.topology, "--config": o.config, "--key": o.key.key} {
 		if file != "" {
 			abs, err := filepath.Abs(file)
 			if err != nil {
@@ -232,7 +236,7 @@ func spawn(dir, name string, args ...string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	log, err := os.OpenFile(filepath.Join(dir, "logs", name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	log, err := os.OpenFile(filepath.Join(dir, "logs", name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return 0, err
 	}
@@ -265,7 +269,11 @@ func (o *upOptions) waitAddr(ctx context.Context, file string, pid int, dir stri
 }
 
 func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) error {
-	cl, err := client.New(client.Config{Master: c.Master})
+	cfg, err := o.key.config(client.Config{Master: c.Master})
+	if err != nil {
+		return err
+	}
+	cl, err := client.New(cfg)
 	if err != nil {
 		return err
 	}

@@ -84,6 +84,9 @@ func (d *describedCluster) checkRacks() (key string, err error) {
 	if d.Links == nil {
 		return "", nil
 	}
+	if d.Links.Optical != nil && d.Racks < 2 {
+		return "links.optical", errOneRack
+	}
 	for _, rack := range slices.Sorted(maps.Keys(d.Links.Racks)) {
 		if !slices.Contains(d.racks(), rack) {
 			return "links.racks", fmt.Errorf("there is no rack %s; there are %v", rack, d.racks())

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/millrace/millrace/topology"
 )
 
 const twoClasses = `racks: 2
@@ -13,7 +16,7 @@ classes:
     racks: [r1]
     containers: 4
   - {name: scale-out, count: 3, racks: [r2], speed: 0.5, vcores: 2, container-memory: 2048, memory: 64MiB}
-links: {uplink: 100Mb/s, racks: {r2: {uplink: 50Mb/s}}}
+links: {uplink: 100Mb/s, racks: {r2: {uplink: 50Mb/s}}, optical: {rate: 1Gb/s, dark: 20ms}}
 policy: hybrid
 params: {scale: 0.001}
 placement: two-plus-one
@@ -49,6 +52,9 @@ func TestDescribedCluster(t *testing.T) {
 	if err != nil || links.Rack("r1").Uplink != 12.5e6 || links.Rack("r2").Uplink != 6.25e6 {
 		t.Errorf("%+v, %v", links, err)
 	}
+	if got, want := links.Optical, (topology.OCS{Rate: 125e6, Interval: time.Second, Reconfig: 20 * time.Millisecond, Threshold: 22_500_000}); got != want {
+		t.Errorf("an optical switch %+v, want %+v", got, want)
+	}
 }
 
 // TestBadDescriptions: what cannot be is refused with its line and what would do.
@@ -68,6 +74,13 @@ func TestBadDescriptions(t *testing.T) {
 		{"classes:\n- {count: 1, racks: [r7]}\n", "there is no rack r7; there are [r1]"},
 		{"classes:\n- {count: 2}\nlinks:\n  racks: {r7: {uplink: 1Gb/s}}\n", "there is no rack r7"},
 		{"classes:\n- {count: 2}\nlinks:\n  uplink: fast\n", "c.yaml:4: links.uplink"},
+		{"classes:\n- {count: 2}\nlinks:\n  optical: {rate: 1Gb/s}\n", "c.yaml:4: links.optical: an optical switch joins racks, and there is one: give two or more (racks: 2)"},
+		{"racks: 2\nclasses:\n- {count: 2}\nlinks:\n  optical:\n    rate: fast\n", "c.yaml:6: links.optical.rate"},
+		{"racks: 2\nclasses:\n- {count: 2}\nlinks:\n  optical: {interval: 1s}\n", "links.optical.rate"},
+		{"racks: 2\nclasses:\n- {count: 2}\nlinks:\n  optical:\n    rate: 1Gb/s\n    interval: 0s\n", "c.yaml:7: links.optical.interval: 0s: circuits are matched anew at most every 100ms; published is 1s"},
+		{"racks: 2\nclasses:\n- {count: 2}\nlinks:\n  optical:\n    rate: 1Gb/s\n    interval: soon\n", `c.yaml:7: links.optical.interval: "soon": must be a time`},
+		{"racks: 2\nclasses:\n- {count: 2}\nlinks:\n  optical:\n    rate: 1Gb/s\n    dark: 1s\n", "c.yaml:7: links.optical.dark: optical switch: dark time 1s must be shorter than the interval 1s"},
+		{"racks: 2\nclasses:\n- {count: 2}\nlinks:\n  optical:\n    rate: 1Gb/s\n    threshold: much\n", "c.yaml:7: links.optical.threshold"},
 		{"classes:\n- {count: 2}\npolicy: best\n", "c.yaml:3: policy"},
 		{"classes:\n- {count: 2}\nadmission: best\n", "c.yaml:3: admission"},
 		{"classes:\n- {count: 2}\nplacement: best\n", "c.yaml:3: placement"},

@@ -37,6 +37,9 @@ func describeLab(m *live.Machines, a *live.Arm) *describedCluster {
 	if nic, uplink := rate(m.Links.NIC), rate(m.Links.Uplink); nic != "" || uplink != "" {
 		d.Links = &topologyFile{NIC: nic, Uplink: uplink}
 	}
+	if o := m.Links.Optical; o.Present() {
+		d.Links.Optical = &opticalFile{Rate: rate(o.Rate), Interval: o.Interval.String(), Dark: o.Reconfig.String(), Threshold: fmt.Sprint(o.Threshold)}
+	}
 	return d
 }
 
@@ -47,8 +50,8 @@ func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl 
 		return err
 	}
 	d := describeLab(&l.Machines, a)
-	up := &upOptions{workers: d.machines(), racks: d.Racks, timeout: time.Minute, given: func(string) bool { return true }, described: d}
-	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o755); err != nil {
+	up := &upOptions{workers: d.machines(), racks: d.Racks, timeout: time.Minute, given: func(string) bool { return true }, described: d, key: keyFlags{key: os.Getenv("MILLRACE_KEY")}}
+	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o700); err != nil {
 		return err
 	}
 	c, err := up.start(ctx, dir)
@@ -58,7 +61,11 @@ func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl 
 	if err != nil {
 		return err
 	}
-	cl, err := client.New(client.Config{Master: c.Master})
+	cfg, err := up.key.config(client.Config{Master: c.Master})
+	if err != nil {
+		return err
+	}
+	cl, err := client.New(cfg)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func TestLabClusters(t *testing.T) {
 		}
 		if d.Links != nil {
 			links, err := d.Links.links("", "", nil)
-			if err != nil || links.NIC != l.Machines.Links.NIC || links.Uplink != l.Machines.Links.Uplink {
+			if err != nil || links.NIC != l.Machines.Links.NIC || links.Uplink != l.Machines.Links.Uplink || links.Optical != l.Machines.Links.Optical {
 				t.Errorf("%s: links %+v, %v, want %+v", l.ID, links, err, l.Machines.Links)
 			}
 		}

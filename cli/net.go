@@ -79,6 +79,13 @@ func printNet(out io.Writer, s *wire.NetStatus) {
 	}
 	nodes.Render()
 	printMatrix(out, s)
+	circuits := int64(0)
+	for _, n := range s.Nodes {
+		circuits += n.Sent[wire.CircuitTraffic]
+	}
+	if circuits > 0 {
+		fmt.Fprintf(out, "by circuits between racks %s, which no card and no uplink has carried\n", human.Bytes(circuits))
+	}
 	fmt.Fprintf(out, "between racks %s, inside racks %s; %d episodes of congestion (a link used over %.0f %%)\n",
 		human.Bytes(s.CrossRack), human.Bytes(s.InRack), s.Episodes, 100*s.Threshold)
 	if len(s.Racks) > 0 && s.Racks[0].Uplink == 0 {

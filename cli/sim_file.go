@@ -17,24 +17,24 @@ import (
 
 // simFile is what a file of sim run may hold, and what the playground sends. What is not in it keeps its default.
 type simFile struct {
-	Nodes       *int           `yaml:"nodes" help:"machines"`
-	Racks       *int           `yaml:"racks" help:"racks, all of one size"`
-	Containers  *int           `yaml:"containers" help:"containers of a machine"`
-	Heartbeat   *string        `yaml:"heartbeat" help:"period in which machines report; 0s: they ask as soon as they have room"`
-	Uplink      *float64       `yaml:"uplink" help:"Gb/s of a rack's link; without it there is no network"`
-	NIC         *float64       `yaml:"nic" help:"Gb/s of a machine's card"`
-	Circuit     *float64       `yaml:"circuit" help:"Gb/s of an optical circuit between two racks"`
-	Trace       *string        `yaml:"trace" help:"gen:MODEL:JOBS, or a file of any format that trace convert reads"`
-	Jobs        []sim.Listed   `yaml:"jobs" help:"instead of a trace: a list of jobs"`
-	Scale       *float64       `yaml:"scale" help:"factor on all sizes of a trace"`
-	Load        *float64       `yaml:"load" help:"times of arrival are stretched so that the work needs this share of the containers from the first arrival to the last"`
-	Workload    *string        `yaml:"workload" help:"how sizes become tasks: fine, or swim, with settings"`
-	Rates       *string        `yaml:"rates" help:"how fast maps and reduces compute: copy, middle, slow, or MAP:REDUCE in bytes a second"`
-	Seed        *uint64        `yaml:"seed" help:"of the workload and the first run"`
-	Seeds       *int           `yaml:"seeds" help:"repetitions; a generated trace is another each time"`
-	Speculation *bool          `yaml:"speculation" help:"false starts no second attempts"`
-	Policies    []simFilePlan  `yaml:"policies" help:"what is compared"`
-	Admission   *simFilePolicy `yaml:"admission" help:"of all policies that have none of their own"`
+	Nodes      *int           `yaml:"nodes" help:"machines"`
+	Racks      *int           `yaml:"racks" help:"racks, all of one size"`
+	Containers *int           `yaml:"containers" help:"containers of a machine"`
+	Heartbeat  *string        `yaml:"heartbeat" help:"period in which machines report; 0s: they ask as soon as they have room"`
+	Uplink     *float64       `yaml:"uplink" help:"Gb/s of a rack's link; without it there is no network"`
+	NIC        *float64       `yaml:"nic" help:"Gb/s of a machine's card"`
+	Circuit    *float64       `yaml:"circuit" help:"Gb/s of an optical circuit between two racks"`
+	Trace      *string        `yaml:"trace" help:"gen:MODEL:JOBS, or a file of any format that trace convert reads"`
+	Jobs       []sim.Listed   `yaml:"jobs" help:"instead of a trace: a list of jobs"`
+	Scale      *float64       `yaml:"scale" help:"factor on all sizes of a trace"`
+	Load       *float64       `yaml:"load" help:"times of arrival are stretched so that the work needs this share of the containers from the first arrival to the last"`
+	Workload   *string        `yaml:"workload" help:"how sizes become tasks: fine, or swim, with settings"`
+	Rates      *string        `yaml:"rates" help:"how fast maps and reduces compute: copy, middle, slow, or MAP:REDUCE in bytes a second"`
+	Seed       *uint64        `yaml:"seed" help:"of the workload and the first run"`
+	Seeds      *int           `yaml:"seeds" help:"repetitions; a generated trace is another each time"`
+	Seconds    *bool          `yaml:"speculation" help:"false starts no second attempts"`
+	Policies   []simFilePlan  `yaml:"policies" help:"what is compared"`
+	Admission  *simFilePolicy `yaml:"admission" help:"of all policies that have none of their own"`
 }
 
 // simFilePlan is a policy to compare, with an admission of its own or that of the file.
@@ -104,8 +104,8 @@ func (o *simOptions) take(f *simFile, given func(flag string) bool) error {
 	setIf(f.Rates, &o.rates, given("rates"))
 	setIf(f.Seed, &o.seed, given("seed"))
 	setIf(f.Seeds, &o.seeds, given("seeds"))
-	if f.Speculation != nil && !given("no-speculation") {
-		o.noSecond = !*f.Speculation
+	if f.Seconds != nil && !given("no-speculation") {
+		o.noSecond = !*f.Seconds
 	}
 	if f.Heartbeat != nil && !given("heartbeat") {
 		d, err := time.ParseDuration(*f.Heartbeat)

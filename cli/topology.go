@@ -15,10 +15,12 @@ import (
 //	uplink: 200Mb/s
 //	racks:
 //	  r1: {uplink: 100Mb/s, downlink: 400Mb/s}
+//	optical: {rate: 1Gb/s, interval: 1s, dark: 10ms, threshold: 12MB}
 type topologyFile struct {
-	NIC    string              `yaml:"nic,omitempty"`
-	Uplink string              `yaml:"uplink,omitempty"`
-	Racks  map[string]rackFile `yaml:"racks,omitempty"`
+	NIC     string              `yaml:"nic,omitempty"`
+	Uplink  string              `yaml:"uplink,omitempty"`
+	Racks   map[string]rackFile `yaml:"racks,omitempty"`
+	Optical *opticalFile        `yaml:"optical,omitempty"`
 }
 
 type rackFile struct {
@@ -44,14 +46,17 @@ func readLinks(name string) (l topology.Links, err error) {
 
 // links are the rates of a file; before is what stands before their keys in it.
 func (f *topologyFile) links(name, before string, data []byte) (l topology.Links, err error) {
+	bad := func(key string, perr error) {
+		if err == nil && perr != nil {
+			err = fmt.Errorf("%s:%d: %s: %w", name, lineOf(data, "$."+before+key), before+key, perr)
+		}
+	}
 	rate := func(key, s string) topology.Rate {
-		if s == "" || err != nil {
+		if s == "" {
 			return 0
 		}
 		r, perr := topology.ParseRate(s)
-		if perr != nil {
-			err = fmt.Errorf("%s:%d: %s: %w", name, lineOf(data, "$."+before+key), before+key, perr)
-		}
+		bad(key, perr)
 		return r
 	}
 	l = topology.Links{NIC: rate("nic", f.NIC), Uplink: rate("uplink", f.Uplink), Racks: map[string]topology.Rack{}}
@@ -61,6 +66,10 @@ func (f *topologyFile) links(name, before string, data []byte) (l topology.Links
 			at.Uplink = l.Uplink
 		}
 		l.Racks[rack] = at
+	}
+	if f.Optical != nil {
+		key, perr := f.Optical.read(&l.Optical)
+		bad("optical"+key, perr)
 	}
 	return l, err
 }

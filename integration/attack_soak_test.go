@@ -43,6 +43,10 @@ func (r *runner) attack(exe, cert string) error {
 		{"admin", string(victim)},
 		{"counters", "x"},
 		{"forge", string(victim)},
+		{"proc", ""},
+		{"trace", fmt.Sprint(os.Getpid())},
+		{"calls", ""},
+		{"texts", ""},
 	}
 	a := list[r.rng.IntN(len(list))]
 	ctx, cancel := context.WithTimeout(r.s.ctx, jobLimit)

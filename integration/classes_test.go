@@ -48,7 +48,7 @@ func TestSlowClass(t *testing.T) {
 	speeds := map[wire.NodeName]float64{"w1": 1, "w2": 0.25}
 	c := testcluster.Start(t, testcluster.Config{
 		Workers: 2,
-		Master:  func(m *master.Config) { m.Policy, m.Admission, m.Jobs.Speculation.Off = "fifo", "unlimited", true },
+		Master:  func(m *master.Config) { m.Policy, m.Admission, m.Jobs.SecondAttempts.Off = "fifo", "unlimited", true },
 		Worker: func(w *worker.Config) {
 			w.Speed, w.Capacity = speeds[w.Node], wire.Capacity{Containers: 2}
 		},
@@ -119,7 +119,7 @@ func hybridClasses(t *testing.T) *testcluster.Cluster {
 		Racks:   3,
 		Master: func(m *master.Config) {
 			m.Policy, m.PolicyParams, m.Admission, m.Placement = "hybrid", map[string]string{"scale": "0.0001", "steal": "false"}, "unlimited", "two-plus-one"
-			m.Jobs.Speculation.Off = true
+			m.Jobs.SecondAttempts.Off = true
 		},
 		Worker: func(w *worker.Config) {
 			w.Machine, w.Capacity = "scale-out", wire.Capacity{Containers: 3}

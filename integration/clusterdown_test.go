@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/require"
+	"github.com/millrace/millrace/internal/secure"
 )
 
 // TestClusterDownFindsWhatWasRestarted is FAULTS row 94: daemons that somebody started again by hand are ended, too.
@@ -86,4 +87,32 @@ func clusterAt(t *testing.T, dir string) (c aCluster) {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// TestClusterUpWithKey: `cluster up` starts a cluster with a key, whoever has none gets no answer, and other users of the machine do not read
+// its logs, in which is what programs have said.
+func TestClusterUpWithKey(t *testing.T) {
+	t.Parallel()
+	dir, key := t.TempDir(), filepath.Join(t.TempDir(), "cluster.key")
+	writeFile(t, key, []byte(secure.Generate()))
+	if out, err := exec.Command(millrace, "cluster", "up", "--workers", "1", "--dir", dir, "--key", key).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command(millrace, "cluster", "down", "--dir", dir).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	master := clusterAt(t, dir).Master
+	if out, err := exec.Command(millrace, "job", "ls", "--master", master, "--key", key).CombinedOutput(); err != nil {
+		t.Errorf("with the key: %v\n%s", err, out)
+	}
+	if out, err := exec.Command(millrace, "job", "ls", "--master", master).CombinedOutput(); err == nil {
+		t.Errorf("without the key: %s", out)
+	}
+	for name, want := range map[string]os.FileMode{".": 0o700, "master.log": 0o600, "w1.log": 0o600} {
+		if st, err := os.Stat(filepath.Join(dir, "logs", name)); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
+	}
 }

@@ -19,7 +19,7 @@ import (
 // Each policy has what the other lacks: fair leaves room for second attempts, tags begins jobs again.
 func TestClusterDecidesAsTheSimulator(t *testing.T) {
 	t.Parallel()
-	launched := func(s drive.Step) bool { return s.Do == drive.Launch && s.Speculative }
+	launched := func(s drive.Step) bool { return s.Do == drive.Launch && s.Second }
 	stopped := func(s drive.Step) bool { return s.Do == drive.Stop }
 	forgotten := func(s drive.Step) bool { return s.Do == drive.Forget }
 	for _, row := range []struct {
@@ -68,7 +68,7 @@ func decisionsOf(t *testing.T, policy string, params map[string]string) *decisio
 	}
 	c := testcluster.Start(t, testcluster.Config{Workers: 3, Master: func(m *master.Config) {
 		m.Policy, m.PolicyParams, m.Admission = policy, params, "unlimited"
-		m.Jobs.Speculation.LATE, m.Jobs.Decisions = lively, log.add
+		m.Jobs.SecondAttempts.LATE, m.Jobs.Decisions = lively, log.add
 	}, Build: func(p *wire.Program) ([]mapreduce.Job, error) {
 		if p.Builtin != "words" {
 			return jobs.Parse(p.Builtin, p.Args)

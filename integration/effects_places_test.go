@@ -17,7 +17,7 @@ import (
 func effects(t *testing.T, policy string, params map[string]string) (*testcluster.Cluster, *decisions) {
 	log := new(decisions)
 	return testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 4, Master: func(m *master.Config) {
-		m.Policy, m.PolicyParams, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, params, "unlimited", log.add, true
+		m.Policy, m.PolicyParams, m.Admission, m.Jobs.Decisions, m.Jobs.SecondAttempts.Off = policy, params, "unlimited", log.add, true
 		m.Jobs.Links = topology.Links{Uplink: topology.Mbps(100)}
 	}}), log
 }

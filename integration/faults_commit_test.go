@@ -203,7 +203,7 @@ func TestTwoAttemptsCommit(t *testing.T) {
 		runs = 200
 	}
 	r := newRig(t, rigConfig{workers: 3, splits: 3, reducers: 3, master: func(c *master.Config) {
-		c.Jobs.Speculation = tracker.Speculation{LATE: drive.LATE{After: 20 * time.Millisecond, Slower: 1, Share: 1}}
+		c.Jobs.SecondAttempts = tracker.SecondAttempts{LATE: drive.LATE{After: 20 * time.Millisecond, Slower: 1, Share: 1}}
 	}})
 	raced := 0
 	for range runs {

@@ -27,7 +27,7 @@ func TestStraggler(t *testing.T) {
 	took := map[bool]time.Duration{}
 	for _, on := range []bool{false, true} {
 		r := newRig(t, rigConfig{workers: 4, splits: 12, reducers: 2, master: func(c *master.Config) {
-			c.Jobs.Speculation.Off, c.Jobs.Speculation.After = !on, 300*time.Millisecond
+			c.Jobs.SecondAttempts.Off, c.Jobs.SecondAttempts.After = !on, 300*time.Millisecond
 		}})
 		r.hooks.Store(&hooks{onMap: func(node wire.NodeName, task *mapreduce.Task) error {
 			d := 30 * time.Millisecond

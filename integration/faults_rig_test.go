@@ -66,7 +66,7 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 	r.Cluster = testcluster.Start(t, testcluster.Config{
 		Workers: cfg.workers, Racks: 2,
 		Master: func(c *master.Config) {
-			c.Jobs.Speculation.Off, c.Hold = true, 200*time.Millisecond // a busy machine makes stragglers
+			c.Jobs.SecondAttempts.Off, c.Hold = true, 200*time.Millisecond // a busy machine makes stragglers
 			if cfg.master != nil {
 				cfg.master(c)
 			}

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/api"
@@ -38,6 +41,11 @@ func startKeyed(t *testing.T, flags ...string) (*processes, string) {
 		t.Fatal(err)
 	}
 	t.Setenv("MILLRACE_KEY", key)
+	var err error
+	if p.inherits, err = os.Create(filepath.Join(p.dir, "open")); err != nil { // as a shell would leave it open for the daemons
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.inherits.Close() })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +61,7 @@ func startKeyed(t *testing.T, flags ...string) (*processes, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.key = k
 	if p.cl, err = client.New(client.Config{Master: p.addr, User: "ann", Key: k, Patience: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +113,96 @@ func (p *processes) isolation() string {
 	return nodes[0].Isolation
 }
 
+// An attack is one that the hostile program tries.
+type attack struct {
+	name, target string
+	failure      string // of the job, where it does not run on to say that it was denied
+	open         string // without isolation: "" it is denied all the same; got; or why it is not tried
+}
+
+// attacks is row 81, and what else a program can try of what docs/security.md promises.
+func (p *processes) attacks(key, stranger string, victim wire.JobID) []attack {
+	pid := strconv.Itoa(p.run["w1"].Process.Pid)
+	private := p.private("/ann/private")
+	public := filepath.Join(p.dir, "public")
+	if err := errors.Join(os.Mkdir(public, 0o777), os.Chmod(public, 0o777)); err != nil {
+		p.t.Fatal(err)
+	}
+	segment := strconv.Itoa(1<<24 + os.Getpid())
+	return []attack{
+		{"key", key, "", "got"},
+		{"environ", "/proc/" + pid + "/environ", "", "got"},
+		{"proc", "", "", "got"},
+		{"spill", filepath.Join(p.dir, "w1"), "", "got"},
+		{"trace", pid, "", "got"},
+		{"kill", pid, "", "it would kill the worker"},
+		{"fork", lonely(), "", "nobody would end them"},
+		{"memory", "700", "memory limit", ""},
+		{"disk", "", "disk limit", "nobody would stop it"},
+		{"shm", segment, "", ""}, // the first leaves it
+		{"shm", segment, "", "got"},
+		{"calls", "", "", "got"},
+		{"files", p.inherits.Name(), "", ""},
+		{"beside", public, "", "got"},
+		{"fifo", filepath.Join(p.dir, "w1", "logs"), "", "got"},
+		{"network", stranger, "", "got"},
+		{"gate", stranger, "", "got"},
+		{"admin", string(victim), "", ""},
+		{"names", "/ann/private", "", ""},
+		{"blocks", fmt.Sprint(uint64(private.ID), " ", private.Gen), "", ""},
+		{"counters", "x", "counters: ", ""},
+		{"counters", "\x01", "more than 2 MiB on one line", ""},
+		{"texts", "", "giant", ""},
+		{"forge", string(victim), "", ""},
+	}
+}
+
+// private makes a directory of ann's that nobody else may enter, with a file, and returns the file's block.
+func (p *processes) private(path string) wire.Block {
+	p.t.Helper()
+	p.put(path, []byte("private"))
+	err := p.cl.DFS().SetRights(p.t.Context(), wire.SetRightsRequest{Path: filepath.Dir(path), Owner: "ann", Mode: 0o700})
+	loc, err2 := p.cl.DFS().Locate(p.t.Context(), path, 0, -1)
+	if err := errors.Join(err, err2); err != nil {
+		p.t.Fatal(err)
+	}
+	return loc.Blocks[0].Block
+}
+
+// becomes makes this process, and what it starts, a user with a certificate and no key.
+func (p *processes) becomes(user string) {
+	p.t.Helper()
+	pem, err := p.key.PEM(secure.User, user, "")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	name := filepath.Join(p.t.TempDir(), user+".pem")
+	writeFile(p.t, name, pem)
+	p.t.Setenv("MILLRACE_CERT", name)
+	p.t.Setenv("MILLRACE_KEY", "")
+}
+
+// tries runs an attack of bob's and reports whether it was denied.
+func (p *processes) tries(exe string, a attack) (denied bool, said string) {
+	p.t.Helper()
+	p.tried++
+	dir := fmt.Sprint("/user/bob/out-", p.tried)
+	r := p.program(exe, "-attack", a.name, "-target", a.target, "-input", "dfs:/in", "-output", "dfs:"+dir)
+	if a.failure != "" {
+		return r.State == "FAILED" && strings.Contains(r.Error, a.failure) && len(r.Error) < wire.MaxText+1000, fmt.Sprintf("%.500v", r.Error)
+	}
+	if r.State != "SUCCEEDED" {
+		return false, fmt.Sprintf("%+v", r)
+	}
+	out := string(p.output(dir))
+	return strings.Contains(out, "denied:"+a.name) && !strings.Contains(out, "got:") && !strings.Contains(out, "unclear:"), out
+}
+
 // TestHostilePrograms is FAULTS row 81: a program that was let into the cluster gets nowhere, and those
 // beside it notice nothing.
 func TestHostilePrograms(t *testing.T) {
 	require.Faults(t)
-	p, key := startKeyed(t, "--task-processes", "64", "--task-disk", "24MiB", "--containers", "5", "--gossip", "", "--task-network", "cluster")
+	p, key := startKeyed(t, "--task-processes", "64", "--task-disk", "24MiB", "--memory", "64MiB", "--containers", "5", "--gossip", "", "--task-network", "cluster")
 	exe := buildHostile(t)
 	addr, calls := passerBy(t)
 	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
@@ -117,41 +211,21 @@ func TestHostilePrograms(t *testing.T) {
 	}
 	victim := p.victim()
 	pid := p.run["w1"].Process.Pid
+	p.becomes("bob")
 	denied := 0
-	for _, tt := range []struct{ attack, target, failure string }{
-		{"key", key, ""},
-		{"environ", fmt.Sprintf("/proc/%d/environ", pid), ""},
-		{"spill", filepath.Join(p.dir, "w1"), ""},
-		{"kill", strconv.Itoa(pid), ""},
-		{"fork", lonely(), ""},
-		{"disk", "", "disk limit"},
-		{"admin", string(victim), ""},
-		{"counters", "x", "counters: "},
-		{"counters", "\x01", "more than 2 MiB on one line"},
-		{"forge", string(victim), ""},
-		{"network", addr, ""},
-		{"gate", addr, ""},
-	} {
-		r := p.program(exe, "-attack", tt.attack, "-target", tt.target, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.attack)
-		switch {
-		case tt.failure != "" && strings.Contains(r.Error, tt.failure):
+	all := p.attacks(key, addr, victim)
+	for _, a := range all {
+		if ok, said := p.tries(exe, a); ok {
 			denied++
-		case r.State != "SUCCEEDED":
-			t.Errorf("%s: %+v", tt.attack, r)
-		default:
-			out := string(p.output("/out-" + tt.attack))
-			if !strings.Contains(out, "denied:"+tt.attack) || strings.Contains(out, "got:") {
-				t.Errorf("%s: %s", tt.attack, out)
-				continue
-			}
-			denied++
+		} else {
+			t.Errorf("%s: %s", a.name, said)
 		}
 	}
-	t.Logf("%d of 12 denied", denied)
+	t.Logf("%d of %d denied", denied, len(all))
 	if n := calls.Load(); n > 0 {
 		t.Errorf("a program has called a stranger %d times", n)
 	}
-	if r := p.program(program(t, "wordcount"), "-input", "dfs:/in", "-output", "dfs:/good"); r.State != "SUCCEEDED" {
+	if r := p.program(program(t, "wordcount"), "-input", "dfs:/in", "-output", "dfs:/user/bob/good"); r.State != "SUCCEEDED" {
 		t.Errorf("a good job beside it: %+v", r)
 	}
 	if s, err := p.cl.Status(t.Context(), victim); err != nil || s.Reduces.Running != 1 || s.Maps.Done != s.Maps.Total || s.LastError != "" {
@@ -176,27 +250,44 @@ func (p *processes) endVictim(id wire.JobID) {
 	})
 }
 
-// TestWithoutIsolation: the node says so, and the same attacks get through; this proves that the test above bites.
+// TestWithoutIsolation: the node says so, and what isolation denies gets through; this proves that the test above bites. What the cluster
+// denies is denied all the same.
 func TestWithoutIsolation(t *testing.T) {
 	require.Faults(t)
-	p, key := startKeyed(t, "--isolation", "none", "--containers", "5", "--gossip", "")
+	p, key := startKeyed(t, "--isolation", "none", "--memory", "64MiB", "--containers", "5", "--gossip", "")
 	exe := buildHostile(t)
 	p.put("/in", []byte("POISON d\n"))
 	if got := p.isolation(); got != "none" {
 		t.Errorf("isolation is %q", got)
 	}
 	victim := p.victim()
-	pid := p.run["w1"].Process.Pid
 	addr, _ := passerBy(t)
-	for _, tt := range []struct{ attack, target string }{
-		{"key", key}, {"environ", fmt.Sprintf("/proc/%d/environ", pid)}, {"spill", filepath.Join(p.dir, "w1")}, {"network", addr}, {"gate", addr},
-	} {
-		r := p.program(exe, "-attack", tt.attack, "-target", tt.target, "-input", "dfs:/in", "-output", "dfs:/out-"+tt.attack)
-		if out := string(p.output("/out-" + tt.attack)); r.State != "SUCCEEDED" || !strings.Contains(out, "got:"+tt.attack) {
-			t.Errorf("%s: %+v, %s", tt.attack, r, out)
+	p.becomes("bob")
+	for _, a := range p.attacks(key, addr, victim) {
+		if a.open != "" && a.open != "got" {
+			continue
+		}
+		if a.name == "shm" {
+			t.Cleanup(func() { p.removeSegment(a.target) })
+		}
+		if denied, said := p.tries(exe, a); denied != (a.open == "") || !denied && !strings.Contains(said, "got:"+a.name) {
+			t.Errorf("%s: %s", a.name, said)
 		}
 	}
 	p.endVictim(victim)
+}
+
+// removeSegment removes shared memory that the hostile program has left.
+func (p *processes) removeSegment(key string) {
+	n, err := strconv.Atoi(key)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if id, err := unix.SysvShmGet(n, 0, 0); err == nil {
+		if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil {
+			p.t.Error(err)
+		}
+	}
 }
 
 // TestUnreachableDirectory: the worker's directory is below one that others may not pass, as root's home.

@@ -58,7 +58,7 @@ func nothing(*mapreduce.Task) error { return nil }
 // hooked starts a cluster on which "words IN OUT" runs with these hooks.
 func hooked(t *testing.T, workers int, onMap, onReduce func(t *mapreduce.Task) error) *testcluster.Cluster {
 	t.Helper()
-	steady := func(c *master.Config) { c.Jobs.Speculation.Off = true } // a busy machine makes stragglers
+	steady := func(c *master.Config) { c.Jobs.SecondAttempts.Off = true } // a busy machine makes stragglers
 	return testcluster.Start(t, testcluster.Config{Workers: workers, Racks: 2, Master: steady, Build: func(p *wire.Program) ([]mapreduce.Job, error) {
 		if p.Builtin != "words" {
 			return jobs.Parse(p.Builtin, p.Args)

@@ -1,11 +1,14 @@
 package integration
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/emulate"
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/testcluster"
@@ -28,7 +31,7 @@ func TestCongestionReachesThePolicy(t *testing.T) {
 		Workers: 4, Racks: 2,
 		Master: func(m *master.Config) {
 			m.Policy, m.Jobs.Links, m.Jobs.Decisions = "nas", rates, log.add
-			m.Jobs.Speculation.LATE = lively
+			m.Jobs.SecondAttempts.LATE = lively
 		},
 		Worker: func(w *worker.Config) { w.Emulate = links },
 	})
@@ -54,4 +57,54 @@ func TestCongestionReachesThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	replay(t, "nas", nil, "unlimited", log.lines())
+}
+
+// TestElephantsTakeCircuits: a job shuffles between two racks with slow links. Where an optical switch joins the racks, what is
+// above its threshold goes by circuits, many times as fast: large answers, and under jobpacker, which lets a shuffle go as a whole,
+// small ones too.
+func TestElephantsTakeCircuits(t *testing.T) {
+	took := map[string]time.Duration{}
+	for _, tt := range []struct {
+		name, policy string
+		threshold    int64 // 0: no switch. An answer has 4 to 15 MB, the shuffle 30 MB
+		circuits     bool
+	}{
+		{"packets", "fifo", 0, false},
+		{"elephants", "fifo", 1e6, true},
+		{"mice", "fifo", 24e6, false},
+		{"together", "jobpacker", 24e6, true},
+	} {
+		rates := topology.Links{Uplink: topology.Mbps(16)}
+		if tt.threshold > 0 {
+			rates.Optical = topology.OCS{Rate: topology.Mbps(400), Interval: 200 * time.Millisecond, Reconfig: 10 * time.Millisecond, Threshold: tt.threshold}
+		}
+		links := &emulate.Setting{File: filepath.Join(t.TempDir(), "links"), Rates: rates}
+		c := testcluster.Start(t, testcluster.Config{
+			Workers: 2, Racks: 2,
+			Master: func(m *master.Config) {
+				m.Policy, m.Admission, m.Jobs.Links, m.Jobs.Speculation.Off = tt.policy, "unlimited", rates, true
+			},
+			Worker: func(w *worker.Config) { w.Emulate = links },
+		})
+		begin := time.Now()
+		spec := wire.JobSpec{Name: "daily", Recurring: true, Expect: wire.Expected{Shuffle: 30e6, MapMillis: 10, ReduceMillis: 10}}
+		s := c.Finish(c.Submit(spec, "synthetic", "--maps", "4", "--reduces", "2", "--map-time", "10ms", "--reduce-time", "10ms", "--shuffle-bytes", "30MB", "--output", "dfs:/out"))
+		took[tt.name] = time.Since(begin)
+		var bytes int64
+		c.Wait("the workers have told", func() bool {
+			net, err := api.NetStatus.Call(context.Background(), c.Client, c.Addr, struct{}{})
+			bytes = 0
+			for _, n := range net.Nodes {
+				bytes += n.Sent[wire.CircuitTraffic]
+			}
+			return err == nil && net.CrossRack > 6e6
+		})
+		t.Logf("%s: %s, %d bytes by circuits", tt.name, took[tt.name], bytes)
+		if s.State != "SUCCEEDED" || tt.circuits != (bytes > 6e6) {
+			t.Errorf("%s: %s, %d bytes went by circuits", tt.name, s.State, bytes)
+		}
+	}
+	if 2*took["elephants"] > took["packets"] || 2*took["together"] > took["packets"] {
+		t.Errorf("circuits are not twice as fast: %v", took)
+	}
 }

@@ -157,7 +157,7 @@ func TestShufflesAreSentTogether(t *testing.T) {
 			t.Parallel()
 			var log decisions
 			c := testcluster.Start(t, testcluster.Config{Workers: 3, Racks: 3, Master: func(m *master.Config) {
-				m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, "unlimited", log.add, true
+				m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.SecondAttempts.Off = policy, "unlimited", log.add, true
 				m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
 			}})
 			spec := wire.JobSpec{Name: "daily", Recurring: true, Slowstart: 0.2, Expect: wire.Expected{Shuffle: 2e9, MapMillis: 100, ReduceMillis: 50}}
@@ -207,7 +207,7 @@ func fourRacks(t *testing.T, policy string) (*testcluster.Cluster, *decisions) {
 	t.Helper()
 	var log decisions
 	return testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 4, Master: func(m *master.Config) {
-		m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = policy, "unlimited", log.add, true
+		m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.SecondAttempts.Off = policy, "unlimited", log.add, true
 		m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
 	}}), &log
 }

@@ -42,7 +42,7 @@ func tryPolicy(t *testing.T, policy, admission string) {
 	var log decisions
 	c := testcluster.Start(t, testcluster.Config{Workers: 3, Racks: 2, Master: func(m *master.Config) {
 		m.Policy, m.Admission, m.AdmissionParams = policy, admission, admissionParams(admission)
-		m.Jobs.Speculation.LATE = lively
+		m.Jobs.SecondAttempts.LATE = lively
 		m.Jobs.Decisions = log.add
 	}})
 	var ids []wire.JobID

@@ -39,6 +39,8 @@ type processes struct {
 	keyFile  string            // its file
 	within   map[string]string // network namespaces, by process; those not there are in the test's
 	ips      map[string]string // addresses, by process
+	inherits *os.File          // open in all processes, if set
+	tried    int               // attacks
 }
 
 // startProcesses starts a master and workers w1, w2 …, and waits for all. Flags are the workers', those that begin with
@@ -91,6 +93,9 @@ func (p *processes) start(name string, args ...string) {
 		cmd = exec.Command("ip", append([]string{"netns", "exec", ns, millrace}, args...)...)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
+	if p.inherits != nil {
+		cmd.ExtraFiles = append(make([]*os.File, 17), p.inherits) // far from those that programs are given
+	}
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}

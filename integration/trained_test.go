@@ -47,7 +47,7 @@ func TestHybridUsesWhatWasTrained(t *testing.T) {
 	c := testcluster.Start(t, testcluster.Config{
 		Workers: 2,
 		Master: func(m *master.Config) {
-			m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.Speculation.Off = "hybrid", "unlimited", log.add, true
+			m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.SecondAttempts.Off = "hybrid", "unlimited", log.add, true
 			m.PolicyParams = map[string]string{"steal": "false"}
 			if dir = m.Dir; os.MkdirAll(dir, 0o755) != nil || os.WriteFile(filepath.Join(dir, master.TrainedFile), []byte(text), 0o644) != nil {
 				t.Error("the classifier cannot be written")

@@ -102,6 +102,15 @@ func (m *Monitor) Count(src, dst topology.NodeID, bytes int64) {
 	}
 }
 
+// Circuit adds bytes that went from src to dst by an optical circuit between their racks, past cards and racks' links.
+func (m *Monitor) Circuit(src, dst topology.NodeID, bytes int64) {
+	if bytes <= 0 || !m.topo.Has(src) || !m.topo.Has(dst) {
+		return
+	}
+	m.grow()
+	m.matrix[int(m.topo.RackOf(src))*m.side+int(m.topo.RackOf(dst))] += bytes
+}
+
 // Background adds traffic on rack r's link that is not between our nodes.
 func (m *Monitor) Background(r topology.RackID, up, down int64) {
 	if !m.topo.HasRack(r) {

@@ -111,7 +111,7 @@ func (r *Recorder) start(v *scheduler.View, at int64, s *drive.Step) int32 {
 		r.rec.Jobs[j].Admit = at
 	}
 	how := Running
-	if s.Speculative {
+	if s.Second {
 		how += second
 	}
 	i := int32(len(a.Job))

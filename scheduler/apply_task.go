@@ -67,7 +67,7 @@ func (s *State) launch(now time.Duration, j *Job, e Event) error {
 	switch {
 	case s.nodes[e.Node].state == NodeIsDown:
 		return stale(e, "the node is down")
-	case state == TaskDone, state == TaskRunning && !e.Speculative:
+	case state == TaskDone, state == TaskRunning && !e.Second:
 		return stale(e, "the task is "+state.String())
 	case state == TaskRunning && s.findAttempt(j, t, e.Node) >= 0:
 		return stale(e, "an attempt of the task runs there already")
@@ -81,7 +81,7 @@ func (s *State) launch(now time.Duration, j *Job, e Event) error {
 	}
 	at := s.attempts.take()
 	s.attempts.all[at] = attempt{
-		Attempt: Attempt{Task: t, Node: e.Node, Start: now, Locality: s.view.LocalityOf(j, t, e.Node), Speculative: e.Speculative},
+		Attempt: Attempt{Task: t, Node: e.Node, Start: now, Locality: s.view.LocalityOf(j, t, e.Node), Second: e.Second},
 		demand:  j.demand[t.Kind], sibling: sibling,
 	}
 	set.state[t.Index], set.ref[t.Index] = TaskRunning, at
@@ -157,7 +157,7 @@ func (s *State) link(j *Job, at int32) {
 
 // second is 1 for a second attempt.
 func second(a *attempt) int32 {
-	if a.Speculative {
+	if a.Second {
 		return 1
 	}
 	return 0

@@ -63,7 +63,7 @@ func Replay(now time.Duration, v *View, observe func(time.Duration, Event, *View
 		}
 		for k := range j.tasks {
 			for a := range v.Attempts(j, Kind(k)) {
-				observe(now, Launched(a.Task, a.Node, a.Locality, a.Speculative), v)
+				observe(now, Launched(a.Task, a.Node, a.Locality, a.Second), v)
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (g *Engine) Launch(now time.Duration, n topology.NodeID, d *Decision) error
 	if err := g.check(n, d); err != nil {
 		return err
 	}
-	return g.Feed(now, Launched(d.Task, n, d.Locality, d.Speculative))
+	return g.Feed(now, Launched(d.Task, n, d.Locality, d.Second))
 }
 
 // DriversWait reports whether a driver is pending.
@@ -228,9 +228,9 @@ func (g *Engine) check(n topology.NodeID, d *Decision) error {
 		return bad("the node has no room for it")
 	}
 	switch state := j.tasks[t.Kind].state[t.Index]; {
-	case d.Speculative && state != TaskRunning, !d.Speculative && state != TaskPending:
+	case d.Second && state != TaskRunning, !d.Second && state != TaskPending:
 		return bad("the task is " + state.String())
-	case d.Speculative && g.state.findAttempt(j, t, n) >= 0:
+	case d.Second && g.state.findAttempt(j, t, n) >= 0:
 		return bad("an attempt of it runs there already")
 	}
 	d.Locality = v.LocalityOf(j, t, n)

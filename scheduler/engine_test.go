@@ -86,8 +86,8 @@ func TestOfferRefusesWrongDecisions(t *testing.T) {
 		"negative task":          {OK: true, Task: task(Map, -1)},
 		"unknown kind":           {OK: true, Task: task(7, 0)},
 		"running task":           {OK: true, Task: task(Map, 0)},
-		"second on same node":    {OK: true, Task: task(Map, 0), Speculative: true},
-		"second without a first": {OK: true, Task: task(Map, 1), Speculative: true},
+		"second on same node":    {OK: true, Task: task(Map, 0), Second: true},
+		"second without a first": {OK: true, Task: task(Map, 1), Second: true},
 		"waiting job":            {OK: true, Task: TaskID{Job: 2}},
 		"no room":                {OK: true, Task: task(Reduce, 0)},
 	} {

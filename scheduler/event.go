@@ -24,7 +24,7 @@ const (
 	EvJobFinished            // Job
 	EvJobFailed              // Job
 	EvJobVanished            // Job: killed by its owner, or forgotten
-	EvLaunched               // Task, Node, Locality, Speculative
+	EvLaunched               // Task, Node, Locality, Second
 	EvTaskFinished           // Task, Node, Duration, InBytes, OutBytes
 	EvTaskFailed             // Task, Node: the job's fault; pending again
 	EvTaskKilled             // Task, Node: not the job's fault; pending again
@@ -59,24 +59,24 @@ func (k EventKind) String() string {
 // can be compared, copied and written to a log. Build it with the functions
 // below, which fill exactly the fields its kind uses.
 type Event struct {
-	Kind        EventKind
-	Locality    Locality
-	Speculative bool
-	Flag        bool
-	Job         JobID
-	Task        TaskID
-	Node        topology.NodeID
-	Rack        topology.RackID
-	Duration    time.Duration
-	At          time.Duration
-	InBytes     int64
-	OutBytes    int64
-	Value       float64
-	Value2      float64
-	Capacity    Capacity
-	Spec        *JobSpec
-	Lesson      *Lesson
-	Text        string
+	Kind     EventKind
+	Locality Locality
+	Second   bool `json:"Speculative"` // as decision logs have it
+	Flag     bool
+	Job      JobID
+	Task     TaskID
+	Node     topology.NodeID
+	Rack     topology.RackID
+	Duration time.Duration
+	At       time.Duration
+	InBytes  int64
+	OutBytes int64
+	Value    float64
+	Value2   float64
+	Capacity Capacity
+	Spec     *JobSpec
+	Lesson   *Lesson
+	Text     string
 
 	_ even
 }
@@ -182,9 +182,9 @@ func JobFailed(j JobID) Event { return jobEvent(EvJobFailed, j) }
 func JobVanished(j JobID) Event { return jobEvent(EvJobVanished, j) }
 
 // Launched says that an attempt of t started on n.
-func Launched(t TaskID, n topology.NodeID, l Locality, speculative bool) Event {
+func Launched(t TaskID, n topology.NodeID, l Locality, second bool) Event {
 	e := taskEvent(EvLaunched, t, n)
-	e.Locality, e.Speculative = l, speculative
+	e.Locality, e.Second = l, second
 	return e
 }
 

@@ -23,11 +23,11 @@ type Policy interface {
 
 // A Decision is one answer of a Policy.
 type Decision struct {
-	OK          bool
-	Locality    Locality // filled in by Engine.Offer
-	Speculative bool     // a second attempt of a running task
-	Task        TaskID
-	Reason      Reason
+	OK       bool
+	Locality Locality // filled in by Engine.Offer
+	Second   bool     // a second attempt of a running task
+	Task     TaskID
+	Reason   Reason
 }
 
 // Run is the decision to launch t.

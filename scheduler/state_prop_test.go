@@ -112,7 +112,7 @@ func (d *dumb) task(now time.Duration, j *dumbJob, e Event) bool {
 	running, zombie := slices.Index(t.attempts, e.Node), slices.Index(t.zombies, e.Node)
 	switch e.Kind {
 	case EvLaunched:
-		if d.up[e.Node] == NodeIsDown || t.done || len(t.attempts) > 0 && (!e.Speculative || running >= 0 || zombie >= 0) {
+		if d.up[e.Node] == NodeIsDown || t.done || len(t.attempts) > 0 && (!e.Second || running >= 0 || zombie >= 0) {
 			return false
 		}
 		t.attempts = append(t.attempts, e.Node)

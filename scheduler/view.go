@@ -10,11 +10,11 @@ import (
 
 // An Attempt is one running try of a task.
 type Attempt struct {
-	Task        TaskID
-	Node        topology.NodeID
-	Start       time.Duration
-	Locality    Locality
-	Speculative bool
+	Task     TaskID
+	Node     topology.NodeID
+	Start    time.Duration
+	Locality Locality
+	Second   bool
 }
 
 // A View is the read-only face of State: what a policy may know. In the real

@@ -11,9 +11,9 @@ import (
 func (s *simulation) launch(d *drive.Step) {
 	s.tries++
 	n := d.Node
-	a := Attempt{Task: d.Task, Node: n, Locality: d.Locality, Start: s.now, Try: s.tries, Speculative: d.Speculative}
-	if d.Speculative {
-		s.res.Speculative++
+	a := Attempt{Task: d.Task, Node: n, Locality: d.Locality, Start: s.now, Try: s.tries, Second: d.Second}
+	if d.Second {
+		s.res.Second++
 		s.raced[d.Task] = true
 	}
 	if st := s.cfg.Stragglers; st.Share > 0 && s.rng.Float64() < st.Share {

@@ -24,13 +24,13 @@ func mean(res *Result) (sum float64) {
 // A tenth of the attempts takes ten times as long. Second attempts of those win back most
 // of what a job loses by that, never two at once, and never more than the cap allows
 // (spec/capacity 3.7).
-func TestSpeculation(t *testing.T) {
+func TestSecondAttempts(t *testing.T) {
 	run := func(st Stragglers, sp drive.Rule) *Result {
 		most, running := 0, 0
 		res := mustRun(t, Config{
 			Topology: cluster(t, 2, 20), Capacity: scheduler.Capacity{Containers: 4}, Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(),
 			Model: NewFixed(), Reports: Reports{Heartbeat: time.Second}, Seed: 7, Script: Script{Stragglers: st}, Seconds: sp, Views: Views{LogAttempts: true, Watch: func(_ time.Duration, a Attempt, started bool) {
-				if !a.Speculative {
+				if !a.Second {
 					return
 				}
 				if running--; started {
@@ -60,10 +60,10 @@ func TestSpeculation(t *testing.T) {
 	for rule, late := range map[drive.Rule]int{drive.DefaultLag(): tail(without) / 2, drive.DefaultLATE(): tail(without) - 1} {
 		with := run(slow, rule)
 		if tail(without) < 5 || tail(with) > late || with.Won == 0 || with.Killed < with.Won {
-			t.Errorf("%T: %d tasks end late, with second attempts %d; %d started, %d won, %d stopped", rule, tail(without), tail(with), with.Speculative, with.Won, with.Killed)
+			t.Errorf("%T: %d tasks end late, with second attempts %d; %d started, %d won, %d stopped", rule, tail(without), tail(with), with.Second, with.Won, with.Killed)
 		}
-		if idle := run(Stragglers{}, rule); idle.Speculative != 0 {
-			t.Errorf("%T: %d second attempts in a job without stragglers", rule, idle.Speculative)
+		if idle := run(Stragglers{}, rule); idle.Second != 0 {
+			t.Errorf("%T: %d second attempts in a job without stragglers", rule, idle.Second)
 		}
 	}
 }

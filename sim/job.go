@@ -77,8 +77,8 @@ type Attempt struct {
 	// Try tells attempts of the same task on the same node apart.
 	Try      uint32
 	Locality scheduler.Locality
-	// Speculative attempts race another one of their task.
-	Speculative bool
+	// Second attempts race another one of their task.
+	Second bool
 
 	_ [8]byte // a multiple of 16 is quicker to copy
 }
@@ -123,8 +123,8 @@ type Result struct {
 	Busy [3]time.Duration
 	// Killed counts attempts that ended without a result.
 	Killed int64
-	// Speculative counts second attempts; Won those that ended first.
-	Speculative, Won int64
+	// Second counts second attempts; Won those that ended first.
+	Second, Won int64
 	// Network is what the network carried, nil where the model has none;
 	// Congestion is what the monitor saw of it.
 	Network    *Traffic

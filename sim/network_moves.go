@@ -52,8 +52,7 @@ func (m *network) send(now time.Duration, v move, from, to flow.End) {
 // elephant reports whether a transfer is one for the optical switch: shuffle between
 // racks above the threshold (spec/jobpacker 3.1).
 func (m *network) elephant(v move) bool {
-	ocs := m.cfg.Topology.OCS()
-	return ocs.Present() && v.cross && v.what == moveShuffle && v.bytes > float64(ocs.Threshold)
+	return v.cross && v.what == moveShuffle && m.cfg.Topology.OCS().Elephant(int64(v.bytes))
 }
 
 func (m *network) slot() int32 {

@@ -39,7 +39,7 @@ func (s *simulation) stopRivals(winner Attempt) {
 		return
 	}
 	delete(s.raced, winner.Task)
-	if winner.Speculative {
+	if winner.Second {
 		s.res.Won++
 	}
 	for n := range s.running {

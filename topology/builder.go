@@ -69,7 +69,7 @@ func (b *Builder) AddNode(n Node) (NodeID, error) {
 
 // SetOCS sets the optical circuit switch.
 func (b *Builder) SetOCS(o OCS) error {
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return err
 	}
 	b.t.ocs = o

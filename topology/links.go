@@ -47,12 +47,16 @@ type OCS struct {
 // Present reports whether there is an optical switch.
 func (o OCS) Present() bool { return o.Rate > 0 }
 
-func (o OCS) validate() error {
+// Elephant reports whether so many bytes between two racks are worth a circuit (spec/jobpacker 3.1).
+func (o OCS) Elephant(bytes int64) bool { return o.Present() && bytes > o.Threshold }
+
+// Validate refuses a switch that cannot be.
+func (o OCS) Validate() error {
 	switch {
 	case o.Rate < 0:
 		return errors.New("optical switch: negative rate")
 	case o.Rate > 0 && o.Interval <= 0:
-		return errors.New("optical switch: the reconfiguration interval must be positive")
+		return errors.New("optical switch: the reconfiguration interval must be positive, 1s for example")
 	case o.Reconfig < 0 || o.Reconfig >= max(o.Interval, 1) && o.Rate > 0:
 		return fmt.Errorf("optical switch: dark time %v must be shorter than the interval %v", o.Reconfig, o.Interval)
 	case o.Threshold < 0:

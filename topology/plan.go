@@ -12,6 +12,8 @@ type Links struct {
 	NIC    Rate // every node's card, in each direction
 	Uplink Rate // of racks that Racks does not name; 0 means not modelled
 	Racks  map[string]Rack
+	// Optical joins racks in pairs beside their links.
+	Optical OCS
 }
 
 // Rack returns the rack of that name with the rates it has.

@@ -103,7 +103,7 @@ func apply(by map[uint64]*attempt, e *wire.PastEvent) *attempt {
 	}
 	switch e.Kind {
 	case wire.PastLaunched:
-		a.Begin, a.Node, a.Locality, a.Speculative, a.Number = e.At, e.Node, e.Locality, e.Speculative, e.Number
+		a.Begin, a.Node, a.Locality, a.Second, a.Number = e.At, e.Node, e.Locality, e.Second, e.Number
 	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
 		a.End, a.How, a.Text = e.At, e.Kind, e.Text
 		if fresh {
@@ -121,7 +121,7 @@ func (a *attempt) title(from, to float64) string {
 	if a.Number > 0 {
 		s += fmt.Sprintf(", try %d", a.Number+1)
 	}
-	if a.Speculative {
+	if a.Second {
 		s += ", a second attempt beside a slow one"
 	}
 	switch {

@@ -47,7 +47,7 @@ func TestApply(t *testing.T) {
 	by := map[uint64]*attempt{}
 	for _, e := range []wire.PastEvent{
 		{At: 1, Kind: wire.PastSubmitted}, // of the job
-		{At: 5e9, Kind: wire.PastLaunched, Task: wire.MapTask, Index: 3, Try: 7, Node: "a", Locality: "rack", Number: 1, Speculative: true},
+		{At: 5e9, Kind: wire.PastLaunched, Task: wire.MapTask, Index: 3, Try: 7, Node: "a", Locality: "rack", Number: 1, Second: true},
 		{At: 9e9, Kind: wire.PastFailed, Task: wire.MapTask, Index: 3, Try: 7, Text: "bad day"},
 		{At: 8e9, Kind: wire.PastDone, Task: wire.ReduceTask, Try: 8, Node: "b", Millis: 2000}, // its start was not written
 	} {

@@ -28,7 +28,8 @@ func behind(fn func() error) error {
 }
 
 // confined starts a command from a thread that has given up, for good, the means to gain rights, to write
-// outside one directory and to talk by System V and POSIX objects to anybody; over a network, too, if that is to be.
+// outside one directory, to talk by System V and POSIX objects to anybody and to make calls that no task needs; over a network, too, if
+// that is to be.
 func confined(cmd *exec.Cmd, c *sandbox) error {
 	return behind(func() error {
 		ownIPC()
@@ -46,6 +47,9 @@ func confined(cmd *exec.Cmd, c *sandbox) error {
 			return err
 		}
 		if err := landlock(c.self); err != nil {
+			return err
+		}
+		if err := filterCalls(cmd.SysProcAttr.UseCgroupFD); err != nil { // a process is born into a cgroup by clone3
 			return err
 		}
 		return cmd.Start()

@@ -155,7 +155,7 @@ func (c *sandbox) start(cmd *exec.Cmd, exe, words *os.File) error {
 	if err := attempt.Attach(cmd, words); err != nil {
 		return err
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without the worker's terminal, into which a program could type
 	if c.uid == 0 {
 		cmd.Dir = c.dir
 		return c.started(cmd, behind(cmd.Start))

@@ -54,6 +54,7 @@ func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Cal
 	for i := range shares {
 		total += int64(len(shares[i].head)) + shares[i].n
 	}
+	w.server.Announce(r, total, r.FormValue(attempt.CircuitField) != "")
 	rw.Header().Set("Content-Type", "application/octet-stream")
 	rw.Header().Set("Content-Length", strconv.FormatInt(total, 10))
 	for i := range shares {

@@ -23,29 +23,47 @@ type shipped struct {
 	dir, side string // side has a directory of links for each job that runs
 	runs      func(job wire.JobID) bool
 
-	mu   sync.Mutex                     // guards all; held while a file is fetched: others want the same one
-	jobs map[string]map[wire.JobID]bool // who has used a file, by its name
+	mu    sync.Mutex // guards files
+	files map[string]*shippedFile
+}
+
+// A shippedFile is a file here, or the links of a job. It is locked while it is made: others want the same one. Nobody waits for what is
+// another's, which may be large.
+type shippedFile struct {
+	sync.Mutex
+	jobs map[wire.JobID]bool // that have used it; guarded by the mutex of shipped
+}
+
+// use notes that a job, which runs, uses a file.
+func (s *shipped) use(name string, job wire.JobID) *shippedFile {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.files[name]
+	if f == nil {
+		f = &shippedFile{jobs: map[wire.JobID]bool{}}
+		s.files[name] = f
+	}
+	f.jobs[job] = true
+	return f
+}
+
+// name is where a user's file lies.
+func (s *shipped) name(user, hash string) string {
+	owner := sha256.Sum256([]byte(user)) // names of users are not names of files
+	return filepath.Join(s.dir, hex.EncodeToString(owner[:8])+"-"+hash)
 }
 
 // get returns where a file lies, fetching it if it is not here yet. What does not have the hash it
 // should have is not used.
-func (s *shipped) get(ctx context.Context, from *dfs.Client, spec *wire.JobSpec, job wire.JobID, f wire.Side) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.locked(ctx, from, spec.User, job, f)
-}
-
-func (s *shipped) locked(ctx context.Context, from *dfs.Client, user string, job wire.JobID, f wire.Side) (string, error) {
+func (s *shipped) get(ctx context.Context, from *dfs.Client, user string, job wire.JobID, f wire.Side) (string, error) {
 	path, hash := f.Path, f.Hash
 	if b, err := hex.DecodeString(hash); err != nil || len(b) != sha256.Size {
 		return "", wire.Errorf(wire.Invalid, "%s: %q is no SHA-256", path, hash)
 	}
-	owner := sha256.Sum256([]byte(user)) // names of users are not names of files
-	name := filepath.Join(s.dir, hex.EncodeToString(owner[:8])+"-"+hash)
-	if s.jobs[name] == nil {
-		s.jobs[name] = map[wire.JobID]bool{}
-	}
-	s.jobs[name][job] = true
+	name := s.name(user, hash)
+	own := s.use(name, job)
+	own.Lock()
+	defer own.Unlock()
 	if _, err := os.Stat(name); err == nil {
 		now := time.Now()
 		return name, os.Chtimes(name, now, now) // it was used
@@ -62,7 +80,7 @@ func (s *shipped) fetch(ctx context.Context, from *dfs.Client, path, hash, name 
 		return fmt.Errorf("fetch %s: %w", path, err)
 	}
 	defer in.Close()
-	tmp := name + ".new"
+	tmp := name + unfinished
 	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
 	if err != nil {
 		return err
@@ -84,9 +102,10 @@ func (w *Worker) sideDir(ctx context.Context, l *wire.Launch, from *dfs.Client) 
 		return "", nil
 	}
 	s := w.shipped
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	dir := filepath.Join(s.side, string(l.ID.Job))
+	own := s.use(dir, l.ID.Job)
+	own.Lock()
+	defer own.Unlock()
 	if err := makeDir(dir); err != nil {
 		return "", err
 	}
@@ -94,7 +113,7 @@ func (w *Worker) sideDir(ctx context.Context, l *wire.Launch, from *dfs.Client) 
 		if f.Name != filepath.Base(f.Name) || f.Name == "." || f.Name == ".." {
 			return "", wire.Errorf(wire.Invalid, "side file %q: not a plain name", f.Name)
 		}
-		have, err := s.locked(ctx, from, l.Spec.User, l.ID.Job, f)
+		have, err := s.get(ctx, from, l.Spec.User, l.ID.Job, f)
 		if err != nil {
 			return "", err
 		}

@@ -1,11 +1,16 @@
 package worker
 
 import (
+	"context"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -35,10 +40,12 @@ func TestShippedFilesAreSwept(t *testing.T) {
 		if err := os.Chtimes(path, now.Add(-ago), now.Add(-ago)); err != nil {
 			t.Fatal(err)
 		}
-		s.jobs[path] = map[wire.JobID]bool{job: true}
+		s.use(path, job)
 	}
 	put("old", 10, 25*time.Hour, "job-1")
 	put("old but used", 10, 26*time.Hour, "job-2")
+	put("fetched just now"+unfinished, 10, 26*time.Hour, "job-1")
+	s.use(filepath.Join(s.dir, "fetched just now"), "job-2")
 	put("new", 100, time.Hour, "job-1")
 	put("newest", 100, time.Minute, "job-1")
 	check := func(when string, want ...string) {
@@ -63,11 +70,11 @@ func TestShippedFilesAreSwept(t *testing.T) {
 	if err := s.sweep(now, 24*time.Hour, 1000); err != nil {
 		t.Fatal(err)
 	}
-	check("after a day", "new", "newest", "old but used")
-	if err := s.sweep(now, 24*time.Hour, 120); err != nil {
+	check("after a day", "fetched just now"+unfinished, "new", "newest", "old but used")
+	if err := s.sweep(now, 24*time.Hour, 130); err != nil {
 		t.Fatal(err)
 	}
-	check("too many", "newest", "old but used")
+	check("too many", "fetched just now"+unfinished, "newest", "old but used")
 	link := filepath.Join(s.side, "job-2", "x")
 	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
 		t.Fatal(err)
@@ -85,4 +92,58 @@ func TestShippedFilesAreSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("when nothing runs", "newest")
+}
+
+// TestNobodyWaitsForFilesOfOthers: ann's file takes long to come; another of ann's, and one of bob's, are had meanwhile.
+func TestNobodyWaitsForFilesOfOthers(t *testing.T) {
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	calls := rpc.NewClient(rpc.ClientConfig{})
+	defer calls.Close()
+	from := dfs.NewClient(dfs.Config{Master: mute.Addr().String(), Client: calls, User: "ann"})
+	defer from.Close()
+	s, err := openShipped(t.TempDir(), func(wire.JobID) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := s.get(ctx, from, "ann", "job-1", wire.Side{Path: "/large", Hash: strings.Repeat("0", 64)})
+		done <- err
+	}()
+	c, err := mute.Accept() // it is asked for the file, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, user := range []string{"ann", "bob"} {
+		small := strings.Repeat("1", 64)
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(s.name(user, small), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		there := make(chan error, 1)
+		go func() {
+			_, err := s.get(ctx, from, user, "job-2", wire.Side{Path: "/small", Hash: small})
+			there <- err
+		}()
+		select {
+		case err := <-there:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s waits for ann's file", user)
+		}
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("a file came from nowhere")
+	}
 }

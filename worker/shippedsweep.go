@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -18,9 +19,12 @@ const (
 	shippedBytes = 4 << 30
 )
 
+// unfinished ends the name of a file that is being fetched.
+const unfinished = ".new"
+
 // openShipped begins without links of jobs: nothing runs yet.
 func openShipped(dir string, runs func(job wire.JobID) bool) (*shipped, error) {
-	s := &shipped{dir: filepath.Join(dir, "shipped"), side: filepath.Join(dir, "side"), runs: runs, jobs: map[string]map[wire.JobID]bool{}}
+	s := &shipped{dir: filepath.Join(dir, "shipped"), side: filepath.Join(dir, "side"), runs: runs, files: map[string]*shippedFile{}}
 	return s, os.RemoveAll(s.side)
 }
 
@@ -31,10 +35,12 @@ func (s *shipped) forget(job wire.JobID) error {
 	if s.runs(job) {
 		return nil
 	}
-	for _, jobs := range s.jobs {
-		delete(jobs, job)
+	for _, f := range s.files {
+		delete(f.jobs, job)
 	}
-	return os.RemoveAll(filepath.Join(s.side, string(job)))
+	links := filepath.Join(s.side, string(job))
+	delete(s.files, links)
+	return os.RemoveAll(links)
 }
 
 // sweep removes files that no job uses which runs: those that were not used for a time, and then those used longest ago, until no
@@ -65,15 +71,16 @@ func (s *shipped) sweep(now time.Time, age time.Duration, most int64) error {
 		if now.Sub(f.ModTime()) <= age && total <= most || s.used(name) {
 			continue
 		}
-		delete(s.jobs, name)
+		delete(s.files, name)
 		errs, total = append(errs, os.Remove(name)), total-f.Size()
 	}
 	return errors.Join(errs...)
 }
 
-// used reports whether a job that runs has used a file.
+// used reports whether a job that runs has used a file, or fetches it.
 func (s *shipped) used(name string) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Keys(s.jobs[name])), s.runs)
+	f := s.files[strings.TrimSuffix(name, unfinished)]
+	return f != nil && slices.ContainsFunc(slices.Collect(maps.Keys(f.jobs)), s.runs)
 }
 
 // jobRuns reports whether an attempt of a job runs here.

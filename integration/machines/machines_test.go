@@ -34,7 +34,7 @@ func worldOf(t testing.TB, seed uint64) Config {
 		Seed: seed, Workers: 5, Racks: 2, Jobs: 4, MapsPerJob: 8, ReducesPerJob: 3, Policy: policy(t, names[seed%5]),
 		Loss: 0.03, Double: 0.03, WorkerDeath: 0.02, DiskLoss: 0.5, MasterDeath: 0.03, Cut: 0.01, TaskFails: 0.03, TaskLost: 0.02,
 		FaultsUntil: 60 * time.Second, Deadline: 200 * time.Second, MaxTime: 400 * time.Second,
-		PoisonedJobs: int(seed % 7 / 6), Speculation: seed%2 == 0,
+		PoisonedJobs: int(seed % 7 / 6), SecondAttempts: seed%2 == 0,
 	}
 	if seed%3 == 0 { // a rough world
 		cfg.Loss, cfg.Double, cfg.WorkerDeath, cfg.MasterDeath = 0.15, 0.15, 0.06, 0.08

@@ -24,7 +24,7 @@ func (w *World) startMaster() {
 	w.epoch++
 	cfg := tracker.DefaultConfig()
 	cfg.Epoch, cfg.Silence, cfg.Grace = w.epoch, 5*time.Second, 2*time.Second
-	cfg.Speculation.Off = !w.cfg.Speculation
+	cfg.SecondAttempts.Off = !w.cfg.SecondAttempts
 	cfg.Return = cmp.Or(w.cfg.Return, cfg.Return)
 	c, err := tracker.New(cfg, w.cfg.Policy(), nil)
 	if err != nil {

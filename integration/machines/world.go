@@ -18,26 +18,26 @@ import (
 
 // Config is what one world is like. Chances are per message, or per second and machine.
 type Config struct {
-	Seed          uint64
-	Workers       int
-	Racks         int
-	Jobs          int
-	Loss, Double  float64
-	WorkerDeath   float64
-	DiskLoss      float64 // a worker that dies also loses its disk
-	MasterDeath   float64
-	Cut           float64 // a worker is cut off for a while
-	TaskFails     float64
-	TaskLost      float64
-	Policy        func() scheduler.Policy
-	FaultsUntil   time.Duration // after this nothing breaks any more
-	Deadline      time.Duration // by when all jobs must have ended
-	MaxTime       time.Duration
-	PoisonedJobs  int // the first so many jobs fail whatever happens
-	Speculation   bool
-	Trace         func(format string, args ...any)
-	MapsPerJob    int
-	ReducesPerJob int
+	Seed           uint64
+	Workers        int
+	Racks          int
+	Jobs           int
+	Loss, Double   float64
+	WorkerDeath    float64
+	DiskLoss       float64 // a worker that dies also loses its disk
+	MasterDeath    float64
+	Cut            float64 // a worker is cut off for a while
+	TaskFails      float64
+	TaskLost       float64
+	Policy         func() scheduler.Policy
+	FaultsUntil    time.Duration // after this nothing breaks any more
+	Deadline       time.Duration // by when all jobs must have ended
+	MaxTime        time.Duration
+	PoisonedJobs   int // the first so many jobs fail whatever happens
+	SecondAttempts bool
+	Trace          func(format string, args ...any)
+	MapsPerJob     int
+	ReducesPerJob  int
 	// KillAt, if not 0, is the record of the journal at which the master dies, once: with it on disk and nobody told, or,
 	// with KillLoses, just before it is.
 	KillAt    int

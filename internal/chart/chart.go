@@ -71,7 +71,10 @@ const (
 
 func render(c Chart, alone bool) string {
 	f := c.frame()
-	legend := legendRows(c.names(), f.Width)
+	var legend [][]entry
+	if !tags(c) {
+		legend = legendRows(c.names(), f.Width)
+	}
 	x, y := c.extent()
 	g := layout(f, c, len(legend))
 	v := &canvas{}
@@ -105,11 +108,10 @@ type labelled interface{ labels() []string }
 func layout(f Frame, c Chart, legendLines int) room {
 	g := room{left: 58, right: float64(f.Width) - 16, top: 28 + 17*float64(legendLines), bottom: float64(f.Height) - 40}
 	if l, ok := c.(labelled); ok {
-		longest := 0
-		for _, s := range l.labels() {
-			longest = max(longest, textWidth(s))
-		}
-		g.left = 12 + min(float64(longest), 0.5*float64(f.Width))
+		g.left = 12 + min(longest(l.labels()), 0.5*float64(f.Width))
+	}
+	if tags(c) {
+		g.right -= c.(tagged).margin()
 	}
 	switch c.(type) {
 	case Bars, Strip:

@@ -22,6 +22,13 @@ func (l Lines) extent() (x, y span) { return extentOf(l.Series, l.Marks, l.X, l.
 func (l Lines) table() [][]string { return tableOf(l.X, l.Y, l.Series) }
 
 func (l Lines) draw(c *canvas, x, y axis) {
+	l.curves(c, x, y)
+	if tags(l) {
+		c.ends(l.ends(x, y), x, y)
+	}
+}
+
+func (l Lines) curves(c *canvas, x, y axis) {
 	for i, s := range l.Series {
 		c.path("line "+stroke(i), trail(s, x, y, l.Steps), s.Name)
 	}
@@ -126,7 +133,12 @@ func (d CDF) extent() (x, y span) { return extentOf(d.lines().Series, d.Marks, d
 
 func (d CDF) table() [][]string { return tableOf(d.X, Axis{Label: "share"}, d.lines().Series) }
 
-func (d CDF) draw(c *canvas, x, y axis) { d.lines().draw(c, x, y) }
+func (d CDF) draw(c *canvas, x, y axis) {
+	d.lines().curves(c, x, y)
+	if tags(d) {
+		c.beside(d.sides(x, y))
+	}
+}
 
 // cdfPoints bounds the points of a curve.
 const cdfPoints = 240

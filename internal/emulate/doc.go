@@ -7,5 +7,8 @@
 //	s := &emulate.Shaper{Links: links, Rates: rates, Self: here, Locate: where}
 //	rpc.ClientConfig{Shaper: s}                       // and ServerConfig
 //
+// Where there is an optical switch, map output that is worth a circuit waits for one between its two racks, and uses nothing else.
+// Who waits says how much; the first to look in an interval chooses the circuits for all, as the simulator does ([flow.Switch]).
+//
 // The sender pays for the whole way; calls are free.
 package emulate

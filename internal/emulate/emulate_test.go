@@ -93,7 +93,7 @@ func TestShaperPaysForTheWay(t *testing.T) {
 		{rpc.Peer{Name: "client", What: rpc.Block}, 0},
 	} {
 		begin := time.Now()
-		s.Send(c.peer, 1e7)
+		s.Send(c.peer, 1e7, nil)
 		if took := time.Since(begin); took < c.min {
 			t.Errorf("%v: 10 MB took %s, want %s at least", c.peer, took, c.min)
 		}

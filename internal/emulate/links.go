@@ -3,6 +3,7 @@ package emulate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -18,12 +19,13 @@ import (
 type slot struct {
 	name atomic.Uint64 // its name's hash; 0: free
 	next atomic.Int64  // when the link is free again, in nanoseconds of the machine's own clock
-	_    [48]byte      // a line of the cache for each
+	pair               // of a circuit
+	_    [8]byte
 }
 
 const (
 	slots    = 4096
-	slotSize = 64
+	slotSize = unsafe.Sizeof(slot{}) // a line of the cache
 )
 
 // Links is the state of all links, shared with whoever has the same file open.
@@ -45,10 +47,10 @@ func Open(path string) (*Links, error) {
 // share maps an open file, and closes it.
 func share(f *os.File) (*Links, error) {
 	defer f.Close()
-	if err := f.Truncate(slots * slotSize); err != nil {
+	if err := f.Truncate(int64(slots * slotSize)); err != nil {
 		return nil, fmt.Errorf("emulated links %s: %w", f.Name(), err)
 	}
-	mem, err := mapFile(f, slots*slotSize)
+	mem, err := mapFile(f, int(slots*slotSize))
 	if err != nil {
 		return nil, fmt.Errorf("emulated links %s: %w", f.Name(), err)
 	}
@@ -89,15 +91,24 @@ const stale = time.Minute
 
 // reserve takes room for n bytes on a link and returns how long to wait until they have passed.
 func (s *slot) reserve(now int64, n int, r topology.Rate) time.Duration {
+	wait, _ := s.reserveWithin(now, n, r, 0, math.MaxInt64)
+	return wait
+}
+
+// reserveWithin is reserve on a link that there is from one time to another only. It takes nothing if the link is taken for so long.
+func (s *slot) reserveWithin(now int64, n int, r topology.Rate, begin, end int64) (wait time.Duration, ok bool) {
 	takes := int64(r.Time(int64(n)))
 	for {
 		old := s.next.Load()
-		from := max(old, now-int64(burst))
+		from := max(old, now-int64(burst), begin)
 		if old > now+int64(stale) {
-			from = now
+			from = max(now, begin)
+		}
+		if from >= end {
+			return time.Duration(end - now), false
 		}
 		if s.next.CompareAndSwap(old, from+takes) {
-			return time.Duration(from + takes - now)
+			return time.Duration(from + takes - now), true
 		}
 	}
 }

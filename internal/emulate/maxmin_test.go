@@ -102,9 +102,9 @@ func TestLinksAreClosedDuringATransfer(t *testing.T) {
 	s := &Shaper{Links: links, Rates: topology.Links{NIC: topology.Mbps(1)}, Self: Place{"a", "r"}, Locate: func(string) (Place, bool) { return Place{"b", "r"}, true }}
 	begun, done := make(chan bool), make(chan bool)
 	go func() {
-		s.Send(rpc.Peer{Name: "b", What: rpc.Shuffle}, 2000) // two turns
+		s.Send(rpc.Peer{Name: "b", What: rpc.Shuffle}, 2000, nil) // two turns
 		close(begun)
-		s.Send(rpc.Peer{Name: "b", What: rpc.Shuffle}, 1<<30) // two hours
+		s.Send(rpc.Peer{Name: "b", What: rpc.Shuffle}, 1<<30, nil) // two hours
 		close(done)
 	}()
 	<-begun

@@ -21,8 +21,19 @@ type Shaper struct {
 
 var _ rpc.Shaper = (*Shaper)(nil)
 
-// Send waits as long as the bytes take on the slowest link of their way.
-func (s *Shaper) Send(p rpc.Peer, n int) {
+// Route makes a circuit's of map output for another rack that is worth one.
+func (s *Shaper) Route(p rpc.Peer, bytes int64, together bool) rpc.Traffic {
+	if p.What != rpc.Shuffle || !s.Rates.Optical.Present() || !together && !s.Rates.Optical.Elephant(bytes) {
+		return p.What
+	}
+	if to, ok := s.Locate(p.Name); !ok || to.Rack == s.Self.Rack {
+		return p.What
+	}
+	return rpc.Circuit
+}
+
+// Send waits as long as the bytes take on the slowest link of their way, or until a circuit has carried them.
+func (s *Shaper) Send(p rpc.Peer, n int, t *rpc.Transfer) {
 	if p.What == rpc.Control {
 		return
 	}
@@ -30,21 +41,34 @@ func (s *Shaper) Send(p rpc.Peer, n int) {
 	if !ok || to.Node == s.Self.Node {
 		return
 	}
-	for step := s.step(); n > 0; n -= step {
-		if wait := s.take(to, min(n, step)); wait > 0 {
+	if p.What != rpc.Circuit {
+		t = nil
+	}
+	for step := s.step(); n > 0; {
+		wait, passed := s.take(to, min(n, step), t)
+		if passed {
+			n -= step
+		}
+		if wait > 0 {
 			time.Sleep(wait)
 		}
 	}
 }
 
-// take reserves one turn on the way to a place. Where the links were closed meanwhile, nothing waits any more.
-func (s *Shaper) take(to Place, n int) time.Duration {
+// take reserves one turn on the way to a place, for t on the circuit there if there is one now. Where the links were closed
+// meanwhile, nothing waits any more.
+func (s *Shaper) take(to Place, n int, t *rpc.Transfer) (wait time.Duration, passed bool) {
 	s.Links.mu.RLock()
 	defer s.Links.mu.RUnlock()
 	if s.Links.mem == nil {
-		return 0
+		return 0, true
 	}
-	return s.way(to).reserve(clock(), n)
+	if t != nil {
+		if c, err := s.Links.circuit(s.Self.Rack, to.Rack); err == nil {
+			return s.Links.pass(clock(), c, s.Rates.Optical, n, t)
+		}
+	}
+	return s.way(to).reserve(clock(), n), true
 }
 
 // Receive costs nothing: the sender has paid.
@@ -94,6 +118,7 @@ func (s *Shaper) step() int {
 	}
 	slower(s.Rates.NIC)
 	slower(s.Rates.Uplink)
+	slower(s.Rates.Optical.Rate)
 	for _, r := range s.Rates.Racks {
 		slower(r.Uplink)
 		slower(r.Down())

@@ -101,7 +101,7 @@ var rooms = map[string][]string{
 	"internal/membership":   {"topology"},
 	"internal/api":          {"internal/rpc", "internal/wire"},
 	"internal/rpc":          {"internal/codec", "internal/wire", "internal/metrics"},
-	"internal/emulate":      {"internal/api", "topology", "internal/rpc", "internal/wire"},
+	"internal/emulate":      {"internal/api", "topology", "internal/rpc", "internal/wire", "sim/flow"},
 	"internal/secure":       {"internal/rpc", "internal/wire"},
 
 	"dfs":              {"internal/api", "dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},

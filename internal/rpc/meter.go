@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // Bytes counts what went to and came from one peer.
@@ -17,9 +19,10 @@ type Traffic string
 
 // The kinds of traffic.
 const (
-	Control Traffic = "control" // calls
-	Block   Traffic = "block"   // blocks, read and written
-	Shuffle Traffic = "shuffle" // map output
+	Control Traffic = "control"           // calls
+	Block   Traffic = "block"             // blocks, read and written
+	Shuffle Traffic = "shuffle"           // map output
+	Circuit Traffic = wire.CircuitTraffic // map output by an optical circuit
 )
 
 // A Peer is one line of a Meter: whom bytes were exchanged with, the node's name where it is
@@ -74,8 +77,18 @@ func (m *Meter) Read() map[Peer]Bytes {
 // A Shaper delays a transfer of n bytes between this process and a peer, as a slower
 // network would. It may block; it returns early when the transfer is given up.
 type Shaper interface {
-	Send(p Peer, n int)
+	// Route says as what an answer of so many bytes goes to a peer. together says that more goes with it that counts as one
+	// with it.
+	Route(p Peer, bytes int64, together bool) Traffic
+	// Send is for n bytes of an answer that was announced, or with nil of anything else.
+	Send(p Peer, n int, t *Transfer)
 	Receive(p Peer, n int)
+}
+
+// A Transfer is an answer whose length was announced. It is the Shaper's, to know what is still to come.
+type Transfer struct {
+	Due  int64 // bytes that have not been sent
+	Seen int64 // for its own use
 }
 
 // shapeStep is how much moves between two questions to the Shaper.
@@ -87,6 +100,7 @@ type countedConn struct {
 	net.Conn
 	peer   atomic.Pointer[peerCounts]
 	shaper Shaper
+	answer atomic.Pointer[Transfer] // that is being sent, if it was announced
 
 	// Of connections to a server.
 	server *Server
@@ -161,7 +175,7 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
 		step := p[done:min(len(p), done+shapeStep)]
-		c.shaper.Send(peer.Peer, len(step))
+		c.shaper.Send(peer.Peer, len(step), c.answer.Load())
 		n, err := c.Conn.Write(step)
 		done += n
 		peer.sent.Add(int64(n))
@@ -189,7 +203,7 @@ func (c *countedConn) ReadFrom(r io.Reader) (int64, error) {
 		step := min(left, shapeStep*4)
 		if c.shaper != nil {
 			step = min(left, shapeStep)
-			c.shaper.Send(peer.Peer, int(step))
+			c.shaper.Send(peer.Peer, int(step), c.answer.Load())
 		}
 		n, err := rf.ReadFrom(&io.LimitedReader{R: r, N: step})
 		total, left = total+n, left-n

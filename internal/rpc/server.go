@@ -210,15 +210,35 @@ func (s *Server) identify(r *http.Request, what Traffic) (Caller, error) {
 	if err != nil {
 		return c, err
 	}
-	conn, _ := r.Context().Value(connKey{}).(net.Conn)
-	if t, ok := conn.(*tls.Conn); ok {
-		conn = t.NetConn()
-	}
-	if cc, ok := conn.(*countedConn); ok {
+	if cc := connOf(r); cc != nil {
+		cc.answer.Store(nil)
 		cc.rename(s.cfg.Meter, Peer{peerName(r, c), what})
 		err = cc.belongs(accountOf(c))
 	}
 	return c, err
+}
+
+// connOf is the connection of a request; nil if it is none of ours.
+func connOf(r *http.Request) *countedConn {
+	conn, _ := r.Context().Value(connKey{}).(net.Conn)
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	cc, _ := conn.(*countedConn)
+	return cc
+}
+
+// Announce says, before an answer is written, how many bytes it has, and whether more counts as one with it: the network may
+// send it another way for that.
+func (s *Server) Announce(r *http.Request, bytes int64, together bool) {
+	cc := connOf(r)
+	if cc == nil || cc.shaper == nil {
+		return
+	}
+	peer := cc.peer.Load().Peer
+	peer.What = cc.shaper.Route(peer, bytes, together)
+	cc.rename(s.cfg.Meter, peer)
+	cc.answer.Store(&Transfer{Due: bytes})
 }
 
 // peerName is where a caller's bytes go to: its node, or the node it says it runs on, which is

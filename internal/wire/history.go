@@ -35,17 +35,17 @@ type PastEvent struct {
 	Stage int      `json:"stage,omitempty"`
 
 	// Of an attempt:
-	Task        TaskKind `json:"task,omitempty"`
-	Index       int32    `json:"index,omitempty"`
-	Try         uint64   `json:"try,omitempty"`
-	Number      int      `json:"number,omitempty"` // of this try among those of its task, from 0
-	Node        NodeName `json:"node,omitempty"`
-	Locality    string   `json:"locality,omitempty"` // node, rack or remote
-	Speculative bool     `json:"speculative,omitempty"`
-	Millis      int64    `json:"ms,omitempty"`
-	In          int64    `json:"in,omitempty"`
-	Out         int64    `json:"out,omitempty"`
-	Counts      Counts   `json:"counts,omitempty"`
+	Task     TaskKind `json:"task,omitempty"`
+	Index    int32    `json:"index,omitempty"`
+	Try      uint64   `json:"try,omitempty"`
+	Number   int      `json:"number,omitempty"` // of this try among those of its task, from 0
+	Node     NodeName `json:"node,omitempty"`
+	Locality string   `json:"locality,omitempty"` // node, rack or remote
+	Second   bool     `json:"speculative,omitempty"`
+	Millis   int64    `json:"ms,omitempty"`
+	In       int64    `json:"in,omitempty"`
+	Out      int64    `json:"out,omitempty"`
+	Counts   Counts   `json:"counts,omitempty"`
 
 	// Of a plan:
 	Maps    int32 `json:"maps,omitempty"`
@@ -131,18 +131,18 @@ type Phase struct {
 
 // A PastAttempt is one try of a task, put together from its events.
 type PastAttempt struct {
-	Stage       int      `json:"stage,omitempty"`
-	Task        TaskKind `json:"task"`
-	Index       int32    `json:"index"`
-	Try         uint64   `json:"try"`
-	Number      int      `json:"number"`
-	Node        NodeName `json:"node,omitempty"`
-	Locality    string   `json:"locality,omitempty"`
-	Speculative bool     `json:"speculative,omitempty"`
-	Begin       int64    `json:"begin_ns"`
-	End         int64    `json:"end_ns,omitempty"`
-	How         PastKind `json:"how,omitempty"` // done, failed, lost, stopped; empty while it runs
-	Text        string   `json:"text,omitempty"`
+	Stage    int      `json:"stage,omitempty"`
+	Task     TaskKind `json:"task"`
+	Index    int32    `json:"index"`
+	Try      uint64   `json:"try"`
+	Number   int      `json:"number"`
+	Node     NodeName `json:"node,omitempty"`
+	Locality string   `json:"locality,omitempty"`
+	Second   bool     `json:"speculative,omitempty"`
+	Begin    int64    `json:"begin_ns"`
+	End      int64    `json:"end_ns,omitempty"`
+	How      PastKind `json:"how,omitempty"` // done, failed, lost, stopped; empty while it runs
+	Text     string   `json:"text,omitempty"`
 }
 
 // PastSummary is a job's history in one page.

@@ -92,9 +92,12 @@ type BadFetch struct {
 // name, or by its address where that is all there is.
 type NetBytes struct {
 	Peer NodeName `json:"peer"`
-	What string   `json:"what"` // control, block or shuffle
+	What string   `json:"what"` // control, block, shuffle or circuit
 	Sent int64    `json:"sent"`
 }
+
+// CircuitTraffic is what map output is called that went by an optical circuit, past the other links.
+const CircuitTraffic = "circuit"
 
 // A Report is a worker's whole truth, sent again and again: what runs, what has ended and was
 // not taken note of. Reports of one Session have rising Seq; an older one is ignored.
@@ -187,6 +190,8 @@ type MapOutput struct {
 	Addr string   `json:"addr"`
 	Lost bool     `json:"lost,omitempty"` // it no longer can: wait for another
 	Sum  uint64   `json:"sum,omitempty"`  // hash of all of it, as the map has reported
+	// Circuit says that the policy has let it go together with so much that it is worth an optical circuit.
+	Circuit bool `json:"circuit,omitempty"`
 }
 
 // Part is what an output adds to the sum of all that a reduce reads. What maps put out when they run again may differ; a reduce's

@@ -36,7 +36,8 @@ type reading struct {
 }
 
 // readings are the workloads that are judged with elephants only, and two of them with more containers for waiting reduces: with a
-// reduce for each GiB and a share of 1 a trial of Fair had not ended after half an hour of processor time, so that one has 0.95.
+// reduce for each GiB and a share of 1 Fair's reduces fill the cluster and the deadlock rule lets maps run one by one, so that one
+// has 0.95.
 func readings() (out []reading) {
 	for _, w := range drawn() {
 		w.elephants = true

@@ -9,7 +9,7 @@ import (
 )
 
 // All are the laboratories, in the order in which a class may take them.
-var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues, &locality, &narrowLinks, &twoClasses, &batches, &table2, &fourDeadlines, &sixTeraSorts}
+var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues, &locality, &narrowLinks, &twoClasses, &batches, &circuits, &table2, &fourDeadlines, &sixTeraSorts}
 
 // policy is an arm without a limit for drivers; params are name and value by turns.
 func policy(name string, quick bool, params ...string) Arm {

@@ -32,6 +32,9 @@ func uniform(racks, machines, containers int) Machines {
 // Topology builds what a policy sees of the machines, which are numbered in the order in which they are started.
 func (m *Machines) Topology() (*topology.Topology, []scheduler.Capacity, error) {
 	b := topology.NewBuilder()
+	if err := b.SetOCS(m.Links.Optical); err != nil {
+		return nil, nil, err
+	}
 	for r := range m.Racks {
 		if _, err := b.AddRack(m.Links.Rack(fmt.Sprintf("r%d", r+1))); err != nil {
 			return nil, nil, err

@@ -60,7 +60,8 @@ func (l *Laboratory) config(a *Arm, o Overheads) (sim.Config, error) {
 	cfg.AskAgain, cfg.Copies = 100*time.Millisecond, l.Machines.Copies // as the master does
 	if !l.Machines.Alike() {
 		net := sim.DefaultNetwork(topo)
-		net.ByNode, net.Factor = true, func(a sim.Attempt, _ *sim.Job) float64 { return l.Machines.Slower(int(a.Node)) }
+		net.Pairs = topo.OCS().Present() && a.Policy.Name == "jobpacker" // its shuffles go as a whole
+		net.ByNode, net.Factor = !net.Pairs, func(a sim.Attempt, _ *sim.Job) float64 { return l.Machines.Slower(int(a.Node)) }
 		if cfg.Model, err = sim.NewNetwork(net); err != nil {
 			return cfg, err
 		}

@@ -55,7 +55,7 @@ const (
 	hasAttempt
 	hasNode
 	hasLocality
-	isSpeculative
+	isSecond
 	hasSizes
 	hasCounts
 	hasPlan
@@ -116,7 +116,7 @@ func eventFields(f *codec.Fields, e *wire.PastEvent) {
 	if bits&hasLocality != 0 {
 		codec.OneOf(f, &e.Locality, localities)
 	}
-	e.Speculative = bits&isSpeculative != 0
+	e.Second = bits&isSecond != 0
 	resultFields(f, e, bits)
 }
 
@@ -185,7 +185,7 @@ func countFields(f *codec.Fields, c *wire.Counts) {
 
 func bitsOf(e *wire.PastEvent) uint64 {
 	return bit(hasStage, e.Stage != 0) | bit(hasAttempt, e.Task != "") | bit(hasNode, e.Node != "") |
-		bit(hasLocality, e.Locality != "") | bit(isSpeculative, e.Speculative) |
+		bit(hasLocality, e.Locality != "") | bit(isSecond, e.Second) |
 		bit(hasSizes, e.Millis != 0 || e.In != 0 || e.Out != 0) | bit(hasCounts, len(e.Counts) > 0) |
 		bit(hasPlan, e.Maps != 0 || e.Reduces != 0) | bit(hasState, e.State != "") | bit(hasText, e.Text != "")
 }

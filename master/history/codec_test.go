@@ -25,7 +25,7 @@ func randomEvent(rng *rand.Rand) wire.PastEvent {
 		e.Task, e.Index, e.Try, e.Number = taskKinds[rng.IntN(3)], rng.Int32(), rng.Uint64(), rng.IntN(5)
 	}
 	if some() {
-		e.Node, e.Locality, e.Speculative = "w1", localities[rng.IntN(4)], some()
+		e.Node, e.Locality, e.Second = "w1", localities[rng.IntN(4)], some()
 	}
 	if some() {
 		e.Millis, e.In, e.Out = rng.Int64(), rng.Int64(), -rng.Int64()

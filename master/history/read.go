@@ -151,7 +151,7 @@ func note(a *wire.PastAttempt, e *wire.PastEvent) {
 	switch e.Kind {
 	case wire.PastLaunched:
 		// A master that came back finds attempts running: they began before.
-		a.Begin, a.Node, a.Locality, a.Speculative = min(a.Begin, e.At), e.Node, e.Locality, e.Speculative
+		a.Begin, a.Node, a.Locality, a.Second = min(a.Begin, e.At), e.Node, e.Locality, e.Second
 	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
 		if a.How != wire.PastDone {
 			a.End, a.How, a.Text = e.At, e.Kind, e.Text

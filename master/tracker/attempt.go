@@ -11,16 +11,16 @@ import (
 
 // An attempt is one try of a task that should be running.
 type attempt struct {
-	id          wire.AttemptID
-	st          *stage
-	node        *node
-	start       time.Duration
-	number      int     // of this try among those of its task, from 0; of a driver: how many have failed
-	done        float64 // 0 to 1, as reported
-	seen        bool    // its worker has reported it
-	sent        bool    // it was in an answer
-	speculative bool
-	noted       int64 // records made before it
+	id     wire.AttemptID
+	st     *stage
+	node   *node
+	start  time.Duration
+	number int     // of this try among those of its task, from 0; of a driver: how many have failed
+	done   float64 // 0 to 1, as reported
+	seen   bool    // its worker has reported it
+	sent   bool    // it was in an answer
+	second bool
+	noted  int64 // records made before it
 }
 
 func (a *attempt) task() scheduler.TaskID {
@@ -40,12 +40,12 @@ func schedKind(k wire.TaskKind) scheduler.Kind {
 var wireKind = [scheduler.NumKinds]wire.TaskKind{wire.MapTask, wire.ReduceTask, wire.DriverTask}
 
 // launch puts an attempt on the books that the policies have decided on.
-func (c *Tracker) launch(now time.Duration, n *node, t scheduler.TaskID, speculative bool, why string) {
+func (c *Tracker) launch(now time.Duration, n *node, t scheduler.TaskID, second bool, why string) {
 	st := c.stages[t.Job]
 	c.lastTry++
 	a := &attempt{
 		id: wire.AttemptID{Job: st.job.id, Stage: st.n, Kind: wireKind[t.Kind], Index: t.Index, Try: c.lastTry},
-		st: st, node: n, start: now, speculative: speculative, number: st.driverFails, noted: c.noted,
+		st: st, node: n, start: now, second: second, number: st.driverFails, noted: c.noted,
 	}
 	if set := st.tasks(a.id.Kind); set != nil {
 		a.number = int(set[t.Index].tries)

@@ -59,8 +59,8 @@ type Config struct {
 	// simulator replays. Larger: a longer memory, and more of it taken. Default 20,000 and 32 MiB, two hours of a small cluster.
 	KeepDecisions int
 	KeepLines     int64
-	// Speculation starts second attempts of slow tasks.
-	Speculation Speculation
+	// SecondAttempts starts second attempts of slow tasks.
+	SecondAttempts SecondAttempts
 	// MaxTasks bounds the maps, and the reduces, of a stage. Default 2,000,000 maps.
 	MaxTasks int
 	// MaxJobs bounds the unfinished jobs. Default 20,000.
@@ -71,8 +71,8 @@ type Config struct {
 	KeepEnded int
 }
 
-// Speculation is when a task gets a second attempt.
-type Speculation struct {
+// SecondAttempts is when a task gets a second attempt.
+type SecondAttempts struct {
 	Off bool
 	drive.LATE
 }
@@ -80,8 +80,8 @@ type Speculation struct {
 // drive is how the rounds of a live cluster go.
 func (c *Config) drive(m drive.Meter, log func(drive.Line)) drive.Config {
 	d := drive.Config{Meter: m, Refill: true, Log: log}
-	if !c.Speculation.Off {
-		d.Seconds = c.Speculation.LATE
+	if !c.SecondAttempts.Off {
+		d.Seconds = c.SecondAttempts.LATE
 	}
 	return d
 }
@@ -90,7 +90,7 @@ func (c *Config) drive(m drive.Meter, log func(drive.Line)) drive.Config {
 func DefaultConfig() Config {
 	return Config{
 		Scheduler: scheduler.DefaultConfig(), Monitor: netmon.DefaultConfig(), Epoch: 1, Attempts: 4, Silence: 10 * time.Second, Held: 3 * time.Second, Return: 400 * time.Millisecond, Heartbeat: time.Second, Grace: 3 * time.Second,
-		NodeFailures: 3, Avoid: 10 * time.Minute, Deaths: 3, Exclude: 2 * time.Minute, FetchFailures: 3, Speculation: Speculation{LATE: drive.DefaultLATE()},
+		NodeFailures: 3, Avoid: 10 * time.Minute, Deaths: 3, Exclude: 2 * time.Minute, FetchFailures: 3, SecondAttempts: SecondAttempts{LATE: drive.DefaultLATE()},
 		MaxTasks: 2_000_000, MaxPlan: 256 << 20, MaxJobs: 20_000, KeepEnded: 1_000, KeepDecisions: 20_000, KeepLines: 32 << 20,
 	}
 }
@@ -103,5 +103,5 @@ func (c *Config) validate() error {
 		return fmt.Errorf("attempts %d, silence %s, node failures %d, deaths %d, fetch failures %d, tasks %d, bytes of a plan %d and jobs %d must be positive",
 			c.Attempts, c.Silence, c.NodeFailures, c.Deaths, c.FetchFailures, c.MaxTasks, c.MaxPlan, c.MaxJobs)
 	}
-	return c.Speculation.Validate()
+	return c.SecondAttempts.Validate()
 }

@@ -48,7 +48,7 @@ func (c *Tracker) decided(d wire.Decision) {
 
 // decide writes down a step, and returns why it was taken.
 func (c *Tracker) decide(now time.Duration, st *stage, s *drive.Step) string {
-	d := wire.Decision{At: int64(now), Do: s.Do.String(), Job: st.job.id, Stage: st.n, Second: s.Speculative, Why: wire.Clip(c.spell(s.Reason), wire.MaxText)}
+	d := wire.Decision{At: int64(now), Do: s.Do.String(), Job: st.job.id, Stage: st.n, Second: s.Second, Why: wire.Clip(c.spell(s.Reason), wire.MaxText)}
 	if s.Do == drive.Launch || s.Do == drive.Stop || s.Do == drive.Forget {
 		d.Task, d.Index = wireKind[s.Task.Kind], s.Task.Index
 	}
@@ -174,8 +174,8 @@ func (c *Tracker) Lines(from uint64) Page {
 	const page = 5_000
 	p := Page{First: max(from, c.log.before), Header: drive.Header{Version: drive.FileVersion, State: c.cfg.Scheduler, Refill: true}}
 	p.Header.Lost = p.First - from
-	if !c.cfg.Speculation.Off {
-		p.Header.Late = &c.cfg.Speculation.LATE
+	if !c.cfg.SecondAttempts.Off {
+		p.Header.Late = &c.cfg.SecondAttempts.LATE
 	}
 	rest := c.log.lines[min(p.First-c.log.before, uint64(len(c.log.lines))):]
 	p.Lines, p.More = rest[:min(len(rest), page):min(len(rest), page)], len(rest) > page

@@ -29,12 +29,12 @@ func (c *Tracker) tell(now time.Duration, kind wire.PastKind, id wire.AttemptID,
 // tellLaunch tells where an attempt was started, and why.
 func (c *Tracker) tellLaunch(now time.Duration, a *attempt, why string) {
 	e := c.tell(now, wire.PastLaunched, a.id, a.node, why)
-	e.Number, e.Speculative = a.number, a.speculative
+	e.Number, e.Second = a.number, a.second
 	if a.id.Kind == wire.MapTask {
 		if j := c.engine.View().Job(a.st.sid); j != nil {
 			near := c.engine.View().LocalityOf(j, a.task(), a.node.id)
 			e.Locality = localityOf(near)
-			if !a.speculative {
+			if !a.second {
 				a.st.job.near[near]++
 			}
 		}

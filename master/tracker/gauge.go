@@ -51,7 +51,7 @@ func (st *stage) percent() float64 {
 	}
 	for a := range st.running {
 		// A second attempt counts only by what it is ahead; to know that is not worth the search.
-		if a.id.Kind != wire.DriverTask && !a.speculative {
+		if a.id.Kind != wire.DriverTask && !a.second {
 			share[kindIndex(a.id.Kind)] += a.done
 		}
 	}

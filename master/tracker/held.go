@@ -123,7 +123,7 @@ func (c *Tracker) applyMoved(st *stage, t *TaskRecord) {
 	}
 	for i := range st.maps {
 		if m := &st.maps[i]; m.try != 0 && m.node == n.id {
-			st.changes = append(st.changes, change{int32(i), m.try})
+			st.changes = append(st.changes, change{index: int32(i), try: m.try})
 		}
 	}
 }

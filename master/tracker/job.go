@@ -101,8 +101,9 @@ type task struct {
 
 // A change is a map output that appeared, or with try 0 went away.
 type change struct {
-	index int32
-	try   uint64
+	index   int32
+	circuit bool // it was let go with so much that it is worth a circuit
+	try     uint64
 }
 
 func kindIndex(k wire.TaskKind) int {

@@ -36,7 +36,11 @@ func (c *Tracker) countNet(n *node, counts []wire.NetBytes) {
 		if to != n {
 			n.sent[b.What] += more
 		}
-		c.monitor.Count(n.id, to.id, more)
+		if b.What == wire.CircuitTraffic {
+			c.monitor.Circuit(n.id, to.id, more)
+		} else {
+			c.monitor.Count(n.id, to.id, more)
+		}
 	}
 }
 

@@ -42,11 +42,15 @@ func (c *Tracker) letGo(now time.Duration, st *stage) {
 		c.look(st, dst, o)
 		for _, src := range slices.Sorted(maps.Keys(o.held)) {
 			w := o.held[src]
-			avail := float64(w.bytes) * float64(racks[dst]) / float64(st.total[1])
-			if c.engine.Release(now, st.sid, src, dst, int64(avail)) {
-				o.list = append(o.list, w.list...)
-				delete(o.held, src)
+			avail := int64(float64(w.bytes) * float64(racks[dst]) / float64(st.total[1]))
+			if !c.engine.Release(now, st.sid, src, dst, avail) {
+				continue
 			}
+			for _, ch := range w.list {
+				ch.circuit = c.cfg.Links.Optical.Elephant(avail)
+				o.list = append(o.list, ch)
+			}
+			delete(o.held, src)
 		}
 		more = more || len(o.list) > before
 	}
@@ -140,7 +144,7 @@ func (c *Tracker) Outputs(r wire.OutputsRequest) wire.OutputsResponse {
 	resp := wire.OutputsResponse{Epoch: c.cfg.Epoch, Next: to, All: whole && to == len(list) && int(st.doneCount[0]) == len(st.maps)}
 	for _, ch := range list[from:to] {
 		t := &st.maps[ch.index]
-		out := wire.MapOutput{Map: ch.index, Try: ch.try, Lost: ch.try == 0 || ch.try != t.try}
+		out := wire.MapOutput{Map: ch.index, Try: ch.try, Lost: ch.try == 0 || ch.try != t.try, Circuit: ch.circuit}
 		if !out.Lost {
 			n := c.nodes[t.node]
 			if n.addr == "" { // after a restart: where it is we know when it has reported

@@ -85,7 +85,7 @@ func (c *Tracker) applyTasks(st *stage, kind wire.TaskKind, packed []byte) {
 			return
 		}
 		if kind == wire.MapTask {
-			st.changes = append(st.changes, change{int32(index), try})
+			st.changes = append(st.changes, change{index: int32(index), try: try})
 		}
 		if counts && set[index].try == 0 {
 			st.doneCount[kindIndex(kind)]++

@@ -209,7 +209,7 @@ func (c *Tracker) applyDone(st *stage, at time.Duration, t *TaskRecord) {
 		st.job.bad = append(st.job.bad, t.Bad[:min(len(t.Bad), wire.MaxBadJob-len(st.job.bad))]...)
 	}
 	if t.Kind == wire.MapTask {
-		st.changes = append(st.changes, change{t.Index, t.Try})
+		st.changes = append(st.changes, change{index: t.Index, try: t.Try})
 	}
 }
 
@@ -221,6 +221,6 @@ func (st *stage) applyLost(t *TaskRecord) {
 	set[t.Index].try = 0
 	st.doneCount[kindIndex(t.Kind)]--
 	if t.Kind == wire.MapTask {
-		st.changes = append(st.changes, change{t.Index, 0})
+		st.changes = append(st.changes, change{index: t.Index})
 	}
 }

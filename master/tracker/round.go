@@ -58,10 +58,10 @@ func (c *Tracker) carryOut(now time.Duration, s *drive.Step) {
 	switch s.Do {
 	case drive.Launch:
 		c.tally.Launched++
-		if s.Speculative {
+		if s.Second {
 			c.tally.Seconds++
 		}
-		c.launch(now, c.nodes[s.Node], s.Task, s.Speculative, why)
+		c.launch(now, c.nodes[s.Node], s.Task, s.Second, why)
 	case drive.Stop:
 		c.tally.Stopped++
 		c.stopTask(now, s, why)

@@ -71,6 +71,9 @@ func New(cfg Config, p scheduler.Policy, a scheduler.Admission) (*Tracker, error
 		return nil, err
 	}
 	b := topology.NewBuilder()
+	if err := b.SetOCS(cfg.Links.Optical); err != nil {
+		return nil, err
+	}
 	monitor, err := netmon.New(b.Topology(), cfg.Monitor)
 	if err != nil {
 		return nil, err

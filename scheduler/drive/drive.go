@@ -71,7 +71,7 @@ func (d *Loop) WorkLeft() bool {
 func (d *Loop) NodeKnown(now time.Duration, n topology.NodeID) {
 	t := d.View().Topology()
 	node, rack := t.Node(n), t.Rack(t.RackOf(n))
-	d.log(Line{Kind: LineNode, At: now, Node: n, Name: node.Name, Rack: rack.Name, Class: node.Class, NIC: node.NIC, Uplink: rack.Uplink})
+	d.log(Line{Kind: LineNode, At: now, Node: n, Name: node.Name, Rack: rack.Name, Class: node.Class, NIC: node.NIC, Uplink: rack.Uplink, Optical: t.OCS()})
 }
 
 // Feed tells state and policies of an event. An error means that the state refused it

@@ -92,7 +92,7 @@ func (r *rig) round(parts Part) (string, error) {
 	var out []string
 	err := r.Round(r.now, Round{Parts: parts}, func(s Step) {
 		w := fmt.Sprintf("%v %v@%d", s.Do, s.Task, s.Node)
-		if s.Speculative {
+		if s.Second {
 			w += " second"
 		}
 		out = append(out, w)

@@ -49,11 +49,11 @@ const (
 
 // step is a Step without its reason, which points into the state it was made of.
 type step struct {
-	Do          Do
-	Locality    scheduler.Locality `json:",omitempty"`
-	Speculative bool               `json:",omitempty"`
-	Task        scheduler.TaskID
-	Node        topology.NodeID
+	Do       Do
+	Locality scheduler.Locality `json:",omitempty"`
+	Second   bool               `json:"Speculative,omitempty"` // as files have it
+	Task     scheduler.TaskID
+	Node     topology.NodeID
 }
 
 // written is a Line as files have it: no step says that there is nothing to do.
@@ -67,7 +67,7 @@ func Encode(l *Line) ([]byte, error) {
 	w := written{Line: *l}
 	for _, s := range l.Steps {
 		if s.Do != Rest {
-			w.Steps = append(w.Steps, step{s.Do, s.Locality, s.Speculative, s.Task, s.Node})
+			w.Steps = append(w.Steps, step{s.Do, s.Locality, s.Second, s.Task, s.Node})
 		}
 	}
 	return json.Marshal(w)
@@ -82,7 +82,7 @@ func decode(b []byte) (Line, error) {
 	}
 	l := w.Line
 	for _, s := range w.Steps {
-		l.Steps = append(l.Steps, Step{Do: s.Do, Locality: s.Locality, Speculative: s.Speculative, Task: s.Task, Node: s.Node})
+		l.Steps = append(l.Steps, Step{Do: s.Do, Locality: s.Locality, Second: s.Second, Task: s.Task, Node: s.Node})
 	}
 	return l, l.validate()
 }

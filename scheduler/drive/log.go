@@ -13,7 +13,7 @@ type LineKind uint8
 
 // The kinds of line.
 const (
-	LineNode     LineKind = iota // a machine became known: Node, Name, Rack, Class, NIC, Uplink
+	LineNode     LineKind = iota // a machine became known: Node, Name, Rack, Class, NIC, Uplink, Optical
 	LineEvent                    // something happened: Event
 	LineRound                    // a round was asked for: Round, Asked, and the answer, Steps
 	LinePolicies                 // these policies decide from here on: Policy, Admission
@@ -34,9 +34,11 @@ type Line struct {
 	NIC   topology.Rate   `json:",omitempty"`
 	// Uplink is of the machine's rack.
 	Uplink topology.Rate `json:",omitempty"`
-	Round  Round         `json:",omitzero"`
-	Asked  []Progress    `json:",omitempty"`
-	Steps  []Step        `json:",omitempty"`
+	// Optical joins the racks.
+	Optical topology.OCS `json:",omitzero"`
+	Round   Round        `json:",omitzero"`
+	Asked   []Progress   `json:",omitempty"`
+	Steps   []Step       `json:",omitempty"`
 
 	Policy    Named `json:",omitzero"`
 	Admission Named `json:",omitzero"`
@@ -138,6 +140,9 @@ func (r *replay) node(l *Line) error {
 			return err
 		}
 		r.racks[l.Rack] = rack
+	}
+	if err := r.topo.SetOCS(l.Optical); err != nil {
+		return err
 	}
 	_, err := r.topo.AddNode(topology.Node{Name: l.Name, Rack: rack, Class: l.Class, NIC: l.NIC})
 	return err

@@ -34,7 +34,7 @@ func (d *Loop) second(now time.Duration, r *Round, do func(Step)) (err error) {
 			continue
 		}
 		got := scheduler.Run(a.Task, 0, scheduler.Reason{Say: "a second attempt of a {kind} of {job}, which is late on {node}", Kind: a.Task.Kind, Job: a.Task.Job, Node: a.Node})
-		got.Speculative = true
+		got.Second = true
 		if bad := d.engine.Launch(now, n, &got); bad != nil {
 			err = join(err, bad)
 			continue

@@ -25,23 +25,23 @@ func (d Do) String() string {
 
 // A Step is one thing that a round has decided. State and policies know of it already.
 type Step struct {
-	Do          Do
-	Locality    scheduler.Locality
-	Speculative bool // a second attempt
-	Task        scheduler.TaskID
-	Node        topology.NodeID
-	Reason      scheduler.Reason
+	Do       Do
+	Locality scheduler.Locality
+	Second   bool // a second attempt
+	Task     scheduler.TaskID
+	Node     topology.NodeID
+	Reason   scheduler.Reason
 }
 
 // same reports whether two steps decide the same. Reasons are left out: they point into
 // the state they were made of.
 func (s *Step) same(o *Step) bool {
-	return s.Do == o.Do && s.Locality == o.Locality && s.Speculative == o.Speculative && s.Task == o.Task && s.Node == o.Node
+	return s.Do == o.Do && s.Locality == o.Locality && s.Second == o.Second && s.Task == o.Task && s.Node == o.Node
 }
 
 // launched is the step of a decision for a node.
 func launched(n topology.NodeID, d *scheduler.Decision) Step {
-	return Step{Do: Launch, Task: d.Task, Node: n, Locality: d.Locality, Speculative: d.Speculative, Reason: d.Reason}
+	return Step{Do: Launch, Task: d.Task, Node: n, Locality: d.Locality, Second: d.Second, Reason: d.Reason}
 }
 
 // ended is the step of a victim.

@@ -80,7 +80,7 @@ func TestShadowCatches(t *testing.T) {
 	why := scheduler.Reason{Say: "test"}
 	run := func(i int32, n topology.NodeID, second bool) error {
 		d := scheduler.Run(scheduler.TaskID{Job: 1, Index: i}, scheduler.Remote, why)
-		d.Speculative = second
+		d.Second = second
 		return s.launch(d, n)
 	}
 	if err := run(0, 0, false); err != nil {

@@ -33,8 +33,8 @@ type Promises struct {
 	// HoldsReduces limits WorkConserving to maps: the policy has its own rule
 	// for when reduces may start.
 	HoldsReduces bool
-	// Speculates: the policy may launch second attempts.
-	Speculates bool
+	// StartsSecond: the policy may launch second attempts.
+	StartsSecond bool
 	// Patience is how long a job may rest in all without being starved, beside
 	// the time its tasks take. 0 means ten minutes.
 	Patience time.Duration

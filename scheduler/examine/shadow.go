@@ -83,9 +83,9 @@ func (s *shadow) launch(d scheduler.Decision, n topology.NodeID) error {
 		return broken(Standing, "%v launched on draining node %d", t, n)
 	case s.done[t]:
 		return broken(Once, "%v launched after it was done", t)
-	case len(s.running[t]) > 0 && !d.Speculative:
+	case len(s.running[t]) > 0 && !d.Second:
 		return broken(Once, "%v launched on node %d while it runs on %v", t, n, s.running[t])
-	case d.Speculative && len(s.running[t]) == 0:
+	case d.Second && len(s.running[t]) == 0:
 		return broken(Allowed, "%v launched as a second attempt without a first", t)
 	case d.Reason.Code == scheduler.Unspecified || d.Reason.Say == "":
 		return broken(Reasons, "%v launched without a reason", t)

@@ -73,7 +73,7 @@ func (w *world) end(h happening) {
 		}
 		return
 	}
-	if w.tries[t] != h.try && !w.promises.Speculates {
+	if w.tries[t] != h.try && !w.promises.StartsSecond {
 		return // the end of an earlier try
 	}
 	if w.chance(w.plan.Faults.Fail) {

@@ -21,9 +21,8 @@ type pair struct {
 // optics is the circuit switch. Each ordered pair of racks has a queue of elephants that
 // share the pair's circuit equally while there is one.
 type optics struct {
-	ocs   topology.OCS
+	Switch
 	racks int
-	plain bool
 
 	pairs   []pair  // by from*racks+to
 	busy    []int32 // pairs with flows
@@ -35,7 +34,7 @@ type optics struct {
 }
 
 func newOptics(t *topology.Topology, plain bool) *optics {
-	o := &optics{ocs: t.OCS(), racks: t.NumRacks(), plain: plain, matchAt: Never}
+	o := &optics{Switch: Switch{t.OCS(), plain}, racks: t.NumRacks(), matchAt: Never}
 	o.pairs = make([]pair, o.racks*o.racks)
 	o.circuit = make([]int, o.racks)
 	for i := range o.circuit {
@@ -64,7 +63,7 @@ func (o *optics) add(now time.Duration, n *Network, slot int32) {
 // demand makes sure that circuits are chosen at the next boundary.
 func (o *optics) demand(now time.Duration) {
 	if o.matchAt == Never {
-		o.matchAt = (now + o.ocs.Interval - 1) / o.ocs.Interval * o.ocs.Interval
+		o.matchAt = (now + o.Interval - 1) / o.Interval * o.Interval
 	}
 }
 
@@ -104,7 +103,7 @@ func (o *optics) setRates() {
 		p := &o.pairs[id]
 		p.rate = 0
 		if o.now >= o.dark && o.circuit[int(id)/o.racks] == int(id)%o.racks {
-			p.rate = float64(o.ocs.Rate) / float64(p.flows)
+			p.rate = float64(o.Rate) / float64(p.flows)
 		}
 	}
 }
@@ -165,33 +164,22 @@ func (o *optics) choose(now time.Duration) {
 	if len(o.busy) == 0 {
 		return // no demand: the configuration stays
 	}
-	o.matchAt = now/o.ocs.Interval*o.ocs.Interval + o.ocs.Interval
-	next := match(o.demands(), o.circuit)
-	for i, j := range next {
-		if j < 0 && o.circuit[i] >= 0 && !slices.Contains(next, o.circuit[i]) {
-			next[i] = o.circuit[i] // an idle circuit in nobody's way stays
-		}
-	}
-	if !slices.Equal(next, o.circuit) {
+	o.matchAt = now/o.Interval*o.Interval + o.Interval
+	if next := o.Choose(o.waits(), o.circuit); !slices.Equal(next, o.circuit) {
 		o.circuit = next
-		o.dark = now + o.ocs.Reconfig
+		o.dark = now + o.Reconfig
 	}
 }
 
-// demands returns the bytes that wait, pair by pair.
-func (o *optics) demands() [][]int64 {
-	most := float64(o.ocs.Rate) * (o.ocs.Interval - o.ocs.Reconfig).Seconds()
+// waits returns the bytes that wait, pair by pair.
+func (o *optics) waits() [][]int64 {
 	w := make([][]int64, o.racks)
 	for i := range w {
 		w[i] = make([]int64, o.racks)
 	}
 	for _, id := range o.busy {
 		p := &o.pairs[id]
-		left := p.sum - float64(p.flows)*p.clock
-		if !o.plain {
-			left = min(left, most)
-		}
-		w[int(id)/o.racks][int(id)%o.racks] = max(1, int64(left))
+		w[int(id)/o.racks][int(id)%o.racks] = max(1, int64(p.sum-float64(p.flows)*p.clock))
 	}
 	return w
 }

@@ -144,6 +144,8 @@ func (f *fetcher) pick() (*host, []wire.MapOutput) {
 	}
 	list := by[best]
 	slices.SortFunc(list, func(a, b wire.MapOutput) int { return int(a.Map) - int(b.Map) })
+	circuit := list[0].Circuit // an answer goes one way
+	list = slices.DeleteFunc(list, func(o wire.MapOutput) bool { return o.Circuit != circuit })
 	return best, list[:min(len(list), MaxBatch)]
 }
 

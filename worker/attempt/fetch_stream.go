@@ -22,6 +22,9 @@ func (f *fetcher) ask(ctx context.Context, h *host, batch []wire.MapOutput) (io.
 	for _, o := range batch {
 		q.Add("m", fmt.Sprintf("%d.%d", o.Map, o.Try))
 	}
+	if batch[0].Circuit {
+		q.Set(CircuitField, "1")
+	}
 	resp, err := f.r.Client.Get(ctx, h.addr, fmt.Sprintf("/shuffle/%s/%d?%s", url.PathEscape(string(id.Job)), id.Stage, q.Encode()))
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 // A reduce asks a worker for its share of many maps at once: GET
-// /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=... The answer has for each map, in order, a length and a
+// /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=..., with c=1 if they were let go together and are worth a circuit. The answer has for each map, in order, a length and a
 // CRC32C of what follows, u32 little endian each, so many bytes of JSON (a [SegmentHead]), and the
 // stored bytes of the share, which bring their own checksums. Without the head's, one flipped bit in
 // it could turn a share into an empty one.
@@ -29,6 +29,9 @@ type SegmentHead struct {
 
 // FetchPattern is where workers answer.
 const FetchPattern = "GET /shuffle/{job}/{stage}"
+
+// CircuitField says in a request that the answer is part of something worth an optical circuit.
+const CircuitField = "c"
 
 // MaxBatch is how many maps are asked for at once.
 const MaxBatch = 64

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/topology"
+)
+
+// opticalFile is the optical switch of a topology file. What it leaves out is as published (spec/jobpacker 2.1).
+type opticalFile struct {
+	Rate      string `yaml:"rate"`
+	Interval  string `yaml:"interval,omitempty"`
+	Dark      string `yaml:"dark,omitempty"`
+	Threshold string `yaml:"threshold,omitempty"`
+}
+
+// minInterval is how often an emulated switch can be set: its turns take milliseconds.
+const minInterval = 100 * time.Millisecond
+
+// read checks the switch; key is the one that is to blame, with a dot before it.
+func (f *opticalFile) read(o *topology.OCS) (key string, err error) {
+	if o.Rate, err = topology.ParseRate(f.Rate); err != nil {
+		return ".rate", err
+	}
+	if o.Interval, err = lasts(f.Interval, time.Second); err == nil && o.Interval < minInterval {
+		err = fmt.Errorf("%s: circuits are matched anew at most every %s; published is 1s", o.Interval, minInterval)
+	}
+	if err != nil {
+		return ".interval", err
+	}
+	if o.Reconfig, err = lasts(f.Dark, 10*time.Millisecond); err == nil {
+		err = o.Validate()
+	}
+	if err != nil {
+		return ".dark", err
+	}
+	o.Threshold = int64(float64(o.Rate) * 9 * o.Reconfig.Seconds()) // so that a circuit is lit for nine tenths of its time
+	if f.Threshold == "" {
+		return "", nil
+	}
+	b, err := jobs.ParseBytes(f.Threshold)
+	o.Threshold = int64(b)
+	return ".threshold", err
+}
+
+// lasts reads a time; it is def where nothing is said.
+func lasts(s string, def time.Duration) (time.Duration, error) {
+	if s == "" {
+		return def, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q: must be a time such as 10ms or 1s", s)
+	}
+	return d, nil
+}
+
+// errOneRack refuses a switch that has nothing to join.
+var errOneRack = errors.New("an optical switch joins racks, and there is one: give two or more (racks: 2), or leave the switch out")
