@@ -82,7 +82,7 @@ func TestElephantsTakeCircuits(t *testing.T) {
 		c := testcluster.Start(t, testcluster.Config{
 			Workers: 2, Racks: 2,
 			Master: func(m *master.Config) {
-				m.Policy, m.Admission, m.Jobs.Links, m.Jobs.Speculation.Off = tt.policy, "unlimited", rates, true
+				m.Policy, m.Admission, m.Jobs.Links, m.Jobs.SecondAttempts.Off = tt.policy, "unlimited", rates, true
 			},
 			Worker: func(w *worker.Config) { w.Emulate = links },
 		})
