@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/testcluster"
@@ -107,6 +108,40 @@ func TestPlannedJobsStayInFewRacks(t *testing.T) {
 				t.Errorf("maps and reduces ran in %d racks", len(racks))
 			}
 		})
+	}
+}
+
+// TestAdhocJobsArePacked: after a recurring job, which shows how wide such jobs are planned, jobpacker-adhoc-agg keeps the maps of a
+// job that does not recur in one rack of four; jobpacker spreads them, and the job ends sooner.
+func TestAdhocJobsArePacked(t *testing.T) {
+	t.Parallel()
+	took := map[string]time.Duration{}
+	for _, policy := range []string{"jobpacker", "jobpacker-adhoc-agg"} {
+		c, log := fourRacks(t, policy)
+		run := func(spec wire.JobSpec, maps string) time.Duration {
+			begin := time.Now()
+			s := c.Finish(c.Submit(spec, "synthetic", "--maps", maps, "--reduces", "2", "--map-time", "200ms", "--reduce-time", "50ms", "--output", "dfs:/"+spec.Name))
+			if s.State != "SUCCEEDED" {
+				t.Fatalf("%+v", s)
+			}
+			return time.Since(begin)
+		}
+		run(wire.JobSpec{Name: "daily", Recurring: true, Expect: wire.Expected{Shuffle: 2e9, MapMillis: 200, ReduceMillis: 50}}, "24")
+		took[policy] = run(wire.JobSpec{Name: "once"}, "24")
+		names, nodes := log.launches(scheduler.Map)
+		racks := map[topology.NodeID]bool{} // each has one node
+		for i, n := range names {
+			if n == "once" {
+				racks[nodes[i]] = true
+			}
+		}
+		t.Logf("%s: its maps ran in %d racks, it took %s", policy, len(racks), took[policy])
+		if policy == "jobpacker" && len(racks) < 3 || policy != "jobpacker" && len(racks) != 1 {
+			t.Errorf("%s: its maps ran in %d racks", policy, len(racks))
+		}
+	}
+	if took["jobpacker-adhoc-agg"] < took["jobpacker"]*3/2 {
+		t.Errorf("it took %v: want half as long again where it is packed", took)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/millrace/millrace/dfs"
@@ -87,24 +88,31 @@ func TestAnnouncedJobRunsWhereItsInputIs(t *testing.T) {
 	}
 }
 
-// TestRunningJobKeepsItsPlan: the master is started again while an announced job runs. Its tasks go on in the rack of its plan.
+// TestRunningJobKeepsItsPlan: the master is started again while a job runs that was announced, or planned when it came. Its tasks go
+// on in the rack of its plan.
 func TestRunningJobKeepsItsPlan(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []string{"corral", "jobpacker"} {
-		t.Run(policy, func(t *testing.T) {
+	for _, name := range []string{"corral", "jobpacker", "corral on arrival", "jobpacker on arrival"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			policy, arrives := strings.CutSuffix(name, " on arrival")
 			c, log := fourRacks(t, policy)
 			args := []string{"--maps", "24", "--reduces", "1", "--map-time", "200ms", "--reduce-time", "10ms", "--output", "dfs:/out"}
 			spec := wire.JobSpec{
 				Name: "daily", User: "ann", Recurring: true, Stages: 1, Program: wire.Program{Builtin: "synthetic", Args: args},
 				Expect: wire.Expected{Maps: 24, Reduces: 1, Input: 24 << 20, Shuffle: 2e9, MapMillis: 200, ReduceMillis: 10},
 			}
-			p, err := api.SchedulerPlan.Call(t.Context(), c.Client, c.Addr, wire.PlanRequest{Jobs: []wire.JobSpec{spec}})
-			if err != nil || len(p.Plans) != 1 || len(p.Plans[0].MapRacks) != 1 {
-				t.Fatalf("%+v, %v", p, err)
+			if !arrives {
+				if _, err := api.SchedulerPlan.Call(t.Context(), c.Client, c.Addr, wire.PlanRequest{Jobs: []wire.JobSpec{spec}}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			id := c.Submit(spec, append([]string{"synthetic"}, args...)...)
 			c.Wait("it is under way", func() bool { return c.Status(id).Maps.Done >= 3 })
+			p, err := api.SchedulerPlan.Call(t.Context(), c.Client, c.Addr, wire.PlanRequest{})
+			if err != nil || len(p.Plans) != 1 || len(p.Plans[0].MapRacks) != 1 {
+				t.Fatalf("%+v, %v", p, err)
+			}
 			if err := c.Master.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -106,6 +106,12 @@ type Placement struct {
 	MapRacks, ReduceRacks []topology.RackID
 }
 
+// A Follower is a Planner that says which plan a job follows that has arrived, announced or not.
+type Follower interface {
+	// Follows is false for a job that follows none.
+	Follows(j JobID, v *View) (Placement, bool)
+}
+
 // A Killer is a policy that stops running attempts or throws results away.
 type Killer interface {
 	// Kill names at most one victim. It is called again until ok is false.

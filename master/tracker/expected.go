@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// expected is a job that somebody has announced, until it has ended. The announcement and the racks of its plan are journalled: its
+// expected is a job that somebody has announced, or that was planned when it came, until it has ended. The announcement and the racks of its plan are journalled: its
 // input may lie there, so that the plan stays while the racks are up.
 type expected struct {
 	spec  wire.JobSpec
@@ -107,6 +107,18 @@ func (c *Tracker) replan(now time.Duration) {
 			c.note(Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: &PlannedRacks{racks[0], racks[1]}, Job: e.job})
 		}
 	}
+}
+
+// keepPlan writes down where the policy has planned a job that nobody announced: after a restart it goes on there.
+func (c *Tracker) keepPlan(st *stage) {
+	p, ok := c.engine.Follows(st.sid)
+	if !ok || st.n > 0 || len(c.plans.expected) >= maxExpected || slices.ContainsFunc(c.plans.expected, func(e *expected) bool { return e.job == st.job.id }) {
+		return
+	}
+	c.note(Record{
+		At: st.job.submitted, Kind: Expected, Spec: &st.job.spec, Job: st.job.id,
+		Racks: &PlannedRacks{c.rackNames(p.MapRacks), c.rackNames(p.ReduceRacks)},
+	})
 }
 
 // running is the stage that an announced job is in, nil where none has tasks. Only first stages are planned.
@@ -228,7 +240,7 @@ func (c *Tracker) applyExpected(r *Record) {
 		}
 		if e == nil {
 			c.plans.last = min(c.plans.last, -1) - 1
-			e = &expected{id: c.plans.last}
+			e = &expected{id: c.plans.last, job: r.Job, taken: r.Job != ""} // planned when it came, or announced
 			*list = append(*list, e)
 		}
 		e.spec, e.at = *r.Spec, r.At

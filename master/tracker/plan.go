@@ -59,6 +59,7 @@ func (c *Tracker) Plan(now time.Duration, id wire.AttemptID, p *wire.StagePlan) 
 		return 0, wire.Errorf(wire.Invalid, "%s: a plan of %d splits, of which %d came", id, total, st.drafted(id.Try))
 	}
 	c.feed(now, scheduler.JobReady(st.sid, c.specOf(st, now)))
+	c.keepPlan(st)
 	c.changed(st.job)
 	if st.complete() { // nothing to do
 		c.startCommit(now, st)

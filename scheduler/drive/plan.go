@@ -26,6 +26,15 @@ func (d *Loop) Plans() bool {
 	return ok
 }
 
+// Follows is the plan that a job follows which has arrived; false if it follows none.
+func (d *Loop) Follows(j scheduler.JobID) (scheduler.Placement, bool) {
+	p, ok := d.engine.Policy().(scheduler.Follower)
+	if !ok {
+		return scheduler.Placement{}, false
+	}
+	return p.Follows(j, d.View())
+}
+
 // Gated reports whether the policy holds shuffles back.
 func (d *Loop) Gated() bool {
 	_, ok := d.engine.Policy().(scheduler.ShuffleGate)

@@ -37,16 +37,22 @@ func (w *widths) guess(k scheduler.Kind, n, racks int) int {
 }
 
 // confine chooses the racks of an ad-hoc job in the rejected variant: for maps
-// those with data that have most room, for reduces any.
+// those with data that have most room, or where no rack has any those with most room, for reduces any.
 func (p *Policy) confine(j *job, v *scheduler.View) *plan {
 	out := &plan{spec: j.Spec(), job: j}
 	for k := range kinds {
 		kind := scheduler.Kind(k)
-		var racks []topology.RackID
+		var racks, near []topology.RackID
 		for r := range topology.RackID(v.Topology().NumRacks()) {
-			if v.RackTotal(r).Slots[k] > 0 && (kind == scheduler.Reduce || j.Spec().Splits.Len() == 0 || v.LocalIn(j, r) > 0) {
+			if v.RackTotal(r).Slots[k] > 0 {
 				racks = append(racks, r)
+				if kind == scheduler.Map && v.LocalIn(j, r) > 0 {
+					near = append(near, r)
+				}
 			}
+		}
+		if len(near) > 0 {
+			racks = near
 		}
 		room := func(r topology.RackID) int32 { return v.RackTotal(r).Slots[k] - v.RackUsed(r).Work() }
 		slices.SortStableFunc(racks, func(a, b topology.RackID) int { return cmp.Compare(room(b), room(a)) })
@@ -63,10 +69,19 @@ func (p *Policy) confine(j *job, v *scheduler.View) *plan {
 }
 
 // mayRun reports whether an ad-hoc job may use a rack: always, except in the
-// rejected variant.
-func (p *Policy) mayRun(j *job, r topology.RackID, k scheduler.Kind) bool {
+// rejected variant. There reduces leave a place for their own maps, which may run nowhere else.
+func (p *Policy) mayRun(j *job, r topology.RackID, k scheduler.Kind, v *scheduler.View) bool {
 	q := p.record(j).limit
-	return q == nil || slices.Contains(q.racks[k], r)
+	switch {
+	case q == nil:
+		return true
+	case !slices.Contains(q.racks[k], r):
+		return false
+	case k == scheduler.Map || j.Pending(scheduler.Map) == 0 || !slices.Contains(q.racks[scheduler.Map], r):
+		return true
+	}
+	total := v.RackTotal(r)
+	return total.Slots[scheduler.Driver] == 0 || total.Slots[scheduler.Map] > v.RackUsed(r).Containers()+1
 }
 
 // Scatter says where the rejected variant stores the blocks of an ad-hoc job of

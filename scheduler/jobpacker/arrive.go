@@ -43,9 +43,23 @@ func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *sched
 			p.line(q)
 		}
 		p.widths.add(q)
-		out = append(out, scheduler.Placement{Job: q.spec.ID, Name: q.spec.Name, MapRacks: q.racks[scheduler.Map], ReduceRacks: q.racks[scheduler.Reduce]})
+		out = append(out, q.placement())
 	}
 	return out
+}
+
+func (p *plan) placement() scheduler.Placement {
+	return scheduler.Placement{Job: p.spec.ID, Name: p.spec.Name, MapRacks: p.racks[scheduler.Map], ReduceRacks: p.racks[scheduler.Reduce]}
+}
+
+// Follows implements scheduler.Follower.
+func (p *Policy) Follows(id scheduler.JobID, v *scheduler.View) (scheduler.Placement, bool) {
+	if j := v.Job(id); j != nil {
+		if r := p.record(j); r != nil && r.plan != nil {
+			return r.plan.placement(), true
+		}
+	}
+	return scheduler.Placement{}, false
 }
 
 // takeBack puts a job that has arrived back onto an earlier plan: after a restart nobody knew of its racks when it came.

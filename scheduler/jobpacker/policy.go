@@ -32,6 +32,7 @@ type Policy struct {
 var (
 	_ scheduler.Policy      = (*Policy)(nil)
 	_ scheduler.Planner     = (*Policy)(nil)
+	_ scheduler.Follower    = (*Policy)(nil)
 	_ scheduler.Ticker      = (*Policy)(nil)
 	_ scheduler.ShuffleGate = (*Policy)(nil)
 	_ scheduler.Explainer   = (*Policy)(nil)
