@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,7 +92,7 @@ func guard(word string, h http.Handler) http.Handler {
 		}
 		if rpc.SameSecret(r.URL.Query().Get("word"), word) {
 			http.SetCookie(w, &http.Cookie{Name: name, Value: word, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-			http.Redirect(w, r, r.URL.Path, http.StatusSeeOther)
+			http.Redirect(w, r, "/"+strings.TrimLeft(r.URL.Path, `/\`), http.StatusSeeOther) // two of them begin the name of another machine
 			return
 		}
 		if c, err := r.Cookie(name); err != nil || !rpc.SameSecret(c.Value, word) {

@@ -45,6 +45,11 @@ func TestGuard(t *testing.T) {
 	if r.StatusCode != http.StatusSeeOther || r.Header.Get("Location") != "/nodes" {
 		t.Errorf("%d to %s", r.StatusCode, r.Header.Get("Location"))
 	}
+	for _, target := range []string{"//evil.example/x?word=open", "///evil.example/x?word=open", `/\evil.example/x?word=open`, "/%5cevil.example/x?word=open"} {
+		if got := try("127.0.0.1:5", target, "").Header.Get("Location"); got != "/evil.example/x" {
+			t.Errorf("%s leads to %s", target, got)
+		}
+	}
 	if c := r.Cookies(); len(c) != 1 || c[0].Value != "open" || !c[0].HttpOnly || c[0].SameSite != http.SameSiteStrictMode {
 		t.Errorf("cookies %v", c)
 	}

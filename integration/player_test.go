@@ -104,6 +104,7 @@ func TestPlayer(t *testing.T) {
 	}
 	v.open("file://" + filepath.Join(dir, "play.html"))
 	v.until("it is drawn", `document.body.dataset.ready === "yes" && document.querySelectorAll("article.side canvas").length === 2`)
+	v.until("it says how to see the result", `/press the end key for the result/.test(document.querySelector("#difference").innerText)`)
 	picture(t, v.ctx, "player-start")
 
 	v.does("the next decision", `document.querySelector("#next").click(); document.querySelector("#next").click()`)
@@ -184,6 +185,7 @@ func TestPlayground(t *testing.T) {
 
 	choose("a lecture", "#lectures", "your-own")
 	v.until("a script beats fair", `document.body.dataset.ready === "yes" && document.querySelectorAll("article.side h2")[1].innerText === "mine" && player.sides[1].run.numbers(player.end).completion < 0.8 * player.sides[0].run.numbers(player.end).completion`)
+	v.until("code in the lecture's text looks like code", `[...document.querySelectorAll("#lecture code")].some(c => c.innerText === "job.submitted") && !document.querySelector("#lecture").innerText.includes("\x60")`)
 	write := func(what, code string) {
 		t.Helper()
 		v.does(what, fmt.Sprintf(`const s = document.querySelector("textarea"); s.value = %q; s.dispatchEvent(new Event("input")); document.querySelector("#run").click()`, code))

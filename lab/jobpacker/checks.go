@@ -97,7 +97,7 @@ func batch(r *lab.Recorder) {
 	t.strips(r, runs)
 	at := simulated
 	at.servers = r.NodesPerRack(at.racks, at.servers)
-	const few = 150 // a page of 300 has 3 MB
+	const few = 60 // a page of 150 has more than 2 MB
 	scene := func(name string) lab.Scene {
 		return lab.Scene{Name: fmt.Sprintf("%s, %d jobs", name, few), Setup: func() (sim.Config, []*sim.Job, error) { return at.config(name, nil, day, few, r.Seed()) }}
 	}

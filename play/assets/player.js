@@ -395,7 +395,7 @@ const player = {
     parts.push(gap ? `${y.name} has finished ${Math.abs(gap)} ${Math.abs(gap) === 1 ? "job" : "jobs"} ${gap > 0 ? "more" : "fewer"} than ${x.name}` : `both have finished ${a.finished} jobs`);
     if (n) parts.push(`the ${n} that both have finished took ${(sy / sx).toFixed(2)} times as long on average under ${y.name}`);
     if (!isNaN(a.local) && !isNaN(b.local)) parts.push(`maps on their node ${b.local.toFixed(0)} % against ${a.local.toFixed(0)} %`);
-    out.textContent = parts.join("; ") + ".";
+    out.textContent = parts.join("; ") + (a.finished || b.finished ? "." : ". Play, or press the end key for the result.");
   },
 
   play() { if (this.t >= this.end) this.t = 0; this.playing = true; this.last = undefined; $("#play").textContent = "❚❚ pause"; requestAnimationFrame((now) => this.frame(now)); },

@@ -36,7 +36,7 @@ const playground = {
     this.show();
     $("#lectures").value = name;
     $("#lecture").hidden = false;
-    $("#lecture").textContent = l.text;
+    $("#lecture").replaceChildren(...l.text.split("`").map((part, i) => i % 2 ? make("code", {}, part) : part));
     this.run();
   },
 

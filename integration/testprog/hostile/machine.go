@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -60,6 +61,7 @@ func spill() (out []string) {
 
 // fork makes processes that leave the group and the session, as a daemon does.
 func fork() []string {
+	warmUp()
 	for i := range 2000 {
 		c := exec.Command(self, "sleep", *target)
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -70,6 +72,15 @@ func fork() []string {
 		}
 	}
 	return verdict("fork", nil)
+}
+
+// warmUp makes the runtime start the threads that it may want while it forks: it gives up where it gets none.
+func warmUp() {
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() { _ = syscall.Nanosleep(&syscall.Timespec{Nsec: 1e8}, nil) }) // a call that holds a thread
+	}
+	wg.Wait()
 }
 
 // disk fills files, some without a name, until it is stopped.
