@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -239,18 +240,32 @@ func newJobKill(m *masterFlags) *cobra.Command {
 		Use: "kill JOB...", Short: "Stop jobs; they leave no output", Example: "  millrace job kill job-3 --why 'wrong input'", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withClient(m, func(cl *client.Client) error {
+				var errs []error
 				for _, id := range args {
-					if err := cl.Kill(cmd.Context(), wire.JobID(id), why); err != nil {
-						return err
-					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled\n", id)
+					errs = append(errs, killJob(cmd, cl, wire.JobID(id), why))
 				}
-				return nil
+				return errors.Join(errs...)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&why, "why", "", "reason, for those who ask later")
 	return cmd
+}
+
+func killJob(cmd *cobra.Command, cl *client.Client, id wire.JobID, why string) error {
+	if err := cl.Kill(cmd.Context(), id, why); err != nil {
+		return err
+	}
+	s, err := cl.Status(cmd.Context(), id)
+	switch {
+	case err != nil:
+		return err
+	case s.State != wire.Cancelled:
+		fmt.Fprintf(cmd.OutOrStdout(), "%s had ended before: %s\n", id, s.State)
+	default:
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled\n", id)
+	}
+	return nil
 }
 
 func newJobWhy(m *masterFlags) *cobra.Command {

@@ -105,6 +105,9 @@ func TestJobCommands(t *testing.T) {
 	p := startProcesses(t, 2)
 	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
 	p.cli(0, "run", "sleep", "--maps", "5", "--reduces", "1", "--map-time", "3ms", "--reduce-time", "1ms", "--output", "dfs:/out", "--priority", "high", "--master", p.addr, "--progress", "none")
+	out, errs := p.cli(1, "job", "kill", "job-9", "job-1") // the second is looked at, too
+	p.wants(out, "job-1 had ended before: SUCCEEDED")
+	p.wants(errs, "job-9")
 	p.cli(0, "scheduler", "set", "fbq", "--param", "limits=30")
 	p.program(testprog, "-mode", "panic", "-input", "dfs:/in", "-output", "dfs:/out2")
 	// What is not in the journal is written a moment after the job has ended.
@@ -121,7 +124,7 @@ func TestJobCommands(t *testing.T) {
 		var jobs []struct{ State string }
 		return json.Unmarshal([]byte(out), &jobs) == nil && len(jobs) == 2 && jobs[0].State == "FAILED" && jobs[1].State == "SUCCEEDED"
 	})
-	out, _ := p.cli(0, "job", "history", "--state", "succeeded", "--since", "1h")
+	out, _ = p.cli(0, "job", "history", "--state", "succeeded", "--since", "1h")
 	p.wants(out, "job-1")
 	p.wants(out, "sleep")
 	out, _ = p.cli(0, "job", "history", "job-2")
