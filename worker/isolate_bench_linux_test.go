@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/internal/require"
 )
 
-// BenchmarkCage is what a process costs with and without isolation: room made, program run, room cleared.
-func BenchmarkCage(b *testing.B) {
+// BenchmarkSandbox is what a process costs with and without isolation: room made, program run, room cleared.
+func BenchmarkSandbox(b *testing.B) {
 	for _, mode := range []string{IsolationNone, IsolationUser} {
 		b.Run("isolation="+mode, func(b *testing.B) {
 			require.Root(b)

@@ -180,8 +180,8 @@ func TestProgramsOfKilledWorkersEnd(t *testing.T) {
 	}
 }
 
-// TestCage: a program can write to its directory and nowhere else, has no rights, and a bounded number of files and processes.
-func TestCage(t *testing.T) {
+// TestSandbox: a program can write to its directory and nowhere else, has no rights, and a bounded number of files and processes.
+func TestSandbox(t *testing.T) {
 	j := testJail(t)
 	c, parent := enter(t, j)
 	for _, name := range []string{"LANG", "LC_ALL", "TZ"} {

@@ -23,7 +23,7 @@ const hoard = 40 << 20
 
 func TestMain(m *testing.M) {
 	if what := os.Getenv(sandboxedEnv); what != "" {
-		if err := takeInCage(what); err != nil {
+		if err := takeInSandbox(what); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// takeInCage is what the programs of these tests do.
-func takeInCage(what string) error {
+// takeInSandbox is what the programs of these tests do.
+func takeInSandbox(what string) error {
 	switch what {
 	case "child of a thread":
 		return childOfThread()
