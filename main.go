@@ -10,13 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/launch"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
-	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/worker/attempt"
 )
@@ -36,17 +34,11 @@ func Main(stages ...mapreduce.Job) {
 }
 
 type options struct {
-	input            inputFlag
-	output           string
-	reducers         int
-	memory, progress string
-	overwrite, json  bool
-	detach, local    bool
-	explain          string
-	master           string
-	patience         time.Duration
-	timeout          time.Duration
-	flags            *flag.FlagSet
+	launch.Flags
+	input    inputFlag
+	output   string
+	reducers int
+	flags    *flag.FlagSet
 }
 
 // define adds the flags; those for the scheduler of a cluster stand in the first job.
@@ -56,24 +48,13 @@ func (o *options) define(f *flag.FlagSet, first *mapreduce.Job) {
 	f.Var(&o.input, "input", o.input.usage())
 	f.StringVar(&o.output, "output", "", "directory to make")
 	f.IntVar(&o.reducers, "reducers", 0, "number of reduces and of output parts (default: chosen from cores and input)")
-	f.StringVar(&o.memory, "memory", "1GiB", "memory for sorting and merging, in this process")
-	f.DurationVar(&o.timeout, "task-timeout", local.DefaultTaskTimeout, "how long a task's own code may neither read, emit nor count anything before the task fails")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
-	f.BoolVar(&o.json, "json", false, "print one JSON object at the end, nothing else")
-	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
-	f.StringVar(&o.explain, "explain", "", "write a page that shows, step by step, what becomes of each record (small input, here)")
-	f.StringVar(&o.master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master: the program ships itself")
-	f.BoolVar(&o.local, "local", false, "run here, though MILLRACE_MASTER names a master")
-	f.BoolVar(&o.detach, "detach", false, "with -master: print the job's id and do not wait for its end (millrace job watch does)")
-	f.DurationVar(&o.patience, "patience", launch.DefaultPatience, "with -master: how long to wait for a master that does not answer any more")
+	o.Define(f, "-", func(v *jobs.ByteSize, name, usage string) { f.Var(v, name, usage) })
 	for _, s := range jobs.SchedulingFlags(first) {
 		if f.Lookup(s.Name) == nil { // the program may have one of that name itself
 			f.Var(s.Value, s.Name, s.Usage)
 		}
 	}
 }
-
-var errNoJob = errors.New("the program gives no job to Main")
 
 // A program is the jobs of Main, or of MainLoop: those of the first round, then those of the others.
 type program struct {
@@ -90,7 +71,7 @@ type task interface {
 
 func (p *program) main() int {
 	if len(p.stages) == 0 || p.loop != nil && (len(p.loop.Round) == 0 || p.loop.Again == nil) {
-		fmt.Fprintln(os.Stderr, errNoJob)
+		fmt.Fprintln(os.Stderr, launch.ErrNoJob)
 		return 2
 	}
 	p.define(flag.CommandLine, &p.stages[0])
@@ -198,23 +179,15 @@ func (o *options) apply(stages []mapreduce.Job) error {
 
 // config is how the flags want jobs to be run.
 func (o *options) config(stages []mapreduce.Job) (c launch.Config, err error) {
-	memory, err := jobs.ParseBytes(o.memory)
-	if err != nil {
-		return c, fmt.Errorf("-memory: %w", err)
+	c = launch.Config{
+		Stages: stages, Client: client.Config{User: stages[0].User, Master: o.Cluster()}, Program: ship,
+		Out: os.Stdout, Err: os.Stderr, Dash: "-", Given: o.given,
 	}
-	cfg := client.Config{User: stages[0].User}
-	if !o.local {
-		cfg.Master = o.master
+	o.Apply(&c)
+	if c.Client.Master != "" {
+		err = c.Client.FromEnv()
 	}
-	if cfg.Master != "" {
-		if err := cfg.FromEnv(); err != nil {
-			return c, err
-		}
-	}
-	return launch.Config{
-		Stages: stages, Local: local.Config{Memory: memory, TaskTimeout: o.timeout, Overwrite: o.overwrite}, Client: cfg, Program: ship, Patience: o.patience,
-		JSON: o.json, Explain: o.explain, Detach: o.detach, Progress: o.progress, Out: os.Stdout, Err: os.Stderr, Dash: "-", Given: o.given,
-	}, nil
+	return c, err
 }
 
 // given reports whether a flag is on the command line.

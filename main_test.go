@@ -27,7 +27,7 @@ func TestSchedulingFlags(t *testing.T) {
 	}
 	j := stages[0]
 	s := j.Scheduling
-	if j.Queue != "q" || !s.Recurring || s.Expect.MapTime != 3*time.Second || s.MapRoom.MemoryBytes != 2<<30 || j.Deadline != time.Minute || j.Name != "own" {
+	if j.Queue != "q" || !s.Recurring || s.Expect.MapTime != 3*time.Second || s.MapDemand.MemoryBytes != 2<<30 || j.Deadline != time.Minute || j.Name != "own" {
 		t.Errorf("%+v", j)
 	}
 	if *weight != "heavy" || s.Weight != 0 || s.Slowstart >= 0 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -95,7 +96,9 @@ func TestCasesAreTheTable(t *testing.T) {
 		"terasort": {0.60, 0.40}, "terasort-4x": {0.60, 0.40}, "terasort-memory": {1.6, 1.2}, "sort": {0.80, 0.50},
 		"wordcount-mawk": {1.0 / 7, 1.0 / 13}, "wordcount-bare": {2.5, 1.5}, "grep": {1.0, 0.6}, "tiny": {10, 8},
 		"terasort-256": {1.3, 1.2}, "join": {0.5, 0.4}, "distinct": {0.5, 0.4}, "topk": {0.5, 0.4}, "sort-pairs": {0.4, 0.35}, "index": {1.5, 1.2},
-		"regexp-case": {3, 1.5}, "regexp-literal": {3, 1.5}, "regexp-word": {3, 1.5}, "regexp-either": {3, 1.5}, "regexp-suffix": {3, 1.5}, "regexp-class": {3, 1.5},
+	}
+	for _, p := range regexps {
+		want[p.id], want[p.id+"-count"] = [2]float64{3, 1.5}, [2]float64{3, 1.5}
 	}
 	cases := Setup{Dir: t.TempDir(), Self: "millrace", Large: true}.withDefaults().Cases()
 	if len(cases) != len(want) {
@@ -107,6 +110,27 @@ func TestCasesAreTheTable(t *testing.T) {
 		}
 		if !c.Absolute && len(c.Rival.Args) == 0 {
 			t.Errorf("%s has no rival", c.ID)
+		}
+	}
+}
+
+// TestProseHasMatches: each expression is in some lines of the text that it is looked for in, the last in most.
+func TestProseHasMatches(t *testing.T) {
+	s := Setup{Dir: t.TempDir(), Size: 1000}.withDefaults()
+	if err := os.WriteFile(s.file(text, s.Size), []byte(strings.Repeat("the words\n", 100)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.prepare(t.Context(), s.file(prose, s.Size)); err != nil {
+		t.Fatal(err)
+	}
+	prose, err := os.ReadFile(s.file(prose, s.Size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range regexps {
+		n := len(regexp.MustCompile("(?m)^.*"+p.expr+".*$").FindAll(prose, -1))
+		if p.word == "" && n != 100 || p.word != "" && (n < 8 || n > 20) {
+			t.Errorf("%s is in %d lines of 100", p.expr, n)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,9 +15,10 @@ import (
 type dataKind string
 
 const (
-	text dataKind = "text"
-	rows dataKind = "rows" // ASCII TeraGen rows: GNU sort can sort them as lines
-	tiny dataKind = "tiny"
+	text  dataKind = "text"
+	prose dataKind = "prose" // text with words that the regular expressions match
+	rows  dataKind = "rows"  // ASCII TeraGen rows: GNU sort can sort them as lines
+	tiny  dataKind = "tiny"
 	// Key-value lines; those of a join have a key for each hundred bytes of the smaller table.
 	records  dataKind = "records"
 	joinKeys dataKind = "left"
@@ -39,6 +42,8 @@ func (s Setup) prepare(ctx context.Context, input string) error {
 	}
 	var args []string
 	switch dataKind(kind) {
+	case prose:
+		return s.makeProse(ctx, input, size)
 	case rows:
 		args = []string{"gen", "tera", "--ascii", "--size", strconv.FormatInt(size/100*100, 10), input}
 	case records:
@@ -54,6 +59,33 @@ func (s Setup) prepare(ctx context.Context, input string) error {
 		return fmt.Errorf("make %s: %w: %s", input, err, out)
 	}
 	return warm(input)
+}
+
+// makeProse puts one of the words that the regular expressions match at the end of each second line of text.
+func (s Setup) makeProse(ctx context.Context, name string, size int64) error {
+	in := s.file(text, size)
+	if err := s.prepare(ctx, in); err != nil {
+		return err
+	}
+	f, err := os.Open(in)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	_, err = writeFile(name+".part", func(w *bufio.Writer) { // which says what failed
+		for i := 0; lines.Scan(); i++ {
+			_, _ = w.Write(lines.Bytes())
+			if i%2 == 0 {
+				_, _ = w.WriteString(" " + regexps[i/2%(len(regexps)-1)].word)
+			}
+			_ = w.WriteByte('\n')
+		}
+	})
+	if err = errors.Join(err, lines.Err()); err != nil {
+		return err
+	}
+	return os.Rename(name+".part", name)
 }
 
 // warm reads the file, so that the first command finds it in the page cache too.

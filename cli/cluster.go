@@ -118,7 +118,7 @@ func newClusterUp() *cobra.Command {
 	f.StringVar(&o.admission, "admission", "marp", "admission policy for drivers")
 	f.StringArrayVar(&o.admitting, "admission-param", nil, "parameter of the admission policy, as name=value")
 	f.IntVar(&o.containers, "containers", defaultContainers, "attempts that run at once on each worker")
-	f.Var(&o.memory, "memory", "memory of each worker (default: "+jobs.FormatBytes(shuffle.DefaultMemory)+" for all together)")
+	f.Var(&o.memory, "memory", "memory of each worker (default: "+human.FormatBytes(shuffle.DefaultMemory)+" for all together)")
 	f.StringVar(&o.topology, "topology", "", "file with rates of links that this machine is to emulate (docs/operations.md)")
 	f.StringVar(&o.config, "config", "", "configuration file of master and workers")
 	f.StringVar(&o.file, "file", "", "description of the cluster: classes of machines, racks, links, policies (docs/operations.md)")

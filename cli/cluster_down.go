@@ -26,9 +26,9 @@ func newClusterStatus() *cobra.Command {
 				return failed(err)
 			}
 			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "master %s, process %d, %s\n", c.Master, c.PID, upOrDown(c.PID))
+			fmt.Fprintf(out, "master %s, %s\n", c.Master, upOrDown(c.PID, masterLock(dir)))
 			for _, w := range c.Workers {
-				fmt.Fprintf(out, "%s in rack %s, process %d, %s\n", w.Name, w.Rack, w.PID, upOrDown(w.PID))
+				fmt.Fprintf(out, "%s in rack %s, %s\n", w.Name, w.Rack, upOrDown(w.PID, workerLock(dir, w.Name)))
 			}
 			return nil
 		},
@@ -37,12 +37,21 @@ func newClusterStatus() *cobra.Command {
 	return cmd
 }
 
-func upOrDown(pid int) string {
-	if procs.Alive(pid) {
-		return "running"
+// upOrDown says which process a daemon is: the one that was started, or the one that has taken its directory since.
+func upOrDown(pid int, lock string) string {
+	if now := disk.Holder(lock); now > 0 {
+		pid = now
 	}
-	return "not running"
+	if procs.Alive(pid) {
+		return fmt.Sprintf("process %d, running", pid)
+	}
+	return fmt.Sprintf("process %d, not running", pid)
 }
+
+// masterLock and workerLock are the files that a daemon of a cluster holds locked while it runs.
+func masterLock(dir string) string { return filepath.Join(dir, "master", "names", "checkpoint.db") }
+
+func workerLock(dir, name string) string { return filepath.Join(dir, name, "lock") }
 
 func newClusterDown() *cobra.Command {
 	var dir string
@@ -75,9 +84,9 @@ func newClusterDown() *cobra.Command {
 func stopCluster(dir string, c clusterFile, patience time.Duration) error {
 	var workers []int
 	for _, w := range c.Workers {
-		workers = append(workers, w.PID, disk.Holder(filepath.Join(dir, w.Name, "lock")))
+		workers = append(workers, w.PID, disk.Holder(workerLock(dir, w.Name)))
 	}
-	master := []int{c.PID, disk.Holder(filepath.Join(dir, "master", "names", "checkpoint.db"))}
+	master := []int{c.PID, disk.Holder(masterLock(dir))}
 	var errs []error
 	for _, group := range [][]int{workers, master} {
 		for _, pid := range group {

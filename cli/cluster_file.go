@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
@@ -33,16 +34,16 @@ type describedCluster struct {
 }
 
 type describedClass struct {
-	Name            string   `yaml:"name"`
-	Count           int      `yaml:"count"`
-	In              []string `yaml:"racks"` // where they are; all racks in turn if it is empty
-	Containers      int32    `yaml:"containers"`
-	MapSlots        int32    `yaml:"map-slots"`
-	ReduceSlots     int32    `yaml:"reduce-slots"`
-	VCores          int32    `yaml:"vcores"`
-	ContainerMemory int64    `yaml:"container-memory"`
-	Memory          string   `yaml:"memory"`
-	Speed           float64  `yaml:"speed"`
+	Name            string   `yaml:"name" help:"how the class is called"`
+	Count           int      `yaml:"count" help:"machines of it"`
+	In              []string `yaml:"racks" help:"where they are, such as r1; all racks in turn where it is left out"`
+	Containers      int32    `yaml:"containers" help:"containers of a machine"`
+	MapSlots        int32    `yaml:"map-slots" help:"maps that a machine runs at once"`
+	ReduceSlots     int32    `yaml:"reduce-slots" help:"reduces that a machine runs at once"`
+	VCores          int32    `yaml:"vcores" help:"processors for tasks; with container-memory instead of containers"`
+	ContainerMemory int64    `yaml:"container-memory" help:"MiB for tasks"`
+	Memory          string   `yaml:"memory" help:"of a worker of a live cluster; the simulator has no use for it"`
+	Speed           float64  `yaml:"speed" help:"part of the speed of the others: at 0.5 tasks take twice as long"`
 }
 
 const (
@@ -84,7 +85,7 @@ func (d *describedCluster) checkRacks() (key string, err error) {
 	if d.Links == nil {
 		return "", nil
 	}
-	if d.Links.Optical != nil && d.Racks < 2 {
+	if d.Links.Optical != nil && d.inhabited() < 2 {
 		return "links.optical", errOneRack
 	}
 	for _, rack := range slices.Sorted(maps.Keys(d.Links.Racks)) {
@@ -99,7 +100,7 @@ func (d *describedCluster) checkClasses() (key string, err error) {
 	seen := map[string]bool{}
 	for i := range d.Classes {
 		c, key := &d.Classes[i], fmt.Sprintf("classes[%d]", i)
-		field, err := c.check(d.racks())
+		field, err := c.check(d.racks(), maxWorkers)
 		if err == nil && seen[c.Name] {
 			field, err = "name", fmt.Errorf("two classes are called %q", c.Name)
 		}
@@ -118,9 +119,9 @@ func (d *describedCluster) checkClasses() (key string, err error) {
 }
 
 // check refuses a class that no machine can be of; field is the key, with a dot before it, that is to blame.
-func (c *describedClass) check(racks []string) (field string, err error) {
-	if c.Count < 1 || c.Count > maxWorkers {
-		return ".count", fmt.Errorf("class %q has %d machines: give it 1 to %d, or leave the class out", c.Name, c.Count, maxWorkers)
+func (c *describedClass) check(racks []string, most int) (field string, err error) {
+	if c.Count < 1 || c.Count > most {
+		return ".count", fmt.Errorf("class %q has %d machines: give it 1 to %d, or leave the class out", c.Name, c.Count, most)
 	}
 	for _, r := range c.In {
 		if !slices.Contains(racks, r) {
@@ -132,24 +133,24 @@ func (c *describedClass) check(racks []string) (field string, err error) {
 	}
 	for _, n := range []int64{int64(c.Containers), int64(c.MapSlots), int64(c.ReduceSlots), int64(c.VCores), c.ContainerMemory >> 10} {
 		if n < 0 || n > maxRoom {
-			return "", fmt.Errorf("a machine with room for %d: must be 0 to %d of a kind", n, maxRoom)
+			return "", fmt.Errorf("a capacity of %d: must be 0 to %d of a kind", n, maxRoom)
 		}
 	}
 	if kinds := c.kinds(); kinds > 1 {
-		return "", fmt.Errorf("class %q has %d kinds of room: give containers, or map-slots and reduce-slots, or vcores and container-memory", c.Name, kinds)
+		return "", fmt.Errorf("class %q has %d kinds of capacity: give containers, or map-slots and reduce-slots, or vcores and container-memory", c.Name, kinds)
 	}
 	if (c.VCores == 0) != (c.ContainerMemory == 0) {
 		return "", fmt.Errorf("class %q: vcores and container-memory (in MiB) go together", c.Name)
 	}
 	if c.Memory != "" {
-		if _, err := jobs.ParseBytes(c.Memory); err != nil {
+		if _, err := human.ParseBytes(c.Memory); err != nil {
 			return ".memory", err
 		}
 	}
 	return "", nil
 }
 
-// kinds is how many kinds of room a class has.
+// kinds is how many kinds of capacity a class has.
 func (c *describedClass) kinds() (n int) {
 	for _, has := range []bool{c.Containers > 0, c.MapSlots+c.ReduceSlots > 0, c.VCores > 0 || c.ContainerMemory > 0} {
 		if has {
@@ -193,6 +194,20 @@ func (d *describedCluster) checkClassOf(i *scheduler.Info, given map[string]stri
 		}
 	}
 	return nil
+}
+
+// inhabited is how many racks have machines.
+func (d *describedCluster) inhabited() int {
+	racks, turn := map[string]bool{}, 0
+	for _, c := range d.Classes {
+		for _, rack := range c.In[:min(len(c.In), max(c.Count, 0))] {
+			racks[rack] = true
+		}
+		for ; len(c.In) == 0 && turn < min(d.Racks, c.Count); turn++ {
+			racks[rackName(turn)] = true
+		}
+	}
+	return len(racks)
 }
 
 func (d *describedCluster) machines() (n int) {

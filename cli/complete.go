@@ -42,6 +42,7 @@ var flagCompleters = map[string]completer{
 	"policies":  ofList(func() []string { return policies.Names(scheduler.Assignment) }),
 	"admission": ofList(func() []string { return policies.Names(scheduler.Admitting) }),
 	"placement": ofList(func() []string { return policies.Names(scheduler.Placing) }),
+	"model":     ofList(modelNames),
 	"only":      ofList(func() []string { return caseIDs(bench.Setup{Large: true}) }),
 	"progress":  ofList(func() []string { return []string{"auto", "bar", "plain", "none"} }),
 	"input":     ofCluster(dfsPaths),

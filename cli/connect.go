@@ -51,7 +51,7 @@ func (m *masterFlags) define(cmd *cobra.Command) {
 	f.StringVar(&m.master, "master", os.Getenv("MILLRACE_MASTER"), "address of the master (default: $MILLRACE_MASTER)")
 	m.key.define(f)
 	f.StringVar(&m.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
-	f.StringVar(&m.user, "as", os.Getenv("MILLRACE_USER"), "user to act as (default: who runs this, or $MILLRACE_USER)")
+	f.StringVar(&m.user, "as", os.Getenv("MILLRACE_USER"), "user to act as (default: $MILLRACE_USER, else the current user)")
 }
 
 // connect returns a client of the cluster that the flags name; the caller closes it.

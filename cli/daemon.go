@@ -29,7 +29,7 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// newLog writes for people on a terminal and for programs elsewhere.
+// newLog writes for users on a terminal and for programs elsewhere.
 func newLog(level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -103,9 +103,9 @@ func newMaster() *cobra.Command {
 	defineJobs(f, &cfg.Jobs)
 	key.define(f)
 	f.StringVar((*string)(&cfg.LocalPaths), "local-paths", string(cfg.LocalPaths), "whose jobs may name paths on the workers' own disks: none, own (with the rights of the user's account there), admins, or auto (own without a key, none with one)")
-	f.BoolVar(&cfg.Insecure, "insecure", false, "listen to everybody without a key")
+	f.BoolVar(&cfg.Insecure, "insecure", false, "accept connections from any host without a key")
 	f.StringVar(&cfg.Groups, "groups", "", "file with the groups of users, in the form of /etc/group; it is read again when it changes")
-	f.StringVar(&cfg.Superuser, "superuser", "", "user who may do everything with files (default: who runs this)")
+	f.StringVar(&cfg.Superuser, "superuser", "", "user who may do everything with files (default: the current user)")
 	f.StringVar(&addrFile, "addr-file", "", "file to write the address to, once the master listens")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	return cmd
@@ -115,18 +115,18 @@ func newMaster() *cobra.Command {
 func defineJobs(f *pflag.FlagSet, c *tracker.Config) {
 	f.IntVar(&c.Attempts, "attempts", c.Attempts, "how often a task is tried before its job fails")
 	f.DurationVar(&c.Silence, "silence", c.Silence, "how long a worker may be silent before its tasks are given to others")
-	f.DurationVar(&c.Return, "return", c.Return, "how long a worker that died may take to come back before maps whose output it has run again, if nothing else of the job waits; otherwise they run again after --silence")
+	f.DurationVar(&c.Return, "return", c.Return, "how long to wait for a dead worker before the maps whose output it holds run again, if the job has no other work; otherwise --silence applies")
 	f.DurationVar(&c.Grace, "grace", c.Grace, "how long workers have to report after a restart of the master before their work is given away")
 	f.IntVar(&c.NodeFailures, "node-failures", c.NodeFailures, "attempts of a job that may fail on a node before the job avoids it")
 	f.DurationVar(&c.Avoid, "avoid", c.Avoid, "how long a job avoids a node on which its attempts failed")
-	f.IntVar(&c.Deaths, "deaths", c.Deaths, "times that a worker may be taken for dead within --exclude before it gets nothing for as long")
+	f.IntVar(&c.Deaths, "deaths", c.Deaths, "deaths within --exclude after which a worker gets no work for that long")
 	f.DurationVar(&c.Exclude, "exclude", c.Exclude, "how long a worker gets nothing after it died, or was started again, --deaths times")
 	f.IntVar(&c.FetchFailures, "fetch-failures", c.FetchFailures, "reduces that must fail to fetch a map's output before the map is run again")
 	f.BoolVar(&c.SecondAttempts.Off, "no-speculation", c.SecondAttempts.Off, "start no second attempts of slow tasks")
 	f.DurationVar(&c.SecondAttempts.After, "speculate-after", c.SecondAttempts.After, "age below which an attempt is not called slow")
 	f.Float64Var(&c.SecondAttempts.Slower, "speculate-slower", c.SecondAttempts.Slower, "how many times as long as its siblings an attempt must be expected to take to get a second one")
 	f.Float64Var(&c.SecondAttempts.Share, "speculate-share", c.SecondAttempts.Share, "share of what runs that may be second attempts")
-	f.IntVar(&c.MaxTasks, "max-tasks", c.MaxTasks, "maps, and reduces, that a job may have")
+	f.IntVar(&c.MaxTasks, "max-tasks", c.MaxTasks, "most maps, and most reduces, of a job")
 	f.IntVar(&c.MaxJobs, "max-jobs", c.MaxJobs, "unfinished jobs that may be in the cluster")
 	f.IntVar(&c.KeepEnded, "keep-ended", c.KeepEnded, "ended jobs that the master remembers itself")
 	f.Float64Var(&c.Monitor.Threshold, "congestion", c.Monitor.Threshold, "share of a rack's link from which the rack counts as congested")
@@ -168,7 +168,7 @@ func followKey(ctx context.Context, key *secure.Key, log *slog.Logger) {
 	}
 	go key.Follow(ctx, 2*time.Second, func(err error) {
 		if err != nil {
-			log.Error("the cluster's key has changed, and the new one cannot be used; the old one is", "error", err)
+			log.Error("the new cluster key cannot be used; the old one stays in use", "error", err)
 			return
 		}
 		log.Info("the cluster's key has changed")
@@ -227,14 +227,17 @@ func newWorker() *cobra.Command {
 			if cfg.Master, err = client.Address(cfg.Master); err != nil {
 				return err
 			}
-			cfg.Node, cfg.Memory, cfg.Reserve = wire.NodeName(name), int64(memory), int64(reserve)
+			if cfg.Node, err = nodeName(name, cfg.Dir); err != nil {
+				return failed(err)
+			}
+			cfg.Memory, cfg.Reserve = int64(memory), int64(reserve)
 			cfg.Build, cfg.Child = buildJobs, taskWords
 			if err := worker.Harden(&cfg); err != nil {
 				return failed(err)
 			}
 			if c := &cfg.Capacity; c.MapSlots+c.ReduceSlots+c.VCores > 0 {
 				if cmd.Flags().Changed("containers") {
-					return errors.New("--containers goes with neither slots nor vcores: give one kind of room")
+					return errors.New("--containers goes with neither slots nor vcores: give one kind of capacity")
 				}
 				c.Containers = 0
 			}
@@ -245,15 +248,14 @@ func newWorker() *cobra.Command {
 			return runWorker(cmd.Context(), cfg)
 		},
 	}
-	host, _ := os.Hostname() // empty if unknown: then --name is needed
 	f := cmd.Flags()
 	conf.define(cmd, "worker")
 	f.StringVar(&topo, "topology", "", "file with the rates of links, for --emulate")
 	f.StringVar(&links, "emulate", "", "slow transfers down as --topology says; a file that all workers of this machine share")
-	f.StringVar(&name, "name", host, "name of this node; it must stay the same across restarts")
+	f.StringVar(&name, "name", "", "name of this node; it must stay the same across restarts (default: the host's and a few letters, kept in --dir)")
 	f.StringVar(&cfg.Rack, "rack", cfg.Rack, "rack this node is in")
 	f.StringVar(&cfg.Machine, "class", "", "class of machine, for policies that tell machines apart")
-	f.Float64Var(&cfg.Speed, "speed", 0, "emulate a machine of this part of this one's speed, up to 1, which is as idle as its attempts leave it; 0 for this machine as it is")
+	f.Float64Var(&cfg.Speed, "speed", 0, "emulate a slower machine: part of this machine's speed, above 0 and up to 1; 0 emulates nothing")
 	f.StringVar(&cfg.Master, "master", os.Getenv("MILLRACE_MASTER"), "address of the master (default: $MILLRACE_MASTER)")
 	f.StringVar(&cfg.Listen, "listen", cfg.Listen, "address to listen on")
 	f.StringVar(&cfg.Gossip, "gossip", "127.0.0.1:0", "address to gossip on; empty for none")
@@ -264,7 +266,7 @@ func newWorker() *cobra.Command {
 	f.Int32Var(&cfg.Capacity.ReduceSlots, "reduce-slots", 0, "reduces that run at once")
 	f.Int32Var(&cfg.Capacity.VCores, "vcores", 0, "processors to give out; with --container-memory, instead of --containers")
 	f.Int64Var(&cfg.Capacity.MemoryMB, "container-memory", 0, "memory to give out to containers, in MiB")
-	f.Var(&memory, "memory", "memory of this process; of attempts in processes of their own, each has one container's part of as much again")
+	f.Var(&memory, "memory", "memory of this process; each attempt in a process of its own gets --memory / --containers more")
 	f.StringVar(&cfg.Advertise, "advertise", "", "address at which others reach this worker (default: where it listens; on all addresses, the one from which it reaches the master)")
 	f.DurationVar(&cfg.TaskTimeout, "task-timeout", cfg.TaskTimeout, "how long an attempt in a process of its own may be silent before the worker stops it")
 	f.DurationVar(&cfg.FetchStall, "fetch-stall", cfg.FetchStall, "how long a reduce waits for the next byte of map output before it asks again")
@@ -276,10 +278,22 @@ func newWorker() *cobra.Command {
 	f.DurationVar(&cfg.LogAge, "log-age", cfg.LogAge, "how long the worker keeps the logs of a job after the last line in them; 0 for ever")
 	f.Var((*jobs.ByteSize)(&cfg.LogBytes), "log-bytes", "how many bytes logs of attempts may take, the oldest go first; 0 for any number")
 	key.define(f)
-	f.BoolVar(&cfg.Insecure, "insecure", false, "listen to everybody without a key")
+	f.BoolVar(&cfg.Insecure, "insecure", false, "accept connections from any host without a key")
 	f.Var(&reserve, "reserve", "what stays free on each disk")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	return cmd
+}
+
+// nodeName is the name that a worker was given, or the one that its directory keeps.
+func nodeName(given, dir string) (wire.NodeName, error) {
+	if given != "" || dir == "" { // without a directory there is no worker
+		return wire.NodeName(given), nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", err
+	}
+	return worker.NameIn(dir, host)
 }
 
 // knownProgram tells the master what a built-in program reads.
@@ -331,11 +345,18 @@ func runWorker(ctx context.Context, cfg worker.Config) error {
 		return failed(err)
 	}
 	followKey(ctx, cfg.Key, cfg.Log)
-	cfg.Log.Info("worker is ready", "node", cfg.Node, "rack", cfg.Rack, "address", w.Addr(), "master", cfg.Master)
-	select {
-	case <-ctx.Done():
-		cfg.Log.Info("worker stops", "node", cfg.Node)
-	case err = <-w.Failed():
+	cfg.Log.Info("worker has started and waits for its master", "node", cfg.Node, "address", w.Addr(), "master", cfg.Master)
+	ready := w.Ready() // before, another may have its name
+	for {
+		select {
+		case <-ready:
+			ready = nil
+			cfg.Log.Info("worker is ready", "node", cfg.Node, "rack", cfg.Rack, "address", w.Addr(), "master", cfg.Master)
+			continue
+		case <-ctx.Done():
+			cfg.Log.Info("worker stops", "node", cfg.Node)
+		case err = <-w.Failed():
+		}
+		return failed(errors.Join(err, w.Close()))
 	}
-	return failed(errors.Join(err, w.Close()))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -79,7 +80,7 @@ func (d *dfsCommand) with(cmd *cobra.Command, work func(s *session) error) error
 	return failed(err)
 }
 
-// path turns what people write into a path of the store.
+// path turns what users write into a path of the store.
 func (s *session) path(arg string) (string, error) {
 	p := strings.TrimPrefix(arg, "dfs:")
 	if p != arg && strings.HasPrefix(p, "//") {
@@ -113,8 +114,11 @@ func (s *session) glob(arg string) ([]wire.FileInfo, error) {
 	if err == nil {
 		return []wire.FileInfo{info}, nil
 	}
-	if !strings.ContainsAny(p, globSigns) || wire.KindOf(err) != wire.NotFound {
+	if wire.KindOf(err) != wire.NotFound {
 		return nil, err
+	}
+	if !strings.ContainsAny(p, globSigns) {
+		return nil, fmt.Errorf("%w%s", err, s.meant(p))
 	}
 	if _, err := path.Match(p, ""); err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
@@ -133,6 +137,31 @@ func (s *session) glob(arg string) ([]wire.FileInfo, error) {
 		return nil, wire.Errorf(wire.NotFound, "%s: nothing matches", p)
 	}
 	return found, nil
+}
+
+// mostMeant is how many names of a directory are compared with one that is not there.
+const mostMeant = 1000
+
+// meant asks for the path that is nearest to one that is not there, among those that the user may see: the last directory of the path that is
+// there has a name like the one that it lacks.
+func (s *session) meant(p string) string {
+	for dir := path.Dir(p); ; dir = path.Dir(dir) {
+		list, err := s.List(s.ctx, dir, "", mostMeant)
+		if err == nil {
+			wrong, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(p, dir), "/"), "/")
+			var names []string
+			for _, e := range list.Entries {
+				names = append(names, path.Base(e.Path))
+			}
+			if near := suggest.Nearest(wrong, names); near != "" {
+				return ": did you mean " + path.Join(dir, near, rest) + "?"
+			}
+			return ""
+		}
+		if dir == "/" || wire.KindOf(err) != wire.NotFound {
+			return ""
+		}
+	}
 }
 
 // matching finds the entries of directories that one part of a pattern stands for.
@@ -175,7 +204,7 @@ func (s *session) globAll(args []string) (out []wire.FileInfo, err error) {
 	return out, nil
 }
 
-// printJSON prints one value, indented for people who look at it anyway.
+// printJSON prints one value, indented, because users look at it anyway.
 func printJSON(cmd *cobra.Command, v any) error {
 	e := json.NewEncoder(cmd.OutOrStdout())
 	e.SetIndent("", "  ")

@@ -21,8 +21,9 @@ func newRepair() *cobra.Command {
 		Short: "Look for damage in the journals and the checkpoint of a stopped master, and with --yes cut it out",
 		Long: `Look for damage in the journals and the checkpoint of a stopped master. A master refuses to start on a damaged journal,
 because whatever follows the damage would be lost. This command says what that is; with --yes it cuts the journal there. Of a
-checkpoint it gives up the damaged entries; what was in a lost directory goes to /lost+found-ID. What is cut stays beside it,
-in files that end in .damaged and .lost. Exit code 1 if there is damage that was not repaired.`,
+checkpoint it gives up the damaged entries; what was in a lost directory goes to /lost+found-ID. A checkpoint that
+is damaged beyond that is made anew from the journal, if that has its first record. What is cut stays beside it, in files that
+end in .damaged and .lost. Exit code 1 if there is damage that was not repaired.`,
 		Example: `  millrace dfs repair --dir /var/lib/millrace/master
   millrace dfs repair --dir /var/lib/millrace/master --yes`,
 		Args: cobra.NoArgs,

@@ -296,7 +296,7 @@ func newNode() *cobra.Command {
 	var m masterFlags
 	m.define(cmd)
 	ls := newLs(&m, "List the workers", "  millrace node ls --json", (*client.Client).Nodes,
-		[]any{"node", "rack", "state", "running", "class", "room", "isolation", "address"}, func(n wire.NodeStatus) table.Row {
+		[]any{"node", "rack", "state", "running", "class", "capacity", "isolation", "address"}, func(n wire.NodeStatus) table.Row {
 			return table.Row{n.Node, n.Rack, strings.TrimSpace(n.State + " " + human.Printable(n.Sick)), n.Running, human.Printable(n.Machine), n.Capacity, cmp.Or(human.Printable(n.Isolation), "?"), n.Addr}
 		})
 	cmd.AddCommand(ls, newNodeDrain(&m, false), newNodeDrain(&m, true))

@@ -83,7 +83,7 @@ func (x *exporter) stage(n int, at int64) *trace.PastJob {
 		return x.stages[n]
 	}
 	j := x.job
-	p := &trace.PastJob{ID: string(j.Job), Name: j.Name, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int(j.Priority), Weight: j.Weight, Submit: x.at(at)}
+	p := &trace.PastJob{ID: string(j.Job), Name: j.Name, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int(j.Priority), Weight: j.Weight, Recurring: j.Recurring, Submit: x.at(at)}
 	if n == 0 {
 		p.Submit = x.at(j.Submitted)
 	}

@@ -54,6 +54,11 @@ func describeNodes(o *trace.Origin, nodes []wire.NodeStatus, net *wire.NetStatus
 	if o.Racks = len(racks); len(o.Machines) > maxMachines {
 		o.Machines = nil
 	}
+	if net.CircuitRate > 0 {
+		o.Optical = &trace.Optical{
+			Rate: net.CircuitRate, Interval: time.Duration(net.CircuitMillis) * time.Millisecond, Dark: time.Duration(net.DarkMillis) * time.Millisecond, Threshold: net.CircuitThreshold,
+		}
+	}
 	for _, r := range net.Racks {
 		if racks[r.Rack] && r.Uplink > 0 {
 			o.Links = append(o.Links, trace.Link{Rack: r.Rack, Up: r.Uplink, Down: r.Downlink})

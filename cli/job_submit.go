@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -30,6 +32,7 @@ type batchJob struct {
 	Overwrite bool     `yaml:"overwrite"`
 	Recurring bool     `yaml:"recurring"`
 	After     []string `yaml:"after"`
+	At        string   `yaml:"at"`
 }
 
 // maxBatch bounds the jobs of a file.
@@ -41,14 +44,17 @@ func newJobSubmit(m *masterFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "submit --batch FILE", Short: "Hand in a list of jobs, each when those before it have succeeded, and wait for all",
 		Long: `Hand in the jobs of a file. Those that recur are announced first, so that a policy that plans (jobpacker, corral) knows the whole
-list; millrace scheduler plan ls shows what it makes of it. A job with after: waits until those jobs have succeeded.
+list; millrace scheduler plan ls shows what it makes of it. A job with after: waits until those jobs have succeeded, one with at: for its
+time since the start, which plans know.
 Each job is a built-in one with the flags of millrace run:
 
   jobs:
     - {name: sales,  run: wordcount, input: ["dfs:/sales"], output: "dfs:/out/sales", recurring: true}
+    - {name: visits, run: wordcount, input: ["dfs:/visits"], output: "dfs:/out/visits", recurring: true, at: 10m}
     - {name: report, run: sort, input: ["dfs:/out/sales"], output: "dfs:/out/report", after: [sales], args: [--reducers, 2]}
 
-When the command is interrupted, jobs that were handed in go on, and those that wait for others are not handed in.`,
+A job that the master refuses keeps those after it from being handed in, and no others. When the command is interrupted, jobs that were
+handed in go on, and those that wait for others are not handed in.`,
 		Example: "  millrace job submit --batch nightly.yaml", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := readBatch(batch)
@@ -85,6 +91,10 @@ func parseBatch(name string, data []byte) (out []dueJob, err error) {
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
 		spec, err := j.spec()
+		var at time.Duration
+		if err == nil {
+			at, err = j.due()
+		}
 		if _, twice := index[j.Name]; err == nil && twice {
 			err = fmt.Errorf("two jobs are called %q", j.Name)
 		}
@@ -92,7 +102,7 @@ func parseBatch(name string, data []byte) (out []dueJob, err error) {
 			return nil, fmt.Errorf("%s:%d: job %q: %w", name, lineOf(data, fmt.Sprintf("$.jobs[%d]", i)), j.Name, err)
 		}
 		index[j.Name] = i
-		out = append(out, dueJob{spec: spec})
+		out = append(out, dueJob{at: at, spec: spec})
 	}
 	for i, j := range b.Jobs {
 		for k, before := range j.After {
@@ -134,9 +144,21 @@ func (j *batchJob) spec() (wire.JobSpec, error) {
 		return s, fmt.Errorf("its args name it %q", s.Name)
 	}
 	if s.Output == "" {
-		return s, fmt.Errorf("it needs an output: nobody will be there to see the result")
+		return s, fmt.Errorf("it needs an output: a detached job must write its result somewhere")
 	}
 	return s, nil
+}
+
+// due is when the job is handed in, since the first.
+func (j *batchJob) due() (time.Duration, error) {
+	if j.At == "" {
+		return 0, nil
+	}
+	at, err := time.ParseDuration(j.At)
+	if err != nil || at < 0 || at > 24*time.Hour {
+		return 0, fmt.Errorf("at: %q is no time from 0s to 24h (at: 90s)", j.At)
+	}
+	return at, nil
 }
 
 // circle finds jobs that wait for each other, nil if there are none.
@@ -197,7 +219,7 @@ func submitBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bo
 	if !asJSON {
 		w.tell = func(j *dueJob) { tellBatch(cmd.OutOrStdout(), w, j) }
 	}
-	if err := w.run(cmd.Context()); err != nil {
+	if err := errors.Join(w.run(cmd.Context()), takeBack(cmd.Context(), cl, list)); err != nil {
 		return err
 	}
 	bad, out := 0, []batchResult{}
@@ -206,6 +228,9 @@ func submitBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bo
 		r := batchResult{Name: j.spec.Name, Job: j.id, State: j.status.State, Error: j.status.Error}
 		if j.ended {
 			r.Seconds = j.seconds()
+		}
+		if j.refused != nil {
+			r.Error = j.refused.Error()
 		}
 		if !j.succeeded() {
 			bad++
@@ -226,8 +251,9 @@ func submitBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bo
 // recurring are the jobs that are announced.
 func recurring(list []dueJob) (out []wire.JobSpec) {
 	for i := range list {
-		if list[i].spec.Recurring {
-			out = append(out, list[i].spec)
+		if s := list[i].spec; s.Recurring {
+			s.Expect.InMillis = list[i].at.Milliseconds()
+			out = append(out, s)
 		}
 	}
 	return out
@@ -243,10 +269,29 @@ func announceBatch(ctx context.Context, cl *client.Client, list []dueJob) error 
 	return err
 }
 
+// takeBack takes announcements back of jobs that will not come: else containers would be kept for them.
+func takeBack(ctx context.Context, cl *client.Client, list []dueJob) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	dropped := map[string]bool{}
+	for i := range list {
+		if j := &list[i]; j.spec.Recurring && j.id == "" && !dropped[j.spec.Name] {
+			dropped[j.spec.Name] = true
+			_, e := cl.Plans(ctx, wire.PlanRequest{Drop: j.spec.Name})
+			if wire.KindOf(e) != wire.NotFound { // it may never have been planned
+				err = errors.Join(err, e)
+			}
+		}
+	}
+	return err
+}
+
 // tellBatch prints what became of a job.
 func tellBatch(out io.Writer, w *workflow, j *dueJob) {
 	name := human.Printable(j.spec.Name)
 	switch {
+	case j.refused != nil:
+		fmt.Fprintf(out, "%s is refused: %s\n", name, human.Printable(j.refused.Error()))
 	case j.barred > 0:
 		fmt.Fprintf(out, "%s is not handed in: %s did not succeed\n", name, human.Printable(w.jobs[j.barred-1].spec.Name))
 	case !j.ended:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const threeJobs = `jobs:
@@ -14,7 +15,7 @@ const threeJobs = `jobs:
     output: dfs:/b
     overwrite: true
     after: [a]
-  - {name: c, run: sort, input: ["dfs:/b"], output: "dfs:/c", after: [a, b]}
+  - {name: c, run: sort, input: ["dfs:/b"], output: "dfs:/c", after: [a, b], recurring: true, at: 90s}
 `
 
 // TestBatch: jobs are as millrace run would submit them, and know which come before.
@@ -32,6 +33,9 @@ func TestBatch(t *testing.T) {
 	if !slices.Equal(list[2].after, []int{0, 1}) || list[0].after != nil {
 		t.Errorf("%v, %v", list[2].after, list[0].after)
 	}
+	if told := recurring(list); list[2].at != 90*time.Second || len(told) != 2 || told[0].Expect.InMillis != 0 || told[1].Expect.InMillis != 90_000 {
+		t.Errorf("c comes after %v and is announced as %+v", list[2].at, told)
+	}
 }
 
 // TestBadBatches: what cannot be is refused with its line.
@@ -48,6 +52,9 @@ func TestBadBatches(t *testing.T) {
 		{"jobs:\n- {name: a, run: sleep, output: x, args: [--expect-shuffle, -5]}\n", "b.yaml:2: "},
 		{"jobs:\n- {name: a, run: sleep, output: x, args: [--expect-shuffle, \"1000000000000000000\"]}\n", "must be in 0..2^56"},
 		{"jobs:\n- {name: a, run: sleep, output: x, args: [--name, b]}\n", `its args name it "b"`},
+		{"jobs:\n- {name: a, run: sleep, output: x}\n- {name: b, run: sleep, output: y, at: noon}\n", `b.yaml:3: job "b": at: "noon" is no time`},
+		{"jobs:\n- {name: a, run: sleep, output: x, at: -1s}\n", `at: "-1s" is no time from 0s to 24h`},
+		{"jobs:\n- {name: a, run: sleep, output: x, at: 25h}\n", `at: "25h" is no time`},
 		{"jobs:\n- {name: a, ran: sleep}\n", `unknown field "ran"`},
 	} {
 		if _, err := parseBatch("b.yaml", []byte(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {

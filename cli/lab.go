@@ -79,7 +79,7 @@ func newLabRun() *cobra.Command {
 	o, l := labRun{progress: "auto"}, liveLab{}
 	cmd := &cobra.Command{
 		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
-		Example: "  millrace lab run all --quick --out report\n  millrace lab run slowdown-policies --quick --set load=0.8 --set nodes=60",
+		Example: "  millrace lab run all --quick --out report\n  millrace lab run slowdown-policies --quick --set load=0.8 --set nodes=60\n  millrace lab run slowdown-policies --quick --set policy=mine.star",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && len(o.expect) == 0 {
 				return errors.New("lab run needs an experiment, or all (millrace lab ls lists them)")
@@ -87,24 +87,27 @@ func newLabRun() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.mode, err = console.ParseMode(o.progress); err != nil {
+				return err
+			}
 			if l.live {
-				l.quick, l.asJSON = o.Quick, o.asJSON
+				if err := l.refuse(cmd.Flags()); err != nil {
+					return err
+				}
+				l.quick, l.asJSON, l.out, l.date, l.progress = o.Quick, o.asJSON, o.out, o.date, o.mode
 				return l.run(cmd, args)
 			}
-			args, err := orExpected(args, o.expect)
-			if err != nil {
+			if args, err = orExpected(args, o.expect); err != nil {
 				return failed(err)
 			}
 			if o.list, err = experiments(args); err != nil {
 				return err
 			}
-			if o.mode, err = console.ParseMode(o.progress); err != nil {
-				return err
-			}
 			if o.Seeds < 0 || o.Seeds > 10_000 {
 				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
 			}
-			if o.Set, err = numbersOf(o.set, o.expect); err != nil {
+			if err := o.takeSet(); err != nil {
 				return err
 			}
 			return failed(o.run(cmd))
@@ -115,7 +118,7 @@ func newLabRun() *cobra.Command {
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
 	l.define(f)
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
-	f.StringArrayVar(&o.set, "set", nil, "change a number of the set-up, NAME=VALUE, such as nodes=60 or load=0.8; nothing is judged then; a wrong name lists the right ones")
+	f.StringArrayVar(&o.set, "set", nil, "change a number of the set-up, NAME=VALUE, such as nodes=60 or load=0.8; nothing is judged then; a wrong name lists the right ones. policy=NAME, or policy=FILE.star for a script, is run beside the two policies that the experiment lets you watch")
 	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv, the figures as SVG and CSV, and in play/ a player of two runs of an experiment")
 	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
 	f.StringVar(&o.date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
@@ -130,6 +133,7 @@ type labRun struct {
 	list           []*lab.Experiment
 	asJSON         bool
 	set            []string
+	own            *arm // a policy of the reader's, if there is one
 	out, date      string
 	expect         []string
 	progress       string
@@ -152,6 +156,15 @@ func (o *labRun) watch(began time.Time) (stop func()) {
 		said = n
 		return fmt.Sprintf("%d of %s that are planned so far, after %s", n, human.Many(o.planned.Load(), "repetition"), human.Duration(time.Since(began)))
 	})
+}
+
+// takeSet reads --set: a policy of the reader's, and numbers of the set-up.
+func (o *labRun) takeSet() error {
+	words, err := o.takePolicy(o.set)
+	if err == nil {
+		o.Set, err = numbersOf(words, o.expect)
+	}
+	return err
 }
 
 // numbersOf reads --set.
@@ -224,6 +237,9 @@ func (o *labRun) run(cmd *cobra.Command) error {
 	})
 	stop()
 	err = errors.Join(err, printing, agree(cmd.ErrOrStderr(), reports, o.expect))
+	if o.own != nil {
+		err = errors.Join(err, o.tryOwn(cmd, reports))
+	}
 	if o.out == "" || len(reports) == 0 {
 		return err
 	}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/lab/live"
 )
 
@@ -18,13 +22,29 @@ import (
 type liveLab struct {
 	live, quick, asJSON bool
 	repeat              int
-	arms                []string // only these; nil: all, of quick runs those that are quick
+	out, date           string
+	progress            console.Mode
+	tell                io.Writer // what is run now
+	arms                []string  // only these; nil: all, of quick runs those that are quick
 }
 
 func (o *liveLab) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.live, "live", false, "run a live laboratory: on a cluster of processes that is started for it, beside the simulator (docs/lab/live.md)")
 	f.IntVar(&o.repeat, "repeat", 1, "with --live: how often each arm is run on the cluster")
 	f.StringSliceVar(&o.arms, "arms", nil, "with --live: compare only these")
+}
+
+// refuse refuses flags that mean nothing on a cluster, with what does.
+func (o *liveLab) refuse(f *pflag.FlagSet) error {
+	for name, instead := range map[string]string{
+		"seeds": "--repeat runs each arm several times", "seed": "the jobs of a live laboratory are always the same", "set": "--arms chooses what is compared",
+		"expect": "its verdict is printed",
+	} {
+		if f.Changed(name) {
+			return fmt.Errorf("--%s means nothing with --live: %s", name, instead)
+		}
+	}
+	return nil
 }
 
 // chosen are the arms that are run.
@@ -54,6 +74,7 @@ func listLive(w io.Writer) {
 }
 
 func (o *liveLab) run(cmd *cobra.Command, ids []string) error {
+	o.tell = cmd.ErrOrStderr()
 	if o.repeat < 1 || o.repeat > 100 {
 		return fmt.Errorf("--repeat is %d, must be in 1..100", o.repeat)
 	}
@@ -69,11 +90,33 @@ func (o *liveLab) run(cmd *cobra.Command, ids []string) error {
 		}
 		list = append(list, l)
 	}
+	var reports []lab.Report
 	for _, l := range list {
-		if err := o.one(cmd, l); err != nil {
-			return failed(fmt.Errorf("%s: %w", l.ID, err))
+		r, err := o.one(cmd, l)
+		if err != nil {
+			return failed(errors.Join(fmt.Errorf("%s: %w", l.ID, err), o.write(cmd, reports)))
 		}
+		reports = append(reports, r)
 	}
+	return failed(o.write(cmd, reports))
+}
+
+// say tells who waits what is run now.
+func (o *liveLab) say(format string, args ...any) {
+	if o.progress != console.None {
+		fmt.Fprintf(o.tell, format+"\n", args...)
+	}
+}
+
+// write writes the page of what was run, also of what was run before an error.
+func (o *liveLab) write(cmd *cobra.Command, reports []lab.Report) error {
+	if o.out == "" || len(reports) == 0 {
+		return nil
+	}
+	if err := lab.WriteFiles(o.out, lab.Page{Title: "millrace laboratory, live", Date: o.date, Quick: o.quick, Reports: reports}); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(o.out, "report.html"))
 	return nil
 }
 
@@ -87,59 +130,49 @@ type liveReport struct {
 }
 
 // one runs a laboratory: each arm on a cluster of its own, and in the simulator with what jobs cost there beside their tasks.
-func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) error {
+func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) (lab.Report, error) {
 	ctx := cmd.Context()
 	arms, err := o.chosen(l)
 	if err != nil {
-		return err
+		return lab.Report{}, err
 	}
 	var all live.Costs
 	simulated, measured := make([][]*live.Outcome, len(arms)), make([][]*live.Outcome, len(arms))
 	for i := range arms {
-		for range o.repeat {
+		for n := range o.repeat {
+			o.say("%s: %s (%d of %d), run %d of %d", l.ID, arms[i].Name, i+1, len(arms), n+1, o.repeat)
 			var costs live.Costs
 			got, err := o.arm(ctx, l, &arms[i], &costs)
 			if err != nil {
-				return fmt.Errorf("%s: %w", arms[i].Name, err)
+				return lab.Report{}, fmt.Errorf("%s: %w", arms[i].Name, err)
 			}
 			foretold, err := l.Simulate(&arms[i], costs.Overheads(), o.quick)
 			if err != nil {
-				return err
+				return lab.Report{}, err
 			}
 			measured[i], simulated[i] = append(measured[i], got), append(simulated[i], foretold)
 			all.Add(&costs)
 		}
 	}
 	r := liveReport{l.ID, l.Published, o.repeat, all.Overheads(), l.Judge(arms, l.Jobs(o.quick), simulated, measured)}
+	report := l.Report(r.Verdict, o.repeat, r.Overheads)
 	if o.asJSON {
-		return printJSON(cmd, r)
+		return report, printJSON(cmd, r)
 	}
 	r.print(cmd.OutOrStdout(), l)
-	return nil
+	return report, nil
 }
 
 func (r *liveReport) print(w io.Writer, l *live.Laboratory) {
 	fmt.Fprintf(w, "%s: %s (%s)\na job costs %s\n", r.ID, l.Title, l.Source, r.Overheads)
 	t := newTable(w, "arm", "measure", "simulated", "live", "error")
 	for _, row := range r.Rows {
-		t.AppendRow(table.Row{row.Arm, row.Measure, stats.Text(row.Simulated) + " " + row.Unit, stats.Span(row.Live, row.Unit), offBy(row)})
+		t.AppendRow(table.Row{row.Arm, row.Measure, stats.Text(row.Simulated) + " " + row.Unit, stats.Span(row.Live, row.Unit), row.Off()})
 	}
 	t.Render()
 	says := "the simulator does not foretell the cluster"
 	if r.Agrees {
 		says = "the simulator foretells the cluster"
 	}
-	fmt.Fprintf(w, "published: %s\n%s: the time of a job is off by %.1f %% in the median (at most 10), the order of the arms agrees to %.2f (at least 0.9; Kendall's tau)\n", r.Published, says, 100*r.MedianError, r.Tau)
-}
-
-// offBy is by how much the simulator is off; of nothing there is no part.
-func offBy(row live.Row) string {
-	measured := stats.Mean(row.Live)
-	if measured == row.Simulated {
-		return "0 %"
-	}
-	if measured == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%+.0f %%", 100*(row.Simulated/measured-1))
+	fmt.Fprintf(w, "published: %s\n%s: the time of a job is off by %.1f %% in the median (at most 10), the order of the arms agrees to %.2f (at least 0.9; Kendall's tau), the ratio of an arm to the first is off by %.2f in the worst arm (at most 0.15)\n", r.Published, says, 100*r.MedianError, r.Tau, r.Ratio)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +16,8 @@ import (
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/lab/live"
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/topology"
 )
@@ -44,7 +47,7 @@ func describeLab(m *live.Machines, a *live.Arm) *describedCluster {
 }
 
 // onCluster runs fn on a cluster of an arm, which it starts and stops.
-func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl *client.Client) error) (err error) {
+func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl *client.Client, master string) error) (err error) {
 	dir, err := os.MkdirTemp("", "millrace-lab-")
 	if err != nil {
 		return err
@@ -69,7 +72,7 @@ func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl 
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(cl), cl.Close())
+	return errors.Join(fn(cl, c.Master), cl.Close())
 }
 
 // liveRun is the jobs of a laboratory on a cluster.
@@ -84,7 +87,8 @@ type liveRun struct {
 // arm is what becomes of each job on a cluster. It adds what they cost.
 func (o *liveLab) arm(ctx context.Context, l *live.Laboratory, a *live.Arm, costs *live.Costs) (*live.Outcome, error) {
 	var r liveRun
-	err := onCluster(ctx, l, a, func(cl *client.Client) error {
+	err := onCluster(ctx, l, a, func(cl *client.Client, master string) error {
+		o.say("  its dashboard: %s", master)
 		r = liveRun{replay: newReplay(cl), lab: l, list: l.Jobs(o.quick), costs: costs}
 		for _, step := range []func(context.Context) error{r.prepare, r.announce, r.submitAll, r.judge} {
 			if err := step(ctx); err != nil {
@@ -139,13 +143,13 @@ func (r *liveRun) put(ctx context.Context, i int, j *sim.Job) error {
 	for len(r.costs.Places) < i {
 		r.costs.Places = append(r.costs.Places, nil)
 	}
-	var places [][]topology.NodeID
+	var places [][]int
 	for _, b := range at.Blocks {
-		var nodes []topology.NodeID
+		var machines []int
 		for _, p := range b.Places {
-			nodes = append(nodes, topology.NodeID(numberOf(p.Node)))
+			machines = append(machines, numberOf(p.Node))
 		}
-		places = append(places, nodes)
+		places = append(places, machines)
 	}
 	r.costs.Places = append(r.costs.Places, places)
 	return nil
@@ -162,14 +166,7 @@ func (r *liveRun) announce(ctx context.Context) error {
 	if !r.lab.Announced {
 		return nil
 	}
-	var q wire.PlanRequest
-	for i := range r.jobs {
-		if r.list[i].Spec.Recurring {
-			q.Jobs = append(q.Jobs, r.jobs[i].spec)
-		}
-	}
-	_, err := r.cl.Plans(ctx, q)
-	return err
+	return announceBatch(ctx, r.cl, r.jobs)
 }
 
 // submitAll hands in the jobs and waits for all.
@@ -191,6 +188,9 @@ func (r *liveRun) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.machines(ctx); err != nil {
+		return err
+	}
 	r.out.Congested, r.out.Cross = float64(net.CongestedMillis)/1000, float64(net.CrossRack)
 	for i := range r.jobs {
 		r.out.Seconds = append(r.out.Seconds, r.jobs[i].seconds())
@@ -202,9 +202,30 @@ func (r *liveRun) judge(ctx context.Context) error {
 	return nil
 }
 
+// machines takes down the order in which the master came to know them, which its log begins with.
+func (r *liveRun) machines(ctx context.Context) error {
+	page, err := r.cl.DecisionLines(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for _, text := range page.Lines {
+		var l drive.Line
+		if err := json.Unmarshal(text, &l); err != nil {
+			return err
+		}
+		if l.Kind == drive.LineNode {
+			r.costs.Order = append(r.costs.Order, numberOf(wire.NodeName(l.Name)))
+		}
+	}
+	if n, all := len(r.costs.Order), describeLab(&r.lab.Machines, &live.Arm{}).machines(); n != all {
+		return fmt.Errorf("the log of decisions has %d of the %d machines", n, all)
+	}
+	return nil
+}
+
 // costsOf reads off the history of a job what it has cost, how long its tasks took, and where they ran.
 func (r *liveRun) costsOf(ctx context.Context, s wire.JobStatus, j *sim.Job) error {
-	p := past{begun: map[taskKey]int64{}, near: map[taskKey]bool{}, slower: map[taskKey]float64{}, done: map[taskKey]int64{}, last: map[wire.TaskKind]int64{}, machines: &r.lab.Machines, job: j, costs: r.costs}
+	p := past{begun: map[taskKey]int64{}, near: map[taskKey]bool{}, slower: map[taskKey]float64{}, waited: map[taskKey]int64{}, done: map[taskKey]int64{}, last: map[wire.TaskKind]int64{}, machines: &r.lab.Machines, job: j, costs: r.costs}
 	submitted, ended := s.Submitted*int64(time.Millisecond), s.Ended*int64(time.Millisecond)
 	err := r.cl.Events(ctx, s.Job, func(e *wire.PastEvent) { p.event(e, submitted) })
 	maps, reduces := slices.Clone(j.Maps), slices.Clone(j.Reduces)
@@ -213,7 +234,7 @@ func (r *liveRun) costsOf(ctx context.Context, s wire.JobStatus, j *sim.Job) err
 			maps[k.index] = time.Duration(at - p.begun[k])
 		} else {
 			reduces[k.index] = time.Duration(at - max(p.begun[k], p.last[wire.MapTask]))
-			r.costs.Reduce = append(r.costs.Reduce, float64(reduces[k.index])-float64(j.Reduces[k.index])*p.slower[k])
+			r.costs.Reduce = append(r.costs.Reduce, p.cost(k))
 		}
 	}
 	r.costs.Maps, r.costs.Reduces = append(r.costs.Maps, maps), append(r.costs.Reduces, reduces)
@@ -238,7 +259,13 @@ type past struct {
 	last        map[wire.TaskKind]int64 // end of the last of a kind
 	near        map[taskKey]bool        // it ran beside its input
 	slower      map[taskKey]float64     // than on the fastest machine
+	waited      map[taskKey]int64       // of a reduce: for its input
 	strong      int                     // tasks on machines of the first class
+}
+
+// cost is what a reduce took beside what it was to take. It is not what it waited for its input: the simulator has links of its own.
+func (p *past) cost(k taskKey) float64 {
+	return float64(p.done[k]-p.begun[k]-p.waited[k]) - float64(p.job.Reduces[k.index])*p.slower[k]
 }
 
 func (p *past) event(e *wire.PastEvent, submitted int64) {
@@ -252,6 +279,7 @@ func (p *past) event(e *wire.PastEvent, submitted int64) {
 		p.begun[k], p.near[k] = e.At, e.Locality == "node"
 	case e.Kind == wire.PastDone && e.Task != wire.DriverTask:
 		p.done[k], p.last[e.Task] = e.At, max(p.last[e.Task], e.At)
+		p.waited[k] = e.Counts.Get(mapreduce.TaskGroup, mapreduce.ReduceWaitMillis) * int64(time.Millisecond)
 		at := numberOf(e.Node)
 		p.slower[k] = p.machines.Slower(at)
 		if at < p.machines.Classes[0].Count {

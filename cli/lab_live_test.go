@@ -2,8 +2,13 @@ package cli
 
 import (
 	"testing"
+	"time"
 
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/lab/live"
+	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -16,7 +21,7 @@ func TestLabClusters(t *testing.T) {
 				t.Errorf("%s: %s: %v", l.ID, key, err)
 			}
 		}
-		topo, room, err := l.Machines.Topology()
+		topo, room, err := l.Machines.Topology(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,5 +40,19 @@ func TestLabClusters(t *testing.T) {
 				t.Errorf("%s: links %+v, %v, want %+v", l.ID, links, err, l.Machines.Links)
 			}
 		}
+	}
+}
+
+// TestWhatAReduceCosts: a reduce of 400 ms that ran for four seconds and waited three and a half of them for its input costs 100 ms.
+func TestWhatAReduceCosts(t *testing.T) {
+	k := taskKey{wire.ReduceTask, 0}
+	p := past{
+		begun: map[taskKey]int64{}, near: map[taskKey]bool{}, slower: map[taskKey]float64{}, waited: map[taskKey]int64{}, done: map[taskKey]int64{}, last: map[wire.TaskKind]int64{},
+		machines: &live.All[0].Machines, job: &sim.Job{Spec: &scheduler.JobSpec{}, Reduces: []time.Duration{400 * time.Millisecond}}, costs: &live.Costs{},
+	}
+	p.event(&wire.PastEvent{Kind: wire.PastLaunched, Task: wire.ReduceTask, Node: "w1", At: int64(time.Second)}, 0)
+	p.event(&wire.PastEvent{Kind: wire.PastDone, Task: wire.ReduceTask, Node: "w1", At: int64(5 * time.Second), Counts: wire.Counts{mapreduce.TaskGroup: {mapreduce.ReduceWaitMillis: 3500}}}, 0)
+	if got := time.Duration(p.cost(k)); got != 100*time.Millisecond {
+		t.Errorf("it costs %v", got)
 	}
 }

@@ -16,6 +16,53 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
+// TestLabOwnPolicy: a policy of the reader's runs on the cluster and the jobs of an experiment, beside those that it lets people watch.
+func TestLabOwnPolicy(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "mine.star")
+	if err := os.WriteFile(script, []byte("def key(job, node, now):\n    return job.maps\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	scene := lab.Scene{Name: "fifo", Setup: func() (sim.Config, []*sim.Job, error) {
+		cfg, err := lab.Slotted(1, 1, 1, "fifo", nil)
+		cfg.Heartbeat = time.Second
+		job := func(id scheduler.JobID, maps int32) *sim.Job {
+			return &sim.Job{Spec: &scheduler.JobSpec{ID: id, Maps: maps}, Maps: []time.Duration{10 * time.Second}}
+		}
+		return cfg, []*sim.Job{job(0, 9), job(1, 1)}, err
+	}}
+	o, cmd, said := labRun{out: dir}, &cobra.Command{}, &bytes.Buffer{}
+	cmd.SetOut(said)
+	cmd.SetErr(said)
+	rest, err := o.takePolicy([]string{"nodes=60", "policy=" + script})
+	if err != nil || len(rest) != 1 || rest[0] != "nodes=60" {
+		t.Fatalf("%v, %v", rest, err)
+	}
+	if err := o.tryOwn(cmd, []lab.Report{{ID: "exp", Scenes: []lab.Scene{scene, scene}}}); err != nil {
+		t.Fatal(err)
+	}
+	mean := map[string]string{}
+	for line := range strings.Lines(said.String()) {
+		if cells := strings.Split(line, "│"); len(cells) > 3 {
+			mean[strings.TrimSpace(cells[1])] = strings.TrimSpace(cells[2])
+		}
+	}
+	if mean["fifo"] == "" || mean["mine"] == "" || mean["fifo"] == mean["mine"] {
+		t.Errorf("the small job comes first under the script, and last under fifo; it says\n%s", said)
+	}
+	if page, err := os.ReadFile(filepath.Join(dir, "play", "exp-own.html")); err != nil || len(page) == 0 {
+		t.Errorf("its player: %v", err)
+	}
+	if err := o.tryOwn(cmd, []lab.Report{{ID: "plain"}}); err == nil || !strings.Contains(err.Error(), "plain") {
+		t.Errorf("an experiment with nothing to watch: %v", err)
+	}
+	for _, wrong := range []string{"policy=none", "policy=none.star", "policy="} {
+		if _, err := (&labRun{}).takePolicy([]string{wrong}); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
 // An experiment whose runs are too long for a page gets none, and the command says so; its report has no link then.
 func TestLongScenesHaveNoPlayer(t *testing.T) {
 	scene := func(maps int32) lab.Scene {

@@ -108,13 +108,21 @@ func refuseUnknown(cmd *cobra.Command) {
 	}
 }
 
-// plainFlagError says what a value is not, in place of which function of Go did not like it.
-func plainFlagError(err error) error {
+// plainFlagError says which flag was meant, and what a value is not, in place of which function of Go did not like it.
+func plainFlagError(cmd *cobra.Command, err error) error {
+	if none, ok := errors.AsType[*pflag.NotExistError](err); ok && none.GetSpecifiedShortnames() == "" {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+		return fmt.Errorf("%w%s", err, suggest.Meant("--"+none.GetSpecifiedName(), known))
+	}
 	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err
 	}
 	name, value := "--"+wrong.GetFlag().Name, wrong.GetValue()
+	if _, ofGo := errors.AsType[*strconv.NumError](err); !ofGo && !strings.HasPrefix(wrong.Unwrap().Error(), "time: ") {
+		return fmt.Errorf("%s: %w", name, wrong.Unwrap()) // our own words, with the range
+	}
 	switch kind := wrong.GetFlag().Value.Type(); {
 	case errors.Is(err, strconv.ErrRange):
 		return fmt.Errorf("%s is %s, which is too large", name, value)
@@ -201,7 +209,7 @@ func newRoot() *cobra.Command {
 	complete(root)
 	explainArgs(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w (%s --help lists the flags)", plainFlagError(err), cmd.CommandPath())
+		return fmt.Errorf("%w (%s --help lists the flags)", plainFlagError(cmd, err), cmd.CommandPath())
 	})
 	checkHelp(root)
 	v := versionOf()

@@ -7,11 +7,18 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/millrace/millrace/internal/require"
 )
@@ -30,23 +37,80 @@ var memoryRuns = map[string]string{
 	"streaming combined": "streaming --mapper cat --combiner cat --reducer cat --input IN",
 }
 
-// memoryShapes make inputs for a budget of so many MiB: records of an eighth and a quarter of it, and ordinary ones.
-var memoryShapes = map[string]func(c *child, budget int64, scale int){
-	"eighth":  func(c *child, budget int64, scale int) { c.largeLines(6*scale, int(budget/8)) },
-	"quarter": func(c *child, budget int64, scale int) { c.largeLines(3*scale, int(budget/4)-16) },
-	"records": func(c *child, _ int64, scale int) {
-		c.ok("gen", "records", "--size", fmt.Sprint(8_000_000*scale*scale), "in")
-	},
-	"skewed": func(c *child, _ int64, scale int) {
-		c.ok("gen", "records", "--skew", "1.2", "--size", fmt.Sprint(8_000_000*scale*scale), "in")
-	},
-	"hot": func(c *child, _ int64, scale int) {
-		c.ok("gen", "records", "--hot", "0.5", "--size", fmt.Sprint(8_000_000*scale*scale), "in")
-	},
+// memoryShapes make inputs of about a size for a budget: records of an eighth and a quarter of it, ordinary ones, and those that break engines.
+var memoryShapes = map[string]func(c *child, budget, size int64){
+	"eighth":     func(c *child, budget, size int64) { c.largeLines(size, budget/8) },
+	"quarter":    func(c *child, budget, size int64) { c.largeLines(size, budget/4-16) },
+	"records":    func(c *child, _, size int64) { c.records("in", size) },
+	"skewed":     func(c *child, _, size int64) { c.records("in", size, "--skew", "1.2") },
+	"hot":        func(c *child, _, size int64) { c.records("in", size, "--hot", "0.5") },
+	"words":      func(c *child, _, size int64) { c.records("in", size, "--skew", "0", "--keys", "16000000") },
+	"compressed": (*child).compressed,
+	"tiny files": (*child).tinyFiles,
 }
 
-// largeLines writes n lines of size bytes, newline included.
-func (c *child) largeLines(n, size int) {
+// records writes key-value lines, and a few of them for the other side of a join: with itself it would write the square of the rows of a key.
+func (c *child) records(name string, size int64, flags ...string) {
+	c.t.Helper()
+	c.ok(append([]string{"gen", "records", "--size", fmt.Sprint(size), name}, flags...)...)
+	c.few(name, "few", 10)
+}
+
+// compressed writes records as gzip and as zstd, whose readers hold as much of the text as their formats want.
+func (c *child) compressed(_, size int64) {
+	c.t.Helper()
+	c.records("plain", size/2)
+	c.mkdir("in")
+	for name, open := range map[string]func(io.Writer) io.WriteCloser{
+		"in/a.gz":  func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"in/b.zst": func(w io.Writer) io.WriteCloser { z, _ := zstd.NewWriter(w); return z },
+	} {
+		c.copy("plain", name, open)
+	}
+}
+
+// copy writes a file through a writer to another.
+func (c *child) copy(from, to string, through func(io.Writer) io.WriteCloser) {
+	c.t.Helper()
+	r, err := os.Open(c.path(from))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer r.Close()
+	f, err := os.Create(c.path(to))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	w := through(f)
+	_, err = io.Copy(w, r)
+	if err := errors.Join(err, w.Close()); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// tinyFiles writes thousands of files of a kilobyte.
+func (c *child) tinyFiles(_, size int64) {
+	c.t.Helper()
+	c.mkdir("in")
+	for i := range min(size/10_000, 5000) {
+		var lines bytes.Buffer
+		for j := range 80 {
+			fmt.Fprintf(&lines, "word%05d%02d\n", i, j)
+		}
+		c.write(fmt.Sprintf("in/%05d", i), lines.Bytes())
+	}
+}
+
+func (c *child) mkdir(name string) {
+	c.t.Helper()
+	if err := os.MkdirAll(c.path(name), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// largeLines writes lines of so many bytes, newline included, until they have a size.
+func (c *child) largeLines(size, line int64) {
 	c.t.Helper()
 	f, err := os.Create(c.path("in"))
 	if err != nil {
@@ -54,14 +118,14 @@ func (c *child) largeLines(n, size int) {
 	}
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<20)
-	rng := rand.New(rand.NewPCG(1, uint64(size)))
-	for i := range n {
+	rng := rand.New(rand.NewPCG(1, uint64(line)))
+	for i := range size / line {
 		var words bytes.Buffer
 		for range 1000 {
 			fmt.Fprintf(&words, "%06d ", rng.IntN(1_000_000))
 		}
 		left, _ := fmt.Fprintf(w, "%d\t", i)
-		for left = size - 1 - left; left > 0; left -= words.Len() {
+		for left = int(line) - 1 - left; left > 0; left -= words.Len() {
 			_, _ = w.Write(words.Bytes()[:min(left, words.Len())])
 		}
 		_ = w.WriteByte('\n') // Flush says what failed
@@ -89,27 +153,32 @@ func (c *child) few(from, to string, n int) {
 // TestPeakMemory: what a process allocates is at most 1.15 times its budget. The pages of the program's own file come on top; they depend
 // on how the file came onto the disk, and the system can drop them. `make memory` measures all shapes at three budgets.
 func TestPeakMemory(t *testing.T) {
-	budgets, shapes, scale := []int64{32}, []string{"eighth"}, 1
+	budgets, shapes, quarters := []int64{32}, []string{"eighth", "hot", "compressed"}, int64(3)
 	if require.Stressed() {
-		budgets, shapes, scale = []int64{32, 64, 256}, []string{"eighth", "quarter", "records", "skewed", "hot"}, 4
+		budgets, shapes, quarters = []int64{32, 64, 256}, slices.Sorted(maps.Keys(memoryShapes)), 6
 	}
 	for _, budget := range budgets {
 		for _, shape := range shapes {
 			c := newChild(t)
-			memoryShapes[shape](c, budget<<20, scale)
+			memoryShapes[shape](c, budget<<20, budget<<20/4*quarters)
 			for name, words := range memoryRuns {
 				t.Run(fmt.Sprintf("%d/%s/%s", budget, shape, name), func(t *testing.T) {
 					c.t = t
-					if name == "join" && (shape == "skewed" || shape == "hot") {
-						words = "join --left few --right IN" // with itself it would write the square of the rows of one key
-						c.few("in", "few", 10)
-					}
-					args := strings.Fields(strings.ReplaceAll(words, "IN", "in"))
-					args = append([]string{"run"}, args...)
-					c.ok(append(args, "--output", "out", "--overwrite", "--progress", "none", "--memory", fmt.Sprintf("%dMiB", budget))...)
-					c.within(budget << 20 * 115 / 100)
+					c.peak(budget, words)
 				})
 			}
 		}
 	}
+}
+
+// peak runs a job, and wants it to keep to its budget of so many MiB.
+func (c *child) peak(budget int64, words string) {
+	c.t.Helper()
+	if _, err := os.Stat(c.path("few")); err == nil {
+		words = strings.ReplaceAll(words, "--left IN", "--left few")
+	}
+	args := strings.Fields(strings.ReplaceAll(words, "IN", "in"))
+	args = append([]string{"run"}, args...)
+	c.ok(append(args, "--output", "out", "--overwrite", "--progress", "none", "--memory", fmt.Sprintf("%dMiB", budget))...)
+	c.within(budget << 20 * 115 / 100)
 }

@@ -79,6 +79,7 @@ func printNet(out io.Writer, s *wire.NetStatus) {
 	}
 	nodes.Render()
 	printMatrix(out, s)
+	printCircuits(out, s)
 	circuits := int64(0)
 	for _, n := range s.Nodes {
 		circuits += n.Sent[wire.CircuitTraffic]
@@ -91,6 +92,25 @@ func printNet(out io.Writer, s *wire.NetStatus) {
 	if len(s.Racks) > 0 && s.Racks[0].Uplink == 0 {
 		fmt.Fprintln(out, "The rates of the links are not known: start the master with --topology FILE to see how full they are.")
 	}
+}
+
+// printCircuits shows which racks an optical switch joins.
+func printCircuits(out io.Writer, s *wire.NetStatus) {
+	if s.CircuitMillis == 0 {
+		return
+	}
+	t := newTable(out, "circuit from", "to")
+	for _, r := range s.Racks {
+		if r.Circuit != "" {
+			t.AppendRow(table.Row{r.Rack, r.Circuit})
+		}
+	}
+	if t.Length() > 0 {
+		t.Render()
+	} else {
+		fmt.Fprintln(out, "no rack had a circuit when its workers reported last")
+	}
+	fmt.Fprintf(out, "circuits are matched anew every %s, next in %s\n", human.Duration(time.Duration(s.CircuitMillis)*time.Millisecond), human.Duration(time.Duration(s.RematchMillis)*time.Millisecond))
 }
 
 // sortNet brings racks and nodes into the order of their names; they come in the order in which they joined.

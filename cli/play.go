@@ -5,44 +5,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/scheduler/policies"
-	"github.com/millrace/millrace/sim/compare"
 )
 
 func newPlay() *cobra.Command {
 	var listen, out string
+	var traces []string
 	cmd := &cobra.Command{
 		Use: "play [FILE]", Short: "Watch scheduling decision by decision in the browser, and try policies against each other",
 		Long: `Watch scheduling decision by decision in the browser: who gets the next container, why, and who else waited.
 
 Without a file the page is a playground: choose a workload, a cluster and two policies with their parameters, run, watch,
-change, run again. A file is a description of a cluster as sim run --file reads it, of which the first two policies are
+change, run again. --trace offers a trace of yours, of any format that trace convert reads, among the workloads. A file is a description of a cluster as sim run --file reads it, of which the first two policies are
 played, or the decision log of a live cluster (millrace scheduler log --export). --out writes one page that needs no server.`,
 		Example: `  millrace play
+  millrace play --trace day.tsv
   millrace play cluster.yaml
   millrace scheduler log --export day.jsonl && millrace play day.jsonl --out day.html`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				if out != "" {
-					return errors.New("--out writes a page that plays a file: name the file")
-				}
-				return servePlay(cmd, listen, play.NewPlayground(choices(), playApart))
+			switch {
+			case len(args) == 0 && out != "":
+				return errors.New("--out writes a page that plays a file: name the file")
+			case len(args) == 0:
+				return openPlayground(cmd, listen, traces)
+			case len(traces) > 0:
+				return fmt.Errorf("--trace offers a workload to the playground: leave %s out, or write trace: into it", args[0])
 			}
 			about, tapes, err := readTapes(cmd.Context(), args[0])
 			if err != nil {
@@ -51,16 +52,39 @@ played, or the decision log of a live cluster (millrace scheduler log --export).
 			if out != "" {
 				return failed(writePlay(out, about, tapes))
 			}
-			var page bytes.Buffer
-			if err := play.Write(&page, "", about, tapes...); err != nil {
-				return failed(err)
-			}
-			return servePlay(cmd, listen, play.NewPage(page.Bytes()))
+			return servePage(cmd, listen, about, tapes)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8099", "address of the page; port 0 takes one that is free")
 	cmd.Flags().StringVar(&out, "out", "", "write the page to this file instead of serving it")
+	cmd.Flags().StringArrayVar(&traces, "trace", nil, "a trace to offer in the playground; may be given several times")
 	return cmd
+}
+
+// servePage serves a page that plays recordings.
+func servePage(cmd *cobra.Command, listen, about string, tapes []*play.Recording) error {
+	var page bytes.Buffer
+	if err := play.Write(&page, "", about, tapes...); err != nil {
+		return failed(err)
+	}
+	return servePlay(cmd, listen, play.NewPage(page.Bytes()))
+}
+
+// openPlayground serves the playground, with traces that can be read.
+func openPlayground(cmd *cobra.Command, listen string, traces []string) error {
+	var flags []string
+	for _, name := range traces {
+		if strings.HasPrefix(name, "gen:") {
+			return fmt.Errorf("--trace %s: the page has the generated workloads anyway; name a file", name)
+		}
+		if _, err := readTraces("", name); err != nil { // before somebody chooses it
+			return failed(fmt.Errorf("--trace: %w", err))
+		}
+		flags = append(flags, "--trace", name)
+	}
+	c := choices()
+	c.Traces = append([]string{}, traces...) // a list, also if it is empty
+	return servePlay(cmd, listen, play.NewPlayground(c, playApart(flags...), playApart(append(flags, "--sweep")...)))
 }
 
 // servePlay serves a page until a signal comes.
@@ -89,7 +113,8 @@ func readTapes(ctx context.Context, name string) (about string, tapes []*play.Re
 		tape, err := tapeOfLog(data, name)
 		return "decisions of a cluster, from " + filepath.Base(name), []*play.Recording{tape}, failed(err)
 	}
-	return playFile(ctx, data, name, func(*simOptions) error { return nil })
+	defer watchMemory(name, apartMemory)() // a policy may be a script
+	return (&playing{name: name, files: true}).record(ctx, data)
 }
 
 // tapeOfLog replays the decision log of a live cluster, which gives the reasons back.
@@ -113,99 +138,6 @@ func tapeOfLog(data []byte, name string) (*play.Recording, error) {
 	return rec, nil
 }
 
-// playScenario runs what the playground asks for.
-func playScenario(ctx context.Context, scenario []byte) ([]*play.Recording, error) {
-	_, tapes, err := playFile(ctx, scenario, "the set-up", (*simOptions).generatedOnly)
-	return tapes, err
-}
-
-// generatedOnly refuses workloads from files: whoever reaches the page could read them.
-func (o *simOptions) generatedOnly() error {
-	for _, a := range o.arms {
-		if strings.HasSuffix(a.policy, ".star") {
-			return fmt.Errorf("policy %q: the playground takes the text of a script, not a file", a.policy)
-		}
-	}
-	spec, generated := strings.CutPrefix(o.trace, "gen:")
-	if o.jobs == nil && !generated {
-		return fmt.Errorf("trace %q: the playground takes generated workloads and listed jobs; millrace play FILE plays files", o.trace)
-	}
-	_, count, _ := strings.Cut(spec, ":")
-	if n, err := strconv.Atoi(count); o.jobs == nil && err == nil && n > playJobs || len(o.jobs) > playJobs {
-		return fmt.Errorf("the playground takes at most %d jobs", playJobs)
-	}
-	return nil
-}
-
-// playLimits bound what the playground simulates: nobody waits for more.
-const (
-	playJobs  = 5_000
-	playNodes = 2_000
-	playTasks = 200_000
-)
-
-// playFile runs the first two policies of a description and records them.
-func playFile(ctx context.Context, data []byte, name string, allowed func(*simOptions) error) (string, []*play.Recording, error) {
-	o := defaultSim()
-	o.file, o.record, o.stop = name, true, func() error { return context.Cause(ctx) }
-	if err := o.parse(data, func(string) bool { return false }); err != nil {
-		return "", nil, err
-	}
-	if err := allowed(o); err != nil {
-		return "", nil, err
-	}
-	topo, err := o.check()
-	if err != nil {
-		return "", nil, err
-	}
-	if o.nodes > playNodes {
-		return "", nil, fmt.Errorf("%d nodes: the player shows at most %d", o.nodes, playNodes)
-	}
-	source, err := o.readSource()
-	if err != nil {
-		return "", nil, err
-	}
-	runs := make([]*simRun, min(2, len(o.arms)))
-	var both errgroup.Group
-	for i := range runs {
-		both.Go(func() (err error) {
-			if runs[i], err = o.simulate(topo, o.arms[i], source, o.seed); err != nil {
-				return fmt.Errorf("%s: %w", o.arms[i].name, err)
-			}
-			return nil
-		})
-	}
-	if err := both.Wait(); err != nil {
-		return "", nil, err
-	}
-	about := fmt.Sprintf("%s on %s in %s with %s each, seed %d", human.Many(int64(source.len()), "job"), human.Many(int64(o.nodes), "node"), human.Many(int64(o.racks), "rack"), human.Many(int64(o.containers), "container"), o.seed)
-	return about, o.tapes(runs), nil
-}
-
-// tapes are the recordings of the first runs, at most two, with what their reports say.
-func (o *simOptions) tapes(runs []*simRun) (out []*play.Recording) {
-	for _, r := range runs {
-		if r.tape == nil || len(out) == 2 {
-			continue
-		}
-		for i := range r.res.Jobs {
-			j := r.res.Jobs[i].Job
-			r.tape.Alone(j.Spec.ID, j.Alone(o.nodes*o.containers))
-		}
-		rec := recording(r.tape, r.Metrics)
-		rec.Report["slowdown"] = r.Metrics.Slowdown.Mean
-		out = append(out, rec)
-	}
-	return out
-}
-
-// recording is what a recorder heard of a run, with what its report says.
-func recording(tape *play.Recorder, m compare.Metrics) *play.Recording {
-	rec := tape.Recording()
-	rec.Report = map[string]float64{"completion": m.Completion.Mean, "local": 100 * m.NodeLocal, "makespan": m.Makespan}
-	return rec
-}
-
 // writePlay writes a page, whole or not at all.
 func writePlay(name, about string, tapes []*play.Recording) error {
 	var page bytes.Buffer
@@ -225,7 +157,7 @@ func choices() play.Choices {
 	for _, info := range policies.List() {
 		p := play.Policy{Name: info.Name, Summary: info.Summary, Source: info.Source, Usual: info.UsualParams(nil)}
 		for _, x := range info.Params() {
-			p.Params = append(p.Params, play.Param{Name: x.Name, Type: string(x.Type), Default: x.Default, Range: x.Range(), Doc: x.Doc, Choices: x.Choices})
+			p.Params = append(p.Params, playParam(&x))
 		}
 		switch info.Seam {
 		case scheduler.Assignment:
@@ -235,4 +167,13 @@ func choices() play.Choices {
 		}
 	}
 	return c
+}
+
+// playParam is a parameter as the page shows it.
+func playParam(x *scheduler.Param) play.Param {
+	p := play.Param{Name: x.Name, Type: string(x.Type), Default: x.Default, Range: x.Range(), Doc: x.Doc, Choices: x.Choices}
+	if !math.IsInf(x.Min, 0) && !math.IsInf(x.Max, 0) && x.Max < 1e12 { // JSON has no other numbers, and no hand can choose among more
+		p.Least, p.Most = x.Min, x.Max
+	}
+	return p
 }

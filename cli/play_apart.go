@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -12,61 +13,141 @@ import (
 	"os/exec"
 	"runtime/metrics"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/play"
 )
 
 // apartMemory is what a run of the playground may use: a script can ask for any amount.
 const apartMemory = 1 << 30
 
-// playApart runs a scenario in a process of its own, which a script may bring down.
-func playApart(ctx context.Context, scenario []byte) ([]byte, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, self, "play-run")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(scenario), &out, &said
-	cmd.Env = append(os.Environ(), "GOGC=400", fmt.Sprint("GOMEMLIMIT=", apartMemory/4*3)) // it is short, and has room
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+// playApart runs scenarios in a process of their own, which a script may bring down. flags say what it does with them.
+func playApart(flags ...string) play.Runner {
+	return func(ctx context.Context, scenario []byte, tell func(play.Progress)) ([]byte, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
 		}
-		return nil, errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "millrace: "), err.Error()))
+		var said bytes.Buffer
+		cmd := exec.CommandContext(ctx, self, append([]string{"play-run"}, flags...)...)
+		cmd.Stdin, cmd.Stderr = bytes.NewReader(scenario), &said
+		cmd.Env = append(os.Environ(), "GOGC=400", fmt.Sprint("GOMEMLIMIT=", apartMemory/4*3)) // it is short, and has room
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			return nil, err
+		}
+		result, broken := readApart(out, tell)
+		switch err := cmd.Wait(); {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			return nil, errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "millrace: "), err.Error()))
+		}
+		return result, broken
 	}
-	return out.Bytes(), nil
+}
+
+// apartLine is what the process says before its result: how far it is, or how long the result is that follows.
+type apartLine struct {
+	play.Progress
+	Bytes *int `json:"bytes,omitempty"`
+}
+
+// readApart reads what the process says.
+func readApart(from io.Reader, tell func(play.Progress)) ([]byte, error) {
+	r := bufio.NewReader(from)
+	for {
+		text, err := r.ReadBytes('\n')
+		if err != nil {
+			return nil, fmt.Errorf("the run has ended without a result: %w", err)
+		}
+		var line apartLine
+		if err := json.Unmarshal(text, &line); err != nil {
+			return nil, fmt.Errorf("the run says %.80q: %w", text, err)
+		}
+		if line.Bytes == nil {
+			tell(line.Progress)
+			continue
+		}
+		result, err := io.ReadAll(r)
+		if err == nil && len(result) != *line.Bytes {
+			err = fmt.Errorf("the run has given %d bytes of %d", len(result), *line.Bytes)
+		}
+		return result, err
+	}
 }
 
 // newPlayRun is the process that playApart starts.
 func newPlayRun() *cobra.Command {
-	return &cobra.Command{
+	var sweep bool
+	var traces []string
+	cmd := &cobra.Command{
 		Use: "play-run", Hidden: true, Short: "Run one scenario of the playground: JSON in, recordings out", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			scenario, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxSimFile+1))
 			if err != nil {
 				return failed(err)
 			}
-			go watchMemory()
-			tapes, err := playScenario(cmd.Context(), scenario)
+			defer watchMemory("the run", apartMemory)()
+			lines := json.NewEncoder(cmd.OutOrStdout())
+			p := playing{traces: traces, tell: slowly(func(p play.Progress) { _ = lines.Encode(apartLine{Progress: p}) })} // if nobody reads, the result says so
+			result, err := p.packed(cmd.Context(), scenario, sweep)
 			if err != nil {
 				return failed(err)
 			}
-			return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(tapes))
+			n := len(result)
+			if err := lines.Encode(apartLine{Bytes: &n}); err != nil {
+				return failed(err)
+			}
+			_, err = cmd.OutOrStdout().Write(result)
+			return failed(err)
 		},
+	}
+	cmd.Flags().BoolVar(&sweep, "sweep", false, "run every value of ranges, and say what each gave")
+	cmd.Flags().StringArrayVar(&traces, "trace", nil, "a file that the scenario may name")
+	return cmd
+}
+
+// slowly lets through what is told ten times a second. Several goroutines may tell.
+func slowly(tell func(play.Progress)) func(play.Progress) {
+	var mu sync.Mutex // guards last, and lets one tell at a time
+	last := time.Now()
+	return func(p play.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(last) >= 100*time.Millisecond {
+			last = now
+			tell(p)
+		}
 	}
 }
 
-// watchMemory ends the process when it uses too much.
-func watchMemory() {
-	use := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	for range time.Tick(5 * time.Millisecond) {
-		if metrics.Read(use); use[0].Value.Uint64() > apartMemory {
-			fmt.Fprintf(os.Stderr, "the run needs more than %s of memory: take fewer jobs, or look at what the script keeps\n", human.Bytes(apartMemory))
-			os.Exit(exitFailed)
+// watchMemory ends the process when it uses more than a limit and names what is to blame, until what it returns is called.
+func watchMemory(what string, limit uint64) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		use := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			if metrics.Read(use); use[0].Value.Uint64() > limit {
+				fmt.Fprintf(os.Stderr, "millrace: %s needs more than %s of memory: take fewer jobs, or look at what the script keeps\n", what, human.Bytes(int64(limit)))
+				os.Exit(exitFailed)
+			}
 		}
-	}
+	}()
+	return func() { close(done); <-ended }
 }

@@ -4,18 +4,31 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/trace"
 )
+
+// playScenario runs what the playground asks for.
+func playScenario(ctx context.Context, scenario []byte) ([]*play.Recording, error) {
+	_, tapes, err := (&playing{name: "the set-up"}).record(ctx, scenario)
+	return tapes, err
+}
 
 // TestLectures runs every lecture as the playground does, and wants the effect that its text promises.
 func TestLectures(t *testing.T) {
@@ -27,6 +40,13 @@ func TestLectures(t *testing.T) {
 		"admission":  func(few, many *play.Recording) bool { return few.Report["makespan"] < many.Report["makespan"]/2 },
 		"your-own": func(fair, mine *play.Recording) bool {
 			return mine.Report["completion"] < 0.8*fair.Report["completion"]
+		},
+		"capacity": func(all, quarter *play.Recording) bool { return tookOf(quarter, "bob's") < tookOf(all, "bob's")/2 },
+		"circuits": func(fair, packer *play.Recording) bool {
+			return packer.Report["makespan"] < 0.6*fair.Report["makespan"] && packer.Report["completion"] < 0.5*fair.Report["completion"]
+		},
+		"two-kinds": func(fair, hybrid *play.Recording) bool {
+			return hybrid.Report["completion"] < 0.8*fair.Report["completion"] && hybrid.Report["slowdown"] < 0.7*fair.Report["slowdown"] && hybrid.Report["makespan"] > fair.Report["makespan"]
 		},
 		"narrow-link": func(fair, nas *play.Recording) bool { return congested(nas) < 0.7*congested(fair) },
 	}
@@ -42,12 +62,45 @@ func TestLectures(t *testing.T) {
 			}
 			for _, r := range got {
 				checkRecording(t, r)
+				checkFigures(t, l.Text, r)
 			}
 			delete(promises, l.Name)
 		})
 	}
 	for name := range promises {
 		t.Errorf("lecture %s is gone", name)
+	}
+}
+
+// tookOf is how long a job was there, in milliseconds.
+func tookOf(r *play.Recording, name string) int64 {
+	for _, j := range r.Jobs {
+		if j.Name == name {
+			return j.End - j.Submit
+		}
+	}
+	return 0
+}
+
+// checkFigures wants each place in a lecture's text to be one that the page can fill, of a job that is there.
+func checkFigures(t *testing.T, text string, r *play.Recording) {
+	t.Helper()
+	places, err := regexp.Compile(`\{[^}]*\}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := places.FindAllString(text, -1)
+	if len(found) == 0 {
+		t.Error("the text has no figure")
+	}
+	for _, p := range found {
+		word, key, _ := strings.Cut(strings.Trim(p, "{}"), " ")
+		what, name, _ := strings.Cut(key, " ")
+		_, reported := r.Report[what]
+		ofJob := (what == "took" || what == "spare") && tookOf(r, name) > 0
+		if !slices.Contains([]string{"first", "second", "times", "less"}, word) || !reported && !ofJob && what != "away" && what != "congestion" {
+			t.Errorf("the page cannot fill %s", p)
+		}
 	}
 }
 
@@ -132,8 +185,8 @@ func TestRecordingChangesNothing(t *testing.T) {
 // TestBadScenarios: what cannot be is refused with its line or its name, and files of this machine are none of the page's business.
 func TestBadScenarios(t *testing.T) {
 	for text, words := range map[string][]string{
-		`{"nodes": 0, "policies": [{"policy": "fair"}]}`:                                                                             {"--nodes is 0"},
-		`{"nodes": 100000, "racks": 100, "policies": [{"policy": "fair"}]}`:                                                          {"100000 nodes", "at most 2000"},
+		`{"nodes": 0, "policies": [{"policy": "fair"}]}`:                                                                             {"the set-up:1: nodes is 0: give 1 to 100000"},
+		`{"nodes": 100000, "racks": 100, "policies": [{"policy": "fair"}]}`:                                                          {"nodes is 100000", "at most 2000"},
 		`{"trace": "/etc/passwd", "policies": [{"policy": "fair"}]}`:                                                                 {"/etc/passwd", "generated workloads"},
 		`{"trace": "gen:fb-2010:900000", "policies": [{"policy": "fair"}]}`:                                                          {"at most 5000 jobs"},
 		`{"trace": "gen:fb-2010:5000", "scale": 1000, "policies": [{"policy": "fair"}]}`:                                             {"tasks", "smaller scale"},
@@ -146,12 +199,13 @@ func TestBadScenarios(t *testing.T) {
 		`{"policies": [{"policy": "script", "params": {"limit": "7"}}]}`:                                                             {`no parameter "limit"`},
 		`{"policies": [{"policy": "script"}]}`:                                                                                       {"give its text"},
 		`{"nodez": 7}`:                                                                                                               {"nodez"},
-		`{"load": -1, "policies": [{"policy": "fair"}]}`:                                                                             {"--load is -1"},
+		`{"load": -1, "policies": [{"policy": "fair"}]}`:                                                                             {"the set-up:1: load is -1"},
 		"policies:\n- policy: fair\njobs:\n- maps: 0\n":                                                                              {"the set-up:4: jobs", "0 maps"},
 		`{"jobs": [{"maps": 1, "map_time": 1e99}], "policies": [{"policy": "fair"}]}`:                                                {"map_time 1e+99"},
-		`{"trace": "gen:fb-2010:1", "jobs": [{"maps": 1, "map_time": 1}], "policies": [{"policy": "fair"}]}`:                         {"a trace too"},
+		`{"trace": "gen:fb-2010:1", "jobs": [{"maps": 1, "map_time": 1}], "policies": [{"policy": "fair"}]}`:                         {"the set-up:1: jobs and trace are both"},
 		strings.Repeat(" ", 2<<20):                                                                                                   {"too many"},
-		"\x00\xff":                                                                                                                   {"the set-up"},
+		`{"nodes": 1000000000, "racks": 1, "policies": [{"policy": "fair"}]}`:                                                        {"nodes is 1000000000: the player shows at most 2000"},
+		"\x00\xff": {"the set-up"},
 	} {
 		_, err := playScenario(t.Context(), []byte(text))
 		if err == nil {
@@ -181,13 +235,12 @@ func TestLongRunEnds(t *testing.T) {
 
 // TestPlaygroundDoor: pages of others, under whatever name they reach this machine, get nothing.
 func TestPlaygroundDoor(t *testing.T) {
-	page := play.NewPlayground(choices(), func(ctx context.Context, scenario []byte) ([]byte, error) {
-		tapes, err := playScenario(ctx, scenario)
-		if err != nil {
-			return nil, err
+	runner := func(sweep bool) play.Runner {
+		return func(ctx context.Context, scenario []byte, tell func(play.Progress)) ([]byte, error) {
+			return (&playing{tell: tell}).packed(ctx, scenario, sweep)
 		}
-		return json.Marshal(tapes)
-	})
+	}
+	page := play.NewPlayground(choices(), runner(false), runner(true))
 	ask := func(method, target, host, origin, kind, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, target, strings.NewReader(body))
 		r.Host = host
@@ -209,19 +262,81 @@ func TestPlaygroundDoor(t *testing.T) {
 		"another page":             {ask("POST", "/run", "127.0.0.1:8099", "http://evil.example", "application/json", scenario), http.StatusForbidden},
 		"a form of another page":   {ask("POST", "/run", "127.0.0.1:8099", "", "text/plain", scenario), http.StatusUnsupportedMediaType},
 		"a body without end":       {ask("POST", "/run", "127.0.0.1:8099", "", "application/json", strings.Repeat("{", 1<<20)), http.StatusRequestEntityTooLarge},
-		"a scenario that is wrong": {ask("POST", "/run", "127.0.0.1:8099", "", "application/json", `{"nodes": -1, "policies": [{"policy": "fair"}]}`), http.StatusUnprocessableEntity},
+		"a sweep":                  {ask("POST", "/sweep", "127.0.0.1:8099", "", "application/json", scenario), http.StatusOK},
+		"a sweep for another page": {ask("POST", "/sweep", "127.0.0.1:8099", "http://evil.example", "application/json", scenario), http.StatusForbidden},
 		"a file":                   {ask("GET", "/../etc/passwd", "127.0.0.1:8099", "", "", ""), http.StatusTemporaryRedirect},
 	} {
-		if x.got.Code != x.want {
+		if x.got.Code != x.want || bytes.Contains(x.got.Body.Bytes()[:min(200, x.got.Body.Len())], []byte(`"error"`)) != (x.want >= 400 && x.want != http.StatusForbidden) {
 			t.Errorf("%s: %d, want %d: %.200s", what, x.got.Code, x.want, x.got.Body)
+		}
+	}
+	wrong := ask("POST", "/run", "127.0.0.1:8099", "", "application/json", `{"nodes": -1, "policies": [{"policy": "fair"}]}`)
+	if !strings.Contains(wrong.Body.String(), `{"error":"the set-up:1: nodes is -1`) {
+		t.Errorf("a scenario that is wrong: %d %.200s", wrong.Code, wrong.Body)
+	}
+}
+
+// TestOfferedTraces: the playground plays a trace that it was given, and no other file beside it.
+func TestOfferedTraces(t *testing.T) {
+	dir := t.TempDir()
+	day, other := filepath.Join(dir, "day.tsv"), filepath.Join(dir, "other.tsv")
+	for _, name := range []string{day, other} {
+		var b bytes.Buffer
+		if err := errors.Join(trace.WriteSWIM(&b, trace.Models["fb-2010"].Generate(20, rand.New(rand.NewPCG(1, 1)))), os.WriteFile(name, b.Bytes(), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &playing{name: "the set-up", traces: []string{day}}
+	scenario := func(file string) []byte {
+		b, err := json.Marshal(map[string]any{"trace": file, "scale": 0.01, "policies": []any{map[string]string{"policy": "fair"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	if _, got, err := p.record(t.Context(), scenario(day)); err != nil || len(got) != 1 || len(got[0].Jobs) != 20 {
+		t.Errorf("%d recordings, %v", len(got), err)
+	}
+	if _, _, err := p.record(t.Context(), scenario(other)); err == nil || !strings.Contains(err.Error(), "other.tsv") {
+		t.Errorf("another file is read: %v", err)
+	}
+	for _, args := range [][]string{{"play", "--trace", filepath.Join(dir, "none")}, {"play", "--trace", "gen:fb-2010:3"}, {"play", "--trace", day, other}} {
+		if code := run(args); code == 0 {
+			t.Errorf("%v is taken", args)
 		}
 	}
 }
 
-// TestPlayerPage: sim run --out writes a page that stands alone, and a thousand jobs take at most 2 MB.
+// TestPlaygroundSweep: a sweep tells what each policy of a scenario gave, as a run of it alone does, says how far it is, and has an end.
+func TestPlaygroundSweep(t *testing.T) {
+	l := play.Lectures()[0]
+	var told []play.Progress
+	got, err := (&playing{name: "the set-up", tell: func(p play.Progress) { told = append(told, p) }}).sweep(t.Context(), l.Scenario)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	want, err := playScenario(t.Context(), l.Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		if d := gocmp.Diff(sweptRun{want[i].Name, want[i].Report}, got[i]); d != "" {
+			t.Errorf("%s", d)
+		}
+	}
+	if n := len(told); n != 10 {
+		t.Errorf("of 2 runs of 5 jobs %d were told of: %v", n, told)
+	}
+	many := `{"policies": [{"policy": "fair", "admission": {"policy": "marp", "params": {"marp": "0.1..0.9 by 0.01"}}}]}`
+	if _, err := (&playing{}).sweep(t.Context(), []byte(many)); err == nil || !strings.Contains(err.Error(), "at most 40") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPlayerPage: sim run --out writes a page that stands alone, and a thousand jobs, with 307,000 attempts under each of two policies, take at most 2 MB.
 func TestPlayerPage(t *testing.T) {
 	dir := t.TempDir()
-	if code := run([]string{"sim", "run", "--trace", "gen:fb-2010:1000", "--scale", "0.05", "--policy", "fair,fifo", "--out", dir}); code != 0 {
+	if code := run([]string{"sim", "run", "--trace", "gen:fb-2010:1000", "--policy", "fair,fifo", "--out", dir}); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "play.html"))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/millrace/millrace/scheduler"
@@ -51,7 +53,35 @@ func (o *simOptions) readScripts() error {
 	return nil
 }
 
-// stopper is what ends a run: somebody who does not want to wait any more, or a script with a mistake.
+// taskMemory is what a task may take in a run of which all is kept.
+const taskMemory = 1 << 10
+
+// watchScripts bounds the memory of runs under scripts, until what it returns is called: what the tasks need, and what the playground allows.
+func watchScripts(cases []*simCase, source *workload) (stop func(), err error) {
+	var names []string
+	tasks := int64(0)
+	for _, c := range cases {
+		for i := range c.arms {
+			if a := &c.arms[i]; a.policy == scriptPolicy && !slices.Contains(names, a.name) {
+				names = append(names, a.name)
+			}
+		}
+		w, err := c.tasks(nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) > 0 {
+			tasks = max(tasks, source.tasks(w.Shape, c.seed))
+		}
+	}
+	if names == nil {
+		return func() {}, nil
+	}
+	at := min(runtime.GOMAXPROCS(0), countRuns(cases)) // once
+	return watchMemory("a run under "+strings.Join(names, " or "), apartMemory+uint64(at)*taskMemory*uint64(tasks)), nil
+}
+
+// stopper ends a run that was cancelled, or whose script has failed.
 func stopper(stop func() error, p scheduler.Policy) func() error {
 	s, ok := p.(*script.Policy)
 	if !ok {

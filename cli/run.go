@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,25 +52,16 @@ func noWords(_ *cobra.Command, args []string) error {
 
 // runOptions are the flags of every run that concern the engine, not the job.
 type runOptions struct {
-	memory    jobs.ByteSize
-	sort      jobs.ByteSize
-	workers   int
-	scratch   string
-	timeout   time.Duration
-	overwrite bool
-	progress  string
-	jsonOnly  bool
-	explain   string
-	detach    bool
-	local     bool
-	master    string
-	patience  time.Duration
-	key       keyFlags
+	launch.Flags
+	sort    jobs.ByteSize
+	workers int
+	scratch string
+	key     keyFlags
 }
 
 func newRunJob(b jobs.Builtin) *cobra.Command {
 	job := jobs.NewCommand(b)
-	o := runOptions{memory: local.DefaultMemory}
+	var o runOptions
 	cmd := &cobra.Command{
 		Use:     b.Name,
 		Short:   b.Summary,
@@ -104,48 +94,31 @@ func newRunJob(b jobs.Builtin) *cobra.Command {
 func (o *runOptions) define(f *pflag.FlagSet, job *jobs.Command) {
 	f.SortFlags = false
 	f.AddFlagSet(job.Flags)
-	f.Var(&o.memory, "memory", "memory of this process, records of up to a quarter of it; what the job's own code allocates comes on top")
+	o.Define(f, "--", func(v *jobs.ByteSize, name, usage string) { f.Var(v, name, usage) })
 	f.Var(&o.sort, "sort-memory", "of --memory, what sorting and merging get before they spill (default: all that is left beside buffers)")
 	f.IntVar(&o.workers, "workers", 0, "tasks that run at once (0: one per core)")
 	f.StringVar(&o.scratch, "scratch", "", "directory for spills (default: the system's directory for temporary files)")
-	f.DurationVar(&o.timeout, "task-timeout", local.DefaultTaskTimeout, "how long a task's own code may neither read, emit nor count anything before the task fails (0: for ever)")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing output directory")
-	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
-	f.StringVar(&o.master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master, not here (default: $MILLRACE_MASTER)")
-	f.BoolVar(&o.local, "local", false, "run here, though MILLRACE_MASTER names a master")
-	f.BoolVar(&o.detach, "detach", false, "with --master: print the job's id and do not wait for its end (millrace job watch does)")
-	f.DurationVar(&o.patience, "patience", launch.DefaultPatience, "with --master: how long to wait for a master that does not answer any more")
-	f.StringVar(&o.explain, "explain", "", "write a page that shows, step by step, what becomes of each record (small input, here)")
 	o.key.define(f)
 	f.StringVar(&o.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
-	f.BoolVar(&o.jsonOnly, "json", false, "print one JSON object at the end, and no progress")
 }
 
 // launch checks how the flags want the job to be run.
 func (o *runOptions) launch(cmd *cobra.Command, job *jobs.Command, stages []mapreduce.Job) (*launch.Run, error) {
 	c := launch.Config{
-		Stages: stages, Local: local.Config{Workers: o.workers, Memory: int64(o.memory), Sort: int64(o.sort), Scratch: o.scratch, TaskTimeout: orForever(o.timeout), Overwrite: o.overwrite},
-		Patience: o.patience, Result: &job.Builtin, JSON: o.jsonOnly, Explain: o.explain, Detach: o.detach, Progress: o.progress,
+		Stages: stages, Local: local.Config{Workers: o.workers, Sort: int64(o.sort), Scratch: o.scratch}, Result: &job.Builtin,
 		Out: cmd.OutOrStdout(), Err: os.Stderr, Dash: "--", Given: cmd.Flags().Changed,
 		Program: func(context.Context, *client.Client) (wire.Program, error) {
 			return builtinProgram(job, stages)
 		},
 	}
-	if o.master != "" && !o.local {
+	o.Apply(&c)
+	if master := o.Cluster(); master != "" {
 		var err error
-		if c.Client, err = o.key.config(client.Config{Master: o.master, User: cmp.Or(stages[0].User, os.Getenv("MILLRACE_USER"))}); err != nil {
+		if c.Client, err = o.key.config(client.Config{Master: master, User: cmp.Or(stages[0].User, os.Getenv("MILLRACE_USER"))}); err != nil {
 			return nil, failed(err)
 		}
 	}
 	return launch.New(c)
-}
-
-// orForever is a timeout as the engine takes it: 0 was given, and means no timeout.
-func orForever(d time.Duration) time.Duration {
-	if d == 0 {
-		return -1
-	}
-	return d
 }
 
 // builtinProgram is a built-in job as the workers build it: from its flags as they were given, with local paths made absolute,

@@ -83,6 +83,9 @@ func (o *examineOptions) one(cmd *cobra.Command, what string) (bool, error) {
 	if info, err := os.Stat(what); err == nil && info.IsDir() {
 		return o.module(cmd, what)
 	}
+	if strings.HasSuffix(what, ".star") {
+		defer watchMemory(what, apartMemory)()
+	}
 	make, err := o.maker(what)
 	if err != nil {
 		return false, err

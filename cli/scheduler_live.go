@@ -52,7 +52,7 @@ func printPolicies(w io.Writer, p *wire.Policies) {
 	}
 }
 
-// shortParam is a parameter for people: of a classifier, that there is one, and how large.
+// shortParam is a parameter for users: of a classifier, that there is one, and how large.
 func shortParam(name, value string) string {
 	if t, err := hybrid.ParseTrained(value); name == "model" && err == nil {
 		return fmt.Sprintf("trained(%d support vectors)", len(t.Model.Vectors))

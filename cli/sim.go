@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/millrace/millrace/internal/human"
-	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
-	"github.com/millrace/millrace/sim/compare"
 	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/trace"
 )
@@ -59,13 +56,17 @@ type simOptions struct {
 	noSecond   bool
 	asJSON     bool
 	out        string
+	noTape     bool // play.html shows other runs
 	history    string
 
-	jobs   []sim.Listed // of a file
+	keys   map[string]int // the line of each key that counts of the file
+	more   simFile        // of the file: what no flag says
+	jobs   []sim.Listed   // of a file
 	load   float64
 	arms   []arm // what is compared
 	record bool  // decision by decision, for the player
 	stop   func() error
+	ended  func(jobs int) // told of jobs that have ended, if set; several runs may tell at once
 }
 
 // An arm is a policy with its parameters, under a name of its own.
@@ -100,7 +101,8 @@ the policies can also come from a YAML file (--file); flags that are given win o
       params: {limits: "4000"}
   admission: {policy: marp, params: {marp: "0.2"}}
 
-Instead of a trace, jobs: lists them, with times in seconds:
+Keys of the cluster and the workload may be ranges, load: 0.1..0.9 by 0.2: each value is a scenario of its own.
+millrace sim explain lists all keys. Instead of a trace, jobs: lists them, with times in seconds:
 
   jobs:
     - {name: large, at: 0, maps: 400, map_time: 20, reduces: 10, reduce_time: 30}
@@ -132,13 +134,13 @@ func (o *simOptions) flags(f *pflag.FlagSet) {
 	o.network.flags(f)
 	f.Float64Var(&o.scale, "scale", 1, "factor on all sizes of the trace")
 	shapeFlag(f, &o.workload)
-	f.StringVar(&o.rates, "rates", "middle", "how fast tasks compute: copy, middle or slow, or MAP:REDUCE in bytes a second")
+	ratesFlag(f, &o.rates)
 	f.Float64Var(&o.load, "load", 0, "stretch the times of arrival so that the work needs this share of the containers (0: as they are)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the workload and of the first run")
 	f.IntVar(&o.seeds, "seeds", 1, "repetitions of each policy; a generated trace is another each time")
 	f.BoolVar(&o.noSecond, "no-speculation", false, "start no second attempts of slow tasks")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object")
-	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
+	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv, jobs.csv (a row for each job), attempts.csv (a row for each attempt of the first seed), the figures as SVG and CSV, and play.html")
 	f.StringVar(&o.history, "history", "", "file for what happened in the first run of the first policy (docs/formats/history.md)")
 }
 
@@ -150,79 +152,59 @@ func defaultSim() *simOptions {
 }
 
 func (o *simOptions) run(cmd *cobra.Command) error {
-	if o.file != "" {
-		if err := o.readFile(cmd); err != nil {
-			return err
-		}
-	}
-	o.takeCluster(cmd)
-	topo, err := o.check()
+	cases, err := o.setUp(cmd)
 	if err != nil {
 		return err
 	}
-	source, err := o.readSource()
+	source, err := cases[0].readSource() // the same for all
 	if err != nil {
 		return err
 	}
-	runs, err := o.compare(cmd, topo, source)
+	stop, err := watchScripts(cases, source)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	runs, err := compareCases(cmd, cases, source)
 	if len(runs) == 0 {
 		return failed(err)
 	}
-	if werr := o.report(cmd, topo, source, runs); werr != nil {
+	if werr := o.report(cmd, cases, source, runs); werr != nil {
 		err = errors.Join(err, werr)
 	}
 	return failed(err)
 }
 
-// report prints and writes what is done.
-func (o *simOptions) report(cmd *cobra.Command, topo *topology.Topology, source *workload, runs []*simRun) error {
-	if o.asJSON {
-		if err := json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"policies": resultsOf(runs)}); err != nil {
-			return err
+// setUp reads the file and checks what is asked for.
+func (o *simOptions) setUp(cmd *cobra.Command) ([]*simCase, error) {
+	defer watchMemory(cmp.Or(o.file, strings.Join(o.policies, ", ")), apartMemory)() // scripts begin to run when they are read
+	cases := []*simCase{{simOptions: o}}
+	if o.file != "" {
+		data, err := os.ReadFile(o.file)
+		if err != nil {
+			return nil, failed(err)
 		}
-	} else {
-		printRuns(cmd.OutOrStdout(), runs)
-	}
-	if o.history != "" {
-		if err := o.writeHistory(topo, runs); err != nil {
-			return err
+		if cases, err = o.cases(data, cmd.Flags().Changed); err != nil {
+			return nil, err
 		}
 	}
-	if o.out == "" {
-		return nil
+	for _, c := range cases {
+		c.takeCluster(cmd)
+		var err error
+		if c.topo, err = c.check(); err != nil {
+			return nil, err
+		}
+		if n := len(cases) * len(c.arms); len(cases) > 1 && n > mostArms {
+			return nil, fmt.Errorf("--policy: %d scenarios with %d policies each are %d runs, at most %d; take larger steps in %s", len(cases), len(c.arms), n, mostArms, o.file)
+		}
 	}
-	var done []compare.Run
-	for _, r := range runs {
-		done = append(done, r.Run)
-	}
-	from := o.trace
-	if o.jobs != nil {
-		from = o.file
-	}
-	setup := fmt.Sprintf("%s of %s on %s in %s with %s each; seed %d.", human.Many(int64(source.len()), "job"), from, human.Many(int64(o.nodes), "node"), human.Many(int64(o.racks), "rack"), human.Many(int64(o.containers), "container"), o.seed)
-	book := lab.Page{Title: "millrace simulation", Reports: []lab.Report{lab.Compared("Policies side by side", setup, done)}}
-	if err := lab.WriteFiles(o.out, book); err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(o.out, "report.html"))
-	page := filepath.Join(o.out, "play.html")
-	if err := writePlay(page, setup, o.tapes(runs)); err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "player: %s\n", page)
-	return nil
+	return cases, nil
 }
 
 // check refuses what cannot be simulated before anything is read.
 func (o *simOptions) check() (*topology.Topology, error) {
-	if o.racks < 1 || o.nodes < o.racks || o.nodes%o.racks != 0 {
-		return nil, fmt.Errorf("--nodes is %d and --racks %d: racks must be of equal size and not empty", o.nodes, o.racks)
-	}
-	if o.load < 0 || o.load > 100 {
-		return nil, fmt.Errorf("--load is %v: give a share of the containers, such as 0.7, at most 100", o.load)
-	}
-	if o.containers < 1 || o.scale <= 0 || o.heartbeat < 0 || o.seeds < 1 || o.seeds > 1000 {
-		return nil, errors.New("--containers and --scale must be above 0, --heartbeat not below, --seeds in 1..1000")
+	if err := o.bounds(); err != nil {
+		return nil, err
 	}
 	if _, err := o.tasks(nil); err != nil {
 		return nil, err
@@ -240,7 +222,11 @@ func (o *simOptions) check() (*topology.Topology, error) {
 			return nil, err
 		}
 	}
-	return o.network.topology(o.racks, o.nodes)
+	topo, err := o.topology()
+	if err == nil {
+		_, err = o.config(topo, o.arms[0], o.seed) // says what is wrong with the rest of the file
+	}
+	return topo, err
 }
 
 // check makes the policies once, to see whether they can be made.

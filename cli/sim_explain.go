@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,25 +45,12 @@ type scenarioKey struct{ name, kind, help string }
 // scenarioKeys reads them off the type that files are decoded into.
 func scenarioKeys(t reflect.Type, under string) (out []scenarioKey) {
 	for f := range t.Fields() {
-		name := under + f.Tag.Get("yaml")
-		of, kind := f.Type, ""
-		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
-			if of.Kind() == reflect.Slice {
-				kind = "list of "
-			}
-			of = of.Elem()
-		}
-		switch of.Kind() {
-		case reflect.Struct:
-			kind += "keys"
-		case reflect.Map:
-			kind += "name: value"
-		case reflect.String:
-			kind += "text"
-		case reflect.Bool:
-			kind += "true or false"
-		default:
-			kind += "number"
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		name := under + key
+		of := elemOf(f.Type)
+		kind := kindOf(f.Type)
+		if slices.Contains(sweptKeys, name) {
+			kind += " or range"
 		}
 		out = append(out, scenarioKey{name, kind, f.Tag.Get("help")})
 		if of.Kind() == reflect.Struct {
@@ -71,9 +60,38 @@ func scenarioKeys(t reflect.Type, under string) (out []scenarioKey) {
 	return out
 }
 
+// elemOf is what a list is of, or a pointer leads to.
+func elemOf(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t
+}
+
+// kindOf says what may be written for a type.
+func kindOf(t reflect.Type) string {
+	kind := ""
+	if t.Kind() == reflect.Slice {
+		kind = "list of "
+	}
+	switch of := elemOf(t); {
+	case of == reflect.TypeFor[time.Duration]():
+		return kind + "time"
+	case of.Kind() == reflect.Struct:
+		return kind + "keys"
+	case of.Kind() == reflect.Map:
+		return kind + "name: value"
+	case of.Kind() == reflect.String:
+		return kind + "text"
+	case of.Kind() == reflect.Bool:
+		return kind + "true or false"
+	}
+	return kind + "number"
+}
+
 func printKeys(w io.Writer, keys []scenarioKey) error {
 	for _, k := range keys {
-		if _, err := fmt.Fprintf(w, "%-28s %-14s %s\n", k.name, k.kind, k.help); err != nil {
+		if _, err := fmt.Fprintf(w, "%-28s %-16s %s\n", k.name, k.kind, k.help); err != nil {
 			return err
 		}
 	}

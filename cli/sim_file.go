@@ -4,82 +4,47 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
+	"maps"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/scheduler/policies"
-	"github.com/millrace/millrace/sim"
 )
-
-// simFile is what a file of sim run may hold, and what the playground sends. What is not in it keeps its default.
-type simFile struct {
-	Nodes      *int           `yaml:"nodes" help:"machines"`
-	Racks      *int           `yaml:"racks" help:"racks, all of one size"`
-	Containers *int           `yaml:"containers" help:"containers of a machine"`
-	Heartbeat  *string        `yaml:"heartbeat" help:"period in which machines report; 0s: they ask as soon as they have room"`
-	Uplink     *float64       `yaml:"uplink" help:"Gb/s of a rack's link; without it there is no network"`
-	NIC        *float64       `yaml:"nic" help:"Gb/s of a machine's card"`
-	Circuit    *float64       `yaml:"circuit" help:"Gb/s of an optical circuit between two racks"`
-	Trace      *string        `yaml:"trace" help:"gen:MODEL:JOBS, or a file of any format that trace convert reads"`
-	Jobs       []sim.Listed   `yaml:"jobs" help:"instead of a trace: a list of jobs"`
-	Scale      *float64       `yaml:"scale" help:"factor on all sizes of a trace"`
-	Load       *float64       `yaml:"load" help:"times of arrival are stretched so that the work needs this share of the containers from the first arrival to the last"`
-	Workload   *string        `yaml:"workload" help:"how sizes become tasks: fine, or swim, with settings"`
-	Rates      *string        `yaml:"rates" help:"how fast maps and reduces compute: copy, middle, slow, or MAP:REDUCE in bytes a second"`
-	Seed       *uint64        `yaml:"seed" help:"of the workload and the first run"`
-	Seeds      *int           `yaml:"seeds" help:"repetitions; a generated trace is another each time"`
-	Seconds    *bool          `yaml:"speculation" help:"false starts no second attempts"`
-	Policies   []simFilePlan  `yaml:"policies" help:"what is compared"`
-	Admission  *simFilePolicy `yaml:"admission" help:"of all policies that have none of their own"`
-}
-
-// simFilePlan is a policy to compare, with an admission of its own or that of the file.
-type simFilePlan struct {
-	Name      string            `yaml:"name" help:"how it is called in tables; must differ where a policy is there twice"`
-	Policy    string            `yaml:"policy" help:"its name (millrace scheduler ls), or a file that ends in .star"`
-	Params    map[string]string `yaml:"params" help:"its parameters (millrace scheduler show); 0.1..0.5 by 0.1 compares one for each value"`
-	Admission *simFilePolicy    `yaml:"admission" help:"its admission policy"`
-}
-
-type simFilePolicy struct {
-	Policy string            `yaml:"policy" help:"its name"`
-	Params map[string]string `yaml:"params" help:"its parameters; ranges as above"`
-}
 
 const maxSimFile = 1 << 20
 
-// readFile takes the values of a file for all flags that are not given.
-func (o *simOptions) readFile(cmd *cobra.Command) error {
-	data, err := os.ReadFile(o.file)
-	if err != nil {
-		return failed(err)
-	}
-	return o.parse(data, cmd.Flags().Changed)
-}
-
 // parse takes the values of a file, or of a playground, for all that is not given otherwise.
 func (o *simOptions) parse(data []byte, given func(flag string) bool) error {
-	if len(data) > maxSimFile {
-		return fmt.Errorf("%s: %d bytes are too many for a description of a cluster", o.file, len(data))
+	s, err := readScenario(o.file, data)
+	if err != nil {
+		return err
 	}
-	var f simFile
-	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
-		return fmt.Errorf("%s: %s", o.file, yaml.FormatError(err, false, false))
+	if len(s.swept) > 0 {
+		return s.wrong(s.swept[0].at.Value, "%s is a range: the player shows one scenario; give one value (millrace sim run compares ranges)", s.swept[0].key)
 	}
-	if err := o.take(&f, given); err != nil {
-		return fmt.Errorf("%s:%d: heartbeat: %w", o.file, lineOf(data, "$.heartbeat"), err)
+	return o.takeScenario(s, given)
+}
+
+// takeScenario takes the values of a file.
+func (o *simOptions) takeScenario(s *scenario, given func(flag string) bool) error {
+	f, err := s.decode()
+	if err != nil {
+		return err
+	}
+	o.keys = maps.Clone(s.lines)
+	maps.DeleteFunc(o.keys, func(key string, _ int) bool { return given(key) })
+	o.take(&f, given)
+	if err := o.takeClasses(given("racks")); err != nil {
+		return err
 	}
 	for i := range f.Jobs {
 		if err := f.Jobs[i].Check(); err != nil {
-			return fmt.Errorf("%s:%d: jobs: %w", o.file, lineOf(data, fmt.Sprintf("$.jobs[%d]", i)), err)
+			return fmt.Errorf("%s:%d: jobs: %w", o.file, lineOf(s.data, fmt.Sprintf("$.jobs[%d]", i)), err)
 		}
 	}
 	if f.Jobs != nil && f.Trace != nil {
-		return fmt.Errorf("%s:%d: jobs: the file has a trace too; give one of them", o.file, lineOf(data, "$.jobs"))
+		return o.blame("jobs", "and trace are both in the file; give one of them")
 	}
 	if !given("trace") {
 		o.jobs = f.Jobs
@@ -87,13 +52,14 @@ func (o *simOptions) parse(data []byte, given func(flag string) bool) error {
 	if given("policy") || f.Policies == nil {
 		return nil
 	}
-	return o.armsOfFile(&f, data)
+	return o.armsOfFile(&f, s.data)
 }
 
-func (o *simOptions) take(f *simFile, given func(flag string) bool) error {
+func (o *simOptions) take(f *simFile, given func(flag string) bool) {
 	setIf(f.Nodes, &o.nodes, given("nodes"))
 	setIf(f.Racks, &o.racks, given("racks"))
 	setIf(f.Containers, &o.containers, given("containers"))
+	setIf(f.Heartbeat, &o.heartbeat, given("heartbeat"))
 	setIf(f.Uplink, &o.network.uplink, given("uplink"))
 	setIf(f.NIC, &o.network.nic, given("nic"))
 	setIf(f.Circuit, &o.network.circuit, given("circuit"))
@@ -104,17 +70,12 @@ func (o *simOptions) take(f *simFile, given func(flag string) bool) error {
 	setIf(f.Rates, &o.rates, given("rates"))
 	setIf(f.Seed, &o.seed, given("seed"))
 	setIf(f.Seeds, &o.seeds, given("seeds"))
-	if f.Seconds != nil && !given("no-speculation") {
-		o.noSecond = !*f.Seconds
+	setIf(f.NetTick, &o.network.tick, given("net-tick"))
+	setIf(f.WriteCopies, &o.network.copies, given("write-copies"))
+	o.more = *f
+	if given("no-speculation") {
+		o.more.Seconds = nil
 	}
-	if f.Heartbeat != nil && !given("heartbeat") {
-		d, err := time.ParseDuration(*f.Heartbeat)
-		if err != nil {
-			return err
-		}
-		o.heartbeat = d
-	}
-	return nil
 }
 
 func setIf[T any](from, to *T, given bool) {

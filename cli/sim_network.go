@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -13,13 +12,13 @@ import (
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/sim"
-	"github.com/millrace/millrace/topology"
 )
 
 // simNetwork is the network of sim run; without rates there is none.
 type simNetwork struct {
 	nic, uplink, circuit float64 // Gb/s
 	tick                 time.Duration
+	byNode               bool
 	copies               int
 }
 
@@ -33,34 +32,6 @@ func (n *simNetwork) flags(f *pflag.FlagSet) {
 
 func (n *simNetwork) on() bool { return n.uplink > 0 }
 
-// topology makes racks of equal size with these links. The switch has the published
-// interval, dark time and threshold (spec/jobpacker 3.14).
-func (n *simNetwork) topology(racks, nodes int) (*topology.Topology, error) {
-	switch {
-	case n.uplink < 0 || n.nic < 0 || n.circuit < 0:
-		return nil, errors.New("--uplink, --nic and --circuit must not be negative")
-	case !n.on() && (n.nic > 0 || n.circuit > 0):
-		return nil, errors.New("--nic and --circuit need --uplink")
-	}
-	if n.circuit == 0 {
-		return topology.Uniform(racks, nodes/racks, topology.Gbps(n.nic), topology.Gbps(n.uplink))
-	}
-	b := topology.NewBuilder()
-	for range racks {
-		r, err := b.AddRack(topology.Rack{Uplink: topology.Gbps(n.uplink)})
-		if err != nil {
-			return nil, err
-		}
-		for range nodes / racks {
-			if _, err := b.AddNode(topology.Node{Rack: r, NIC: topology.Gbps(n.nic)}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	err := b.SetOCS(topology.OCS{Rate: topology.Gbps(n.circuit), Interval: time.Second, Reconfig: 10 * time.Millisecond, Threshold: 1_125_000_000})
-	return b.Topology(), err
-}
-
 // use puts the network into a run. A policy that holds shuffles back has one flow for each
 // pair of racks, and one that plans has its input placed.
 func (n *simNetwork) use(cfg *sim.Config, policy string) error {
@@ -72,8 +43,9 @@ func (n *simNetwork) use(cfg *sim.Config, policy string) error {
 		net.Tick = n.tick
 	}
 	net.WriteCopies = n.copies
+	net.ByNode = n.byNode
 	if _, gate := cfg.Policy.(scheduler.ShuffleGate); gate {
-		net.Pairs = policy != "corral" // which holds nothing back (spec/jobpacker 3.13)
+		net.Pairs = policy != "corral" && !n.byNode // corral holds nothing back (spec/jobpacker 3.13)
 	}
 	if _, plans := cfg.Policy.(scheduler.Planner); plans {
 		cfg.Placement = placement.NewPlanned(cfg.Topology)

@@ -69,7 +69,7 @@ func (w *workload) make(cfg sim.WorkloadConfig, seed uint64, most int64) ([]*sim
 	if w.model != nil {
 		traced = w.model.Generate(w.jobs, rand.New(rand.NewPCG(seed, 1)))
 	}
-	if n := w.tasks(cfg.Shape, traced); n > most {
+	if n := w.count(cfg.Shape, traced); n > most {
 		return nil, fmt.Errorf("%s tasks are more than the %s that fit here; take fewer jobs, or a smaller scale", human.Count(n), human.Count(most))
 	}
 	switch {
@@ -81,8 +81,16 @@ func (w *workload) make(cfg sim.WorkloadConfig, seed uint64, most int64) ([]*sim
 	return sim.FromTrace(traced, cfg, rng), nil
 }
 
-// tasks counts maps and reduces.
-func (w *workload) tasks(s trace.Shape, traced []trace.Job) (n int64) {
+// tasks counts those of one repetition.
+func (w *workload) tasks(s trace.Shape, seed uint64) int64 {
+	if w.model != nil {
+		return w.count(s, w.model.Generate(w.jobs, rand.New(rand.NewPCG(seed, 1))))
+	}
+	return w.count(s, w.traced)
+}
+
+// count counts maps and reduces.
+func (w *workload) count(s trace.Shape, traced []trace.Job) (n int64) {
 	for _, j := range traced {
 		maps, reduces := s.Tasks(s.Sized(j))
 		n += maps + reduces
@@ -112,7 +120,7 @@ func (o *simOptions) readSource() (*workload, error) {
 	m, ok := trace.Models[name]
 	n, err := strconv.Atoi(count)
 	if !ok || err != nil || n < 1 || n > 10_000_000 {
-		return nil, fmt.Errorf("--trace %q: write gen:MODEL:JOBS with a model of %s", o.trace, strings.Join(modelNames(), ", "))
+		return nil, o.blame("trace", "is %q: write gen:MODEL:JOBS with a model of %s and 1 to 10000000 jobs", o.trace, strings.Join(modelNames(), ", "))
 	}
 	return &workload{model: m, jobs: n}, nil
 }
@@ -121,22 +129,14 @@ func (o *simOptions) readSource() (*workload, error) {
 type simRun struct {
 	compare.Run
 	arm   arm
+	of    *simCase // of sim run
+	swept []string // the values of the keys that are ranges
+	topo  *topology.Topology
+	room  int // containers of the cluster
 	wall  time.Duration
 	res   *sim.Result
 	watch *compare.Watcher
 	tape  *play.Recorder
-}
-
-// compare runs every policy with every seed.
-func (o *simOptions) compare(cmd *cobra.Command, topo *topology.Topology, source *workload) ([]*simRun, error) {
-	return runAll(cmd, len(o.arms)*o.seeds, func(i int) (*simRun, error) {
-		a, seed := o.arms[i/o.seeds], o.seed+uint64(i%o.seeds)
-		r, err := o.simulate(topo, a, source, seed)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.name, err)
-		}
-		return r, nil
-	})
 }
 
 // runAll makes n runs on all cores. What is done when the context ends comes back beside
@@ -193,14 +193,19 @@ func (o *simOptions) simulate(topo *topology.Topology, a arm, source *workload, 
 	if err != nil {
 		return nil, err
 	}
-	run := &simRun{arm: a}
+	run := &simRun{arm: a, topo: topo, room: o.room()}
 	if (o.out != "" || o.history != "") && seed == o.seed && tasksOf(jobs) <= keptTasks {
 		run.watch = compare.WatchKinds()
 		run.watch.Attach(&cfg)
+		cfg.LogAttempts = o.out != ""
 	}
-	if (o.out != "" || o.record) && seed == o.seed {
+	if (o.out != "" || o.record) && !o.noTape && seed == o.seed {
 		run.tape = play.NewRecorder(a.name, a.admission)
+		run.tape.Expect(tasksOf(jobs))
 		cfg.Lines = run.tape.Hear
+	}
+	if o.ended != nil {
+		cfg.Lines = o.telling(cfg.Lines)
 	}
 	began := time.Now()
 	if run.res, err = sim.Run(cfg, jobs); err == nil && cfg.Stop != nil {
@@ -210,8 +215,20 @@ func (o *simOptions) simulate(topo *topology.Topology, a arm, source *workload, 
 		return nil, err
 	}
 	run.wall = time.Since(began)
-	run.Run = compare.NewRun(a.name, seed, run.res, topo, o.nodes*o.containers, run.watch)
+	run.Run = compare.NewRun(a.name, seed, run.res, topo, run.room, run.watch)
 	return run, nil
+}
+
+// telling counts the jobs that end, beside what listens already.
+func (o *simOptions) telling(hear func(*drive.Loop, drive.Line)) func(*drive.Loop, drive.Line) {
+	return func(d *drive.Loop, l drive.Line) {
+		if hear != nil {
+			hear(d, l)
+		}
+		if l.Kind == drive.LineEvent && (l.Event.Kind == scheduler.EvJobFinished || l.Event.Kind == scheduler.EvJobFailed) {
+			o.ended(1)
+		}
+	}
 }
 
 // config is the cluster under a policy.
@@ -221,7 +238,7 @@ func (o *simOptions) config(topo *topology.Topology, a arm, seed uint64) (cfg si
 		return cfg, err
 	}
 	cfg = sim.Config{
-		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(o.containers)}, Policy: policy,
+		Topology: topo, Capacity: o.capacity(), Policy: policy,
 		State: scheduler.DefaultConfig(), Model: sim.NewFixed(), Reports: sim.Reports{Heartbeat: o.heartbeat}, Seed: seed, Stop: stopper(o.stop, policy),
 	}
 	asCluster(&cfg, o.noSecond)
@@ -229,9 +246,11 @@ func (o *simOptions) config(topo *topology.Topology, a arm, seed uint64) (cfg si
 		return cfg, err
 	}
 	if a.admission != "" {
-		cfg.Admission, err = policies.Admission(a.admission, a.admitParams)
+		if cfg.Admission, err = policies.Admission(a.admission, a.admitParams); err != nil {
+			return cfg, err
+		}
 	}
-	return cfg, err
+	return cfg, o.apply(&cfg)
 }
 
 // jobsOf makes the jobs of a run.
@@ -245,25 +264,33 @@ func (o *simOptions) jobsOf(topo *topology.Topology, a arm, source *workload, se
 		most = playTasks
 	}
 	jobs, err := source.make(w, seed, most)
-	if err == nil && o.load > 0 {
-		err = sim.SetLoad(jobs, o.nodes*o.containers, o.load)
+	if err != nil {
+		return nil, err
 	}
-	if a.admission != "" { // it admits drivers: without them it has nothing to limit
-		for _, j := range jobs {
-			j.Spec.HasDriver = true
-		}
+	if err := o.shape(jobs, a.admission != ""); err != nil {
+		return nil, err
+	}
+	if o.load > 0 {
+		err = sim.SetLoad(jobs, o.power(), o.load)
 	}
 	return jobs, err
 }
 
 // tasks says how the trace becomes tasks.
 func (o *simOptions) tasks(topo *topology.Topology) (w sim.WorkloadConfig, err error) {
-	w = sim.DefaultWorkload(topo, o.nodes*o.containers)
-	if w.Shape, err = parseShape(o.workload, o.nodes, o.nodes*o.containers, o.scale); err != nil {
-		return w, err
+	w = sim.DefaultWorkload(topo, o.room())
+	if w.Shape, err = parseShape(o.workload, o.nodes, o.room(), o.scale); err != nil {
+		return w, o.blame("workload", "%w", err)
 	}
-	w.Rates, err = parseRates(o.rates)
-	return w, err
+	if w.Rates, err = parseRates(o.rates); err != nil {
+		return w, o.blame("rates", "%w", err)
+	}
+	f := &o.more
+	setIf(f.Slowstart, &w.Slowstart, false)
+	setIf(f.TaskOverhead, &w.TaskOverhead, false)
+	setIf(f.Noise, &w.Noise, false)
+	setIf(f.Users, &w.Users, false)
+	return w, nil
 }
 
 // asCluster makes second attempts and breaks deadlocks as a live cluster does.

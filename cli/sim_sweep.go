@@ -7,10 +7,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // mostArms bounds what one run compares.
 const mostArms = 500
+
+// sweptKeys are the keys of a scenario file that may be ranges.
+var sweptKeys = []string{
+	"nodes", "racks", "containers", "map_slots", "reduce_slots", "heartbeat", "per_heartbeat", "uplink", "nic", "circuit", "write_copies", "scale", "load", "arrivals",
+	"task_overhead", "noise", "users", "slowstart", "driver_start", "copies", "stragglers.share", "stragglers.factor",
+}
 
 // swept makes an arm for each value of the parameters that are ranges: "0.1..0.5 by 0.1", of several each with each.
 func (a arm) swept() ([]arm, error) {
@@ -48,6 +55,18 @@ func (a arm) swept() ([]arm, error) {
 
 // sweep returns the values of "LOW..HIGH by STEP", nil for a value that is none.
 func sweep(text string) ([]string, error) {
+	return sweepOf(text, "0.1..0.5 by 0.1", "", func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
+}
+
+// sweepTimes is sweep for times: "1s..5s by 2s".
+func sweepTimes(text string) ([]string, error) {
+	return sweepOf(text, "1s..5s by 1s", "s", func(s string) (float64, error) {
+		d, err := time.ParseDuration(s)
+		return d.Seconds(), err
+	})
+}
+
+func sweepOf(text, example, unit string, parse func(string) (float64, error)) ([]string, error) {
 	bounds, by, ok := strings.Cut(text, " by ")
 	low, high, dotted := strings.Cut(bounds, "..")
 	if !ok && !dotted {
@@ -55,9 +74,9 @@ func sweep(text string) ([]string, error) {
 	}
 	var v [3]float64
 	for i, s := range []string{low, high, by} {
-		n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		n, err := parse(strings.TrimSpace(s))
 		if err != nil || math.Abs(n) > 1e12 {
-			return nil, fmt.Errorf("%q is no range: write LOW..HIGH by STEP, such as 0.1..0.5 by 0.1", text)
+			return nil, fmt.Errorf("%q is no range: write LOW..HIGH by STEP, such as %s", text, example)
 		}
 		v[i] = n
 	}
@@ -71,7 +90,7 @@ func sweep(text string) ([]string, error) {
 	out := make([]string, int(steps)+1)
 	for i := range out {
 		x := v[0] + float64(i)*v[2]
-		out[i] = strconv.FormatFloat(math.Round(x*1e9)/1e9, 'f', -1, 64)
+		out[i] = strconv.FormatFloat(math.Round(x*1e9)/1e9, 'f', -1, 64) + unit
 	}
 	return out, nil
 }

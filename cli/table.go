@@ -61,7 +61,8 @@ func (t *fitted) AppendRow(row table.Row, config ...table.RowConfig) {
 // SetColumnConfigs says how columns look.
 func (t *fitted) SetColumnConfigs(configs []table.ColumnConfig) { t.fixed = configs }
 
-// Render prints the table; where not even its longest words fit beside one another, row by row, a line for each cell.
+// Render prints the table; where it is too wide, without the columns that are empty; where not even its longest words fit beside one another,
+// row by row, a line for each cell.
 func (t *fitted) Render() string {
 	configs, ok := t.narrow()
 	if !ok {
@@ -95,6 +96,13 @@ func (t *fitted) narrow() (out []table.ColumnConfig, ok bool) {
 	for _, n := range wide {
 		total += n + 3 // blanks and a line
 	}
+	for i := range wide {
+		if t.room > 0 && total > t.room && t.empty(i) {
+			out = append(out, table.ColumnConfig{Number: i + 1, Hidden: true})
+			total -= wide[i] + 3
+			wide[i], full[i], least[i] = 0, 0, 0
+		}
+	}
 	for ; t.room > 0 && total > t.room; total-- {
 		widest := -1
 		for i, n := range wide {
@@ -115,22 +123,43 @@ func (t *fitted) narrow() (out []table.ColumnConfig, ok bool) {
 	return out, true
 }
 
-// list prints each row as lines of a name and a value, with an empty line between rows.
+// empty says that no row has anything in a column.
+func (t *fitted) empty(column int) bool {
+	return len(t.cells) > 1 && !slices.ContainsFunc(t.cells[1:], func(row []string) bool { return column < len(row) && row[column] != "" })
+}
+
+// list prints each row as lines of a name and a value, with an empty line behind. Further lines of a value stand below its first.
 func (t *fitted) list() string {
 	names := t.cells[0]
 	wide := 0
 	for _, n := range names {
 		wide = max(wide, text.StringWidth(n))
 	}
+	indent := strings.Repeat(" ", wide+2)
 	var b strings.Builder
-	for i, row := range t.cells[1:] {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
+	for _, row := range t.cells[1:] {
 		for j, c := range row {
-			fmt.Fprintf(&b, "%s  %s\n", text.Pad(names[j], wide, ' '), c)
+			if c != "" {
+				fmt.Fprintln(&b, text.Pad(names[j], wide, ' ')+"  "+strings.Join(wrapped(c, t.room-len(indent)), "\n"+indent))
+			}
 		}
+		b.WriteByte('\n')
 	}
 	fmt.Fprint(t.out, b.String())
 	return b.String()
+}
+
+// wrapped breaks a text into lines of so many columns, between words.
+func wrapped(s string, columns int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		if line != "" && text.StringWidth(line)+1+text.StringWidth(word) > columns {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }

@@ -41,6 +41,48 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
+// TestTablesOfLongCells: where a table becomes a list, lines that a cell was broken into are put together again, keep to the width and stand
+// below one another.
+func TestTablesOfLongCells(t *testing.T) {
+	t.Setenv("COLUMNS", "40")
+	var out bytes.Buffer
+	tab := newTable(&out, "policy", "what it does", "an-empty-column-of-one-word")
+	tab.AppendRow(table.Row{"fair", "equal shares between jobs,   \nusers, pools or queues", ""})
+	tab.AppendRow(table.Row{"a-name-of-one-word-that-fits-no-column", "short", 7})
+	tab.Render()
+	const want = `policy                       fair
+what it does                 equal
+                             shares
+                             between
+                             jobs,
+                             users,
+                             pools or
+                             queues
+
+policy                       a-name-of-one-word-that-fits-no-column
+what it does                 short
+an-empty-column-of-one-word  7
+
+`
+	if out.String() != want {
+		t.Errorf("it is\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// TestEmptyColumns: a column that no row fills is left out where there is no room for it, and only there.
+func TestEmptyColumns(t *testing.T) {
+	for columns, has := range map[string]bool{"30": true, "24": false} {
+		t.Setenv("COLUMNS", columns)
+		var out bytes.Buffer
+		tab := newTable(&out, "job", "queue", "state")
+		tab.AppendRow(table.Row{"job-1", "", "FAILED"})
+		tab.Render()
+		if got := out.String(); strings.Contains(got, "QUEUE") != has || !strings.Contains(got, "│ job-1 │") || !strings.Contains(got, "FAILED │") {
+			t.Errorf("%s columns:\n%s", columns, got)
+		}
+	}
+}
+
 // TestNetIsSorted: racks and nodes by name, and the matrix with them.
 func TestNetIsSorted(t *testing.T) {
 	s := wire.NetStatus{
@@ -53,5 +95,26 @@ func TestNetIsSorted(t *testing.T) {
 	}
 	if s.Nodes[0].Node != "w1" || s.Nodes[1].Node != "w9" || s.Nodes[2].Node != "w10" {
 		t.Errorf("nodes: %+v", s.Nodes)
+	}
+}
+
+// TestNetShowsCircuits: which racks have one, or that none has, and when they are matched anew; nothing without a switch.
+func TestNetShowsCircuits(t *testing.T) {
+	s := wire.NetStatus{Racks: []wire.NetRack{{Rack: "r1", Circuit: "r2", To: []int64{0, 0}}, {Rack: "r2", To: []int64{0, 0}}}, CircuitMillis: 500, RematchMillis: 120}
+	show := func() string {
+		var out strings.Builder
+		printNet(&out, &s)
+		return out.String()
+	}
+	if got := show(); !strings.Contains(got, "│ r1           │ r2 │") || strings.Contains(got, "│ r2           │") || !strings.Contains(got, "circuits are matched anew every 500ms, next in 120ms") {
+		t.Errorf("one circuit:\n%s", got)
+	}
+	s.Racks[0].Circuit = ""
+	if got := show(); !strings.Contains(got, "no rack had a circuit when its workers reported last\ncircuits are matched anew") {
+		t.Errorf("no circuit:\n%s", got)
+	}
+	s.CircuitMillis = 0
+	if got := show(); strings.Contains(got, "circuit") {
+		t.Errorf("no switch:\n%s", got)
 	}
 }

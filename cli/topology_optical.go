@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/topology"
 )
 
 // opticalFile is the optical switch of a topology file. What it leaves out is as published (spec/jobpacker 2.1).
 type opticalFile struct {
-	Rate      string `yaml:"rate"`
-	Interval  string `yaml:"interval,omitempty"`
-	Dark      string `yaml:"dark,omitempty"`
-	Threshold string `yaml:"threshold,omitempty"`
+	Rate      string `yaml:"rate" help:"of a circuit, such as 10Gb/s"`
+	Interval  string `yaml:"interval,omitempty" help:"how often circuits are matched anew; 1s where it is left out"`
+	Dark      string `yaml:"dark,omitempty" help:"how long the switch carries nothing when they change; 10ms where it is left out"`
+	Threshold string `yaml:"threshold,omitempty" help:"bytes of a shuffle between two racks from which it goes by circuit"`
 }
 
 // minInterval is how often an emulated switch can be set: its turns take milliseconds.
@@ -41,7 +41,7 @@ func (f *opticalFile) read(o *topology.OCS) (key string, err error) {
 	if f.Threshold == "" {
 		return "", nil
 	}
-	b, err := jobs.ParseBytes(f.Threshold)
+	b, err := human.ParseBytes(f.Threshold)
 	o.Threshold = int64(b)
 	return ".threshold", err
 }

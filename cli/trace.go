@@ -53,7 +53,7 @@ func (o *shapeOptions) flags(f *pflag.FlagSet) {
 func (o *shapeOptions) sized(in []trace.Job) (trace.Shape, []trace.Job, error) {
 	s, err := parseShape(o.workload, 40, 240, o.scale)
 	if err != nil {
-		return s, nil, err
+		return s, nil, fmt.Errorf("--workload %w", err)
 	}
 	out := make([]trace.Job, len(in))
 	for i, j := range in {

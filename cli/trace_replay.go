@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type replayOptions struct {
 	masterFlags
 	scaleTime, scaleBytes float64
 	jobs                  int
+	workload, rates       string
 	seed                  uint64
 	asJSON                bool
 }
@@ -46,6 +48,8 @@ func newTraceReplay() *cobra.Command {
 	f.Float64Var(&o.scaleTime, "scale-time", 1, "multiply the times between jobs and the lengths of tasks")
 	f.Float64Var(&o.scaleBytes, "scale-bytes", 1, "multiply all sizes: fewer maps, less to shuffle")
 	f.IntVar(&o.jobs, "jobs", 0, "the first so many jobs (0: all)")
+	shapeFlag(f, &o.workload)
+	ratesFlag(f, &o.rates)
 	f.Uint64Var(&o.seed, "seed", 1, "seed of generated traces and of task lengths")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object")
 	return cmd
@@ -114,7 +118,12 @@ func (r *replay) plan(o *replayOptions, w *workload, nodes []wire.NodeStatus) er
 		return err
 	}
 	cfg := sim.DefaultWorkload(topo, containers)
-	cfg.Scale = o.scaleBytes
+	if cfg.Shape, err = parseShape(o.workload, max(1, len(nodes)), max(1, containers), o.scaleBytes); err != nil {
+		return fmt.Errorf("--workload %w", err)
+	}
+	if cfg.Rates, err = parseRates(o.rates); err != nil {
+		return fmt.Errorf("--rates %w", err)
+	}
 	list, err := w.make(cfg, o.seed, mostTasks)
 	if err != nil {
 		return err
@@ -183,12 +192,7 @@ func (r *replay) fits(ctx context.Context, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
-	var free int64
-	for _, n := range nodes {
-		for _, v := range n.Volumes {
-			free += v.Free
-		}
-	}
+	free := freeOf(nodes)
 	for i, j := range r.jobs {
 		if s := r.specs[i].Shuffle.Bytes; s > free/2 {
 			return fmt.Errorf("job %d of the trace, %s, shuffles %s, and the workers have %s free: --scale-bytes %.1g would do", i+1,
@@ -196,6 +200,25 @@ func (r *replay) fits(ctx context.Context, o *replayOptions) error {
 		}
 	}
 	return nil
+}
+
+// freeOf is how much the workers may write. Workers of one machine whose disks are equally large share one.
+func freeOf(nodes []wire.StoreNode) (free int64) {
+	type disk struct {
+		host  string
+		total int64
+	}
+	seen := map[disk]bool{}
+	for _, n := range nodes {
+		host, _, _ := net.SplitHostPort(n.Addr) // "" is a host, too
+		for _, v := range n.Volumes {
+			if d := (disk{host, v.Total}); !seen[d] {
+				seen[d] = true
+				free += v.Free
+			}
+		}
+	}
+	return free
 }
 
 // lastReports is how long after the last job the workers have said what it cost them.

@@ -13,7 +13,7 @@ import (
 func TestReplayKeepsArrivals(t *testing.T) {
 	w := &workload{traced: []trace.Job{{ID: "a", Submit: 10 * time.Second, InputBytes: 1 << 20}, {ID: "b", Submit: 14 * time.Second, InputBytes: 1 << 20}, {ID: "c", Submit: 40 * time.Second, InputBytes: 1 << 20}}}
 	var r replay
-	if err := r.plan(&replayOptions{scaleTime: 0.5, scaleBytes: 1, seed: 1}, w, []wire.NodeStatus{{Capacity: wire.Capacity{Containers: 4}}}); err != nil {
+	if err := r.plan(&replayOptions{scaleTime: 0.5, scaleBytes: 1, workload: "fine", rates: "copy", seed: 1}, w, []wire.NodeStatus{{Capacity: wire.Capacity{Containers: 4}}}); err != nil {
 		t.Fatal(err)
 	}
 	if says := r.ahead(&replayOptions{scaleBytes: 1}); !strings.HasPrefix(says, "3 jobs with 3 tasks; their maps will make 0 B") {
@@ -23,5 +23,40 @@ func TestReplayKeepsArrivals(t *testing.T) {
 		if got := r.jobs[i].at; got != want {
 			t.Errorf("job %d comes after %v, want %v", i, got, want)
 		}
+	}
+}
+
+// TestReplayShapes: a trace is replayed with the tasks that the generator SWIM would give its jobs, and with their times.
+func TestReplayShapes(t *testing.T) {
+	w := &workload{traced: []trace.Job{{ID: "a", InputBytes: 1 << 30, ShuffleBytes: 1 << 30, OutputBytes: 1 << 30}}}
+	nodes := []wire.NodeStatus{{Capacity: wire.Capacity{Containers: 4}}}
+	for _, c := range []struct {
+		shape   string
+		reduces int32
+	}{{"fine", 1}, {"swim,machines=100", 32}, {"swim,machines=100,reduce-bytes=512MiB", 4}} {
+		var r replay
+		if err := r.plan(&replayOptions{scaleTime: 1, scaleBytes: 1, workload: c.shape, rates: "slow", seed: 1}, w, nodes); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.specs[0].Reduces; got != c.reduces {
+			t.Errorf("%s: %d reduces, want %d", c.shape, got, c.reduces)
+		}
+	}
+	for _, o := range []replayOptions{{workload: "coarse", rates: "slow"}, {workload: "fine", rates: "fast"}} {
+		o.scaleTime, o.scaleBytes = 1, 1
+		if err := (&replay{}).plan(&o, w, nodes); err == nil || !strings.HasPrefix(err.Error(), "--") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestFreeOf: forty workers on one disk have it once.
+func TestFreeOf(t *testing.T) {
+	var nodes []wire.StoreNode
+	for _, addr := range []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.2:1"} {
+		nodes = append(nodes, wire.StoreNode{Place: wire.Place{Addr: addr}, Volumes: []wire.Volume{{Total: 100, Free: 70}, {Total: 50, Free: 20}}})
+	}
+	if got := freeOf(nodes); got != 180 {
+		t.Errorf("%d bytes are free, want 180", got)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -62,7 +64,7 @@ their data moves over those, and only the rest of their time is fixed. Blocks ar
 history does not say where they were; a later stage of a chain is submitted when it was. Jobs that failed
 are left out.`,
 		Example: `  millrace job history --export week.jsonl && millrace whatif week.jsonl
-  millrace whatif week.jsonl --policies fair,fbq --param fbq.limits=4000 --out report
+  millrace whatif week.jsonl --policies fair,fbq,mine.star --param fbq.limits=4000 --out report
   millrace whatif week.jsonl --policies fair --admission cbt --admission-param start=0.2`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,7 +73,7 @@ are left out.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.policies, "policies", nil, "policies to try (default: all of them): "+strings.Join(policies.Names(scheduler.Assignment), ", "))
+	f.StringSliceVar(&o.policies, "policies", nil, "policies to try, by name or, for scripts, by a file that ends in .star (default: all that have a name): "+strings.Join(policies.Names(scheduler.Assignment), ", "))
 	f.StringArrayVar(&o.params, "param", nil, "parameter of a policy, POLICY.NAME=VALUE; may be given several times")
 	f.StringVar(&o.admission, "admission", "", "admission policy of the others (default: as the history says): "+strings.Join(policies.Names(scheduler.Admitting), ", "))
 	f.StringArrayVar(&o.admitParams, "admission-param", nil, "parameter of that admission policy, as name=value; may be given several times")
@@ -90,6 +92,10 @@ are left out.`,
 func (o *whatIf) run(cmd *cobra.Command) error {
 	if err := o.read(); err != nil {
 		return err
+	}
+	if i := slices.IndexFunc(o.arms, func(a arm) bool { return a.policy == scriptPolicy }); i >= 0 {
+		at := min(runtime.GOMAXPROCS(0), len(o.arms))
+		defer watchMemory("a replay under "+o.arms[i].name, apartMemory+uint64(at)*taskMemory*uint64(len(o.history.Attempts)))()
 	}
 	runs, err := runAll(cmd, len(o.arms), o.try)
 	if len(runs) == 0 || runs[0].arm.name != o.arms[0].name {
@@ -142,7 +148,7 @@ func (o *whatIf) resize() {
 		at.Room = at.Nodes * o.size.Room
 	}
 	if at.Racks = cmp.Or(o.size.Racks, at.Racks); o.size != (size{}) {
-		at.Machines, at.Links = nil, nil // of another cluster
+		at.Machines, at.Links, at.Optical = nil, nil, nil // of another cluster
 	}
 }
 

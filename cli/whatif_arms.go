@@ -26,8 +26,11 @@ func (o *whatIf) choose() error {
 		names = policies.Names(scheduler.Assignment)
 	}
 	s := simOptions{policies: append([]string{ran.policy}, names...), params: o.params}
-	if err := s.armsOfFlags(); err != nil {
+	if err := s.namedArms(); err != nil {
 		return err
+	}
+	if first := s.arms[0]; first.policy == scriptPolicy { // --ran named a file
+		ran.name, ran.policy = first.name, first.policy
 	}
 	live := func(name string, given map[string]string) map[string]string {
 		if o.history.Origin.Source == "cluster" {
@@ -48,6 +51,18 @@ func (o *whatIf) choose() error {
 			o.arms = append(o.arms, a)
 		}
 	}
+	return o.checkArms()
+}
+
+// namedArms makes the arms that flags name, and reads those that are files.
+func (o *simOptions) namedArms() error {
+	if err := o.armsOfFlags(); err != nil {
+		return err
+	}
+	return o.readScripts()
+}
+
+func (o *whatIf) checkArms() error {
 	for i := range o.arms {
 		if err := o.arms[i].check(); err != nil {
 			return err
@@ -152,8 +167,12 @@ func (o *whatIf) replay(a arm) (*simRun, error) {
 		run.watch = compare.WatchKinds()
 		run.watch.Attach(&cfg)
 	}
+	cfg.Stop = stopper(nil, cfg.Policy)
 	began, err := time.Now(), error(nil)
-	if run.res, err = sim.Run(cfg, jobs); err != nil {
+	if run.res, err = sim.Run(cfg, jobs); err == nil && cfg.Stop != nil {
+		err = cfg.Stop() // a mistake of a script at the very end
+	}
+	if err != nil {
 		return fail(err)
 	}
 	run.wall = time.Since(began)
@@ -164,7 +183,9 @@ func (o *whatIf) replay(a arm) (*simRun, error) {
 // use puts the policies of an arm into a run, and those of later periods where they begin.
 func (a *arm) use(cfg *sim.Config) (err error) {
 	if len(a.periods) == 0 {
-		cfg.Policy, cfg.Admission, err = made(trace.Period{Policy: a.policy, Params: a.params, Admission: a.admission, AdmissionParams: a.admitParams})
+		if cfg.Policy, err = makePolicy(a); err == nil && a.admission != "" {
+			cfg.Admission, err = policies.Admission(a.admission, a.admitParams)
+		}
 		return err
 	}
 	for i, p := range a.periods {

@@ -102,6 +102,35 @@ func TestWhatIfPeriods(t *testing.T) {
 	}
 }
 
+// TestWhatIfScript: a history is replayed under a script, as what might be or as what ran; a mistake in it is said with its line.
+func TestWhatIfScript(t *testing.T) {
+	file := writeHistory(t, trace.Origin{Policy: "fifo"})
+	script := filepath.Join(t.TempDir(), "mine.star")
+	write := func(text string) {
+		if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("def key(job, node, now):\n    return job.maps\n")
+	if got := tried(t, &whatIf{file: file, policies: []string{script, "fair"}}); got["mine"] == 0 || got["mine"] > 9*time.Second || got["fifo"] < 18*time.Second {
+		t.Errorf("the small job ends at %v: want 4 s where the smallest comes first, and 21 s under fifo", got)
+	}
+	if got := tried(t, &whatIf{file: file, ran: script, policies: []string{"fifo"}}); got["mine"] == 0 || got["mine"] > 9*time.Second || got["fifo"] < 18*time.Second {
+		t.Errorf("the small job ends at %v: want 4 s where the smallest comes first, and 21 s under fifo", got)
+	}
+	write("def key(job, node, now):\n    return job.size\n")
+	o := &whatIf{file: file, policies: []string{script}, seed: 1, unable: map[string]error{}}
+	if err := o.read(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.replay(o.arms[1]); err == nil || !strings.Contains(err.Error(), "mine:2") {
+		t.Errorf("a mistake: %v", err)
+	}
+	if err := (&whatIf{file: file, policies: []string{"none.star"}}).read(); err == nil || !strings.Contains(err.Error(), "none.star") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
 // TestWhatIfAdmission: another admission policy is tried under the policy that ran; the replay of what ran keeps its own.
 func TestWhatIfAdmission(t *testing.T) {
 	file := writeHistory(t, trace.Origin{Policy: "fair", Periods: []trace.Period{{Policy: "fair", Admission: "unlimited"}}})

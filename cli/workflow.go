@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/launch"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -27,6 +29,8 @@ type dueJob struct {
 	ended  bool
 	status wire.JobStatus // when it has ended
 	barred int            // 1 above the job whose failure keeps it from being handed in
+
+	refused error // what the master says of a job that it does not take
 }
 
 // succeeded reports whether it has ended well.
@@ -42,17 +46,24 @@ const watchEvery = 200 * time.Millisecond
 func (w *workflow) run(ctx context.Context) error {
 	begin := time.Now()
 	defer func() { w.took = time.Since(begin) }()
+	heard := begin // when the master answered last
 	for {
 		left, wait, err := w.step(ctx, time.Since(begin))
-		if err != nil || left == 0 {
-			return err
+		if err == nil && left == 0 {
+			return nil
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err == nil {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			err = w.look(ctx)
 		}
-		if err := w.look(ctx); err != nil {
+		switch {
+		case err == nil:
+			heard = time.Now()
+		case !wire.KindOf(err).Retryable() || heard.Equal(begin) || time.Since(heard) > launch.DefaultPatience || ctx.Err() != nil:
 			return err
 		}
 	}
@@ -74,12 +85,28 @@ func (w *workflow) step(ctx context.Context, now time.Duration) (left int, wait 
 			wait = min(wait, j.at-now)
 			continue
 		}
+		if j.spec.Request == "" { // handed in twice it is one job
+			j.spec.Request = rand.Text()
+		}
 		if j.id, err = w.cl.Submit(ctx, j.spec); err != nil {
-			return left, 0, err
+			if !refusal(err) {
+				return left, 0, err
+			}
+			j.ended, j.refused = true, err // the others go on
+			left--
 		}
 		w.say(j)
 	}
 	return left, wait, nil
+}
+
+// refusal reports whether an error is about the job: another job may be taken.
+func refusal(err error) bool {
+	switch wire.KindOf(err) {
+	case wire.Invalid, wire.NotFound, wire.Exists, wire.Denied, wire.Quota, wire.TooLarge:
+		return true
+	}
+	return false
 }
 
 // free reports whether the jobs before one have succeeded. One that cannot be handed in any more is barred.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/trace"
 )
@@ -17,29 +17,37 @@ func shapeFlag(f *pflag.FlagSet, into *string) {
 	f.StringVar(into, "workload", trace.Fine, "how sizes become tasks: fine (a reduce for each GiB) or swim (as the generator SWIM), with settings: swim,machines=40,reduce-bytes=64MiB")
 }
 
+// ratesFlag adds the flag that says how long tasks take.
+func ratesFlag(f *pflag.FlagSet, into *string) {
+	f.StringVar(into, "rates", "middle", "how fast tasks compute: copy, middle or slow, or MAP:REDUCE in bytes a second")
+}
+
 // shapeSettings are what may stand behind the kind of a shape.
 const shapeSettings = "machines, containers, block, reduce-bytes, min-input, min-shuffle, min-output"
 
 // parseShape reads "fine" or "swim", with settings behind it. What is not said is as for a cluster of so many machines and containers.
+// The name of the key or flag belongs before the error.
 func parseShape(text string, machines, containers int, scale float64) (trace.Shape, error) {
 	kind, settings, more := strings.Cut(text, ",")
-	s := trace.Shape{Kind: kind}
+	var s trace.Shape
 	switch kind {
 	case trace.Fine:
 		s = trace.FineShape(containers)
 	case trace.SWIM:
 		s = trace.SWIMShape(machines)
+	default:
+		return s, fmt.Errorf("is %q: write swim or fine, with settings behind it if you like: swim,machines=40", text)
 	}
 	s.Scale = scale
 	for more {
 		var one string
 		one, settings, more = strings.Cut(settings, ",")
 		if err := setShape(&s, one); err != nil {
-			return s, fmt.Errorf("--workload %q: %w", text, err)
+			return s, fmt.Errorf("is %q: %w", text, err)
 		}
 	}
 	if err := s.Validate(); err != nil {
-		return s, fmt.Errorf("--workload %q: %w", text, err)
+		return s, fmt.Errorf("is %q: %w", text, err)
 	}
 	return s, nil
 }
@@ -78,7 +86,7 @@ func setCount(into *int, name, value string) error {
 }
 
 func setSize(into *int64, name, value string) error {
-	n, err := jobs.ParseBytes(value)
+	n, err := human.ParseBytes(value)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -92,10 +100,10 @@ func parseRates(text string) (sim.Rates, error) {
 		return r, nil
 	}
 	first, second, _ := strings.Cut(text, ":")
-	m, err := jobs.ParseBytes(first)
-	r, rerr := jobs.ParseBytes(second)
+	m, err := human.ParseBytes(first)
+	r, rerr := human.ParseBytes(second)
 	if err != nil || rerr != nil || m < 1 || r < 1 {
-		return sim.Rates{}, fmt.Errorf("--rates %q: write copy, middle or slow, or the bytes a second of maps and reduces, as 1500KB:8MB", text)
+		return sim.Rates{}, fmt.Errorf("is %q: write copy, middle or slow, or the bytes a second of maps and reduces, as 1500KB:8MB", text)
 	}
 	return sim.Rates{Map: float64(m), Reduce: float64(r)}, nil
 }

@@ -45,7 +45,7 @@ type Client struct {
 	addr string
 }
 
-// Address turns what people write into host:port.
+// Address turns what users write into host:port.
 func Address(s string) (string, error) {
 	s = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(s, "http://"), "https://"), "/")
 	if s == "" {
@@ -133,12 +133,20 @@ func (c *Client) Close() error { return errors.Join(c.dfs.Close(), c.rpc.Close()
 func call[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, Resp], req Req) (resp Resp, err error) {
 	err = rpc.Retry{For: c.cfg.Patience}.Do(ctx, func() (err error) {
 		resp, err = method.Call(ctx, c.rpc, c.addr, req)
-		return err
+		return stopping(ctx, err)
 	})
 	if err != nil && wire.KindOf(err) == wire.Unavailable && !errors.Is(err, rpc.ErrStranger) && ctx.Err() == nil {
 		err = fmt.Errorf("%w (is the master at %s running?)", err, c.addr)
 	}
 	return resp, err
+}
+
+// stopping makes a call that the master has given up, because it stops, one that it does not answer: the caller has not asked for that.
+func stopping(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() == nil && wire.KindOf(err) == wire.Canceled && !errors.Is(err, rpc.ErrClosed) {
+		return wire.Errorf(wire.Unavailable, "the master is stopping: %v", err)
+	}
+	return err
 }
 
 // Call makes any call of the API, for those who know its messages.

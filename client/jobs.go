@@ -46,7 +46,7 @@ func (c *Client) WaitFor(ctx context.Context, id wire.JobID, patience time.Durat
 			}
 			tried = true
 			s, err = api.JobStatus.Call(ctx, c.rpc, c.addr, wire.JobRequest{Job: id, Wait: watchMillis})
-			return err
+			return stopping(ctx, err)
 		})
 		if err != nil {
 			return s, err

@@ -31,11 +31,11 @@ func SpecOf(stages []mapreduce.Job, prog wire.Program, overwrite bool) wire.JobS
 
 // schedule puts into a submission what the job tells the scheduler.
 func schedule(s *wire.JobSpec, from *mapreduce.Scheduling) {
-	room := func(r mapreduce.Room) wire.Room {
-		return wire.Room{VCores: int32(r.VCores), MemoryMB: (r.MemoryBytes + 1<<20 - 1) >> 20}
+	room := func(r mapreduce.Demand) wire.Demand {
+		return wire.Demand{VCores: int32(r.VCores), MemoryMB: (r.MemoryBytes + 1<<20 - 1) >> 20}
 	}
-	usual := room(from.MapRoom)
-	s.VCores, s.MemoryMB, s.Reduce, s.Driver = usual.VCores, usual.MemoryMB, room(from.ReduceRoom), room(from.DriverRoom)
+	usual := room(from.MapDemand)
+	s.VCores, s.MemoryMB, s.Reduce, s.Driver = usual.VCores, usual.MemoryMB, room(from.ReduceDemand), room(from.DriverDemand)
 	s.Weight, s.Slowstart, s.ReduceCost, s.Recurring = from.Weight, from.Slowstart, from.ReduceCost, from.Recurring
 	e := &from.Expect
 	s.Expect = wire.Expected{Input: e.InputBytes, Shuffle: e.ShuffleBytes, MapMillis: e.MapTime.Milliseconds(), ReduceMillis: e.ReduceTime.Milliseconds()}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace/millrace/dfs/pipe"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/tick"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -304,14 +305,7 @@ func (c *Client) holdLease() {
 }
 
 func (c *Client) renew(ctx context.Context) {
-	t := time.NewTicker(c.cfg.LeaseEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+	for range tick.Every(ctx, c.cfg.LeaseEvery) {
 		rctx, cancel := context.WithTimeout(ctx, 5*c.cfg.LeaseEvery)
 		// If it fails the next one may not; if none does, writing the file fails.
 		_, _ = api.DFSRenew.Call(rctx, c.cfg.Client, c.cfg.Master, wire.LeaseRequest{Holder: c.holder})

@@ -25,7 +25,7 @@ type outBlock struct {
 	token  string
 }
 
-// A sender is a pipeline as who writes into it sees it.
+// A sender is the writer's side of a pipeline.
 type sender interface {
 	Send(p *pipe.Packet) error
 	Wait(off int64, done bool) error

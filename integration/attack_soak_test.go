@@ -47,6 +47,8 @@ func (r *runner) attack(exe, cert string) error {
 		{"trace", fmt.Sprint(os.Getpid())},
 		{"calls", ""},
 		{"texts", ""},
+		{"logs", string(victim)},
+		{"renew", ""},
 	}
 	a := list[r.rng.IntN(len(list))]
 	ctx, cancel := context.WithTimeout(r.s.ctx, jobLimit)

@@ -3,11 +3,15 @@ package integration
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"
@@ -16,7 +20,8 @@ import (
 
 // TestBlocksOfOthers is FAULTS row 91: on a cluster with a key whoever has a certificate, of a user, of another user's task, of
 // a task of a job that is not there, or of a node, tries to read blocks without a token, or with one for another block, and to
-// put a newer generation in their place by opening it and hanging up. Nothing is read and nothing is lost.
+// put a newer generation in their place by opening it and hanging up. Nothing is read and nothing is lost, and the workers have
+// written down whom they refused.
 func TestBlocksOfOthers(t *testing.T) {
 	t.Parallel()
 	k := newKey(t)
@@ -37,6 +42,13 @@ func TestBlocksOfOthers(t *testing.T) {
 		}
 		a.Close()
 	}
+	for _, w := range c.Workers {
+		for _, call := range []string{"block.write", "GET /blocks/{id}", "block.local"} {
+			if n := refusedAt(t, w, call, "bob"); n == 0 {
+				t.Errorf("the audit log of %s has nothing of bob's %s", w.Name, call)
+			}
+		}
+	}
 	f, err := c.DFS.Open(t.Context(), "/private")
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +61,25 @@ func TestBlocksOfOthers(t *testing.T) {
 	if err != nil || len(after.Blocks) != 1 || len(after.Blocks[0].Places) != 3 {
 		t.Errorf("after the attacks: %+v, %v", after, err)
 	}
+}
+
+// refusedAt counts the refusals of a call of a user in a worker's audit log. Of those of one second only the first are told apart.
+func refusedAt(t *testing.T, w *testcluster.Node, call, user string) (n int) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(w.Dir, "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		var e audit.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if e.Call == call && e.User == user && !e.Allowed && e.From != "" && e.Error != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // An attacker has a certificate and tokens that are for something else.

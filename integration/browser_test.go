@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,16 @@ import (
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/master"
+	"github.com/millrace/millrace/web"
 )
+
+// pages makes a master show the dashboard, as the command does.
+func pages(c *master.Config) {
+	c.Dashboard = func(call func(ctx context.Context, method string, req, resp any) error) http.Handler {
+		return web.New(web.Config{Call: call})
+	}
+}
 
 // complaints gathers what a browser finds wrong with a page.
 type complaints struct {

@@ -1,10 +1,7 @@
 package integration
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +11,6 @@ import (
 
 	"github.com/millrace/millrace/internal/api"
 
-	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
@@ -25,48 +21,17 @@ import (
 
 func dfsPut(t *testing.T, c *testcluster.Cluster, path string, data []byte) {
 	t.Helper()
-	w, err := c.DFS.Create(t.Context(), path, dfs.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.Write(data)
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	c.Put(path, string(data))
 }
 
 // dfsOutput reads all parts of an output, in order.
-func dfsOutput(t *testing.T, c *testcluster.Cluster, dir string) (out []byte) {
+func dfsOutput(t *testing.T, c *testcluster.Cluster, dir string) []byte {
 	t.Helper()
-	list, err := c.DFS.ListAll(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
+	parts, others := c.Parts(dir)
+	if !slices.Equal(others, []string{"_SUCCESS"}) {
+		t.Errorf("%s has %q beside its parts, must have _SUCCESS", dir, others)
 	}
-	success := false
-	for _, e := range list {
-		name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
-		if name == "_SUCCESS" {
-			success = true
-			continue
-		}
-		if !strings.HasPrefix(name, "part-") {
-			t.Errorf("%s is in the output", e.Path)
-			continue
-		}
-		f, err := c.DFS.Open(context.Background(), e.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, b...)
-	}
-	if !success {
-		t.Errorf("%s has no _SUCCESS", dir)
-	}
-	return out
+	return []byte(strings.Join(parts, ""))
 }
 
 // reference runs the same words on one machine and returns the output, sorted by line.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,7 +16,8 @@ import (
 	"github.com/millrace/millrace/internal/secure"
 )
 
-// TestClusterDownFindsWhatWasRestarted is FAULTS row 94: daemons that somebody started again by hand are ended, too.
+// TestClusterDownFindsWhatWasRestarted is FAULTS row 94: daemons that somebody started again by hand are known to run, and are
+// ended, too.
 func TestClusterDownFindsWhatWasRestarted(t *testing.T) {
 	require.Faults(t)
 	t.Parallel()
@@ -47,6 +49,9 @@ func TestClusterDownFindsWhatWasRestarted(t *testing.T) {
 		t.Cleanup(func() { _ = cmd.Process.Kill() }) // where the test has failed
 		go func() { ended <- cmd.Wait() }()
 		until(t, lock+" is taken", func() bool { return disk.Holder(lock) == cmd.Process.Pid })
+	}
+	if out, err := exec.Command(millrace, "cluster", "status", "--dir", dir).CombinedOutput(); err != nil || strings.Count(string(out), ", running\n") != 2 {
+		t.Errorf("status: %v\n%s", err, out)
 	}
 	if out, err := exec.Command(millrace, "cluster", "down", "--dir", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

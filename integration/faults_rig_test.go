@@ -217,12 +217,14 @@ func (r *rig) inv(s wire.JobStatus, out string) {
 	}
 }
 
-// anywhere returns counters in which the bytes of the shuffle are one, wherever they came from: where tasks run is chance.
+// anywhere returns counters in which the bytes of the shuffle are one, wherever they came from: where tasks run is chance, and
+// so is how long reduces wait.
 func anywhere(c mapreduce.Counts) mapreduce.Counts {
 	if c == nil {
 		return nil
 	}
 	out := c.Clone()
+	delete(out[mapreduce.TaskGroup], mapreduce.ReduceWaitMillis)
 	var moved int64
 	for _, place := range []string{mapreduce.ShuffleNodeBytes, mapreduce.ShuffleRackBytes, mapreduce.ShuffleRemoteBytes} {
 		moved += out[mapreduce.TaskGroup][place]

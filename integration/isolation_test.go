@@ -3,6 +3,7 @@ package integration
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -150,6 +151,13 @@ func (p *processes) attacks(key, stranger string, victim wire.JobID) []attack {
 		{"admin", string(victim), "", ""},
 		{"names", "/ann/private", "", ""},
 		{"blocks", fmt.Sprint(uint64(private.ID), " ", private.Gen), "", ""},
+		{"write", fmt.Sprint(uint64(private.ID), " ", private.Gen), "", ""},
+		{"addresses", stranger, "", ""},
+		{"openings", "", "", ""},
+		{"crowd", "", "", ""},
+		{"hash", strings.Repeat("0a", 32), "", ""},
+		{"logs", string(victim), "", ""},
+		{"renew", "", "", ""},
 		{"counters", "x", "counters: ", ""},
 		{"counters", "\x01", "more than 2 MiB on one line", ""},
 		{"texts", "", "giant", ""},
@@ -234,7 +242,21 @@ func TestHostilePrograms(t *testing.T) {
 	if p.run["w1"].ProcessState != nil || p.run["w1"].Process.Pid != pid {
 		t.Error("the worker did not survive")
 	}
+	p.keptPrivate()
 	p.endVictim(victim)
+}
+
+// keptPrivate reads what attacks on blocks were about.
+func (p *processes) keptPrivate() {
+	p.t.Helper()
+	f, err := p.cl.DFS().Open(p.t.Context(), "/ann/private")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer f.Close()
+	if b, err := io.ReadAll(f); err != nil || string(b) != "private" {
+		p.t.Errorf("after the attacks ann's file has %q, %v", b, err)
+	}
 }
 
 // endVictim kills a job and looks for what it, and the attackers, leave.
@@ -274,6 +296,7 @@ func TestWithoutIsolation(t *testing.T) {
 			t.Errorf("%s: %s", a.name, said)
 		}
 	}
+	p.keptPrivate()
 	p.endVictim(victim)
 }
 
@@ -364,6 +387,9 @@ func TestTokensOfOtherJobs(t *testing.T) {
 	}
 	if got := knock(t, k, task, addr, "GET /shuffle/job-1/0?p=0"); got != http.StatusForbidden {
 		t.Errorf("output of another job: status %d, want 403", got)
+	}
+	if n := refusedAt(t, c.Workers[0], "GET /shuffle/{job}/{stage}", "bob"); n != 1 {
+		t.Errorf("the worker's audit log has %d such refusals, want 1", n)
 	}
 	if got := knock(t, k, task, addr, "GET /shuffle/job-77/0?p=0"); got == http.StatusForbidden {
 		t.Errorf("output of its own job: status %d", got)

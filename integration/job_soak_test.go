@@ -25,7 +25,7 @@ import (
 
 // TestJobSoak is the soak of jobs: three users run mixed jobs over one file, each with numbers of reduces and splits of its
 // own, and a fourth programs that attack, on six workers that are processes, each with a network of its own. Meanwhile workers and the master are
-// killed, workers are stopped, packets are lost one way, bytes are flipped, disks are slow and full, clocks jump, policies change
+// killed, workers are stopped, packets are lost one way, bytes are flipped, disks are slow and full, clocks jump, policies of both kinds change
 // in turn and nonsense is submitted. Every job has the output of a run on one machine; in the end fsck is healthy
 // and nothing is left.
 func TestJobSoak(t *testing.T) {
@@ -72,7 +72,8 @@ func startJobSoak(t *testing.T, seed uint64) *jobSoak {
 	s.soak = startSoak(s.lan.processes, seed)
 	s.faults = append(s.faults,
 		fault{"stop a worker", s.stopWorker}, fault{"cut one way", s.cutOneWay}, fault{"slow disk", s.slowDisk}, fault{"full disk", s.fillDisk},
-		fault{"change the policy", s.changePolicy}, fault{"submit nonsense", s.nonsense})
+		fault{"change the policy", s.changePolicy},
+		fault{"change the admission", s.changeAdmission}, fault{"submit nonsense", s.nonsense})
 	if canJump() {
 		s.faults = append(s.faults, fault{"clock jump", s.jumpClock})
 	}
@@ -215,7 +216,35 @@ func (r *runner) one() error {
 	return r.cl.DFS().Remove(ctx, out, true)
 }
 
-// tidy waits until nothing of any job is left: no attempt, no room that one holds, no file of one.
+// reservations lists what the master and its policies still keep for jobs: places in queues, containers, racks of plans, figures.
+func (s *jobSoak) reservations() (held []string, err error) {
+	ctx := context.Background()
+	queues, err1 := s.cl.Queues(ctx)
+	for _, q := range queues {
+		if q.Waiting+q.Running+q.Tasks+q.Pending > 0 {
+			held = append(held, fmt.Sprintf("queue %+v", q))
+		}
+	}
+	users, err2 := s.cl.Users(ctx)
+	for _, u := range users {
+		if u.Running+u.Waiting+u.Containers > 0 {
+			held = append(held, fmt.Sprintf("user %+v", u))
+		}
+	}
+	plans, err3 := s.cl.Plans(ctx, wire.PlanRequest{})
+	for _, p := range plans.Plans {
+		held = append(held, fmt.Sprintf("plan %+v", p))
+	}
+	st, err4 := s.cl.SchedulerStatus(ctx)
+	for _, f := range st.Figures {
+		if f.Job != "" {
+			held = append(held, fmt.Sprintf("figure %+v", f))
+		}
+	}
+	return held, errors.Join(err1, err2, err3, err4)
+}
+
+// tidy waits until nothing of any job is left: no attempt, no room that one holds, no file of one, nothing that is kept for one.
 func (s *jobSoak) tidy() {
 	s.t.Helper()
 	var left []string
@@ -244,7 +273,9 @@ func (s *jobSoak) tidy() {
 			}
 		}
 		files, _ := filepath.Glob(filepath.Join(s.dir, "w*", "scratch", "*", "*", "*"))
-		left = append(left, files...)
+		held, err2 := s.reservations()
+		left = slices.Concat(left, files, held)
+		err = errors.Join(err, err2)
 		return err == nil && len(left) == 0
 	})
 }

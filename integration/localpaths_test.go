@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -172,5 +173,26 @@ func TestLocalPathsWithTheUsersRights(t *testing.T) {
 	}
 	if s := run(open, filepath.Join(dir, "out3")); s.State != "FAILED" || !strings.Contains(s.Error, "permission denied") {
 		t.Errorf("another's directory: %s: %s", s.State, s.Error)
+	}
+}
+
+// TestNobodyClaimsRootsFiles: a cluster without a key believes the names that callers give, but not about local files: a process of another
+// user that says it is root, or a node that submits for root, may not name them.
+func TestNobodyClaimsRootsFiles(t *testing.T) {
+	t.Parallel()
+	require.Root(t)
+	key := secretFile(t)
+	if err := os.Chmod(filepath.Dir(millrace), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := testcluster.Start(t, testcluster.Config{Workers: 1})
+	for _, as := range []string{"root", "nobody"} {
+		cmd := exec.CommandContext(t.Context(), millrace, "run", "grep", "--master", c.Addr, "--pattern", "word", "--input", key, "--output", filepath.Join(t.TempDir(), "out"))
+		cmd.Env = append(os.Environ(), "MILLRACE_USER="+as, "HOME=/nonexistent")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		if err == nil || as == "root" && !strings.Contains(string(out), "may not name") || as == "nobody" && !strings.Contains(string(out), "permission denied") {
+			t.Errorf("as %s: %v\n%s", as, err, out)
+		}
 	}
 }

@@ -3,7 +3,9 @@ package integration
 import (
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -16,11 +18,14 @@ import (
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
+	"github.com/millrace/millrace/worker"
 )
 
 // A setting is one way to run a job. Whatever it is, the output is the same.
 type setting struct {
-	local    bool // on one machine, without a cluster
+	local    bool   // on one machine, without a cluster
+	runner   string // built-in job, command, or program of a user
+	workers  int    // of the cluster
 	policy   string
 	split    int
 	reducers int
@@ -30,12 +35,16 @@ type setting struct {
 	restart  bool // a worker is stopped and started meanwhile
 }
 
+// sizes are how many workers the clusters have.
+var sizes = []int{1, 2, 4}
+
 // plain is the setting that others are made simpler towards.
-var plain = setting{policy: "fifo", split: 1 << 20, reducers: 1, memory: 64, codec: "s2", copies: 1}
+var plain = setting{runner: "built-in", workers: 4, policy: "fifo", split: 1 << 20, reducers: 1, memory: 64, codec: "s2", copies: 1}
 
 func drawSetting(r *rand.Rand) setting {
 	all := policies.Names(scheduler.Assignment)
 	return setting{
+		runner: []string{"built-in", "command", "program"}[r.IntN(3)], workers: sizes[r.IntN(len(sizes))],
 		local: r.IntN(4) == 0, policy: all[r.IntN(len(all))], split: 5_000 + r.IntN(100_000), reducers: 1 + r.IntN(7), memory: 32 + r.Int64N(64),
 		codec: []string{"s2", "zstd", "none"}[r.IntN(3)], copies: 1 + r.IntN(3), restart: r.IntN(5) == 0,
 	}
@@ -44,6 +53,7 @@ func drawSetting(r *rand.Rand) setting {
 // simpler lists settings with one thing more as in plain.
 func (s setting) simpler() (out []setting) {
 	for _, change := range []func(*setting){
+		func(o *setting) { o.runner = plain.runner }, func(o *setting) { o.workers = plain.workers },
 		func(o *setting) { o.restart = plain.restart }, func(o *setting) { o.policy = plain.policy }, func(o *setting) { o.copies = plain.copies },
 		func(o *setting) { o.codec = plain.codec }, func(o *setting) { o.split = plain.split }, func(o *setting) { o.memory = plain.memory },
 		func(o *setting) { o.reducers = plain.reducers }, func(o *setting) { o.local = plain.local },
@@ -56,9 +66,9 @@ func (s setting) simpler() (out []setting) {
 	return out
 }
 
-// TestAnySettingGivesOneOutput runs a word count in 20 random ways (500 with stress): by every policy, over splits, reduces,
-// memory, codecs and copies of any number, on one machine and on a cluster, with and without a worker that restarts. All give one output. Of
-// a setting that does not the smallest that still fails is printed.
+// TestAnySettingGivesOneOutput runs a word count in 20 random ways (500 with stress): as a built-in job, as commands and as a
+// program, by every policy, over splits, reduces, memory, codecs and copies of any number, on one machine and on clusters of one to four workers, with
+// and without a worker that restarts. All give one output. Of a setting that does not the smallest that still fails is printed.
 func TestAnySettingGivesOneOutput(t *testing.T) {
 	t.Parallel()
 	require.Faults(t)
@@ -82,72 +92,123 @@ func TestAnySettingGivesOneOutput(t *testing.T) {
 	}
 }
 
-// A meta is a cluster, an input and what a word count makes of it.
+// A meta is clusters, an input and what a word count makes of it.
 type meta struct {
-	*testcluster.Cluster
-	t    *testing.T
-	file string
-	want []string
-	runs int
+	t        *testing.T
+	clusters map[int]*testcluster.Cluster // by their workers
+	file     string
+	want     []string
+	runs     int
 }
 
 func newMeta(t *testing.T) *meta {
-	m := &meta{Cluster: testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 2}), t: t, file: filepath.Join(t.TempDir(), "in")}
+	m := &meta{t: t, clusters: map[int]*testcluster.Cluster{}, file: filepath.Join(t.TempDir(), "in")}
 	data := text(t, 120_000)
 	writeFile(t, m.file, data)
-	for copies := 1; copies <= 3; copies++ {
-		w, err := m.DFS.Create(t.Context(), fmt.Sprint("/in", copies), dfs.CreateOptions{BlockSize: 32 << 10, Replication: copies})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(data); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+	for _, n := range sizes {
+		m.clusters[n] = m.start(n, data)
 	}
 	m.want = onOneMachine(t, "wordcount", data)
 	return m
 }
 
+// start starts a cluster with copies of the input. Programs are the test's own, so they need no users of their own.
+func (m *meta) start(workers int, data []byte) *testcluster.Cluster {
+	c := testcluster.Start(m.t, testcluster.Config{Workers: workers, Racks: 2, Worker: func(w *worker.Config) { w.Isolation = worker.IsolationNone }})
+	for copies := 1; copies <= 3; copies++ {
+		w, err := c.DFS.Create(m.t.Context(), fmt.Sprint("/in", copies), dfs.CreateOptions{BlockSize: 32 << 10, Replication: copies})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if _, err := w.Write(data); err != nil {
+			m.t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// words are those by which a setting's runner is told what to do. Programs cut no splits and choose no codec.
+func (s setting) words(input, output string) []string {
+	reducers := fmt.Sprint(s.reducers)
+	if s.runner == "program" {
+		return []string{"-input", input, "-output", output, "-reducers", reducers}
+	}
+	words := []string{"--input", input, "--output", output, "--reducers", reducers, "--split-bytes", fmt.Sprint(s.split), "--compress", s.codec}
+	if s.runner == "command" {
+		return append(words, "--mapper", `tr -s ' \t\r' '\n' | sed '/^$/d; s/$/\t1/'`, "--reducer", `cut -f1 | uniq -c | sed 's/^ *\([0-9]*\) \(.*\)/\2\t\1/'`)
+	}
+	return words
+}
+
+// job is the built-in job of a setting.
+func (s setting) job() string {
+	return map[string]string{"built-in": "wordcount", "command": "streaming"}[s.runner]
+}
+
 // run runs the job one way and says how its output differs.
 func (m *meta) run(s setting) error {
 	m.runs++
-	out := fmt.Sprint("/out", m.runs)
-	words := []string{"--reducers", fmt.Sprint(s.reducers), "--split-bytes", fmt.Sprint(s.split), "--compress", s.codec}
 	if s.local {
-		return m.runHere(s, append(words, "--input", m.file, "--output", filepath.Join(m.t.TempDir(), "out")))
+		return m.runHere(s, filepath.Join(m.t.TempDir(), "out"))
 	}
-	if _, err := api.SchedulerSet.Call(m.t.Context(), m.Client, m.Addr, wire.Choice{Name: s.policy}); err != nil {
+	c := m.clusters[s.workers]
+	if _, err := api.SchedulerSet.Call(m.t.Context(), c.Client, c.Addr, wire.Choice{Name: s.policy}); err != nil {
 		return err
 	}
-	words = append(words, "--input", fmt.Sprint("dfs:/in", s.copies), "--output", "dfs:"+out)
-	id := m.Submit(wire.JobSpec{}, append([]string{"wordcount"}, words...)...)
+	out := fmt.Sprint("/tmp/out", m.runs) // where programs of whoever runs this may write
+	id, err := m.submit(c, s, s.words(fmt.Sprint("dfs:/in", s.copies), "dfs:"+out))
+	if err != nil {
+		return err
+	}
 	if s.restart {
-		w := m.Workers[m.runs%len(m.Workers)]
+		w := c.Workers[m.runs%len(c.Workers)]
 		w.Stop()
 		w.Start()
 	}
-	if st := m.Finish(id); st.State != wire.Succeeded {
+	if st := c.Finish(id); st.State != wire.Succeeded {
 		return fmt.Errorf("%s: %s", st.State, st.Error)
 	}
-	parts, err := readDir(newClient(m.t, m.Cluster, "ann"), out)
+	parts, err := readDir(newClient(m.t, c, "ann"), out)
 	if err != nil {
 		return err
 	}
 	return m.differs(linesOf(parts))
 }
 
-func (m *meta) runHere(s setting, words []string) error {
-	stages, err := jobs.Parse("wordcount", words)
+// submit hands the job in; a program does that itself.
+func (m *meta) submit(c *testcluster.Cluster, s setting, words []string) (wire.JobID, error) {
+	if s.runner != "program" {
+		return c.Submit(wire.JobSpec{}, append([]string{s.job()}, words...)...), nil
+	}
+	cmd := exec.Command(program(m.t, "wordcount"), append([]string{"-master", c.Addr, "-detach"}, words...)...)
+	said, err := cmd.CombinedOutput()
+	id := regexp.MustCompile(`job-\d+`).Find(said)
+	if err != nil || id == nil {
+		return "", fmt.Errorf("%v: %w: %s", cmd, err, said)
+	}
+	return wire.JobID(id), nil
+}
+
+func (m *meta) runHere(s setting, out string) error {
+	words := s.words(m.file, out)
+	if s.runner == "program" {
+		words = append(words, "-local", "-memory", fmt.Sprint(s.memory, "MiB"))
+		if said, err := exec.Command(program(m.t, "wordcount"), words...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, said)
+		}
+		return m.differs(linesIn(m.t, out))
+	}
+	stages, err := jobs.Parse(s.job(), words)
 	if err != nil {
 		return err
 	}
 	if _, err := local.Run(m.t.Context(), local.Config{Scratch: m.t.TempDir(), Memory: s.memory << 20}, stages...); err != nil {
 		return err
 	}
-	return m.differs(linesIn(m.t, stages[0].Output))
+	return m.differs(linesIn(m.t, out))
 }
 
 func (m *meta) differs(got []string) error {

@@ -2,6 +2,9 @@ package integration
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +36,11 @@ func TestSecondWorkerOfAName(t *testing.T) {
 	if wire.KindOf(err) != wire.Exists || !strings.Contains(err.Error(), "there is a worker w1 already, at "+c.Workers[0].Worker.Addr()) {
 		t.Errorf("the second worker: %v", err)
 	}
+	select {
+	case <-other.Ready():
+		t.Error("the second worker was ready")
+	default:
+	}
 	if err := other.Close(); err != nil {
 		t.Error(err)
 	}
@@ -62,4 +70,57 @@ func TestWorkersAreTakenInAtOnce(t *testing.T) {
 	if took := time.Since(begin); took >= hold {
 		t.Errorf("two workers are ready after %v", took)
 	}
+}
+
+// TestWorkersWithoutNames: two workers of one host that were given no name both work, and each has its own after a restart. A third
+// with the name of one of them is refused, and never says that it is ready.
+func TestWorkersWithoutNames(t *testing.T) {
+	t.Parallel()
+	p := startProcesses(t, 0)
+	start := func(dir string, more ...string) {
+		p.start(dir, append([]string{"worker", "--master", p.addr, "--listen", "127.0.0.1:0", "--dir", filepath.Join(p.dir, dir), "--memory", "64MiB"}, more...)...)
+	}
+	names := func() (up []string) {
+		nodes, err := p.cl.Nodes(t.Context())
+		for _, n := range nodes {
+			if err == nil && n.State == "up" {
+				up = append(up, string(n.Node))
+			}
+		}
+		slices.Sort(up)
+		return up
+	}
+	start("one")
+	start("two")
+	p.wait("both are up", func() bool { return len(names()) == 2 })
+	before := names()
+	for _, dir := range []string{"one", "two"} {
+		p.kill(dir)
+		start(dir)
+	}
+	p.wait("both are back", func() bool {
+		return strings.Count(p.log("one"), "worker is ready") == 2 && strings.Count(p.log("two"), "worker is ready") == 2
+	})
+	if after := names(); !slices.Equal(before, after) {
+		t.Errorf("the workers %v are %v after a restart", before, after)
+	}
+	start("three", "--name", before[0])
+	third := p.run["three"]
+	delete(p.run, "three")
+	if err := third.Wait(); err == nil {
+		t.Error("a worker with the name of another ended well")
+	}
+	if said := p.log("three"); strings.Contains(said, "worker is ready") || !strings.Contains(said, "there is a worker "+before[0]+" already") {
+		t.Errorf("the third said\n%s", said)
+	}
+}
+
+// log is what a process has printed.
+func (p *processes) log(name string) string {
+	p.t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.dir, name+".log"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(b)
 }

@@ -2,7 +2,10 @@ package integration
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +85,7 @@ func TestElephantsTakeCircuits(t *testing.T) {
 		c := testcluster.Start(t, testcluster.Config{
 			Workers: 2, Racks: 2,
 			Master: func(m *master.Config) {
+				pages(m)
 				m.Policy, m.Admission, m.Jobs.Links, m.Jobs.SecondAttempts.Off = tt.policy, "unlimited", rates, true
 			},
 			Worker: func(w *worker.Config) { w.Emulate = links },
@@ -97,8 +101,14 @@ func TestElephantsTakeCircuits(t *testing.T) {
 			for _, n := range net.Nodes {
 				bytes += n.Sent[wire.CircuitTraffic]
 			}
-			return err == nil && net.CrossRack > 6e6
+			shown := slices.ContainsFunc(net.Racks, func(r wire.NetRack) bool { return r.Circuit != "" })
+			return err == nil && net.CrossRack > 6e6 && shown == tt.circuits // the last ones stay lit
 		})
+		page := pageOf(t, "http://"+c.Addr+"/network")
+		lit := strings.Contains(page, "<td>r1</td><td>r2</td>") || strings.Contains(page, "<td>r2</td><td>r1</td>")
+		if strings.Contains(page, "Circuits are matched anew every") != (tt.threshold > 0) || lit != tt.circuits {
+			t.Errorf("%s: the page of the network shows\n%s", tt.name, page)
+		}
 		t.Logf("%s: %s, %d bytes by circuits", tt.name, took[tt.name], bytes)
 		if s.State != "SUCCEEDED" || tt.circuits != (bytes > 6e6) {
 			t.Errorf("%s: %s, %d bytes went by circuits", tt.name, s.State, bytes)
@@ -107,4 +117,19 @@ func TestElephantsTakeCircuits(t *testing.T) {
 	if 2*took["elephants"] > took["packets"] || 2*took["together"] > took["packets"] {
 		t.Errorf("circuits are not twice as fast: %v", took)
 	}
+}
+
+// pageOf is a page of the dashboard.
+func pageOf(t *testing.T, address string) string {
+	t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", address, resp.Status, err)
+	}
+	return string(b)
 }

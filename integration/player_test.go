@@ -3,16 +3,20 @@ package integration
 import (
 	"bufio"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // viewer drives a browser for a test.
@@ -56,20 +60,60 @@ func (v *viewer) does(what, script string) {
 	v.until(what, "(() => { "+script+"; return true })()")
 }
 
-// refused waits until the browser has noted that a run was refused, which it does a while after the page has shown why.
-func (v *viewer) refused() {
+// wantAttempts wants the page to have read every attempt that a file lists: whose it is, where it ran and when.
+func (v *viewer) wantAttempts(file string) {
 	v.t.Helper()
-	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		bad := v.heard.take()
-		switch {
-		case len(bad) == 1 && strings.Contains(bad[0], "422"):
-			return
-		case len(bad) > 0:
-			v.t.Fatalf("the browser complains: %v", bad)
-		case time.Since(begin) > time.Minute:
-			v.t.Fatal("the browser has not noted the refusal")
+	f, err := os.Open(file)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	column := map[string]int{}
+	for i, name := range rows[0] {
+		column[name] = i
+	}
+	want := map[string]int{}
+	for _, row := range rows[1:] {
+		of := func(name string) string { return row[column[name]] }
+		start, err := strconv.ParseFloat(of("start_s"), 64)
+		end, err2 := strconv.ParseFloat(of("end_s"), 64)
+		if err != nil || err2 != nil {
+			v.t.Fatal(err, err2)
+		}
+		want[fmt.Sprintf("%s job%s %s %s on %s from %.0f to %.0f", of("policy"), of("job"), of("kind"), of("task"), of("node"), 1000*start, 1000*end)]++
+	}
+	const script = `player.sides.flatMap(({ run: { name, jobs, nodes, attempts: a } }) => [...a.job.keys()].filter(i => a.kind[i] < 2).map(i => [name + " " + jobs[a.job[i]].name + " " + kinds[a.kind[i]] + " " + a.task[i] + " on " + nodes[a.node[i]].name, String(a.at[i]), String(a.end[i])]))`
+	got, err := chromedp.Run(v.ctx, chromedp.Evaluate[[][]string](script))
+	if err != nil || len(got) != len(rows)-1 {
+		v.t.Fatalf("the page has %d attempts of %d, %v", len(got), len(rows)-1, err)
+	}
+	for _, g := range got {
+		at, err := strconv.ParseFloat(g[1], 64)
+		end, err2 := strconv.ParseFloat(g[2], 64)
+		if err != nil || err2 != nil {
+			v.t.Fatal(err, err2)
+		}
+		if !takeNear(want, g[0], at, end) {
+			v.t.Fatalf("the page has %v, which is not in %s", g, file)
 		}
 	}
+}
+
+// takeNear takes an attempt off the list. Times there are rounded, those of a page cut off.
+func takeNear(list map[string]int, what string, at, end float64) bool {
+	for _, a := range []float64{at, at + 1} {
+		for _, e := range []float64{end, end + 1} {
+			if k := fmt.Sprintf("%s from %.0f to %.0f", what, a, e); list[k] > 0 {
+				list[k]--
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (v *viewer) quiet() {
@@ -104,6 +148,7 @@ func TestPlayer(t *testing.T) {
 	}
 	v.open("file://" + filepath.Join(dir, "play.html"))
 	v.until("it is drawn", `document.body.dataset.ready === "yes" && document.querySelectorAll("article.side canvas").length === 2`)
+	v.wantAttempts(filepath.Join(dir, "attempts.csv"))
 	v.until("it says how to see the result", `/press the end key for the result/.test(document.querySelector("#difference").innerText)`)
 	picture(t, v.ctx, "player-start")
 
@@ -112,6 +157,8 @@ func TestPlayer(t *testing.T) {
 	v.does("back", `window.before = player.t; document.querySelector("#back").click(); if (!(player.t < window.before)) throw new Error("it did not go back")`)
 	v.does("scrubbing", `const b = document.querySelector("#bar"), r = b.getBoundingClientRect(); b.dispatchEvent(new PointerEvent("pointerdown", {clientX: r.left + r.width / 2, clientY: r.top + 5, pointerId: 1, bubbles: true})); if (Math.abs(player.t / player.end - 0.5) > 0.01) throw new Error("it is at " + player.t)`)
 	v.until("both are compared", `/times as long on average under fair/.test(document.querySelector("#difference").innerText)`)
+	v.until("those who wait stand in line", `[...document.querySelectorAll(".queues")].every(q => /^(waiting, next first|No job waits)/.test(q.innerText)) && document.querySelectorAll(".queues li").length > 0`)
+	v.does("the first in line is served next", `const s = player.sides[0], j = Number(document.querySelector('[data-side="A"] .queues li').dataset.job), d = s.run.attempts, next = [...d.at.keys()].find((i) => d.at[i] > player.t); if (d.job[next] !== j) throw new Error(j + " is first, and " + d.job[next] + " is served")`)
 	picture(t, v.ctx, "player-middle")
 	v.does("play", `player.seek(0); document.querySelector("#play").click()`)
 	v.until("time goes on", `player.t > player.end / 100`)
@@ -126,13 +173,22 @@ func TestPlayer(t *testing.T) {
 		}
 		v.until("all jobs are done", side+`.querySelector('[data-number="finished"]').innerText === "60 of 60"`)
 	}
+	v.until("the difference has all four", `["completion", "slowdown", "local", "away"].every(k => /\d.*→.*\d.*(better|worse|same)/.test(document.querySelector('[data-against="' + k + '"]').innerText))`)
+	a, b := report.Policies["fifo"].Metrics[0], report.Policies["fair"].Metrics[0]
+	for number, want := range map[string][2]float64{"completion": {a.Completion.Mean, b.Completion.Mean}, "slowdown": {a.Slowdown.Mean, b.Slowdown.Mean}, "local": {100 * a.NodeLocal, 100 * b.NodeLocal}} {
+		v.until(fmt.Sprintf("the difference of %s is of %v, as in the report", number, want), fmt.Sprintf(`(() => { const n = document.querySelector('[data-against="%s"] dd').innerText.match(/[\d.]+/g).map(Number); return [%v, %v].every((w, i) => Math.abs(n[i] - w) <= 0.006 * Math.max(1, w)) })()`, number, want[0], want[1]))
+	}
+	v.does("from end to end of jobs", `player.seek(0); const k = document.querySelector("#what"); k.value = "^end$"; k.dispatchEvent(new Event("change")); document.querySelector("#later").click(); const first = Math.min(...player.sides.flatMap(s => s.run.ends)); if (player.t !== first) throw new Error(player.t + " is not " + first)`)
+	v.until("all moments can be reached, a page at a time", `(() => { const list = document.querySelector("#jump"), seen = new Set(); for (let i = 0; i < 100; i++) { [...list.options].forEach(o => { if (/ends/.test(o.text)) seen.add(o.text) }); const more = [...list.options].find(o => /later/.test(o.text)); if (!more) break; list.value = more.value; list.dispatchEvent(new Event("change")) } return seen.size === 120 })()`)
+	v.does("a job is found by its name", `const f = document.querySelector("#find"); f.value = player.sides[0].run.jobs[7].name; f.dispatchEvent(new Event("input")); player.seek(0); document.querySelector("#later").click(); if (player.t !== Math.min(player.sides[0].run.jobs[7].end, player.sides[1].run.jobs[7].end)) throw new Error("it is at " + player.t)`)
 	v.does("dark, and for a projector", `document.querySelector("#theme").click(); document.body.classList.add("big"); player.resize()`)
 	picture(t, v.ctx, "player-end")
 	v.quiet()
 }
 
-// TestPlayerIsSmooth: a thousand containers are drawn in less than a frame of sixty a second takes. The bound is wide: a browser
-// without a graphics card draws here, beside other tests.
+// TestPlayerIsSmooth: a thousand containers are drawn in less than a frame of sixty a second takes, with the lists beside them in less than three, in a
+// browser without a graphics card. It holds the middle of sixty drawings: other tests may stop the browser at any time. The first picture comes
+// before a reader would wait for it; how long it takes on a machine with nothing else to do is in docs/play.md.
 func TestPlayerIsSmooth(t *testing.T) {
 	t.Parallel()
 	v := newViewer(t)
@@ -140,15 +196,30 @@ func TestPlayerIsSmooth(t *testing.T) {
 	if out, err := exec.Command(millrace, "sim", "run", "--trace", "gen:fb-2010:300", "--load", "0.9", "--scale", "0.2", "--nodes", "125", "--racks", "5", "--containers", "8", "--policy", "fair", "--out", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	v.open("file://" + filepath.Join(dir, "play.html"))
-	v.until("it is drawn", `document.body.dataset.ready === "yes"`)
-	v.does("drawing", `const from = performance.now(); for (let i = 0; i < 60; i++) { player.t = player.end * i / 60; player.draw(false) } window.frame = (performance.now() - from) / 60`)
-	v.until("a frame", `window.frame < 60`)
-	frame, err := chromedp.Run(v.ctx, chromedp.Evaluate[float64](`window.frame`))
-	if err != nil {
-		t.Fatal(err)
+	number := func(script string) float64 {
+		t.Helper()
+		n, err := chromedp.Run(v.ctx, chromedp.Evaluate[float64](script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
 	}
-	t.Logf("a frame of 1,000 containers takes %.2f ms", frame)
+	first := math.Inf(1)
+	for range 3 {
+		v.open("about:blank")
+		v.open("file://" + filepath.Join(dir, "play.html"))
+		v.until("it is drawn", `document.body.dataset.ready === "yes"`)
+		first = min(first, number(`performance.getEntriesByName("first picture")[0].startTime`))
+	}
+	const middle = `((lists) => { const took = []; for (let i = 0; i < 60; i++) { player.t = player.end * i / 60; const from = performance.now(); player.draw(lists); took.push(performance.now() - from) } return took.sort((x, y) => x - y)[30] })`
+	plain, lists := number(middle+"(false)"), number(middle+"(true)")
+	v.does("play for a while", `player.seek(player.end / 4); player.toggle(); window.from = performance.now(); player.frames = 0`)
+	v.until("two seconds", `performance.now() - window.from > 2000`)
+	t.Logf("of 1,000 containers a frame takes %.2f ms, with the lists %.2f ms, and %.0f come in a second; the first picture comes after %.0f ms", plain, lists, number(`1000 * player.frames / (performance.now() - window.from)`), first)
+	// Beside the other tests the lists may take three times as long (24.9 ms was seen); a reader sees them change, not move.
+	if plain > 1000./60 || lists > 3*1000./60 || first > 2000 {
+		t.Errorf("a frame takes %.2f ms, with the lists %.2f ms, the first picture %.0f ms", plain, lists, first)
+	}
 	v.quiet()
 }
 
@@ -173,6 +244,7 @@ func TestPlayground(t *testing.T) {
 
 	choose("another policy", `[data-plan="1"] select`, "fbq")
 	choose("a parameter", `[data-plan="1"] [data-param="limits"]`, "700")
+	v.does("a slider moves its box", `const s = document.querySelector('[data-key="load"]').previousSibling; s.value = 500; s.dispatchEvent(new Event("input")); if (playground.scenario.load !== Number(document.querySelector('[data-key="load"]').value) || !(playground.scenario.load > 0.1 && playground.scenario.load < 3)) throw new Error("load " + playground.scenario.load)`)
 	v.does("run", `document.querySelector("#run").click()`)
 	v.until("it runs", `document.body.dataset.ready === "yes" && document.querySelectorAll("article.side h2")[1].innerText === "fbq"`)
 	link, err := chromedp.Run(v.ctx, chromedp.Evaluate[string](`location.href`))
@@ -192,10 +264,8 @@ func TestPlayground(t *testing.T) {
 	}
 	write("a script with a mistake", "def key(job, node, now):\n    return job.nothing\n")
 	v.until("the page says where", `document.body.dataset.ready === "failed" && /mine:2: in key: job has no .nothing/.test(document.querySelector("#problem").innerText)`)
-	v.refused()
 	write("a script that eats memory", "def key(job, node, now):\n    s = 'x'\n    for i in range(60):\n        s += s\n    return s\n")
 	v.until("only its run ends", `document.body.dataset.ready === "failed" && /memory/.test(document.querySelector("#problem").innerText)`)
-	v.refused()
 	write("first come, first served", "def key(job, node, now):\n    return job.submitted\n")
 	v.until("it runs", `document.body.dataset.ready === "yes" && player.sides[1].run.numbers(player.end).completion > player.sides[0].run.numbers(player.end).completion`)
 	picture(t, v.ctx, "playground-script")
@@ -203,7 +273,6 @@ func TestPlayground(t *testing.T) {
 	choose("a cluster that cannot be", `[data-key="racks"]`, "7")
 	v.does("run", `document.querySelector("#run").click()`)
 	v.until("the page says why not", `document.body.dataset.ready === "failed" && /racks must be of equal size/.test(document.querySelector("#problem").innerText)`)
-	v.refused()
 	choose("five racks", `[data-key="racks"]`, "5")
 	choose("jobs of one's own", "#model", "drawn")
 	v.does("a job is drawn", `const c = document.querySelector("#draw"), r = c.getBoundingClientRect(), p = (kind, x, y) => c.dispatchEvent(new PointerEvent(kind, {clientX: r.left + x * r.width, clientY: r.top + y * r.height, pointerId: 1, bubbles: true})); c.setPointerCapture = () => {}; p("pointerdown", 0.1, 0.9); p("pointermove", 0.3, 0.5); p("pointerup", 0.3, 0.5); document.querySelector("#run").click()`)
@@ -212,10 +281,106 @@ func TestPlayground(t *testing.T) {
 	v.quiet()
 }
 
+// TestFirstHour does what docs/course/first-hour.md says, as its reader would: NAS wins and loses, and a script that was typed on the page, key by
+// key, beats Fair.
+func TestFirstHour(t *testing.T) {
+	t.Parallel()
+	v := newViewer(t)
+	v.open(servePlayground(t))
+	ready := func(what, condition string) {
+		t.Helper()
+		v.until(what, `document.body.dataset.ready === "yes" && (() => { const mean = (i) => player.sides[i].run.numbers(player.end).completion; return `+condition+` })()`)
+	}
+	lecture := func(name string) {
+		t.Helper()
+		v.does("the lecture "+name, fmt.Sprintf(`const s = document.querySelector("#lectures"); s.value = %q; s.dispatchEvent(new Event("change", {bubbles: true}))`, name))
+	}
+	typed := func(selector, text string) {
+		t.Helper()
+		err := chromedp.Do(v.ctx, chromedp.Focus(selector), chromedp.KeyEvent("a", chromedp.KeyModifiers(kb.ModifierCtrl)), chromedp.KeyEvent(kb.Backspace), chromedp.KeyEvent(text))
+		if err != nil {
+			t.Fatalf("typing into %s: %v", selector, err)
+		}
+	}
+	run := func() {
+		t.Helper()
+		if err := chromedp.Do(v.ctx, chromedp.Click("#run")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready("a convoy has run", `player.sides.length === 2`)
+	lecture("narrow-link")
+	ready("NAS wins", `player.sides[1].run.name === "nas" && mean(1) < mean(0)`)
+	v.until("the text has the numbers of the run", `(() => { const f = [...document.querySelectorAll("#lecture [data-figure]")]; return f.length > 4 && f.every(e => /^[\d.]+( .?i?B)?$/.test(e.innerText)) })()`)
+	v.does("to a congestion", `player.seek(0); const k = document.querySelector("#what"); k.value = "^congestion$"; k.dispatchEvent(new Event("change")); document.querySelector("#later").click(); if (!(player.t > 0) || !/congested/.test(document.querySelector("#found").innerText)) throw new Error("it is at " + player.t)`)
+	typed(`[data-key="uplink"]`, "20")
+	run()
+	ready("NAS loses", `playground.scenario.uplink === 20 && player.sides[1].run.name === "nas" && mean(1) > mean(0)`)
+	lecture("your-own")
+	ready("the script of the lecture has run", `player.sides[1].run.name === "mine"`)
+	page, err := os.ReadFile("../docs/course/first-hour.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	for line := range strings.Lines(string(page)) {
+		if code, ok := strings.CutPrefix(line, "       "); ok {
+			script.WriteString(code)
+		}
+	}
+	typed("textarea", script.String())
+	v.until("the page has what was typed", fmt.Sprintf(`playground.scenario.policies[1].params.code === %q`, script.String()))
+	run()
+	ready("the script of one's own beats Fair", `player.sides[0].run.name === "fair" && mean(1) < 0.9 * mean(0)`)
+	v.does("to the end", `player.seek(player.end)`)
+	v.until("and the page says so", `/better/.test(document.querySelector('[data-against="completion"]').innerText)`)
+	picture(t, v.ctx, "first-hour")
+	v.quiet()
+}
+
+// TestPlaygroundRuns: a lecture draws its sweep, of which a point can be played; a run tells how far it is, and can be cancelled; machines may be
+// of several kinds, and a trace that the server was given can be chosen. The page fits its window, in light and dark.
+func TestPlaygroundRuns(t *testing.T) {
+	t.Parallel()
+	v := newViewer(t)
+	day, err := exec.Command(millrace, "trace", "gen", "--jobs", "30").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "day.tsv")
+	if err := os.WriteFile(file, day, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v.open(servePlayground(t, "--trace", file))
+	v.until("the first lecture runs", `document.body.dataset.ready === "yes"`)
+	v.does("a lecture", `const s = document.querySelector("#lectures"); s.value = "admission"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	v.until("its sweep is drawn", `document.querySelectorAll("#sweep .point").length === 12 && /makespan/.test(document.querySelector("#sweep").innerText)`)
+	v.until("its text has figures, and drivers have seats", `[...document.querySelectorAll("#lecture [data-figure]")].every(e => /^[\d.]+$/.test(e.innerText)) && document.querySelectorAll('[data-side="A"] .seat').length > 0`)
+	for _, width := range []int64{1400, 900, 420} {
+		if err := chromedp.Do(v.ctx, chromedp.EmulateViewport(width, 900)); err != nil {
+			t.Fatal(err)
+		}
+		v.does(fmt.Sprintf("it fits %d pixels", width), `const page = document.documentElement; if (page.scrollWidth > page.clientWidth) throw new Error("too wide: " + [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > page.clientWidth + 1).map(e => e.tagName + "#" + e.id + "." + e.className).join(" "))`)
+		picture(t, v.ctx, fmt.Sprintf("playground-%d", width))
+		v.does("dark or light", `document.querySelector("#theme").click()`)
+	}
+	v.does("a point is chosen", `document.querySelector('#sweep .point[data-value="0.3"]').dispatchEvent(new MouseEvent("click"))`)
+	v.until("it is played", `document.body.dataset.ready === "yes" && playground.scenario.policies[0].admission.params.marp === "0.3" && document.querySelectorAll("#sweep .point").length === 12`)
+
+	v.does("a long run", `Object.assign(playground.scenario, { nodes: 40, racks: 8, containers: 6, trace: "gen:fb-2010:500", scale: 0.6, uplink: 1, nic: 1, policies: [{ policy: "nas" }, { policy: "fair" }] }); delete playground.scenario.load; playground.show(); playground.run()`)
+	v.until("it tells how far it is", `/^\d+ of 1000 jobs/.test(document.querySelector("#status").innerText) && !document.querySelector("#cancel").hidden`)
+	v.does("it is cancelled", `document.querySelector("#cancel").click()`)
+	v.until("it has ended", `document.body.dataset.ready === "cancelled" && document.querySelector("#cancel").hidden && document.querySelector("#status").innerText === "cancelled"`)
+
+	v.does("a trace, and two kinds of machine", `const m = document.querySelector("#model"); m.value = [...m.options].find(o => /day\.tsv$/.test(o.value)).value; m.dispatchEvent(new Event("change")); Object.assign(playground.scenario, { scale: 0.02, racks: 2 }); delete playground.scenario.uplink; delete playground.scenario.nic; document.querySelector("#classes").click(); document.querySelector("#run").click()`)
+	v.until("they run", `document.body.dataset.ready === "yes" && player.sides[0].run.jobs.length === 30 && new Set(player.sides[0].run.nodes.map(n => n.class)).size === 2`)
+	v.quiet()
+}
+
 // servePlayground starts the command and returns where its page is.
-func servePlayground(t *testing.T) string {
+func servePlayground(t *testing.T, flags ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), millrace, "play", "--listen", "127.0.0.1:0")
+	cmd := exec.CommandContext(t.Context(), millrace, append([]string{"play", "--listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -77,11 +77,12 @@ func sharedCluster(t *testing.T) (c *testcluster.Cluster, ann, bob person) {
 	return c, ann, bob
 }
 
-// TestEveryCallIsChecked walks the routes of the name service: each is tried by ann on a file of bob's that is for him alone, and
-// refused. A route that the table does not know fails.
+// TestEveryCallIsChecked walks the routes of the name service: each is tried by ann, and by a task of a job of hers, on a file of
+// bob's that is for him alone, and refused. A route that the table does not know fails.
 func TestEveryCallIsChecked(t *testing.T) {
 	t.Parallel()
 	c, ann, bob := sharedCluster(t)
+	callers := []*rpc.Client{ann.Client, taskOf(t, c, ann, "ann")}
 	open, err := api.DFSCreate.Call(t.Context(), bob.Client, c.Addr, wire.CreateRequest{Path: "/user/bob/open", Holder: "h"})
 	if err != nil {
 		t.Fatal(err)
@@ -130,10 +131,10 @@ func TestEveryCallIsChecked(t *testing.T) {
 		if !known {
 			t.Errorf("%s is in no table: who may call it on what?", method)
 		}
-		for _, req := range list {
-			_, err := rpc.Call[any, json.RawMessage](t.Context(), ann.Client, c.Addr, method, req)
+		for n, req := range append(list, list...) {
+			_, err := rpc.Call[any, json.RawMessage](t.Context(), callers[n/max(len(list), 1)], c.Addr, method, req)
 			if wire.KindOf(err) != wire.Denied || err == nil {
-				t.Errorf("%s %+v: %v", method, req, err)
+				t.Errorf("%s %+v, call %d of %d: %v", method, req, n, 2*len(list), err)
 			}
 		}
 	}

@@ -181,8 +181,14 @@ func badCredentials(t *testing.T, k *secure.Key) map[string]*tls.Config {
 	return out
 }
 
-// try asks for a route by plain HTTP.
+// try asks for a route by plain HTTP, about the first job and nothing else.
 func try(t *testing.T, cfg *tls.Config, addr, path string) (int, error) {
+	t.Helper()
+	return tryWith(t, cfg, addr, path, "job-1", "{}")
+}
+
+// tryWith asks about a job; a route that is no method has it in its path.
+func tryWith(t *testing.T, cfg *tls.Config, addr, path string, job wire.JobID, body string) (int, error) {
 	t.Helper()
 	method := http.MethodPost
 	if m, p, ok := strings.Cut(path, " "); ok {
@@ -190,8 +196,7 @@ func try(t *testing.T, cfg *tls.Config, addr, path string) (int, error) {
 	} else if !strings.HasPrefix(path, rpc.Prefix) {
 		method = http.MethodGet
 	}
-	path = strings.NewReplacer("{id}", "1", "{job}", "job-1", "{stage}", "0").Replace(path)
-	body := "{}"
+	path = strings.NewReplacer("{id}", "1", "{job}", string(job), "{stage}", "0").Replace(path)
 	if method == http.MethodGet {
 		body = "" // whoever sends one is refused for that
 	}

@@ -166,12 +166,22 @@ func (s *jobSoak) jumpClock(pause time.Duration) {
 
 // changePolicy lets another policy decide from here on.
 func (s *jobSoak) changePolicy(pause time.Duration) {
-	all := policies.Names(scheduler.Assignment)
-	name := all[s.count["change the policy"]%len(all)]
+	s.setPolicy(policies.Names(scheduler.Assignment), s.count["change the policy"])
+	time.Sleep(pause)
+}
+
+// changeAdmission lets another policy say which drivers start.
+func (s *jobSoak) changeAdmission(pause time.Duration) {
+	s.setPolicy(policies.Names(scheduler.Admitting), s.count["change the admission"])
+	time.Sleep(pause)
+}
+
+// setPolicy puts the next of a list in place.
+func (s *jobSoak) setPolicy(all []string, turn int) {
+	name := all[turn%len(all)]
 	if err := s.cl.SetPolicy(context.Background(), wire.Choice{Name: name}); err != nil {
 		s.t.Errorf("policy %s: %v", name, err)
 	}
-	time.Sleep(pause)
 }
 
 // nonsense submits what nobody should: the master refuses it, or the job fails, and that is all.

@@ -78,6 +78,17 @@ func TestShuffleIsCountedByPlace(t *testing.T) {
 	}
 }
 
+// TestReducesCountTheirWait: a reduce that starts beside the last map counts how long it waited for its output, and not how long it then took.
+func TestReducesCountTheirWait(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 1})
+	s := c.Finish(c.Submit(wire.JobSpec{}, "sleep", "--maps=3", "--reduces=1", "--map-time=700ms", "--reduce-time=600ms", "--output=dfs:/out"))
+	wait, whole := mapreduce.Counts(s.Counts).Get(mapreduce.TaskGroup, mapreduce.ReduceWaitMillis), s.Ended-s.Submitted
+	if s.State != wire.Succeeded || wait < 400 || wait > whole-600 {
+		t.Errorf("%s after %d ms: the reduce, of 600 ms, waited %d ms for a map of 700 ms", s.State, whole, wait)
+	}
+}
+
 // blockBytes is what the workers have sent of blocks, when their reports say nothing new any more.
 func blockBytes(t *testing.T, cl *client.Client) (sum int64) {
 	t.Helper()

@@ -17,6 +17,11 @@ var flagOf = map[string]string{
 	"Priority":       "priority",
 	"Memory":         "memory",
 	"Workers":        "workers",
+
+	"Scheduling.Expect.InputBytes":   "expect-input",
+	"Scheduling.Expect.ShuffleBytes": "expect-shuffle",
+	"Scheduling.Expect.MapTime":      "expect-map-time",
+	"Scheduling.Expect.ReduceTime":   "expect-reduce-time",
 }
 
 // NameFlags says what is wrong in the words of the command line, where the values came from: flags, after

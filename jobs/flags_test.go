@@ -13,7 +13,12 @@ func TestEveryNumberIsNamedByItsFlag(t *testing.T) {
 	bad := mapreduce.Job{
 		Reducers: -1, MaxAttempts: -1, SkipBadRecords: -1, SplitBytes: -1, MaxRecordBytes: -1, Priority: 100, Compression: "rar",
 	}
-	text := NameFlags("--", bad.Validate()).Error()
+	var text strings.Builder
+	text.WriteString(NameFlags("--", bad.Validate()).Error())
+	for _, e := range []mapreduce.Expect{{InputBytes: -1}, {ShuffleBytes: 1 << 60}, {MapTime: -1}, {ReduceTime: -1}} { // the first is told
+		bad.Scheduling.Expect = e
+		text.WriteString(NameFlags("--", bad.Validate()).Error())
+	}
 	c := NewCommand(wordCount)
 	for field, flag := range flagOf {
 		if field == "Memory" || field == "Workers" {
@@ -22,8 +27,8 @@ func TestEveryNumberIsNamedByItsFlag(t *testing.T) {
 		if c.Flags.Lookup(flag) == nil {
 			t.Errorf("there is no flag --%s", flag)
 		}
-		if !strings.Contains(text, "--"+flag+" is ") || strings.Contains(text, field+" ") {
-			t.Errorf("%s is not named --%s:\n%s", field, flag, text)
+		if !strings.Contains(text.String(), "--"+flag+" is ") || strings.Contains(text.String(), field+" ") {
+			t.Errorf("%s is not named --%s:\n%s", field, flag, text.String())
 		}
 	}
 	if !strings.Contains(bad.Validate().Error(), "MaxAttempts is -1") {

@@ -106,11 +106,9 @@ func (g *countGrep) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error
 		}
 		return nil
 	}
-	g.each(chunk, func(text []byte, all [][]int) {
-		for _, at := range all {
-			if at[0] < at[1] {
-				out.EmitInt(text[at[0]:at[1]], 1)
-			}
+	g.eachMatch(chunk, func(text []byte, from, to int) {
+		if from < to {
+			out.EmitInt(text[from:to], 1)
 		}
 	})
 	return nil
@@ -139,17 +137,7 @@ func (g *lineGrep) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) error 
 		g.plainLines(chunk, out)
 		return nil
 	}
-	g.each(chunk, func(text []byte, all [][]int) {
-		end := 0 // of the line that was emitted last
-		for _, at := range all {
-			if at[0] < end {
-				continue
-			}
-			from := end + bytes.LastIndexByte(text[end:at[0]], '\n') + 1
-			end = lineEnd(text, at[0])
-			out.Emit(bytes.TrimSuffix(text[from:end], newline), nil)
-		}
-	})
+	g.eachLine(chunk, func(line []byte) { out.Emit(line, nil) })
 	return nil
 }
 

@@ -44,7 +44,7 @@ var hadoopOld = map[string]string{
 }
 
 // hadoopPrefixes begin the names that are Hadoop's own. All others are the user's, for the commands.
-var hadoopPrefixes = []string{"mapreduce.", "mapred.", "stream.", "yarn.", "hadoop.", "fs.", "dfs.", "io.", "num.key.fields."}
+var hadoopPrefixes = []string{"mapreduce.", "mapred.", "stream.", "yarn.", "hadoop.", "fs.", "dfs.", "io.", "num.key.fields.", "map.output.", "map.input.", "key.value.", "tmpfiles", "tmpjars", "tmparchives", "user.name"}
 
 // applyHadoop does what settings of Hadoop ask for, and refuses those that would do nothing: a job that runs otherwise than
 // it was told to is worse than one that does not run.
@@ -72,7 +72,7 @@ func applyHadoop(job *mapreduce.Job, params map[string]string) error {
 func setReduces(job *mapreduce.Job, value string) error {
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		return fmt.Errorf("%q is no number", value)
+		return fmt.Errorf("%q is not a number", value)
 	}
 	switch {
 	case n == 0: // Hadoop's way to ask for a map-only job

@@ -74,6 +74,8 @@ type indexMapper struct {
 	input     string // as the task has it
 	printable string // the same as part of a line
 	seen      seenWords
+	waiting   waitingWords
+	to        mapreduce.Emitter // of the chunk
 }
 
 var _ mapreduce.ChunkMapper = (*indexMapper)(nil)
@@ -87,24 +89,30 @@ func (m *indexMapper) MapChunk(chunk []byte, _ int64, out mapreduce.Emitter) err
 		m.input, m.printable = in, human.Printable(in)
 		m.seen.clear()
 	}
-	emitWords(chunk, fileEmitter{m, out})
+	m.to = out
+	e := fileEmitter{m}
+	emitWords(chunk, e)
+	m.waiting.fresh(&m.seen, e.emit)
 	return nil
 }
 
 // fileEmitter adds the file to the words that it is given, and leaves out most of those that it was given before.
-type fileEmitter struct {
-	m  *indexMapper
-	to mapreduce.Emitter
-}
+type fileEmitter struct{ m *indexMapper }
 
 func (e fileEmitter) Emit(key, _ []byte) { e.EmitInt(key, 1) }
 
-func (e fileEmitter) EmitInt(word []byte, n int64) {
-	if e.m.seen.before(word) {
-		return
+func (e fileEmitter) EmitInt(word []byte, _ int64) {
+	switch {
+	case len(word) > longestSeen:
+		e.emit(word)
+	case e.m.waiting.add(&e.m.seen, word):
+		e.m.waiting.fresh(&e.m.seen, e.emit)
 	}
+}
+
+func (e fileEmitter) emit(word []byte) {
 	e.m.key = append(append(append(e.m.key[:0], word...), '\t'), e.m.printable...)
-	e.to.EmitInt(e.m.key, n)
+	e.m.to.EmitInt(e.m.key, 1)
 }
 
 // fileList writes the files of a word, separated by spaces.

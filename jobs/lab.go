@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/mapreduce"
 )
 
@@ -183,14 +184,14 @@ func pause(ctx context.Context, d time.Duration) error {
 type ByteSize int64
 
 // String prints the size with the largest unit that divides it.
-func (b *ByteSize) String() string { return FormatBytes(int64(*b)) }
+func (b *ByteSize) String() string { return human.FormatBytes(int64(*b)) }
 
 // Type names the flag's kind.
 func (*ByteSize) Type() string { return "size" }
 
 // Set parses a size.
 func (b *ByteSize) Set(s string) error {
-	n, err := ParseBytes(s)
+	n, err := human.ParseBytes(s)
 	if err != nil {
 		return fmt.Errorf("%w", err)
 	}

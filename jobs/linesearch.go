@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"iter"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	re2 "github.com/wasilibs/go-re2"
 
+	"github.com/millrace/millrace/internal/automaton"
 	"github.com/millrace/millrace/internal/find"
 )
 
@@ -114,7 +116,7 @@ func shortest(list []string) int {
 const (
 	// searchAtOnce is how much text is searched by one call: it fits in the processor's cache, and a call costs little against it.
 	searchAtOnce = 64 << 10
-	// searchFirst is how much text is searched line by line before the other engine is started, which takes a millisecond.
+	// searchFirst is how much text is searched line by line before RE2 is started, which takes a millisecond.
 	searchFirst = 64 << 10
 	// mostCopied is the largest chunk whose lines are copied to search them: a giant line is not in memory twice.
 	mostCopied = 1 << 20
@@ -124,13 +126,15 @@ const (
 	mostRequired = 4
 )
 
-// lineSearch finds a regular expression in chunks of whole lines. What it finds is what the standard library finds line by line.
+// lineSearch finds a regular expression in chunks of whole lines: by an automaton, and by RE2 if it would have too many states. What it
+// finds is what the standard library finds line by line.
 // It may be used by several goroutines at once.
 type lineSearch struct {
 	std  *regexp.Regexp
-	must []string // every matching line has one of them in it; nil for nothing
+	must []string          // every matching line has one of them in it; nil for nothing
+	own  *automaton.Regexp // nil if it would be too large
 	fast func() *re2.Regexp
-	seen atomic.Int64 // bytes of text
+	seen atomic.Int64 // bytes of text that the automaton is not for
 }
 
 func newLineSearch(expr string) (*lineSearch, error) {
@@ -144,42 +148,95 @@ func newLineSearch(expr string) (*lineSearch, error) {
 	}
 	s := &lineSearch{std: std, fast: sync.OnceValue(func() *re2.Regexp {
 		re, err := re2.Compile(tree.String())
-		if err != nil {
-			return nil // some limits of its own: the standard library has taken it
+		if err != nil || has(tree, syntax.OpNoWordBoundary) {
+			return nil // it has limits of its own, and finds \B inside letters of several bytes
 		}
 		return re
 	})}
 	if must := required(tree); shortest(must) > 0 {
 		s.must = must
 	}
+	if own, ok := automaton.Compile(tree); ok {
+		s.own = own
+	}
 	return s, nil
+}
+
+// has says whether an operation is in a tree.
+func has(re *syntax.Regexp, op syntax.Op) bool {
+	return re.Op == op || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return has(sub, op) })
 }
 
 // A searcher is one goroutine's use of a lineSearch.
 type searcher struct {
 	*lineSearch
+	states  *automaton.Searcher
 	finders []*find.Finder // of must
 	next    []int          // where each of them has found its string in the rest of the chunk
 	batch   []byte         // lines that have what a match must have
 	useless bool           // most lines have it
 }
 
-// each calls fn with texts of one or more whole lines of a chunk, and where the matches in them are, from left to right.
-func (s *searcher) each(chunk []byte, fn func(text []byte, all [][]int)) {
-	if s.seen.Add(int64(len(chunk))) <= searchFirst {
-		s.slowly(chunk, fn)
-		return
+// eachLine calls fn with the lines of a chunk that have a match.
+func (s *searcher) eachLine(chunk []byte, fn func(line []byte)) {
+	for text := range s.texts(chunk) {
+		if a := s.automaton(); a != nil && utf8.Valid(text) {
+			a.Lines(text, fn)
+			continue
+		}
+		next := 0 // where the line behind the one that was found last begins
+		s.others(text, func(from, _ int) {
+			if from < next {
+				return
+			}
+			line := text[next+bytes.LastIndexByte(text[next:from], '\n')+1 : lineEnd(text, from)]
+			if next = lineEnd(text, from); !bytes.HasSuffix(line, newline) {
+				next++ // there is none, not even an empty one
+			}
+			fn(bytes.TrimSuffix(line, newline))
+		})
 	}
+}
+
+// eachMatch calls fn with texts of one or more whole lines of a chunk, and where a match in them begins and ends, from left to right.
+func (s *searcher) eachMatch(chunk []byte, fn func(text []byte, from, to int)) {
+	for text := range s.texts(chunk) {
+		found := func(from, to int) { fn(text, from, to) }
+		if a := s.automaton(); a != nil && utf8.Valid(text) {
+			a.Matches(text, found)
+		} else {
+			s.others(text, found)
+		}
+	}
+}
+
+// texts are the parts of a chunk that may have matches, each of whole lines.
+func (s *searcher) texts(chunk []byte) iter.Seq[[]byte] {
 	if s.must != nil && !s.useless && len(chunk) <= mostCopied {
 		all := len(chunk)
 		chunk = s.candidates(chunk)
 		s.useless = len(chunk) > all/100*mostCandidates
 	}
-	for len(chunk) > 0 {
-		n := lineEnd(chunk, searchAtOnce)
-		s.quickly(chunk[:n], fn)
-		chunk = chunk[n:]
+	return func(yield func([]byte) bool) {
+		for len(chunk) > 0 {
+			n := lineEnd(chunk, searchAtOnce)
+			if !yield(chunk[:n]) {
+				return
+			}
+			chunk = chunk[n:]
+		}
 	}
+}
+
+// automaton is nil for an expression that has too many states for one.
+func (s *searcher) automaton() *automaton.Searcher {
+	if s.states == nil && s.own != nil {
+		s.states = s.own.NewSearcher()
+	}
+	if s.states != nil && s.states.Slow() {
+		return nil
+	}
+	return s.states
 }
 
 // candidates are the lines of a chunk that have what a match must have.
@@ -225,28 +282,28 @@ func lineEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// quickly searches many lines by one call. Bytes that are no UTF-8 mean different things to the two engines.
-func (s *searcher) quickly(text []byte, fn func(text []byte, all [][]int)) {
-	re := s.fast()
-	if re == nil || !utf8.Valid(text) {
-		s.slowly(text, fn)
-		return
+// others finds the matches in text by the other engines: RE2, and the standard library line by line in the first text and in bytes that are
+// no UTF-8, which the two take differently.
+func (s *searcher) others(text []byte, fn func(from, to int)) {
+	first := s.seen.Add(int64(len(text))) <= searchFirst
+	if !first && utf8.Valid(text) {
+		if re := s.fast(); re != nil {
+			eachOf(re.FindAllIndex(text, -1), text, 0, fn)
+			return
+		}
 	}
-	all := re.FindAllIndex(text, -1)
-	if n := len(all) - 1; n >= 0 && all[n][0] == len(text) && bytes.HasSuffix(text, newline) {
-		all = all[:n] // behind the last newline no line begins
-	}
-	if len(all) > 0 {
-		fn(text, all)
+	at := 0
+	for line := range bytes.Lines(text) {
+		eachOf(s.std.FindAllIndex(bytes.TrimSuffix(line, newline), -1), text, at, fn)
+		at += len(line)
 	}
 }
 
-// slowly searches line by line.
-func (s *searcher) slowly(text []byte, fn func(text []byte, all [][]int)) {
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSuffix(line, newline)
-		if all := s.std.FindAllIndex(line, -1); len(all) > 0 {
-			fn(line, all)
+// eachOf passes on matches in the text from at.
+func eachOf(all [][]int, text []byte, at int, fn func(from, to int)) {
+	for _, m := range all {
+		if from := at + m[0]; from < len(text) || !bytes.HasSuffix(text, newline) { // behind the last newline no line begins
+			fn(from, at+m[1])
 		}
 	}
 }

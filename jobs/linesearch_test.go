@@ -23,18 +23,29 @@ func linesOf(re *regexp.Regexp, text []byte) (out []string) {
 // found is what a search says, in the same form.
 func found(s *searcher, text []byte) (out []string) {
 	s.seen.Store(searchFirst) // as after the first chunks
-	s.each(text, func(text []byte, all [][]int) {
-		for _, at := range all {
-			from := bytes.LastIndexByte(text[:at[0]], '\n') + 1
-			line := bytes.TrimSuffix(text[from:lineEnd(text, at[0])], newline)
-			out = append(out, fmt.Sprintf("%q %d %d", line, at[0]-from, at[1]-from))
-		}
+	s.eachMatch(text, func(text []byte, from, to int) {
+		begin := bytes.LastIndexByte(text[:from], '\n') + 1
+		line := bytes.TrimSuffix(text[begin:lineEnd(text, from)], newline)
+		out = append(out, fmt.Sprintf("%q %d %d", line, from-begin, to-begin))
 	})
 	return out
 }
 
+// matching are the lines that a search finds, and those of the standard library.
+func matching(s *searcher, text []byte) (got, want []string) {
+	s.seen.Store(searchFirst)
+	s.eachLine(text, func(line []byte) { got = append(got, string(line)) })
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSuffix(line, newline); s.std.Match(line) {
+			want = append(want, string(line))
+		}
+	}
+	return got, want
+}
+
 var searchPatterns = []string{
 	"(?i)word", "[a-z]*shr[a-z]*", `\bqu[a-z]+ing\b`, "(abc|xyz|qrs)[a-z]+", "[a-z]+ing", "q[aeiou]{2}z",
+	"[a-z]+e[a-z]*", "(|a)*", "(a*)+b?", `(?:a|b|\b)+`, `\b`, `\B`, "a*?b??", "[^x]", "q|qu|quo", "(a|b)*a(a|b){9}",
 	"^a", "b$", "^$", "x*", `[^a]b`, `\s+`, `(?s).+`, `(?m)^a.*$`, `\Aab|b\z`, `\D\W`, `a\nb`, `[\n]`, "(abcd|efgh)+x?", `(?U)a+`,
 	`\pL+`, "é|ab", `(?i)straße|ſ`, "a{2,5}", "(a|ab)(c|bcd)", `.`, `[[:^alpha:]]`, `\Bb`, `(?i:k)`,
 }
@@ -55,9 +66,15 @@ func FuzzLineSearch(f *testing.F) {
 		if err != nil {
 			return
 		}
-		want, got := linesOf(search.std, text), found(&searcher{lineSearch: search}, text)
-		if !slices.Equal(want, got) {
-			t.Errorf("%q in %q:\n%q, want\n%q", pattern, text, got, want)
+		for _, engine := range []string{"automaton", "RE2"} {
+			want, got := linesOf(search.std, text), found(&searcher{lineSearch: search}, text)
+			if !slices.Equal(want, got) {
+				t.Errorf("%s: %q in %q:\n%q, want\n%q", engine, pattern, text, got, want)
+			}
+			if got, want := matching(&searcher{lineSearch: search}, text); !slices.Equal(want, got) {
+				t.Errorf("%s: lines with %q in %q:\n%q, want\n%q", engine, pattern, text, got, want)
+			}
+			search.own = nil
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/mapreduce"
 )
 
@@ -55,13 +56,13 @@ func text(field *string) setting {
 	return into(field, "string", func(s string) (string, error) { return s, nil }, same)
 }
 
-func byteCount(field *int64) setting { return into(field, "size", ParseBytes, FormatBytes) }
+func byteCount(field *int64) setting { return into(field, "size", human.ParseBytes, human.FormatBytes) }
 
 func span(field *time.Duration) setting {
 	return into(field, "duration", func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
 		if err != nil || d < 0 {
-			return 0, fmt.Errorf("%q is no time, such as 90s or 5m", s)
+			return 0, fmt.Errorf("%q is not a duration such as 90s or 5m", s)
 		}
 		return d, nil
 	}, time.Duration.String)
@@ -132,8 +133,8 @@ func SchedulingFlags(j *mapreduce.Job) []SchedulingFlag {
 	}
 	for _, r := range []struct {
 		of   string
-		room *mapreduce.Room
-	}{{"map", &s.MapRoom}, {"reduce", &s.ReduceRoom}, {"driver", &s.DriverRoom}} {
+		room *mapreduce.Demand
+	}{{"map", &s.MapDemand}, {"reduce", &s.ReduceDemand}, {"driver", &s.DriverDemand}} {
 		out = append(out,
 			SchedulingFlag{r.of + "-vcores", "processor shares of a " + r.of + " on a cluster (default: as usual there)", whole(&r.room.VCores)},
 			SchedulingFlag{r.of + "-memory", "memory of a " + r.of + " on a cluster (default: as usual there)", byteCount(&r.room.MemoryBytes)})

@@ -3,6 +3,8 @@ package jobs
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/millrace/millrace/internal/prefetch"
 )
 
 // seenWords remembers words, not all of them: a word takes the place of the older of two that fall into the same slots, and long ones are
@@ -20,16 +22,49 @@ func newSeenWords(maxRecord int) seenWords {
 	return seenWords{slots: make([]shortWord, 2<<log), shift: 64 - log}
 }
 
+// longestSeen is how many bytes a word may have to be kept.
+const longestSeen = 15
+
 // shortWord is a word of up to 15 bytes, and its length in the highest byte; zero is none.
 type shortWord struct{ low, high uint64 }
 
-// before reports whether the word was seen, and remembers it.
-func (s *seenWords) before(word []byte) bool {
-	if len(word) > 15 {
-		return false
+// A waitingWord is one whose slots are on their way from memory.
+type waitingWord struct {
+	text []byte // of a chunk
+	word shortWord
+	at   uint32 // its pair of slots
+}
+
+// waitingWords are looked up together, when the slots of all of them have been asked for: the table is larger than what the caches of a busy
+// core hold of it.
+type waitingWords struct {
+	list [32]waitingWord
+	n    int
+}
+
+// add takes a word of up to 15 bytes, and says whether there is no room for another.
+func (q *waitingWords) add(s *seenWords, text []byte) (full bool) {
+	w := shorten(text)
+	at := uint32(2 * ((w.low*0x9e3779b97f4a7c15 ^ w.high*0xc2b2ae3d27d4eb4f) >> s.shift))
+	prefetch.Of(&s.slots[at])
+	to := &q.list[q.n]
+	to.text, to.word, to.at = text, w, at
+	q.n++
+	return q.n == len(q.list)
+}
+
+// fresh calls fn with the words that wait and were not seen before, and remembers them.
+func (q *waitingWords) fresh(s *seenWords, fn func(text []byte)) {
+	for i := range q.list[:q.n] {
+		if w := &q.list[i]; !s.before(w.word, w.at) {
+			fn(w.text)
+		}
 	}
-	w := shorten(word)
-	at := 2 * ((w.low*0x9e3779b97f4a7c15 ^ w.high*0xc2b2ae3d27d4eb4f) >> s.shift)
+	q.n = 0
+}
+
+// before reports whether the word of these slots was seen, and remembers it.
+func (s *seenWords) before(w shortWord, at uint32) bool {
 	pair := s.slots[at : at+2 : at+2]
 	if pair[0] == w {
 		return true

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
@@ -20,24 +21,31 @@ func FuzzShorten(f *testing.F) {
 	})
 }
 
-// TestSeenWords: a word is not said to be seen before it was.
+// TestSeenWords: of words that wait together or apart, each is fresh once, and again after another file.
 func TestSeenWords(t *testing.T) {
 	s := newSeenWords(8 << 20)
-	long := []byte("sixteen bytes ++")
-	for _, want := range []bool{false, true} {
-		for _, word := range []string{"a", "ab", "abcd", "abcdefgh", "abcdefghijklmno"} {
-			if got := s.before([]byte(word)); got != want {
-				t.Errorf("%s was seen: %v, want %v", word, got, want)
+	var q waitingWords
+	words := []string{"a", "ab", "abcd", "abcdefgh", "abcdefghijklmno", "a", "abcd"}
+	look := func() (got []string) {
+		for _, w := range words {
+			if q.add(&s, []byte(w)) {
+				t.Fatal("no room")
 			}
 		}
+		q.fresh(&s, func(text []byte) { got = append(got, string(text)) })
+		return got
 	}
-	for range 2 {
-		if s.before(long) {
-			t.Error("a word that is too long to keep was seen")
+	for i, want := range [][]string{words[:5], nil, words[:5]} {
+		if i == 2 {
+			s.clear()
+		}
+		if got := look(); !slices.Equal(got, want) {
+			t.Errorf("round %d: fresh are %q, want %q", i, got, want)
 		}
 	}
-	s.clear()
-	if s.before([]byte("a")) {
-		t.Error("a word of another file was seen")
+	for i := range q.list {
+		if full := q.add(&s, []byte("w")); full != (i == len(q.list)-1) {
+			t.Fatalf("%d words wait, full is %v", i+1, full)
+		}
 	}
 }

@@ -64,10 +64,10 @@ func writeJSON(w io.Writer, reports []Report) error {
 	return e.Encode(reports)
 }
 
-// writeCSV writes what was checked or, of a comparison, which checks nothing, its table.
+// writeCSV writes what was checked or, of a comparison, which checks nothing, its first table.
 func writeCSV(w io.Writer, reports []Report) error {
 	c := csv.NewWriter(w)
-	if len(reports) == 1 && len(reports[0].Checks) == 0 && len(reports[0].Tables) == 1 {
+	if len(reports) > 0 && reports[0].ID == comparison && len(reports[0].Tables) > 0 {
 		t := reports[0].Tables[0]
 		return c.WriteAll(append([][]string{t.Head}, t.Rows...))
 	}

@@ -52,11 +52,12 @@ func TestWriteFiles(t *testing.T) {
 	}
 }
 
-// A comparison checks nothing: its rows are those of its table.
+// A comparison checks nothing: its rows are those of its first table.
 func TestComparisonHasRows(t *testing.T) {
 	dir := t.TempDir()
 	table := Table{Head: []string{"policy", "slowdown"}, Rows: [][]string{{"fair", "1.04"}, {"fifo", "3.38"}}}
-	if err := WriteFiles(dir, Page{Reports: []Report{{ID: "comparison", Tables: []Table{table}}}}); err != nil {
+	paired := Table{Head: []string{"policy", "against the first"}, Rows: [][]string{{"fifo", "2.34"}}}
+	if err := WriteFiles(dir, Page{Reports: []Report{{ID: comparison, Tables: []Table{table, paired}}, {ID: comparison}}}); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "report.csv"))

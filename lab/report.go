@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"strings"
+
 	"github.com/millrace/millrace/sim/compare"
 )
 
@@ -18,6 +20,7 @@ type Report struct {
 	// Document names who published the experiment, under which title and when.
 	Document string  `json:"document,omitempty"`
 	Seeds    int     `json:"seeds"`
+	Live     bool    `json:"live,omitempty"` // it ran on clusters of processes, too
 	Checks   []Check `json:"checks"`
 	// Headlines are the figures by which the document is known, under all readings.
 	Headlines []Headline `json:"headlines,omitempty"`
@@ -40,6 +43,9 @@ type Report struct {
 	document *Document // nil where it is no experiment
 }
 
+// comparison is the ID of what is no experiment.
+const comparison = "comparison"
+
 // Compared makes a report of runs beside each other.
 func Compared(title, setup string, runs []compare.Run) Report {
 	table, figures, repetitions := compare.Beside(runs)
@@ -52,7 +58,17 @@ func Compared(title, setup string, runs []compare.Run) Report {
 		read += " "
 	}
 	return Report{
-		ID: "comparison", Title: title, Source: "millrace sim run", Setup: setup, Seeds: repetitions, Tables: tables, Figures: figures,
+		ID: comparison, Title: title, Source: "millrace sim run", Setup: setup, Seeds: repetitions, Tables: tables, Figures: figures,
 		Read: read + "Slowdown is completion over the time that the job would take alone. In the distributions a curve further left is better. Single jobs and charts over time are those of the first repetition.",
+	}
+}
+
+// Swept makes a report of the scenarios of a sweep beside each other.
+func Swept(keys []string, setup string, cases []compare.Case, metrics []string) Report {
+	table, figures := compare.Sweep(keys, cases, metrics)
+	return Report{
+		ID: comparison, Title: "All values of " + strings.Join(keys, " and "), Source: "millrace sim run", Seeds: 1, Tables: []Table{table}, Figures: figures,
+		Setup: "The first scenario: " + setup + " The others differ in " + strings.Join(keys, " and ") + ".",
+		Read:  "Each row is a scenario under a policy, each point of a curve, too; the sections below have the scenarios one by one.",
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/millrace/millrace/topology"
 )
 
 // A reader may change numbers of an experiment's set-up ([Options.Set]). What a document published holds for its own set-up: with another one
@@ -37,6 +39,15 @@ func (r *Recorder) Int(name string, own int) int {
 		r.Must(fmt.Errorf("--set %s=%g: must be a whole number, at least 1", name, v))
 	}
 	return int(v)
+}
+
+// Rate is Float for the rate of a link, in Gb/s.
+func (r *Recorder) Rate(name string, own topology.Rate) topology.Rate {
+	gbps := float64(own / topology.Gbps(1))
+	if v := r.Float(name, gbps); v != gbps {
+		return topology.Gbps(v)
+	}
+	return own
 }
 
 // NodesPerRack is Int for the nodes of a cluster of equal racks: the setting is their sum.

@@ -26,7 +26,7 @@ func (t texts) find(name string) *template.Template {
 	return t[match(slices.Collect(maps.Keys(t)), name)]
 }
 
-// match is the key that is for a name: itself, or of those that end in * the longest that begins it.
+// match returns the key for a name: the name itself, else the longest key that ends in * and begins it.
 func match(keys []string, name string) (found string) {
 	for _, key := range keys {
 		if key == name {

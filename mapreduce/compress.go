@@ -82,30 +82,30 @@ func isZlib(head []byte) bool {
 	return head[1] != '^' || bytes.ContainsFunc(head[2:], func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFD' })
 }
 
-// compression looks at the first bytes, and behind frames that say nothing, unless it is known that the file is plain.
-func (s Source) compression() (compression, error) {
+// compression looks at the first bytes, and behind frames that say nothing, unless it is known that the file is plain. It says where the
+// first frame that says something is.
+func (s Source) compression() (kind compression, at int64, err error) {
 	if s.Plain {
-		return plain, nil
+		return plain, 0, nil
 	}
-	at := int64(0)
 	for range maxSkippable {
 		head := make([]byte, max(0, min(HeadBytes, s.Size-at)))
 		if err := readFullAt(s.R, head, at); err != nil {
-			return plain, wrapRead(s.Name, at, err)
+			return plain, at, wrapRead(s.Name, at, err)
 		}
 		switch kind, name := sniff(head); kind {
 		case skippable:
 			at += 8 + int64(binary.LittleEndian.Uint32(head[4:]))
 		case refused:
-			return plain, fmt.Errorf("%s is compressed with %s, which is not read here: unpack it, or compress it with gzip, zstd, bzip2, lz4, snappy or zlib: %w", s.Name, name, ErrCompression)
+			return plain, at, fmt.Errorf("%s is compressed with %s, which is not read here: unpack it, or compress it with gzip, zstd, bzip2, lz4, snappy or zlib: %w", s.Name, name, ErrCompression)
 		default:
 			if at > 0 && kind != lz4ed {
 				kind = zstded // nothing but frames of zstd follows, or it is damaged
 			}
-			return kind, nil
+			return kind, at, nil
 		}
 	}
-	return zstded, nil // it says what is wrong
+	return zstded, at, nil // it says what is wrong
 }
 
 // maxSkippable is how many frames that say nothing are looked behind.
@@ -114,15 +114,11 @@ const maxSkippable = 64
 // ErrCompression marks a file that is compressed in a way that is not read.
 var ErrCompression = errors.New("unknown compression")
 
-// Windows of zstd bound what a file can make the decoder allocate: large ones are asked for as the room of a giant record is,
-// and no file gets more than the largest.
-const (
-	usualZstdWindow = 8 << 20
-	maxZstdWindow   = 1 << 30
-)
+// Windows of zstd are what a file makes the decoder allocate. Up to the usual one nobody is asked; larger ones are held as a giant record is.
+const usualZstdWindow = 2 << 20
 
 // decompress streams: what is held in memory does not grow with what comes out.
-func (s Source) decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
+func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
 	switch kind {
 	case gzipped:
 		return newMembers(r)
@@ -132,18 +128,20 @@ func (s Source) decompress(r io.Reader, kind compression) (io.ReadCloser, error)
 		return io.NopCloser(lz4.NewReader(r)), nil
 	case zlibbed:
 		return zlib.NewReader(r)
-	case snapped:
-		return io.NopCloser(s2.NewReader(r)), nil
 	}
-	return s.openZstd(r)
+	return io.NopCloser(s2.NewReader(r)), nil
 }
 
-func (s Source) openZstd(r io.Reader) (io.ReadCloser, error) {
-	window, done, err := s.zstdWindow()
+func (l *lineReader) openZstd(src Source, at int64) (io.ReadCloser, error) {
+	window, err := src.zstdWindow(at)
 	if err != nil {
-		return nil, err
+		return nil, wrapRead(src.Name, at, err)
 	}
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+	done, err := l.holdWindow(window)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", src.Name, err)
+	}
+	z, err := zstd.NewReader(src.section(0, src.Size), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(max(window, usualZstdWindow)))
 	if err != nil {
 		done()
 		return nil, err
@@ -151,23 +149,36 @@ func (s Source) openZstd(r io.Reader) (io.ReadCloser, error) {
 	return roomyReader{z.IOReadCloser(), done}, nil
 }
 
-// zstdWindow asks for the room that the first frame wants; the others may have as much.
-func (s Source) zstdWindow() (bytes uint64, done func(), err error) {
-	head := make([]byte, min(zstd.HeaderMaxSize, s.Size))
-	if err := readFullAt(s.R, head, 0); err != nil {
-		return 0, nil, wrapRead(s.Name, 0, err)
+// zstdWindow reads the window of the frame at an offset. A file that cannot be a frame has none; the decoder says what is wrong with it.
+func (s Source) zstdWindow(at int64) (uint64, error) {
+	head := make([]byte, max(0, min(zstd.HeaderMaxSize, s.Size-at)))
+	if err := readFullAt(s.R, head, at); err != nil {
+		return 0, err
 	}
 	var h zstd.Header
-	if h.Decode(head) != nil || h.WindowSize <= usualZstdWindow || s.Giant == nil {
-		return max(usualZstdWindow, min(h.WindowSize, maxZstdWindow)), func() {}, nil
+	if h.Decode(head) != nil {
+		return 0, nil
 	}
-	if h.WindowSize > maxZstdWindow {
-		return 0, nil, fmt.Errorf("%s: its window is %d MiB, at most %d are read: compress it without --long or --ultra", s.Name, h.WindowSize>>20, maxZstdWindow>>20)
+	if h.SingleSegment {
+		return h.FrameContentSize, nil
 	}
-	if done, err = s.Giant(int64(h.WindowSize)); err != nil {
-		return 0, nil, fmt.Errorf("%s: its zstd window: %w", s.Name, err)
+	return h.WindowSize, nil
+}
+
+// holdWindow gets the room for a window. The reader of a large one holds all that giants have: none of its records waits for more, and they
+// may be as long as the window leaves, or half of it all.
+func (l *lineReader) holdWindow(window uint64) (done func(), err error) {
+	if window > uint64(l.max) {
+		return nil, fmt.Errorf("its zstd window of %d MiB is more than a record may have here (%d MiB): give the job more --memory (a record may have a quarter of it), or compress the file without --long and --ultra", window>>20, l.max>>20)
 	}
-	return h.WindowSize, done, nil
+	if window <= usualZstdWindow || l.giant == nil {
+		return func() {}, nil
+	}
+	if done, err = l.giant(int64(l.max)); err != nil {
+		return nil, err
+	}
+	l.giant, l.max = nil, max(l.max-int(window), l.max/2)
+	return done, nil
 }
 
 // A roomyReader gives room back when it is closed.
@@ -186,6 +197,8 @@ func wrapRead(name string, off int64, err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("%s: file ends in the middle of its data near offset %d (truncated?): %w", name, off, err)
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return fmt.Errorf("%s: compressed data is damaged near offset %d, or has a frame with a larger window than its first one (compress it as a whole): %w", name, off, err)
 	case slices.ContainsFunc(damage, func(d error) bool { return errors.Is(err, d) }) || isBzipError(err):
 		return fmt.Errorf("%s: compressed data is damaged near offset %d: %w", name, off, err)
 	}
@@ -200,7 +213,7 @@ func isBzipError(err error) bool {
 // damage lists what the decoders say of bytes that no encoder wrote.
 var damage = []error{
 	gzip.ErrChecksum, gzip.ErrHeader, zstd.ErrCRCMismatch, zstd.ErrMagicMismatch, zstd.ErrReservedBlockType, zstd.ErrCompressedSizeTooBig,
-	zstd.ErrBlockTooSmall, zstd.ErrUnexpectedBlockSize, zstd.ErrWindowSizeExceeded, zstd.ErrWindowSizeTooSmall, zstd.ErrDecoderSizeExceeded,
+	zstd.ErrBlockTooSmall, zstd.ErrUnexpectedBlockSize, zstd.ErrWindowSizeTooSmall,
 	zstd.ErrUnknownDictionary, zstd.ErrFrameSizeExceeded, zstd.ErrFrameSizeMismatch, zlib.ErrChecksum, zlib.ErrHeader, zlib.ErrDictionary,
 	s2.ErrCorrupt, s2.ErrCRC, s2.ErrUnsupported, lz4.ErrInvalidFrame, lz4.ErrInvalidBlockChecksum, lz4.ErrInvalidFrameChecksum,
 	lz4.ErrInvalidHeaderChecksum, lz4.ErrInvalidSourceShortBuffer,

@@ -151,3 +151,57 @@ func FuzzCompressed(f *testing.F) {
 		}
 	})
 }
+
+// TestZstdWindows: a file is read with the window that its first frame wants, in one segment or not, behind skippable frames or not, as far as
+// records may be as large; else it is refused by name. Its room is held once, so that a long line in it waits for nobody.
+func TestZstdWindows(t *testing.T) {
+	line := strings.Repeat("a line of text ", 100)
+	text := []byte(strings.Repeat(line+"\n", 8<<10)) // 12 MB
+	pack := func(segment bool, window int, text []byte) []byte {
+		t.Helper()
+		z, err := zstd.NewWriter(nil, zstd.WithWindowSize(window), zstd.WithSingleSegment(segment))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		return z.EncodeAll(text, nil)
+	}
+	skip := append([]byte{0x51, 0x2a, 0x4d, 0x18, 5, 0, 0, 0}, "hello"...)
+	long := bytes.Repeat([]byte("x"), 14<<20)
+	small := pack(true, 1<<20, []byte("one\n"))
+	for name, c := range map[string]struct {
+		body []byte
+		max  int
+		want string // of the error
+		held int64  // what was asked for
+	}{
+		"one segment":           {pack(true, 64<<20, text), 32 << 20, "", 32 << 20},
+		"a window":              {pack(false, 16<<20, text), 32 << 20, "", 32 << 20},
+		"usual":                 {pack(false, 2<<20, text), 32 << 20, "", 0},
+		"behind skippable":      {slices.Concat(skip, skip, pack(false, 16<<20, text)), 32 << 20, "", 32 << 20},
+		"too large":             {pack(true, 64<<20, text), 8 << 20, "f: its zstd window of 11 MiB is more than a record may have here (8 MiB)", 0},
+		"too large, no segment": {pack(false, 16<<20, text), 8 << 20, "f: its zstd window of 16 MiB", 0},
+		"larger later":          {slices.Concat(small, pack(false, 16<<20, text)), 32 << 20, "a larger window than its first one", 0},
+		"a long line":           {pack(false, 16<<20, long), 32 << 20, "", 32 << 20},
+		"a line too long":       {pack(false, 16<<20, long), 20 << 20, "record", 20 << 20},
+	} {
+		var held, free int64
+		r, err := Text.Open(Source{
+			Name: "f", R: bytes.NewReader(c.body), Size: int64(len(c.body)), Length: int64(len(c.body)), MaxRecord: c.max,
+			Giant: func(n int64) (func(), error) { held += n; return func() { free += n }, nil },
+		})
+		n := 0
+		if err == nil {
+			for r.Next() {
+				n += len(r.Record().Value) + 1
+			}
+			err = errors.Join(r.Err(), r.Close())
+		}
+		if c.want == "" && (err != nil || n < len(text)) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %d bytes, %v; want the error %q", name, n, err, c.want)
+		}
+		if held != c.held || free != held {
+			t.Errorf("%s: %d bytes were held and %d given back, want %d", name, held, free, c.held)
+		}
+	}
+}

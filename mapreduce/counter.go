@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxCounters is how many different counters a job may have. A program that makes
+// MaxCounters is how many different counters a job may have beside the engine's own. A program that makes
 // names from data would otherwise fill the memory of whoever gathers them.
 const MaxCounters = 1000
 
@@ -55,16 +55,14 @@ func (c Counts) Clone() Counts {
 
 // Check reports names that no counter may have, and more than [MaxCounters] of them.
 func (c Counts) Check() error {
-	n := 0
 	for group, names := range c {
 		for name := range names {
 			if err := checkCounter(group, name); err != nil {
 				return err
 			}
-			n++
 		}
 	}
-	if n > MaxCounters {
+	if n := c.own(); n > MaxCounters {
 		return fmt.Errorf("%d counters: a job may have %d", n, MaxCounters)
 	}
 	return nil
@@ -72,13 +70,10 @@ func (c Counts) Check() error {
 
 // CheckSum is Check for the counters that c and other have together.
 func (c Counts) CheckSum(other Counts) error {
-	n := 0
-	for _, names := range c {
-		n += len(names)
-	}
+	n := c.own()
 	for group, names := range other {
 		for name := range names {
-			if _, known := c[group][name]; !known {
+			if _, known := c[group][name]; !known && !builtIn(group, name) {
 				n++
 			}
 		}
@@ -87,6 +82,18 @@ func (c Counts) CheckSum(other Counts) error {
 		return fmt.Errorf("%d different counters: a job may have %d", n, MaxCounters)
 	}
 	return nil
+}
+
+// own is how many counters are not the engine's.
+func (c Counts) own() (n int) {
+	for group, names := range c {
+		for name := range names {
+			if !builtIn(group, name) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // checkCounter refuses long names and those that cannot be printed.
@@ -134,6 +141,7 @@ const (
 	ShuffleNodeBytes    = "shuffle_node_bytes"
 	ShuffleRackBytes    = "shuffle_rack_bytes"
 	ShuffleRemoteBytes  = "shuffle_remote_bytes"
+	ReduceWaitMillis    = "reduce_wait_milliseconds" // from the start of the reduces of a cluster until each had its input, summed
 	ReduceInputGroups   = "reduce_input_groups"
 	ReduceInputRecords  = "reduce_input_records"
 	ReduceInputBytes    = "reduce_input_bytes"
@@ -142,10 +150,22 @@ const (
 	OutputBytes         = "output_bytes"
 )
 
+// builtIns are the names above. They always have room, so that a program with too many is told of its own.
+var builtIns = [...]string{
+	MapInputRecords, MapInputBytes, MapOutputRecords, MapOutputBytes, MapSkippedRecords, CombineInputRecords, CombineOutputRecords, Spills,
+	SpilledRecords, SpilledBytes, ShuffleRecords, ShuffleBytes, ShuffleNodeBytes, ShuffleRackBytes, ShuffleRemoteBytes, ReduceWaitMillis,
+	ReduceInputGroups, ReduceInputRecords, ReduceInputBytes, ReduceOutputRecords, OutputRecords, OutputBytes,
+}
+
+func builtIn(group, name string) bool {
+	return group == TaskGroup && slices.Contains(builtIns[:], name)
+}
+
 // CounterSet makes and keeps the counters of one attempt.
 type CounterSet struct {
-	mu sync.Mutex
-	by map[[2]string]*Counter
+	mu  sync.Mutex
+	by  map[[2]string]*Counter
+	own int // of them not the engine's
 }
 
 // Counter returns the counter of that name, which it makes on first use. It panics
@@ -168,11 +188,15 @@ func (s *CounterSet) try(group, name string) (*Counter, error) {
 	if err := checkCounter(group, name); err != nil {
 		return nil, err
 	}
-	if len(s.by) >= MaxCounters {
+	own := !builtIn(group, name)
+	if own && s.own >= MaxCounters {
 		return nil, fmt.Errorf("counter %q.%q is one more than the limit of %d counters", group, name, MaxCounters)
 	}
 	if s.by == nil {
 		s.by = map[[2]string]*Counter{}
+	}
+	if own {
+		s.own++
 	}
 	c := &Counter{}
 	s.by[key] = c

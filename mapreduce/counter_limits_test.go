@@ -2,6 +2,10 @@ package mapreduce
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -41,5 +45,55 @@ func TestCountsCheck(t *testing.T) {
 	c["g"]["more"] = 1
 	if c.Check() == nil {
 		t.Error("one counter too many is accepted")
+	}
+}
+
+// TestBuiltInsHaveRoom: a program that counts all that it may leaves the engine its counters, all of them.
+func TestBuiltInsHaveRoom(t *testing.T) {
+	var s CounterSet
+	for i := range MaxCounters {
+		s.Counter("g", fmt.Sprint(i)).Add(1)
+	}
+	for _, name := range builtIns {
+		s.Counter(TaskGroup, name).Add(1)
+	}
+	if _, err := s.try(TaskGroup, "of_the_program"); err == nil || !strings.Contains(err.Error(), "of_the_program") {
+		t.Errorf("one more in the engine's group: %v", err)
+	}
+	all := s.Snapshot()
+	if err := all.Check(); err != nil {
+		t.Error(err)
+	}
+	if err := all.CheckSum(Counts{TaskGroup: {Spills: 1}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBuiltInsAreListed: who adds a counter of the engine's adds it to the list, too.
+func TestBuiltInsAreListed(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "counter.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		d, ok := n.(*ast.GenDecl)
+		if !ok || d.Tok != token.CONST || len(d.Specs) < 10 {
+			return true
+		}
+		for _, spec := range d.Specs {
+			v := spec.(*ast.ValueSpec)
+			name, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found++; name != TaskGroup && !builtIn(TaskGroup, name) {
+				t.Errorf("%s is not in builtIns", v.Names[0])
+			}
+		}
+		return true
+	})
+	if found != len(builtIns)+1 {
+		t.Errorf("%d constants, %d of them listed", found, len(builtIns))
 	}
 }

@@ -301,8 +301,8 @@ func ExampleScheduling() {
 		Name: "nightly", Deadline: 10 * time.Minute,
 		Scheduling: mapreduce.Scheduling{
 			Recurring: true, Weight: 2, Slowstart: 0.8,
-			ReduceRoom: mapreduce.Room{VCores: 2, MemoryBytes: 1 << 30},
-			Expect:     mapreduce.Expect{InputBytes: 20e9, MapTime: 12 * time.Second},
+			ReduceDemand: mapreduce.Demand{VCores: 2, MemoryBytes: 1 << 30},
+			Expect:       mapreduce.Expect{InputBytes: 20e9, MapTime: 12 * time.Second},
 		},
 	}
 	fmt.Println(job.Name, job.Scheduling.Weight, job.Scheduling.Expect.MapTime)
@@ -310,10 +310,10 @@ func ExampleScheduling() {
 }
 
 // A reduce that keeps a table in memory asks for more of it than a map.
-func ExampleRoom() {
-	big := mapreduce.Room{VCores: 1, MemoryBytes: 4 << 30}
-	job := mapreduce.Job{Name: "join", Scheduling: mapreduce.Scheduling{ReduceRoom: big}}
-	fmt.Println(job.Scheduling.ReduceRoom.MemoryBytes>>30, "GiB")
+func ExampleDemand() {
+	big := mapreduce.Demand{VCores: 1, MemoryBytes: 4 << 30}
+	job := mapreduce.Job{Name: "join", Scheduling: mapreduce.Scheduling{ReduceDemand: big}}
+	fmt.Println(job.Scheduling.ReduceDemand.MemoryBytes>>30, "GiB")
 	// Output: 4 GiB
 }
 
@@ -324,5 +324,5 @@ func ExampleExpect() {
 		Scheduling: mapreduce.Scheduling{Expect: mapreduce.Expect{InputBytes: -1}},
 	}
 	fmt.Println(job.Validate())
-	// Output: Scheduling.Expect has -1 bytes of input and 0 of shuffle, must be in 0..2^56
+	// Output: Scheduling.Expect.InputBytes is -1, must be in 0..2^56
 }

@@ -13,7 +13,7 @@ import (
 // A Job is a whole computation as a value. Only Name, an input and a map are
 // needed; every other field has a default that the engine chooses.
 type Job struct {
-	// Name is for people: progress, logs, history.
+	// Name is for users: progress, logs, history.
 	Name string
 
 	// Input lists files, directories and glob patterns, read by Map.

@@ -17,14 +17,14 @@ type Scheduling struct {
 	ReduceCost float64
 	// Recurring says that jobs of this name and user come again and again: what is known of those before is to be trusted.
 	Recurring bool
-	// MapRoom, ReduceRoom and DriverRoom are what an attempt takes on a node. What ReduceRoom does not say is as MapRoom has it.
-	MapRoom, ReduceRoom, DriverRoom Room
+	// MapDemand, ReduceDemand and DriverDemand are what an attempt takes on a node. What ReduceDemand does not say is as MapDemand has it.
+	MapDemand, ReduceDemand, DriverDemand Demand
 	// Expect is what is known of the job before it has run.
 	Expect Expect
 }
 
-// A Room is what one attempt takes on a node; 0 means as much as usual.
-type Room struct {
+// A Demand is what one attempt takes on a node; 0 means as much as usual.
+type Demand struct {
 	VCores      int
 	MemoryBytes int64
 }
@@ -47,12 +47,16 @@ func (s *Scheduling) validate() error {
 		return field("Slowstart", "is %g, must be at most 1", s.Slowstart)
 	case !(s.ReduceCost >= 0 && s.ReduceCost <= 1e6):
 		return field("ReduceCost", "is %g, must be in 0..1000000", s.ReduceCost)
-	case min(e.InputBytes, e.ShuffleBytes) < 0 || max(e.InputBytes, e.ShuffleBytes) > 1<<56:
-		return field("Expect", "has %d bytes of input and %d of shuffle, must be in 0..2^56", e.InputBytes, e.ShuffleBytes)
-	case min(e.MapTime, e.ReduceTime) < 0:
-		return field("Expect", "has maps of %v and reduces of %v, must not be negative", e.MapTime, e.ReduceTime)
+	case e.InputBytes < 0 || e.InputBytes > 1<<56:
+		return field("Expect.InputBytes", "is %d, must be in 0..2^56", e.InputBytes)
+	case e.ShuffleBytes < 0 || e.ShuffleBytes > 1<<56:
+		return field("Expect.ShuffleBytes", "is %d, must be in 0..2^56", e.ShuffleBytes)
+	case e.MapTime < 0:
+		return field("Expect.MapTime", "is %v, must not be negative", e.MapTime)
+	case e.ReduceTime < 0:
+		return field("Expect.ReduceTime", "is %v, must not be negative", e.ReduceTime)
 	}
-	for name, r := range map[string]Room{"MapRoom": s.MapRoom, "ReduceRoom": s.ReduceRoom, "DriverRoom": s.DriverRoom} {
+	for name, r := range map[string]Demand{"MapDemand": s.MapDemand, "ReduceDemand": s.ReduceDemand, "DriverDemand": s.DriverDemand} {
 		if r.VCores < 0 || r.VCores > 1<<20 || r.MemoryBytes < 0 || r.MemoryBytes > 1<<60 {
 			return field(name, "is %d vcores and %d bytes, must be in 0..2^20 and 0..2^60", r.VCores, r.MemoryBytes)
 		}

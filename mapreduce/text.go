@@ -82,12 +82,12 @@ func openLines(src Source) (*lineReader, error) {
 		return nil, err
 	}
 	l := &lineReader{name: src.Name, max: src.maxRecord(), giant: src.Giant}
-	kind, err := src.compression()
+	kind, at, err := src.compression()
 	if err != nil {
 		return nil, err
 	}
 	if kind != plain {
-		return l, l.openCompressed(src, kind)
+		return l, l.openCompressed(src, kind, at)
 	}
 	start, err := lineStart(src, src.Offset, src.end())
 	if err != nil {
@@ -104,14 +104,20 @@ func openLines(src Source) (*lineReader, error) {
 	return l, nil
 }
 
-func (l *lineReader) openCompressed(src Source, kind compression) error {
+func (l *lineReader) openCompressed(src Source, kind compression, at int64) error {
 	if src.Offset > 0 { // the range at 0 reads the whole file
 		l.src = bytes.NewReader(nil)
 		return nil
 	}
-	d, err := src.decompress(src.section(0, src.Size), kind)
+	var d io.ReadCloser
+	var err error
+	if kind == zstded {
+		d, err = l.openZstd(src, at)
+	} else if d, err = decompress(src.section(0, src.Size), kind); err != nil {
+		err = wrapRead(src.Name, 0, err)
+	}
 	if err != nil {
-		return wrapRead(src.Name, 0, err)
+		return err
 	}
 	l.src, l.closer, l.buf = d, d, make([]byte, l.bufferSize())
 	return nil

@@ -80,10 +80,5 @@ func (c *Config) checkListen() error {
 	if c.Key != nil || c.Listener != nil || c.Insecure {
 		return nil
 	}
-	if c.Gossip != "" {
-		if err := secure.CheckLoopback(c.Gossip); err != nil {
-			return err
-		}
-	}
-	return secure.CheckLoopback(c.Listen)
+	return secure.CheckOpen(c.Listen, c.Gossip)
 }

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/millrace/millrace/internal/tick"
 )
 
-// groups are who is in which group, from a file that is read again when it changes.
+// groups holds the groups of each user, from a file that is read again when it changes.
 type groups struct {
 	file string
 	text []byte                              // what it held; of one goroutine
@@ -88,15 +90,8 @@ func (g *groups) of(name string) []string { return (*g.now.Load())[name] }
 
 // follow reads the file again when it changes, until ctx ends.
 func (g *groups) follow(ctx context.Context, log *slog.Logger) {
-	t := time.NewTicker(groupsEvery)
-	defer t.Stop()
 	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+	for range tick.Every(ctx, groupsEvery) {
 		changed, err := g.load()
 		switch {
 		case changed:

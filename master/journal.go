@@ -27,8 +27,12 @@ type jobLog struct {
 // openJobLog brings back the records of an earlier master: the snapshot's, then what followed.
 func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 	m.log.fs = fsys
+	born := int64(0) // of what the records say the latest: a clock that was behind for a while adds no time
 	replay := func(r *tracker.Record) error {
 		m.base = max(m.base, r.At)
+		if r.Wall > 0 {
+			born = max(born, r.Wall-r.At.Milliseconds())
+		}
 		m.jobs.Replay(r)
 		return nil
 	}
@@ -48,6 +52,9 @@ func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	if born > 0 { // the time without a master counts, as far as the clock tells it
+		m.base = max(m.base, time.Since(time.UnixMilli(born))-time.Since(m.begin))
+	}
 	m.firstSeq = m.log.journal.Durable()
 	m.last = m.firstSeq
 	return nil
@@ -61,7 +68,7 @@ func decodeRecord(payload []byte) (*tracker.Record, error) {
 	return r, nil
 }
 
-// keep appends records. People will want to know when jobs came and went.
+// keep appends records. Users will want to know when jobs came and went.
 func (m *Master) keep(records []tracker.Record) error {
 	for i := range records {
 		r := &records[i]
@@ -91,7 +98,7 @@ func (m *Master) keep(records []tracker.Record) error {
 // larger all the same must not end the master.
 const journalRecord = 8 << 20
 
-// bare is a record without what people, programs and workers have said.
+// bare is a record without what users, programs and workers have said.
 func bare(r tracker.Record) tracker.Record {
 	r.Text, r.Counts, r.Bad = wire.Clip(r.Text, wire.MaxReason), nil, nil
 	if r.Task != nil {
@@ -112,7 +119,7 @@ func (m *Master) maybeCompact() {
 		return
 	}
 	m.log.busy = true
-	records, seq, upTo := m.jobs.Snapshot(m.now()), m.last, m.log.since
+	records, seq, upTo := m.snapshot(), m.last, m.log.since
 	m.wg.Go(func() {
 		size, err := m.compact(seq, records)
 		m.do(func(now time.Duration) {
@@ -125,6 +132,13 @@ func (m *Master) maybeCompact() {
 			m.log.snapshot, m.log.since = size, m.log.since-upTo
 		})
 	})
+}
+
+// snapshot is all that the tracker knows. Its first record is of now, and so says when the cluster was born.
+func (m *Master) snapshot() []tracker.Record {
+	records := m.jobs.Snapshot(m.now())
+	records[0].Wall = time.Now().UnixMilli()
+	return records
 }
 
 // compact writes a snapshot and drops what it stands for. A crash at any point leaves a snapshot and all records

@@ -2,6 +2,7 @@ package master
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -299,4 +300,66 @@ func writeGolden(t *testing.T, name string) {
 	if err := errors.Join(err, os.MkdirAll("testdata", 0o755), os.WriteFile(name, b.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestAgeCountsTheTimeWithoutAMaster: a cluster is as old as the clock says, however often its master was away; what a clock says
+// that jumps makes it neither younger nor much older.
+func TestAgeCountsTheTimeWithoutAMaster(t *testing.T) {
+	hourAgo := time.Now().Add(-time.Hour).UnixMilli()
+	record := func(at time.Duration, wall int64) tracker.Record {
+		return tracker.Record{At: at, Kind: tracker.Numbered, First: 1, Wall: wall}
+	}
+	const late = 30 * time.Second // of a busy machine
+	for name, x := range map[string]struct {
+		records  []tracker.Record
+		min, max time.Duration
+	}{
+		"no record":           {nil, 0, late},
+		"records of no clock": {[]tracker.Record{record(time.Minute, 0)}, time.Minute, time.Minute + late},
+		"away for an hour":    {[]tracker.Record{record(time.Minute, hourAgo), record(2*time.Minute, 0)}, time.Hour + time.Minute, time.Hour + time.Minute + late},
+		"a clock half a day behind for a while": {
+			[]tracker.Record{record(time.Minute, hourAgo), record(2*time.Minute, hourAgo-12*3600_000)},
+			time.Hour + time.Minute, time.Hour + time.Minute + late,
+		},
+		"a clock half a day ahead": {[]tracker.Record{record(time.Minute, hourAgo+12*3600_000)}, time.Minute, time.Minute + late},
+	} {
+		m := openOn(t, memdisk.New())
+		for i := range x.records {
+			payload, err := json.Marshal(&x.records[i])
+			if err == nil {
+				_, err = m.log.journal.Commit(payload)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		next := reopenAt(t, m, time.Now())
+		if got := next.now(); got < x.min || got > x.max {
+			t.Errorf("%s: the cluster is %v old, want %v", name, got, x.min)
+		}
+		// A snapshot stands for the records, also of those with clocks.
+		all := next.snapshot()
+		if all[0].Wall == 0 || all[0].At < x.min {
+			t.Errorf("%s: a snapshot begins with %+v", name, all[0])
+		}
+		if _, err := next.compact(next.last, all); err != nil {
+			t.Fatal(err)
+		}
+		if got := reopenAt(t, next, time.Now()).now(); got < x.min || got > x.max {
+			t.Errorf("%s, after a snapshot: the cluster is %v old, want %v", name, got, x.min)
+		}
+	}
+}
+
+// reopenAt is the next master on the same disk, which began at a time.
+func reopenAt(t *testing.T, m *Master, begin time.Time) *Master {
+	t.Helper()
+	if err := m.log.journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := &Master{jobs: newCore(t), cfg: m.cfg, begin: begin}
+	if err := next.openJobLog(m.log.fs, journal.Config{SegmentBytes: 2 << 10, MaxRecord: 16 << 10, MaxBatch: 16 << 10, ReserveBytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return next
 }

@@ -2,6 +2,10 @@ package master
 
 import (
 	"fmt"
+	"os"
+	"os/user"
+	"runtime"
+	"strconv"
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
@@ -11,7 +15,7 @@ import (
 // LocalPaths says whose jobs may name paths on the workers' own disks.
 type LocalPaths string
 
-// The choices. A file of a worker is nobody's input unless somebody says so: the key of the cluster is one of them.
+// The choices. Jobs may not read files of workers unless an administrator allows it: the key of the cluster is such a file.
 const (
 	LocalPathsAuto   LocalPaths = "auto"   // own without a key, none with one
 	LocalPathsNone   LocalPaths = "none"   // nobody's
@@ -27,15 +31,35 @@ func (p LocalPaths) validate() error {
 	return fmt.Errorf("local paths are %q, must be %s, %s, %s or %s", p, LocalPathsAuto, LocalPathsNone, LocalPathsOwn, LocalPathsAdmins)
 }
 
-// localRights are those of a job that this caller submits.
-func (m *Master) localRights(c rpc.Caller) wire.LocalRights {
+// localRights are those of a job that this caller submits for a user.
+func (m *Master) localRights(c rpc.Caller, name string) wire.LocalRights {
 	switch p := m.cfg.LocalPaths; {
-	case p == LocalPathsOwn, p == LocalPathsAuto && m.cfg.Key == nil && !m.cfg.Insecure:
+	case p == LocalPathsOwn && m.cfg.Key != nil:
 		return wire.LocalUser
+	case p == LocalPathsOwn, p == LocalPathsAuto && m.cfg.Key == nil && !m.cfg.Insecure:
+		if mayActAs(c.Addr, name) {
+			return wire.LocalUser
+		}
 	case p == LocalPathsAdmins && c.Admin && m.cfg.Key != nil: // without a key everybody is an administrator
 		return wire.LocalWorker
 	}
 	return wire.LocalNone
+}
+
+// mayActAs reports whether a caller without a certificate, on this machine, is who it says: the account of its connection has that name, or
+// is this master's own, or root's. A task with a user id of its own is nobody. Where the system does not tell, only this master's own user
+// is believed, and not if that is root.
+func mayActAs(addr, name string) bool {
+	uid, err := accountOf(addr)
+	if err != nil {
+		me, merr := user.Current()
+		return merr == nil && runtime.GOOS != "linux" && me.Uid != "0" && me.Username == name
+	}
+	if uid == 0 || uid == os.Geteuid() {
+		return true
+	}
+	u, err := user.Lookup(name)
+	return err == nil && u.Uid == strconv.Itoa(uid)
 }
 
 // checkLocal refuses local paths of jobs that have no right to them. What a shipped program opens the worker judges.
@@ -45,7 +69,7 @@ func (m *Master) checkLocal(spec *wire.JobSpec, paths []string) error {
 	}
 	for _, p := range paths {
 		if p != "" && storage.IsLocal(p) {
-			return wire.Errorf(wire.Denied, "%q is a path on a worker's own disk, which jobs of this cluster may not name: "+
+			return wire.Errorf(wire.Denied, "%q is a path on a worker's own disk, which this job may not name: "+
 				"put the file into the block store (millrace dfs put) and name it as dfs:/PATH (docs/security.md, --local-paths)", p)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/dfs/placement"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/journal"
 	"github.com/millrace/millrace/internal/membership"
@@ -30,7 +30,7 @@ type Master struct {
 	names     *names.Service
 	jobs      *tracker.Tracker
 	log       jobLog
-	audit     *audit
+	audit     *audit.Log
 	tasks     taskLife
 	past      *history.Store // nil if it cannot be opened: pastError says why
 	peers     *rpc.Client    // to workers
@@ -150,10 +150,10 @@ func (m *Master) open() (net.Listener, error) {
 		return nil, err
 	}
 	var err error
-	if m.audit, err = openAudit(filepath.Join(m.cfg.Dir, "audit.log"), auditBytes, m.cfg.Log); err != nil {
+	if m.audit, err = audit.Open(filepath.Join(m.cfg.Dir, "audit.log"), audited, m.cfg.Log); err != nil {
 		return nil, err
 	}
-	sc.Called, sc.Audited = m.audit.called, func(method string) bool { return slices.Contains(audited, method) }
+	sc.Called, sc.Audited = m.audit.Called, m.audit.Audited
 	sc.Panicked = func(method string, v any, stack []byte) {
 		m.cfg.Log.Error("panic in a handler", "method", method, "value", fmt.Sprint(v), "stack", string(stack))
 	}
@@ -240,7 +240,7 @@ func (m *Master) openJobs() error {
 	return nil
 }
 
-// now is the age of the cluster: it goes on where the last master's records ended.
+// now is the age of the cluster: it goes on where the last master's records ended, and counts the time without a master.
 func (m *Master) now() time.Duration { return m.base + time.Since(m.begin) }
 
 // Routes lists every way in.
@@ -274,9 +274,7 @@ func (m *Master) Close() error {
 		errs = append(errs, m.server.Close())
 	}
 	m.wg.Wait()
-	if m.audit != nil {
-		errs = append(errs, m.audit.close())
-	}
+	errs = append(errs, m.audit.Close())
 	if m.past != nil {
 		errs = append(errs, m.past.Close())
 	}

@@ -14,7 +14,7 @@ func (m *Master) plan(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (
 		return wire.Planned{}, err
 	}
 	if (r.Plan == nil) == (r.Part == nil) {
-		return wire.Planned{}, wire.Errorf(wire.Invalid, "%s: neither a plan nor a part of one", r.ID)
+		return wire.Planned{}, wire.Errorf(wire.Invalid, "%s: the request has no plan", r.ID)
 	}
 	return ask(ctx, m, func(now time.Duration) (p wire.Planned, err error) {
 		if r.Part != nil {

@@ -39,7 +39,7 @@ func (m *Master) plans(ctx context.Context, c rpc.Caller, r wire.PlanRequest) (w
 
 // announced completes an announced job, or refuses it.
 func (m *Master) announced(c rpc.Caller, spec *wire.JobSpec) error {
-	spec.User, spec.Local, spec.Under, spec.Request = c.User, m.localRights(c), nil, ""
+	spec.User, spec.Local, spec.Under, spec.Request = c.User, m.localRights(c, c.User), nil, ""
 	if err := m.maySubmit(c, spec.User, spec.Queue); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 	if err := checkSize(&spec); err != nil {
 		return wire.Submitted{}, err
 	}
-	spec.Local = m.localRights(c)
+	spec.Local = m.localRights(c, spec.User)
 	if spec.Request != "" { // its output may be there by now
 		id, err := ask(ctx, m, func(time.Duration) (wire.JobID, error) { return m.jobs.Requested(&spec), nil })
 		if err != nil || id != "" {

@@ -7,15 +7,15 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Waiters are who waits for a job's status. People are told of an end at once, of progress not
-// more often than they can look: a status of a job with many attempts is not made for nothing.
+// Waiters are the callers that wait for a job's status. They are told of an end at once, of progress not more often than a
+// person can read it: the status of a job with many attempts costs much to make.
 type waiters struct {
 	waiting []chan struct{}
 	told    time.Duration // when they were told last
 	news    bool          // there is something they were not told
 }
 
-// showEvery is how often people are told of progress.
+// showEvery is how often callers are told of progress.
 const showEvery = 50 * time.Millisecond
 
 // attend, in the loop, waits for news of a job.

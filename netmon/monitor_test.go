@@ -50,6 +50,23 @@ func TestUtilisation(t *testing.T) {
 	}
 }
 
+// A card that is idle is not looked at, until it sends again.
+func TestCardsWakeUp(t *testing.T) {
+	m := monitor(t, func(c *Config) { c.Weight = 1 })
+	m.Count(0, 1, 80)
+	m.Sample(time.Second)
+	m.Sample(2 * time.Second) // idle from here on
+	m.Sample(3 * time.Second)
+	if n := m.Node(0); n.Up != 0 || len(m.warm) != 0 {
+		t.Errorf("an idle card is %g busy, %d are looked at", n.Up, len(m.warm))
+	}
+	m.Count(0, 1, 80)
+	m.Sample(4 * time.Second)
+	if a, b := m.Node(0), m.Node(1); !near(a.Up, 0.8) || a.UpBytes != 160 || !near(b.Down, 0.8) || b.DownBytes != 160 {
+		t.Errorf("cards %+v %+v, want 0.8 up and down and 160 bytes", a, b)
+	}
+}
+
 func TestWhatUsesWhichLink(t *testing.T) {
 	m := monitor(t, func(c *Config) { c.Weight = 1 })
 	m.Count(0, 0, 1000) // inside a node

@@ -1,8 +1,6 @@
 package play
 
 import (
-	"fmt"
-
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
@@ -22,16 +20,13 @@ func (r *Recorder) event(v *scheduler.View, at int64, e *scheduler.Event) {
 	case scheduler.EvJobFinished, scheduler.EvJobFailed, scheduler.EvJobVanished:
 		r.jobEnded(at, e)
 	case scheduler.EvTaskFinished:
-		i := r.end(at, e.Task, e.Node, Done)
-		if i >= 0 && r.rec.Attempts.Near[i] == uint8(scheduler.Remote) {
-			r.rec.Attempts.Away[i] = e.InBytes
-		}
+		r.finished(v, at, e)
 	case scheduler.EvTaskFailed:
 		r.end(at, e.Task, e.Node, Failed)
 	case scheduler.EvTaskKilled:
-		r.end(at, e.Task, e.Node, Stopped)
+		r.killed(v, at, e)
 	case scheduler.EvNetSample:
-		r.sample(at, e)
+		r.sample(v, at, e)
 	}
 }
 
@@ -51,15 +46,6 @@ func (r *Recorder) node(v *scheduler.View, n topology.NodeID, c scheduler.Capaci
 	r.rec.Nodes[n].Places = max(r.rec.Nodes[n].Places, places)
 }
 
-func (r *Recorder) nodeDown(v *scheduler.View, at int64, n topology.NodeID) {
-	for k, i := range r.open {
-		if k.node == n {
-			r.close(at, k, i, Stopped)
-		}
-	}
-	r.mark(at, "node", v.Topology().Node(n).Name+" is gone")
-}
-
 func (r *Recorder) submitted(at int64, s *scheduler.JobSpec) {
 	if r.job(s.ID) >= 0 {
 		return
@@ -69,7 +55,7 @@ func (r *Recorder) submitted(at int64, s *scheduler.JobSpec) {
 		name = s.ID.String()
 	}
 	r.jobs[s.ID] = int32(len(r.rec.Jobs))
-	r.rec.Jobs = append(r.rec.Jobs, Job{Name: name, User: s.User, Queue: s.Queue, Maps: s.Maps, Reduces: s.Reduces, Submit: at, Admit: -1, End: -1})
+	r.rec.Jobs = append(r.rec.Jobs, Job{Name: name, User: s.User, Queue: s.Queue, Pool: s.Pool, Maps: s.Maps, Reduces: s.Reduces, Submit: at, Deadline: s.Deadline.Milliseconds(), Admit: -1, End: -1})
 }
 
 // ready notes how many tasks a job has: where its driver plans them, nobody knew before.
@@ -88,13 +74,23 @@ func (r *Recorder) ready(at int64, e *scheduler.Event) {
 }
 
 func (r *Recorder) jobEnded(at int64, e *scheduler.Event) {
+	how := Stopped
+	if e.Kind == scheduler.EvJobFinished {
+		how = Done
+	}
 	for k, i := range r.open {
 		if k.task.Job == e.Job {
-			r.close(at, k, i, Done)
+			r.close(at, k, i, how)
 		}
 	}
-	if i := r.job(e.Job); i >= 0 && r.rec.Jobs[i].End < 0 {
-		r.rec.Jobs[i].End, r.rec.Jobs[i].Failed = at, e.Kind != scheduler.EvJobFinished
+	delete(r.made, e.Job)
+	i := r.job(e.Job)
+	if i < 0 || r.rec.Jobs[i].End >= 0 {
+		return
+	}
+	r.rec.Jobs[i].End, r.rec.Jobs[i].Failed = at, e.Kind != scheduler.EvJobFinished
+	if e.Kind == scheduler.EvJobVanished {
+		r.mark(at, "kill", r.rec.Jobs[i].Name+" is killed")
 	}
 }
 
@@ -156,22 +152,4 @@ func (r *Recorder) close(at int64, k attemptKey, i int32, how uint8) {
 	a.How[i] += how
 	r.nodes[k.node].taken[a.Place[i]] = false
 	delete(r.open, k)
-}
-
-// sample notes how full the links of a rack are.
-func (r *Recorder) sample(at int64, e *scheduler.Event) {
-	n := &r.rec.Net
-	if len(n.At) >= maxSamples {
-		return
-	}
-	n.At = append(n.At, at-r.last.net)
-	r.last.net = at
-	n.Rack = append(n.Rack, int32(e.Rack))
-	n.Up, n.Down = append(n.Up, int32(1000*e.Value)), append(n.Down, int32(1000*e.Value2))
-	congested := uint8(0)
-	if e.Flag {
-		congested = 1
-		r.mark(at, "congestion", fmt.Sprintf("the links of rack %d are congested", e.Rack))
-	}
-	n.Congested = append(n.Congested, congested)
 }

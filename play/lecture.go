@@ -10,13 +10,14 @@ import (
 //go:embed lectures/*.md
 var lectures embed.FS
 
-// A Lecture is a page of text with a scenario to watch. Its files begin with a heading; the last block between fences is the
-// scenario.
+// A Lecture is a page of text with a scenario to watch. Its file begins with a heading and ends in a block of JSON, the scenario; a block
+// "sweep" before that is a chart that the page makes. Words in braces in the text are figures of the runs: lecture.js says which.
 type Lecture struct {
 	Name     string          `json:"name"`
 	Title    string          `json:"title"`
 	Text     string          `json:"text"`
 	Scenario json.RawMessage `json:"scenario"`
+	Sweep    json.RawMessage `json:"sweep,omitempty"`
 }
 
 // Lectures are those that come with the program, by name.
@@ -45,13 +46,15 @@ func parseLecture(name, text string) (Lecture, error) {
 	title, rest, headed := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
 	say, block, fenced := strings.Cut(rest, "```json\n")
 	scenario, _, closed := strings.Cut(block, "```")
-	if !headed || !fenced || !closed || !json.Valid([]byte(scenario)) {
-		return Lecture{}, fmt.Errorf("lecture %s: a heading, a text and a block of JSON are wanted", name)
+	say, chart, charted := strings.Cut(say, "```sweep\n")
+	sweep, _, _ := strings.Cut(chart, "```")
+	if !headed || !fenced || !closed || !json.Valid([]byte(scenario)) || charted && !json.Valid([]byte(sweep)) {
+		return Lecture{}, fmt.Errorf("lecture %s: a heading, a text and a block of JSON are wanted, and of JSON is a sweep, too", name)
 	}
 	_, name, _ = strings.Cut(name, "-") // the number that orders them
 	var paragraphs []string
 	for p := range strings.SplitSeq(strings.TrimSpace(say), "\n\n") {
 		paragraphs = append(paragraphs, strings.Join(strings.Fields(p), " "))
 	}
-	return Lecture{Name: name, Title: title, Text: strings.Join(paragraphs, "\n\n"), Scenario: json.RawMessage(scenario)}, nil
+	return Lecture{Name: name, Title: title, Text: strings.Join(paragraphs, "\n\n"), Scenario: json.RawMessage(scenario), Sweep: json.RawMessage(sweep)}, nil
 }

@@ -1,12 +1,7 @@
 package play
 
 import (
-	"bytes"
-	"compress/gzip"
 	"embed"
-	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -26,12 +21,12 @@ type page struct {
 	Back           string // a way back, where there is one
 	CSS            template.CSS
 	JS, Playground template.JS
-	Data           template.HTML // recordings: JSON, gzip, base64
+	Data           template.HTML // recordings: packed, gzip, base64
 }
 
 // newPage returns a page with its style and script inside.
 func newPage(title, about string) page {
-	return page{Title: title, About: about, CSS: template.CSS(asset("player.css")), JS: template.JS(asset("player.js"))}
+	return page{Title: title, About: about, CSS: template.CSS(asset("player.css")), JS: template.JS(asset("unpack.js") + asset("player.js"))}
 }
 
 // asset reads an embedded file.
@@ -49,7 +44,7 @@ func Write(w io.Writer, back, about string, recordings ...*Recording) error {
 	if n := len(recordings); n != 1 && n != 2 {
 		return fmt.Errorf("a page shows one or two recordings, not %d", n)
 	}
-	data, err := pack(recordings)
+	data, err := packText(recordings)
 	if err != nil {
 		return err
 	}
@@ -57,16 +52,4 @@ func Write(w io.Writer, back, about string, recordings ...*Recording) error {
 	p.Back = back
 	p.Data = template.HTML(data)
 	return pageTemplate().Execute(w, p)
-}
-
-// pack makes text of recordings that a page can hold.
-func pack(recordings []*Recording) (string, error) {
-	var out bytes.Buffer
-	text := base64.NewEncoder(base64.StdEncoding, &out)
-	zip := gzip.NewWriter(text)
-	err := json.NewEncoder(zip).Encode(recordings)
-	if err := errors.Join(err, zip.Close(), text.Close()); err != nil {
-		return "", fmt.Errorf("pack recordings: %w", err)
-	}
-	return out.String(), nil
 }

@@ -26,10 +26,16 @@ type Recorder struct {
 	open    map[attemptKey]int32
 	nodes   []node
 	texts   map[string]int32
+	said    map[scheduler.Reason]int32 // places of sentences, by what they were made of
 	others  map[string]int32
 	figures map[string]float64
 	last    struct{ attempt, net int64 } // times
 	thin    thinning
+
+	made      map[scheduler.JobID]*made
+	congested map[topology.RackID]bool
+	done      scheduler.TaskID // that was finished last
+	kills     kills
 }
 
 type attemptKey struct {
@@ -47,7 +53,8 @@ type node struct {
 func NewRecorder(name, admission string) *Recorder {
 	return &Recorder{
 		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}},
-		jobs: map[scheduler.JobID]int32{}, open: map[attemptKey]int32{}, texts: map[string]int32{}, others: map[string]int32{}, figures: map[string]float64{},
+		jobs: map[scheduler.JobID]int32{}, open: map[attemptKey]int32{}, texts: map[string]int32{}, said: map[scheduler.Reason]int32{}, others: map[string]int32{}, figures: map[string]float64{},
+		made: map[scheduler.JobID]*made{}, congested: map[topology.RackID]bool{},
 	}
 }
 
@@ -101,7 +108,7 @@ func (r *Recorder) decision(v *scheduler.View, at int64, s *drive.Step, attempt,
 	c.Do = append(c.Do, uint8(s.Do))
 	c.Job = append(c.Job, r.job(s.Task.Job))
 	c.Attempt = append(c.Attempt, attempt)
-	c.Text = append(c.Text, r.text(s.Reason.Text(v)))
+	c.Text = append(c.Text, r.reason(v, s.Reason))
 	c.Others = append(c.Others, who)
 }
 
@@ -112,7 +119,7 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 		return r.start(v, at, s)
 	case drive.Stop:
 		i := r.end(at, s.Task, s.Node, Stopped)
-		r.mark(at, "stop", s.Task.String()+": "+s.Reason.Text(v))
+		r.mark(at, "stop", r.nameOf(s.Task)+": "+s.Reason.Text(v))
 		return i
 	case drive.Start:
 		if j := r.job(s.Task.Job); j >= 0 {
@@ -134,7 +141,7 @@ func (r *Recorder) waiting(d *drive.Loop, now time.Duration) int32 {
 		for i := 0; i < jobs.Len() && len(list) < 2*maxOthers; i++ {
 			id := jobs.At(i).ID()
 			if j := r.job(id); j >= 0 && !has(list, j) {
-				list = append(list, j, r.text(d.Explain(now, id).Text(v)))
+				list = append(list, j, r.reason(v, d.Explain(now, id)))
 			}
 		}
 	}
@@ -163,6 +170,22 @@ func (r *Recorder) figure(d *drive.Loop, now time.Duration) {
 	}
 }
 
+// maxSaid bounds what is remembered to make no sentence twice.
+const maxSaid = 50_000
+
+// reason returns the place of the sentence of a reason. Most are said again and again.
+func (r *Recorder) reason(v *scheduler.View, why scheduler.Reason) int32 {
+	i, known := r.said[why]
+	if !known {
+		if len(r.said) >= maxSaid {
+			clear(r.said)
+		}
+		i = r.text(why.Text(v))
+		r.said[why] = i
+	}
+	return i
+}
+
 // text returns the place of a sentence.
 func (r *Recorder) text(s string) int32 {
 	return place(r.texts, s, func() { r.rec.Texts = append(r.rec.Texts, s) })
@@ -186,12 +209,6 @@ func place(seen map[string]int32, s string, add func()) int32 {
 		add()
 	}
 	return i
-}
-
-func (r *Recorder) mark(at int64, what, text string) {
-	if len(r.rec.Marks) < maxMarks {
-		r.rec.Marks = append(r.rec.Marks, Mark{at, what, text})
-	}
 }
 
 func (r *Recorder) job(id scheduler.JobID) int32 {

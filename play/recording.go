@@ -3,7 +3,7 @@ package play
 // A Recording is all that a page needs to show a run. Lists of one kind of thing are columns, which pack well; times are
 // milliseconds, those of starts and decisions counted from the one before.
 type Recording struct {
-	Name      string `json:"name"` // of the policy, as people call this run
+	Name      string `json:"name"` // of the policy, as users call this run
 	Admission string `json:"admission,omitempty"`
 	End       int64  `json:"end"`
 	// Left is how many decisions were not kept, and Every says that each so-manyth was.
@@ -40,12 +40,15 @@ type Job struct {
 	Name    string `json:"name"`
 	User    string `json:"user,omitempty"`
 	Queue   string `json:"queue,omitempty"`
+	Pool    string `json:"pool,omitempty"`
 	Maps    int32  `json:"maps"`
 	Reduces int32  `json:"reduces"`
 	Submit  int64  `json:"submit"`
 	Admit   int64  `json:"admit"`
 	End     int64  `json:"end"`
 	Failed  bool   `json:"failed,omitempty"`
+	// Deadline is when it is to be done; 0 if nobody wants that.
+	Deadline int64 `json:"deadline,omitempty"`
 	// Alone is what it takes by itself, for its slowdown; 0 if nobody knows.
 	Alone int64 `json:"alone,omitempty"`
 }
@@ -61,7 +64,7 @@ type Attempts struct {
 	Took  []int64 `json:"took"`
 	Near  []uint8 `json:"near"` // 0 on the node of its input, 1 in its rack, 2 elsewhere, 3 no matter
 	How   []uint8 `json:"how"`  // the hows below
-	Away  []int64 `json:"away"` // bytes of input that it read from another rack
+	Away  []int64 `json:"away"` // bytes that it read from other racks, once it is done: input of a map, map output of a reduce
 }
 
 // How an attempt ended, and whether it was a second one.
@@ -95,7 +98,7 @@ type Net struct {
 // A Mark is a moment to jump to.
 type Mark struct {
 	At   int64  `json:"at"`
-	What string `json:"what"` // stop, congestion, node, reject
+	What string `json:"what"` // stop, kill, race, congestion, node, reject
 	Text string `json:"text"`
 }
 

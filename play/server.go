@@ -19,6 +19,7 @@ type Choices struct {
 	Policies   []Policy  `json:"policies"`
 	Admissions []Policy  `json:"admissions"`
 	Models     []string  `json:"models"` // of generated workloads
+	Traces     []string  `json:"traces"` // files that may be named
 	Lectures   []Lecture `json:"lectures"`
 }
 
@@ -33,10 +34,13 @@ type Policy struct {
 
 // A Param is a parameter of a policy.
 type Param struct {
-	Name    string   `json:"name"`
-	Type    string   `json:"type"`
-	Default string   `json:"default"`
-	Range   string   `json:"range"`
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Default string `json:"default"`
+	Range   string `json:"range"`
+	// Least and Most bound a slider; both 0: the page chooses.
+	Least   float64  `json:"least,omitempty"`
+	Most    float64  `json:"most,omitempty"`
 	Doc     string   `json:"doc"`
 	Choices []string `json:"choices,omitempty"`
 }
@@ -47,33 +51,43 @@ const (
 	runTimeout  = 60 * time.Second
 )
 
+// A Runner runs a scenario, which is JSON in the form of the files of sim run, until it is done or the context ends. It may tell how
+// far it is while it runs, from one goroutine at a time, and returns what the page reads.
+type Runner func(ctx context.Context, scenario []byte, tell func(Progress)) ([]byte, error)
+
+// Progress is how far a run is.
+type Progress struct {
+	Done int `json:"done"` // jobs, or runs of a sweep
+	All  int `json:"all"`
+}
+
 // A Playground runs scenarios for its page, one at a time.
 type Playground struct {
 	choices []byte
-	run     func(ctx context.Context, scenario []byte) ([]byte, error)
 	page    []byte
 	turn    chan struct{}
 }
 
-// NewPlayground returns a page where a scenario is chosen, run and played. run is given the scenario as JSON, in the form of the
-// files of sim run, and a context that ends when it takes too long; it returns recordings as JSON.
-func NewPlayground(c Choices, run func(ctx context.Context, scenario []byte) ([]byte, error)) http.Handler {
+// NewPlayground returns a page where a scenario is chosen, run and played. run returns recordings as Pack does. sweep is given a scenario
+// of which parameters are ranges, and returns a list of JSON with the name, the parameters and the report of each run.
+func NewPlayground(c Choices, run, sweep Runner) http.Handler {
 	offered, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // strings in lists
 	}
 	p := newPage("millrace playground", "Choose a workload, a cluster and two policies; run; watch who gets the next container, and why.")
 	p.CSS += template.CSS(asset("playground.css"))
-	p.Playground = template.JS(asset("playground.js"))
+	p.Playground = template.JS(asset("controls.js") + asset("lecture.js") + asset("playground.js"))
 	var b bytes.Buffer
 	if err := pageTemplate().Execute(&b, p); err != nil {
 		panic(err) // into memory
 	}
-	g := &Playground{choices: offered, run: run, page: b.Bytes(), turn: make(chan struct{}, 1)}
+	g := &Playground{choices: offered, page: b.Bytes(), turn: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { sendPage(w, g.page) })
 	mux.HandleFunc("GET /choices", func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, g.choices) })
-	mux.HandleFunc("POST /run", g.serveRun)
+	mux.HandleFunc("POST /run", func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, run) })
+	mux.HandleFunc("POST /sweep", func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, sweep) })
 	return guarded(mux)
 }
 
@@ -123,8 +137,9 @@ func sendError(w http.ResponseWriter, status int, err error) {
 	send(w, status, body)
 }
 
-// serveRun runs a scenario. Those who come while another runs wait for their turn.
-func (g *Playground) serveRun(w http.ResponseWriter, r *http.Request) {
+// serve runs a scenario, and streams how it goes: lines of JSON with how far it is, then one with what was wrong, or with the number of
+// bytes of the result, which follow it. Those who come while another runs wait for their turn. Who goes away ends their run.
+func (g *Playground) serve(w http.ResponseWriter, r *http.Request, run Runner) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		sendError(w, http.StatusUnsupportedMediaType, errors.New("send the scenario as application/json"))
 		return
@@ -136,17 +151,33 @@ func (g *Playground) serveRun(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), runTimeout, fmt.Errorf("the run took longer than %v: take fewer jobs, nodes or hours", runTimeout))
 	defer cancel()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	say := func(line any) {
+		_ = json.NewEncoder(w).Encode(line) // a browser that left needs no answer
+		_ = http.NewResponseController(w).Flush()
+	}
+	result, err := g.inTurn(ctx, say, func() ([]byte, error) { return run(ctx, scenario, func(p Progress) { say(p) }) })
+	if err != nil {
+		say(map[string]string{"error": err.Error()})
+		return
+	}
+	say(map[string]int{"bytes": len(result)})
+	_, _ = w.Write(result)
+}
+
+// inTurn runs when nobody else does.
+func (g *Playground) inTurn(ctx context.Context, say func(any), run func() ([]byte, error)) ([]byte, error) {
 	select {
 	case g.turn <- struct{}{}:
-		defer func() { <-g.turn }()
-	case <-ctx.Done():
-		sendError(w, http.StatusServiceUnavailable, context.Cause(ctx))
-		return
+	default:
+		say(map[string]bool{"waits": true})
+		select {
+		case g.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
-	body, err := g.run(ctx, scenario)
-	if err != nil {
-		sendError(w, http.StatusUnprocessableEntity, err)
-		return
-	}
-	send(w, http.StatusOK, body)
+	defer func() { <-g.turn }()
+	return run()
 }

@@ -9,6 +9,13 @@ type thinning struct {
 	numbers []int64 // of those that are kept; -1 where they always are
 }
 
+// Expect says how many tasks will start at least. A recorder that knows it writes nothing down that it would leave out later.
+func (r *Recorder) Expect(tasks int) {
+	for r.thin.every = 1; int64(tasks)/r.thin.every >= MaxDecisions; {
+		r.thin.every *= 2
+	}
+}
+
 // keeps reports whether the next decision is to be kept, and makes room for it.
 func (r *Recorder) keeps(do drive.Do) bool {
 	t := &r.thin

@@ -2,15 +2,19 @@ package play
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/millrace/millrace/scheduler/drive"
 )
 
 // record makes a recording of n launches, a millisecond apart, of which each has a sentence and a list of its own, and of a stop
-// after every thousandth.
-func record(n int) *Recording {
+// after every thousandth. It may be told of the launches before.
+func record(n int, told bool) *Recording {
 	r := NewRecorder("test", "")
+	if told {
+		r.Expect(n)
+	}
 	add := func(at int64, do drive.Do) {
 		if !r.keeps(do) {
 			return
@@ -32,7 +36,10 @@ func record(n int) *Recording {
 // A million decisions become a page that still tells the whole run: evenly, with every stop, and each with its own sentence.
 func TestThinning(t *testing.T) {
 	for _, n := range []int{0, 1, 10_000, MaxDecisions - 100, MaxDecisions + 1, 1_000_000} {
-		rec := record(n)
+		rec := record(n, false)
+		if told := record(n, true); !reflect.DeepEqual(rec, told) {
+			t.Errorf("%d decisions: %d are kept, and %d if they were expected; or others", n, len(rec.Decisions.At), len(told.Decisions.At))
+		}
 		d := &rec.Decisions
 		if len(d.At) > MaxDecisions || len(d.At)+rec.Left != n+n/1000 || n > MaxDecisions && len(d.At) < MaxDecisions/2 {
 			t.Fatalf("%d decisions: %d are kept and %d left", n, len(d.At), rec.Left)

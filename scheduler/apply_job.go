@@ -70,7 +70,7 @@ func (s *State) takeSlot() int32 {
 	return s.slots - 1
 }
 
-func (s *State) applyJob(now time.Duration, e Event) error {
+func (s *State) applyJob(now time.Duration, e *Event) error {
 	j := s.jobs[e.Job]
 	if j == nil {
 		return stale(e, "no such job")
@@ -94,7 +94,7 @@ func (s *State) applyJob(now time.Duration, e Event) error {
 	return nil
 }
 
-func (s *State) admit(now time.Duration, j *Job, e Event) error {
+func (s *State) admit(now time.Duration, j *Job, e *Event) error {
 	if j.phase != Waiting {
 		return stale(e, "the job is "+j.phase.String())
 	}
@@ -110,7 +110,7 @@ func (s *State) admit(now time.Duration, j *Job, e Event) error {
 }
 
 // makeReady turns the spec into schedulable tasks.
-func (s *State) makeReady(now time.Duration, j *Job, e Event) error {
+func (s *State) makeReady(now time.Duration, j *Job, e *Event) error {
 	if j.phase != Admitted {
 		return stale(e, "the job is "+j.phase.String())
 	}
@@ -145,7 +145,8 @@ func (s *State) indexSplits(j *Job) {
 		return
 	}
 	s.grow()
-	j.known = topology.NodeID(len(s.nodes))
+	j.stored, j.known = true, topology.NodeID(len(s.nodes))
+	j.copies, j.replicas = j.spec.Splits.copies(), j.spec.Splits.Replicas
 	if need := max(len(s.nodes), len(s.racks)); len(s.scratch) < need {
 		s.scratch = make([]int32, need)
 	}
@@ -154,6 +155,7 @@ func (s *State) indexSplits(j *Job) {
 			s.eachNode(j, m, func(n int32) { yield(n, m) })
 		}
 	})
+	s.nearAll(j, true)
 	j.byRack.build(len(s.racks), s.scratch, func(yield func(p, m int32)) {
 		for m := range j.spec.Maps {
 			s.eachRack(j, m, func(r int32) { yield(r, m) })
@@ -164,7 +166,7 @@ func (s *State) indexSplits(j *Job) {
 // eachNode calls f once for every node that holds the input of map m and was
 // known when the job was indexed.
 func (s *State) eachNode(j *Job, m int32, f func(n int32)) {
-	replicas := j.spec.Splits.Of(m)
+	replicas := j.Replicas(m)
 	for i, n := range replicas {
 		if n >= 0 && n < j.known && !slices.Contains(replicas[:i], n) {
 			f(int32(n))
@@ -174,7 +176,7 @@ func (s *State) eachNode(j *Job, m int32, f func(n int32)) {
 
 // eachRack is eachNode for racks.
 func (s *State) eachRack(j *Job, m int32, f func(r int32)) {
-	replicas := j.spec.Splits.Of(m)
+	replicas := j.Replicas(m)
 next:
 	for i, n := range replicas {
 		if n < 0 || n >= j.known {
@@ -206,6 +208,9 @@ func (s *State) end(now time.Duration, j *Job) {
 	}
 	if j.phase >= Admitted && j.spec.HasDriver {
 		s.promised.sub(Driver, j.demand[Driver])
+	}
+	if j.tasks[Map].pending > 0 {
+		s.nearAll(j, false)
 	}
 	j.phase = Ended
 	s.refresh(j)

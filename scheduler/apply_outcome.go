@@ -4,7 +4,7 @@ import "time"
 
 // finish ends attempt at with a result. The first attempt to finish makes its
 // task done; a later one is only taken off the books.
-func (s *State) finish(now time.Duration, j *Job, e Event, at int32) {
+func (s *State) finish(now time.Duration, j *Job, e *Event, at int32) {
 	t, set := e.Task, &j.tasks[e.Task.Kind]
 	length := e.Duration
 	if length <= 0 {
@@ -20,7 +20,7 @@ func (s *State) finish(now time.Duration, j *Job, e Event, at int32) {
 }
 
 // restore makes a pending task done: it was so before its job came here.
-func (s *State) restore(now time.Duration, j *Job, e Event) error {
+func (s *State) restore(now time.Duration, j *Job, e *Event) error {
 	set := &j.tasks[e.Task.Kind]
 	if st := set.state[e.Task.Index]; st != TaskPending || e.Task.Kind == Driver || !s.topo.Has(e.Node) {
 		return stale(e, "the task is "+st.String()+", or has no place")
@@ -33,7 +33,7 @@ func (s *State) restore(now time.Duration, j *Job, e Event) error {
 }
 
 // settle makes a task done.
-func (s *State) settle(now time.Duration, j *Job, e Event, length time.Duration) {
+func (s *State) settle(now time.Duration, j *Job, e *Event, length time.Duration) {
 	t, set := e.Task, &j.tasks[e.Task.Kind]
 	set.state[t.Index], set.ref[t.Index] = TaskDone, int32(e.Node)
 	set.done++
@@ -73,7 +73,7 @@ func (s *State) useful(now time.Duration, j *Job, k Kind, length time.Duration) 
 
 // abort ends attempt at without a result. The task is pending again unless
 // another attempt runs or has finished.
-func (s *State) abort(now time.Duration, j *Job, e Event, at int32) {
+func (s *State) abort(now time.Duration, j *Job, e *Event, at int32) {
 	t, set := e.Task, &j.tasks[e.Task.Kind]
 	if e.Kind == EvTaskFailed {
 		set.failures++
@@ -86,7 +86,7 @@ func (s *State) abort(now time.Duration, j *Job, e Event, at int32) {
 }
 
 // lose makes a finished task pending again because its output is gone.
-func (s *State) lose(j *Job, e Event) error {
+func (s *State) lose(j *Job, e *Event) error {
 	t, set := e.Task, &j.tasks[e.Task.Kind]
 	if set.state[t.Index] != TaskDone {
 		return stale(e, "the task is "+set.state[t.Index].String())

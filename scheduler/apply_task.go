@@ -6,12 +6,11 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-func (s *State) applyTask(now time.Duration, e Event) error {
+func (s *State) applyTask(now time.Duration, e *Event) error {
 	j := s.view.Job(e.Task.Job)
 	if j == nil || j.phase == Ended {
 		return stale(e, "no such job")
 	}
-	s.recent = j
 	if e.Task.Kind >= NumKinds || !j.tasks[e.Task.Kind].has(e.Task.Index) {
 		return stale(e, "the job has no such task")
 	}
@@ -57,7 +56,7 @@ func (s *State) findAttempt(j *Job, t TaskID, n topology.NodeID) int32 {
 	return -1
 }
 
-func (s *State) launch(now time.Duration, j *Job, e Event) error {
+func (s *State) launch(now time.Duration, j *Job, e *Event) error {
 	t, set := e.Task, &j.tasks[e.Task.Kind]
 	if !s.topo.Has(e.Node) {
 		return stale(e, "no such node in the topology")
@@ -105,8 +104,8 @@ func (s *State) takePending(j *Job, t TaskID) {
 	}
 	s.waitingBy(j, t.Kind, -1)
 	if t.Kind == Map && j.byNode.items != nil {
-		s.eachNode(j, t.Index, j.byNode.take)
-		s.eachRack(j, t.Index, j.byRack.take)
+		s.eachNode(j, t.Index, func(n int32) { s.takeLocal(j, n) })
+		s.eachRack(j, t.Index, func(r int32) { j.byRack.take(r) })
 	}
 }
 
@@ -118,7 +117,7 @@ func (s *State) putPending(j *Job, t TaskID) {
 	}
 	s.waitingBy(j, t.Kind, 1)
 	if t.Kind == Map && j.byNode.items != nil {
-		s.eachNode(j, t.Index, func(n int32) { j.byNode.put(n, t.Index) })
+		s.eachNode(j, t.Index, func(n int32) { s.putLocal(j, n, t.Index) })
 		s.eachRack(j, t.Index, func(r int32) { j.byRack.put(r, t.Index) })
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace/millrace/internal/human"
 )
 
 // The functions below declare a parameter and bind it to a field, as flags are bound: the default is what the field holds,
@@ -46,7 +48,7 @@ func Duration(field *time.Duration, name, source, doc string) Param {
 // ByteCount binds a number of bytes.
 func ByteCount(field *int64, name, source, doc string) Param {
 	return Param{
-		Name: name, Type: BytesParam, Default: sayBytes(*field), Source: source, Doc: doc,
+		Name: name, Type: BytesParam, Default: human.FormatBytes(*field), Source: source, Doc: doc,
 		set: func(v value) { *field = int64(v.number) },
 	}
 }
@@ -130,15 +132,4 @@ func sayTime(d time.Duration) string {
 		}
 	}
 	return s
-}
-
-// sayBytes writes a size with the largest unit that it is a whole number of.
-func sayBytes(n int64) string {
-	best := byteUnit{"", 1}
-	for _, u := range byteUnits {
-		if n != 0 && n%int64(u.bytes) == 0 && u.bytes > best.bytes {
-			best = u
-		}
-	}
-	return strconv.FormatInt(n/int64(best.bytes), 10) + best.suffix
 }

@@ -66,7 +66,7 @@ func (t *Totals) add(c *Capacity, unit Demand, sign int32) {
 	t.MemoryMB += int64(sign) * c.MemoryMB
 }
 
-func (s *State) applyNode(e Event) error {
+func (s *State) applyNode(e *Event) error {
 	switch e.Kind {
 	case EvNetSample:
 		return s.netSample(e)
@@ -112,7 +112,7 @@ func (s *State) setNode(id topology.NodeID, state NodeState, c Capacity) {
 	}
 }
 
-func (s *State) netSample(e Event) error {
+func (s *State) netSample(e *Event) error {
 	if !s.topo.HasRack(e.Rack) {
 		return stale(e, "no such rack in the topology")
 	}
@@ -121,7 +121,7 @@ func (s *State) netSample(e Event) error {
 	return nil
 }
 
-func (s *State) cpuSample(e Event) error {
+func (s *State) cpuSample(e *Event) error {
 	if e.Node == topology.NoNode {
 		s.idle = e.Value
 		return nil

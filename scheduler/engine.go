@@ -19,6 +19,7 @@ var ErrPolicy = errors.New("policy error")
 type Engine struct {
 	state     *State
 	policy    Policy
+	killer    Killer // the policy, if it is one
 	admission Admission
 	due       [2]time.Duration // next Tick of admission and of policy
 	held      []Event          // plans that the admission holds back, oldest first
@@ -26,7 +27,9 @@ type Engine struct {
 
 // NewEngine joins the three. A nil admission admits every job at once.
 func NewEngine(s *State, p Policy, a Admission) *Engine {
-	return &Engine{state: s, policy: p, admission: a}
+	g := &Engine{state: s, admission: a}
+	g.setPolicy(p)
+	return g
 }
 
 // View returns the state's read-only face.
@@ -41,8 +44,14 @@ func (g *Engine) Admission() Admission { return g.admission }
 // SetPolicy replaces the policy while jobs run. The new one is shown every
 // unfinished job and running attempt, as if they had just arrived.
 func (g *Engine) SetPolicy(now time.Duration, p Policy) {
-	g.policy, g.due[1] = p, 0
+	g.setPolicy(p)
+	g.due[1] = 0
 	Replay(now, &g.state.view, p.Observe)
+}
+
+func (g *Engine) setPolicy(p Policy) {
+	g.policy = p
+	g.killer, _ = p.(Killer)
 }
 
 // Replay shows the present state as a series of events: nodes, jobs in order of
@@ -91,10 +100,10 @@ func (g *Engine) Feed(now time.Duration, e Event) error {
 			return nil
 		}
 	}
-	if err := g.state.Apply(now, e); err != nil {
+	if err := g.state.apply(now, &e); err != nil {
 		return err
 	}
-	g.observe(now, e)
+	g.observe(now, &e)
 	return nil
 }
 
@@ -108,18 +117,18 @@ func (g *Engine) stop(now time.Duration, id JobID) {
 		for j.tasks[k].head >= 0 {
 			a := &g.state.attempts.all[j.tasks[k].head]
 			e := TaskKilled(a.Task, a.Node)
-			if g.state.Apply(now, e) == nil {
-				g.observe(now, e)
+			if g.state.apply(now, &e) == nil {
+				g.observe(now, &e)
 			}
 		}
 	}
 }
 
-func (g *Engine) observe(now time.Duration, e Event) {
+func (g *Engine) observe(now time.Duration, e *Event) {
 	if g.admission != nil {
-		g.admission.Observe(now, e, &g.state.view)
+		g.admission.Observe(now, *e, &g.state.view)
 	}
-	g.policy.Observe(now, e, &g.state.view)
+	g.policy.Observe(now, *e, &g.state.view)
 }
 
 // Admit asks the admission policy until it holds, feeds JobAdmitted or, for a

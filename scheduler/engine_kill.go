@@ -11,12 +11,11 @@ import (
 // off the books, and calls each with it: the caller ends the attempt, or forgets the
 // result. A victim that does not exist wraps ErrPolicy and ends the round.
 func (g *Engine) Kill(now time.Duration, each func(Victim)) error {
-	k, is := g.policy.(Killer)
-	if !is {
+	if g.killer == nil {
 		return nil
 	}
 	for {
-		v, ok := k.Kill(now, &g.state.view)
+		v, ok := g.killer.Kill(now, &g.state.view)
 		if !ok {
 			return nil
 		}

@@ -8,7 +8,7 @@ type JobID int32
 // NoJob is the id of no job.
 const NoJob JobID = -1
 
-// String prints the id as people type it: j7.
+// String prints the id as users type it: j7.
 func (j JobID) String() string { return fmt.Sprintf("j%d", int32(j)) }
 
 // A Kind is what a container runs.

@@ -18,6 +18,9 @@ type Job struct {
 	spec     *JobSpec
 	phase    Phase
 	priority Priority
+	stored   bool              // some node holds input of it
+	copies   int32             // replicas of each map's input, where all have the same number; else 0
+	replicas []topology.NodeID // those of its spec
 	weight   float64
 
 	submitted, admitted, ready time.Duration
@@ -213,7 +216,16 @@ func (j *Job) SplitBytes(i int32) int64 {
 
 // Replicas returns the nodes that hold the input of map i; the caller must not
 // change the slice.
-func (j *Job) Replicas(i int32) []topology.NodeID { return j.spec.Splits.Of(i) }
+func (j *Job) Replicas(i int32) []topology.NodeID {
+	if end := int(i+1) * int(j.copies); j.copies > 0 && end <= len(j.replicas) {
+		return j.replicas[end-int(j.copies) : end]
+	}
+	return j.spec.Splits.Of(i)
+}
+
+// Stored reports whether input of the job lies on nodes, from phase Ready on. Where it does not, a map is as near to it on one node as on
+// another.
+func (j *Job) Stored() bool { return j.stored }
 
 // TaskState returns the state of task i of kind k.
 func (j *Job) TaskState(k Kind, i int32) TaskState {

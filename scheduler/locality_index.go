@@ -159,10 +159,29 @@ func (x *localIndex) all(p int32, state []TaskState) iter.Seq[int32] {
 	}
 }
 
-// take counts out one map at p that stopped being pending.
-func (x *localIndex) take(p int32) {
-	if r := x.row(p); r >= 0 {
-		x.rows[r].left--
+// take counts out one map at p that stopped being pending, and returns how many are left.
+func (x *localIndex) take(p int32) int32 {
+	r := x.row(p)
+	if r < 0 {
+		return 0
+	}
+	x.rows[r].left--
+	return x.rows[r].left
+}
+
+// places yields every place that has a row.
+func (x *localIndex) places(yield func(p int32) bool) {
+	for _, p := range x.keys {
+		if !yield(p) {
+			return
+		}
+	}
+	for w, word := range x.bits {
+		for ; word != 0; word &= word - 1 {
+			if !yield(int32(w<<6 + bits.TrailingZeros64(word))) {
+				return
+			}
+		}
 	}
 }
 

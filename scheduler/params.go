@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace/millrace/internal/human"
 )
 
 // A ParamType says how a parameter is written.
@@ -154,7 +156,7 @@ func (p *Param) parse(text string) (v value, err error) {
 		v.length, err = time.ParseDuration(text)
 		v.number = v.length.Seconds()
 	case BytesParam:
-		v.number, err = parseBytes(text)
+		v.number, err = bytesOf(text)
 	case ChoiceParam:
 		if !slices.Contains(p.Choices, text) {
 			err = fmt.Errorf("must be one of %s", p.Range())
@@ -239,30 +241,7 @@ func (p *Param) parseTable(text string) (map[string]float64, error) {
 	return out, nil
 }
 
-type byteUnit struct {
-	suffix string
-	bytes  float64
-}
-
-var byteUnits = []byteUnit{
-	{"KiB", 1 << 10},
-	{"MiB", 1 << 20},
-	{"GiB", 1 << 30},
-	{"TiB", 1 << 40},
-	{"kB", 1e3},
-	{"KB", 1e3},
-	{"MB", 1e6},
-	{"GB", 1e9},
-	{"TB", 1e12},
-	{"B", 1},
-}
-
-func parseBytes(text string) (float64, error) {
-	for _, u := range byteUnits {
-		if num, ok := strings.CutSuffix(text, u.suffix); ok {
-			f, err := parseFloat(strings.TrimSpace(num))
-			return f * u.bytes, err
-		}
-	}
-	return parseFloat(text)
+func bytesOf(text string) (float64, error) {
+	n, err := human.ParseBytes(text)
+	return float64(n), err
 }

@@ -9,7 +9,7 @@ import (
 
 // LocalOn returns how many pending maps of j have their input on node n.
 func (v *View) LocalOn(j *Job, n topology.NodeID) int32 {
-	if j.byNode.items == nil || n < 0 {
+	if !v.HasLocal(j, n) {
 		return 0
 	}
 	return j.byNode.count(int32(n))
@@ -25,7 +25,7 @@ func (v *View) LocalIn(j *Job, r topology.RackID) int32 {
 
 // PendingMapOn returns the first pending map of j with its input on n.
 func (v *View) PendingMapOn(j *Job, n topology.NodeID) (index int32, ok bool) {
-	if j.byNode.items == nil || n < 0 {
+	if !v.HasLocal(j, n) {
 		return -1, false
 	}
 	i := j.byNode.first(int32(n), j.tasks[Map].state)
@@ -55,7 +55,7 @@ func (v *View) AnyPendingReduce(j *Job) (index int32, ok bool) {
 
 // PendingMapsOn yields all pending maps of j with their input on n.
 func (v *View) PendingMapsOn(j *Job, n topology.NodeID) iter.Seq[int32] {
-	if j.byNode.items == nil || n < 0 {
+	if !v.HasLocal(j, n) {
 		return func(func(int32) bool) {}
 	}
 	return j.byNode.all(int32(n), j.tasks[Map].state)
@@ -100,7 +100,7 @@ func (v *View) LocalityOf(j *Job, t TaskID, n topology.NodeID) Locality {
 	if t.Kind != Map {
 		return Anywhere
 	}
-	replicas := j.spec.Splits.Of(t.Index)
+	replicas := j.Replicas(t.Index)
 	if len(replicas) == 0 {
 		return Anywhere
 	}

@@ -102,6 +102,20 @@ func (s *Splits) Of(i int32) []topology.NodeID {
 	return s.Replicas[start:s.Ends[i]]
 }
 
+// copies returns how many replicas each split has; 0 if they differ in that.
+func (s *Splits) copies() int32 {
+	if len(s.Ends) == 0 {
+		return 0
+	}
+	each := s.Ends[0]
+	for i, end := range s.Ends {
+		if int(end) != (i+1)*int(each) {
+			return 0
+		}
+	}
+	return each
+}
+
 const maxTasks = 1 << 28
 
 // Validate reports what is wrong with the spec, if anything.

@@ -53,7 +53,7 @@ type State struct {
 	view View
 
 	jobs      map[JobID]*Job
-	recent    *Job // of jobs: the one a task of which was last changed; nil after one has gone
+	recent    recentJobs
 	freeSlots []int32
 	slots     int32
 	seq       int64
@@ -71,6 +71,7 @@ type State struct {
 	seconds int32 // second attempts that run
 
 	attempts attemptTable
+	near     near
 	promised Usage // drivers of admitted, unfinished jobs
 	scratch  []int32
 	idle     float64 // percent; negative when never sampled
@@ -111,7 +112,10 @@ func (s *State) grow() {
 
 // Apply changes the state by one event at time now. Times must not decrease.
 // An error wraps ErrStale or ErrInvalid and means that nothing changed.
-func (s *State) Apply(now time.Duration, e Event) error {
+func (s *State) Apply(now time.Duration, e Event) error { return s.apply(now, &e) }
+
+// apply is Apply. An event is large: it is copied for policies, not for each function here.
+func (s *State) apply(now time.Duration, e *Event) error {
 	s.dropEnded()
 	switch e.Kind {
 	case EvHeartbeat, EvNodeUp, EvNodeUpdated, EvNodeDraining, EvNodeDown, EvCPUSample, EvNetSample:
@@ -134,13 +138,35 @@ func (s *State) Apply(now time.Duration, e Event) error {
 	return fmt.Errorf("%v: %w", e.Kind, ErrInvalid)
 }
 
+// recentJobs is some of the jobs of State, each in the place that its id names: ids are given in turn, so that jobs that live at one time rarely
+// share a place. Invariant: none has gone.
+type recentJobs [256]*Job
+
+func (r *recentJobs) place(id JobID) **Job { return &r[uint32(id)%uint32(len(r))] }
+
+// forget takes a job out that has gone.
+func (r *recentJobs) forget(id JobID) {
+	if at := r.place(id); *at != nil && (*at).id == id {
+		*at = nil
+	}
+}
+
+// find returns the unfinished job with this id, or nil, and keeps it at hand.
+func (s *State) find(id JobID) *Job {
+	j := s.jobs[id]
+	if j != nil {
+		*s.recent.place(id) = j
+	}
+	return j
+}
+
 func (s *State) dropEnded() {
 	if j := s.ended; j != nil {
 		delete(s.jobs, j.id)
-		s.recent = nil
+		s.recent.forget(j.id)
 		s.freeSlots = append(s.freeSlots, j.slot)
 		s.ended = nil
 	}
 }
 
-func stale(e Event, why string) error { return fmt.Errorf("%v: %s: %w", e, why, ErrStale) }
+func stale(e *Event, why string) error { return fmt.Errorf("%v: %s: %w", *e, why, ErrStale) }

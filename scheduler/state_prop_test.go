@@ -410,6 +410,9 @@ func comparePlaces(v *View, j *Job, want *dumbJob, racks, perRack int) error {
 		if got := slices.Collect(v.PendingMapsOn(j, n)); !slices.Equal(got, ref) || int(v.LocalOn(j, n)) != len(ref) {
 			return fmt.Errorf("%v on node %d: %v (%d), reference %v", j.ID(), n, got, v.LocalOn(j, n), ref)
 		}
+		if v.HasLocal(j, n) != (len(ref) > 0) {
+			return fmt.Errorf("%v has local maps on node %d: %v, reference %v", j.ID(), n, v.HasLocal(j, n), ref)
+		}
 		if first, ok := v.PendingMapOn(j, n); ok != (len(ref) > 0) || ok && first != ref[0] {
 			return fmt.Errorf("%v on node %d: first %d, reference %v", j.ID(), n, first, ref)
 		}

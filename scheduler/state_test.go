@@ -158,3 +158,43 @@ func TestConfigValidate(t *testing.T) {
 		t.Error("no topology: accepted")
 	}
 }
+
+// Jobs are found by their ids while they live, also where ids share a place in the table of recent ones.
+func TestJobsAreFoundWhileTheyLive(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewState(topo, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := func(e Event) {
+		t.Helper()
+		if err := s.Apply(0, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, other := JobID(1), JobID(1+len(s.recent))
+	apply(JobSubmitted(&JobSpec{ID: one}))
+	apply(JobSubmitted(&JobSpec{ID: other}))
+	v := s.View()
+	for range 2 {
+		for _, id := range []JobID{one, other} {
+			if j := v.Job(id); j == nil || j.ID() != id {
+				t.Fatalf("job %v is %v", id, j)
+			}
+		}
+	}
+	apply(JobVanished(other))
+	if j := v.Job(other); j == nil || j.Phase() != Ended {
+		t.Errorf("the job that ends is %v while its end is observed", j)
+	}
+	apply(NodeUp(0, Capacity{Containers: 1}))
+	if j := v.Job(other); j != nil {
+		t.Errorf("%v is still found after its end", j.ID())
+	}
+	if j := v.Job(NoJob); j != nil {
+		t.Errorf("no job is %v", j.ID())
+	}
+}

@@ -28,10 +28,13 @@ func (v *View) Topology() *topology.Topology { return v.s.topo }
 // Job returns the unfinished job with this id, or nil. While the event that
 // ends a job is observed, the job is still there, in phase Ended.
 func (v *View) Job(id JobID) *Job {
-	if j := v.s.recent; j != nil && j.id == id {
+	if id < 0 {
+		return nil
+	}
+	if j := *v.s.recent.place(id); j != nil && j.id == id {
 		return j
 	}
-	return v.s.jobs[id]
+	return v.s.find(id)
 }
 
 // Jobs returns all unfinished jobs.

@@ -2,6 +2,8 @@ package shuffle
 
 import (
 	"math/bits"
+
+	"github.com/millrace/millrace/internal/prefetch"
 )
 
 var _ keyed = (*arena)(nil)
@@ -67,7 +69,7 @@ func (a *arena) key(loc uint32) []byte {
 }
 
 // prefetch asks memory for the record at a location.
-func (a *arena) prefetch(loc uint32) { prefetch(&a.at(loc)[0]) }
+func (a *arena) prefetch(loc uint32) { prefetch.At(&a.at(loc)[0]) }
 
 // lookahead is how many records are asked for before the first of them is read.
 const lookahead = 16
@@ -77,7 +79,7 @@ func (a *arena) lookup(x *index, i int, recs [][]byte) {
 	for j := range recs {
 		b := a.at(x.at(i + j).loc)
 		recs[j] = b
-		prefetch(&b[0])
+		prefetch.At(&b[0])
 	}
 }
 

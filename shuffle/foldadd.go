@@ -1,6 +1,6 @@
 package shuffle
 
-import "unsafe"
+import "github.com/millrace/millrace/internal/prefetch"
 
 // foldInt folds an integer into the table. A short key waits for its turn while memory is asked for its slot: of
 // a table larger than the processor's cache, most of the time was spent waiting for slots one by one.
@@ -12,7 +12,7 @@ func (c *Collector) foldInt(key []byte, v int64) error {
 	lo, hi := shortKey(key)
 	h := shortHash(lo, hi)
 	slots := t.dir[h>>(t.shift&63)].slots
-	prefetch((*byte)(unsafe.Pointer(&slots[place(h, len(slots))])))
+	prefetch.Of(&slots[place(h, len(slots))])
 	w := &t.waiting[t.turn%foldAhead]
 	t.turn++
 	due := *w

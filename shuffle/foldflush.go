@@ -1,6 +1,10 @@
 package shuffle
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/millrace/millrace/internal/prefetch"
+)
 
 var _ keyed = (*foldTable)(nil)
 
@@ -67,7 +71,7 @@ func unpackShort(lo, hi uint64, b []byte) []byte {
 
 // prefetch asks memory for a slot.
 func (t *foldTable) prefetch(loc uint32) {
-	prefetch(&t.tables[loc>>16].block[int(loc&0xffff)*slotBytes])
+	prefetch.At(&t.tables[loc>>16].block[int(loc&0xffff)*slotBytes])
 }
 
 // key is the key of a slot.

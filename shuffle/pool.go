@@ -184,7 +184,7 @@ func (p *Pool) signal() {
 // until the floor can be had. Growing accounts share the rest of the pool.
 func (p *Pool) join(ctx context.Context, floor int64, growing bool) (*account, error) {
 	if most := p.limit - p.limit/giantShare; floor > most {
-		return nil, fmt.Errorf("need %d bytes of a memory budget of %d", floor, most)
+		return nil, fmt.Errorf("%d bytes are needed, the memory budget is %d", floor, most)
 	}
 	a := &account{pool: p, floor: floor, growing: growing}
 	p.mu.Lock()

@@ -95,18 +95,7 @@ func (s *sorter) radixFlat(a, b []entry, lo int, inB bool, depth int) error {
 	shift := max(bits.Len64(diff)-narrowBits, 0)
 	var next [1<<narrowBits + 1]uint32
 	scatter(src, dst, next[:], shift)
-	at := 0
-	for _, end := range next[:1<<narrowBits] {
-		end := int(end)
-		if end == at {
-			continue
-		}
-		if err := s.radixFlat(a[at:end], b[at:end], lo+at, !inB, depth); err != nil {
-			return err
-		}
-		at = end
-	}
-	return nil
+	return s.digits(a, b, next[:1<<narrowBits], lo, inB, depth)
 }
 
 // flatWide is a level of radixFlat with the wide digit; top is the highest bit that differs.
@@ -117,8 +106,13 @@ func (s *sorter) flatWide(src, dst []entry, top, lo int, inB bool, depth int) er
 	if inB {
 		a, b = b, a
 	}
+	return s.digits(a, b, next[:1<<wideBits], lo, inB, depth)
+}
+
+// digits sorts what has the same digit, digit by digit; ends[d] is where digit d ends.
+func (s *sorter) digits(a, b []entry, ends []uint32, lo int, inB bool, depth int) error {
 	at := 0
-	for _, end := range next[:1<<wideBits] {
+	for _, end := range ends {
 		end := int(end)
 		if end == at {
 			continue

@@ -19,6 +19,9 @@ func (s *simulation) launch(d *drive.Step) {
 	if st := s.cfg.Stragglers; st.Share > 0 && s.rng.Float64() < st.Share {
 		a.Slow = st.Factor
 	}
+	if s.cfg.Speeds != nil {
+		a.Slow = max(1, a.Slow) / s.cfg.Speeds[n]
+	}
 	s.running[n] = append(s.running[n], a)
 	s.moved = s.now
 	s.res.Launches++
@@ -117,10 +120,9 @@ func (s *simulation) reportNow(n topology.NodeID) {
 
 // settle tells the scheduler that an attempt has succeeded.
 func (s *simulation) settle(a Attempt) {
-	if cur, ok := s.running[a.Node].find(a.Task); !ok || cur.Try != a.Try {
+	if !s.running[a.Node].removeTry(&a) {
 		return // the node died meanwhile
 	}
-	s.running[a.Node].remove(a.Task)
 	i := s.index(a.Task.Job)
 	j := s.jobs[i]
 	s.account(i, a)

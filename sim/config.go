@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/dfs/placement"
@@ -18,6 +19,9 @@ type Config struct {
 	// Capacity is the room of every node; Capacities, by node, replaces it.
 	Capacity   scheduler.Capacity
 	Capacities []scheduler.Capacity
+	// Speeds, by node, are parts of the speed for which the times of tasks are given: at 0.5 they take twice as
+	// long. Nil means 1. The model of devices has speeds of its own.
+	Speeds []float64
 
 	Policy    scheduler.Policy
 	Admission scheduler.Admission // nil admits every job at once
@@ -158,6 +162,8 @@ func (c *Config) validate() error {
 		return errors.New("no model of task times is given")
 	case c.Capacities != nil && len(c.Capacities) != c.Topology.NumNodes():
 		return fmt.Errorf("%d capacities for %d nodes", len(c.Capacities), c.Topology.NumNodes())
+	case c.Speeds != nil && (len(c.Speeds) != c.Topology.NumNodes() || !(slices.Min(c.Speeds) > 0)):
+		return fmt.Errorf("%d speeds for %d nodes: each must have one above 0", len(c.Speeds), c.Topology.NumNodes())
 	case c.Heartbeat < 0 || c.DriverStart < 0 || c.Patience < 0 || c.AskAgain < 0:
 		return errors.New("a time is negative")
 	case c.ReloadMin < 0 || c.ReloadMax < c.ReloadMin || c.Timeline < 0 || c.PlanHorizon < 0:

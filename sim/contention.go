@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -12,14 +13,23 @@ import (
 // one machine and share its hardware threads and its one disk. The values are a
 // calibration made there, not a finding of the source.
 type ContentionConfig struct {
-	Threads float64 // hardware threads of the machine
-	Disk    float64 // D: disk capacity, in solo reduces
-	Beta    float64 // what each further reduce takes from the disk
-	Gamma   float64 // what maps on all threads take from the disk
-	// Latency is from the launch of a container to its first work.
-	Latency time.Duration
-	// Noise is the standard deviation of the idle percentage.
-	Noise float64
+	Threads float64       `yaml:"threads" help:"hardware threads of the one machine"`
+	Disk    float64       `yaml:"disk" help:"what the disk can do, in reduces that run alone"` // D
+	Beta    float64       `yaml:"beta" help:"what each further reduce takes from the disk"`
+	Gamma   float64       `yaml:"gamma" help:"what maps on all threads take from the disk"`
+	Latency time.Duration `yaml:"latency" help:"from the launch of a container to its first work"`
+	Noise   float64       `yaml:"noise" help:"standard deviation of the idle percentage"`
+}
+
+// Validate refuses a machine that would never end a task.
+func (c *ContentionConfig) Validate() error {
+	if !(c.Threads >= 0.01 && c.Threads <= 1e6 && c.Disk >= 0.01 && c.Disk <= 1e6) {
+		return fmt.Errorf("threads %g and disk %g must be 0.01 to 1000000", c.Threads, c.Disk)
+	}
+	if !(c.Beta >= 0 && c.Beta <= 1e3 && c.Gamma >= 0 && c.Gamma <= 1e3 && c.Noise >= 0 && c.Noise <= 100) || c.Latency < 0 {
+		return fmt.Errorf("beta %g, gamma %g, noise %g, latency %v: none may be negative, beta and gamma at most 1000, noise 100", c.Beta, c.Gamma, c.Noise, c.Latency)
+	}
+	return nil
 }
 
 // DefaultContention is the fitted profile.

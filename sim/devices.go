@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -12,20 +13,42 @@ import (
 // DeviceConfig is the node of spec/capacity 2.5: one processor, one disk and one network
 // card, each shared equally by those who use it, and the costs of the phases of tasks.
 type DeviceConfig struct {
-	Hz, Cores           float64 // of a node's processor
-	DiskRead, DiskWrite float64 // bytes a second
-	NIC                 float64 // bytes a second, received; 0: never the bottleneck
-	StartCycles         float64 // of every task
-	SortCyclesPerByte   float64 // of map output, per spill
-	BufferBytes         float64 // of map output that make a spill
-	Copiers             int     // fetches of a reduce at once
-	MergeBytes          float64 // of fetched segments that are merged in memory at once
-	MergeSegments       int
-	MergeCycles         float64
-	SortCycles          float64 // of a reduce, once
+	Hz        float64 `yaml:"hz" help:"cycles a second of a core"`
+	Cores     float64 `yaml:"cores" help:"cores of a machine"`
+	DiskRead  float64 `yaml:"disk_read" help:"bytes a second"`
+	DiskWrite float64 `yaml:"disk_write" help:"bytes a second"`
+	// NIC counts what is received; 0: never the bottleneck.
+	NIC               float64 `yaml:"nic" help:"bytes a second that a machine's card receives; 0: no limit"`
+	StartCycles       float64 `yaml:"start_cycles" help:"cycles of every task before it works"`
+	SortCyclesPerByte float64 `yaml:"sort_cycles_per_byte" help:"of map output, for each spill"`
+	BufferBytes       float64 `yaml:"buffer_bytes" help:"bytes of map output that make a spill"`
+	Copiers           int     `yaml:"copiers" help:"fetches of a reduce at once"`
+	MergeBytes        float64 `yaml:"merge_bytes" help:"fetched bytes that are merged in memory at once"`
+	MergeSegments     int     `yaml:"merge_segments" help:"fetched segments that are merged at once"`
+	MergeCycles       float64 `yaml:"merge_cycles" help:"cycles of a merge"`
+	SortCycles        float64 `yaml:"sort_cycles" help:"cycles of a reduce for its last sort"`
 	// Noise and ReduceNoise are sigma of the log-normal factor on every demand, and
 	// on the processor demands of reduces.
-	Noise, ReduceNoise float64
+	Noise       float64 `yaml:"noise" help:"sigma of the log-normal factor on every demand"`
+	ReduceNoise float64 `yaml:"reduce_noise" help:"the same on the processor demands of reduces"`
+}
+
+// Validate refuses machines that would never end a task.
+func (c *DeviceConfig) Validate() error {
+	for _, rate := range []float64{c.Hz, c.Cores, c.DiskRead, c.DiskWrite, c.BufferBytes, c.MergeBytes} {
+		if !(rate >= 1e-3 && rate <= 1e15) {
+			return fmt.Errorf("%g: hz, cores, disk_read, disk_write, buffer_bytes and merge_bytes must be 0.001 to 1e15", rate)
+		}
+	}
+	for _, cost := range []float64{c.NIC, c.StartCycles, c.SortCyclesPerByte, c.MergeCycles, c.SortCycles} {
+		if !(cost >= 0 && cost <= 1e15) {
+			return fmt.Errorf("%g: nic and cycles must be 0 to 1e15", cost)
+		}
+	}
+	if !(c.Noise >= 0 && c.Noise <= 3 && c.ReduceNoise >= 0 && c.ReduceNoise <= 3) || c.Copiers < 1 || c.MergeSegments < 1 {
+		return fmt.Errorf("noise %g and reduce_noise %g must be 0 to 3, copiers %d and merge_segments %d 1 at least", c.Noise, c.ReduceNoise, c.Copiers, c.MergeSegments)
+	}
+	return nil
 }
 
 // DefaultDevices returns MRPERF's released values with the disk that reproduces the
@@ -44,6 +67,18 @@ type Cost struct {
 	MapCycles, ReduceCycles float64 // per byte of input
 	ShuffleRatio            float64 // map output over map input
 	OutputRatio             float64 // reduce output over reduce input
+}
+
+// CostOf is what a job costs whose maps and reduces take so many cycles for a byte.
+func CostOf(j *Job, mapCycles, reduceCycles float64) Cost {
+	c := Cost{MapCycles: mapCycles, ReduceCycles: reduceCycles}
+	if in := j.Spec.Input.Bytes; in > 0 {
+		c.ShuffleRatio = float64(j.Spec.Shuffle.Bytes) / float64(in)
+	}
+	if mid := j.Spec.Shuffle.Bytes; mid > 0 {
+		c.OutputRatio = float64(j.Spec.Output.Bytes) / float64(mid)
+	}
+	return c
 }
 
 // node is the devices of one machine.

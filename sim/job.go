@@ -72,7 +72,7 @@ type Attempt struct {
 	Task  scheduler.TaskID
 	Node  topology.NodeID
 	Start time.Duration
-	// Slow multiplies the time of a straggler; 0 means 1.
+	// Slow multiplies the time of a straggler, or on a slow machine; 0 means 1.
 	Slow float64
 	// Try tells attempts of the same task on the same node apart.
 	Try      uint32

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -49,5 +50,27 @@ func TestSetLoad(t *testing.T) {
 	}
 	if err := SetLoad(jobs[:1], 4, 0.5); err == nil {
 		t.Error("one job has a load")
+	}
+}
+
+// Jobs arrive by their times, however they are listed, and those of one moment as they are listed.
+func TestJobsArriveByTime(t *testing.T) {
+	var jobs []*Job
+	for i, at := range []float64{20, 0, 10, 0} {
+		jobs = append(jobs, &Job{
+			Spec: &scheduler.JobSpec{ID: scheduler.JobID(i), Submit: seconds(at), Maps: 1}, Maps: []time.Duration{seconds(2)},
+		})
+	}
+	res, err := Run(Config{
+		Topology: cluster(t, 1, 1), Capacity: scheduler.Capacity{MapSlots: 1, ReduceSlots: 1},
+		Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(), Model: NewFixed(),
+	}, jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{20, 0, 10, 2} {
+		if got := res.Jobs[i].FirstStart; got != seconds(want) {
+			t.Errorf("job %d starts at %v, want %v", i, got, seconds(want))
+		}
 	}
 }

@@ -21,6 +21,23 @@ func SetLoad(jobs []*Job, containers int, share float64) error {
 		return errors.New("a load needs jobs that come at different times and have work")
 	}
 	factor := work.Seconds() / (share * float64(containers) * (last - first).Seconds())
+	stretch(jobs, first, factor)
+	return nil
+}
+
+// Spread multiplies the times between arrivals by a factor: with 0.5 twice as many jobs come in an hour. Deadlines keep their distance.
+func Spread(jobs []*Job, factor float64) {
+	if len(jobs) == 0 {
+		return
+	}
+	first := jobs[0].Spec.Submit
+	for _, j := range jobs {
+		first = min(first, j.Spec.Submit)
+	}
+	stretch(jobs, first, factor)
+}
+
+func stretch(jobs []*Job, first time.Duration, factor float64) {
 	for _, j := range jobs {
 		s := j.Spec
 		moved := first + time.Duration(float64(s.Submit-first)*factor)
@@ -29,5 +46,4 @@ func SetLoad(jobs []*Job, containers int, share float64) error {
 		}
 		s.Submit = moved
 	}
-	return nil
 }

@@ -73,9 +73,9 @@ type network struct {
 	sources int // racks, or nodes with ByNode
 	live    [][]*netTask
 	jobs    map[scheduler.JobID]*netJob
-	order   []*netJob // all, by their first attempt
-	last    *netJob   // the one last asked for
-	holding []*netJob // with transfers that the gate has held
+	order   []*netJob    // all, by their first attempt
+	recent  [256]*netJob // of jobs, by the last bits of their ids
+	holding []*netJob    // with transfers that the gate has held
 	timers  queue[timer]
 	moves   []move
 	free    []int32
@@ -147,8 +147,9 @@ func NewNetwork(cfg NetworkConfig) (Model, error) {
 }
 
 func (m *network) of(job *Job) *netJob {
-	if last := m.last; last != nil && last.job == job {
-		return last
+	recent := &m.recent[uint32(job.Spec.ID)%uint32(len(m.recent))]
+	if *recent != nil && (*recent).job == job {
+		return *recent
 	}
 	j := m.jobs[job.Spec.ID]
 	if j == nil {
@@ -164,7 +165,7 @@ func (m *network) of(job *Job) *netJob {
 			}
 		}
 	}
-	m.last = j
+	*recent = j
 	return j
 }
 

@@ -12,8 +12,11 @@ import (
 // read is the first phase of a map: its input comes from the nearest replica.
 func (m *network) read(now time.Duration, t *netTask) {
 	t.phase = reading
-	replicas := t.job.job.Spec.Splits.Of(t.a.Task.Index)
-	if t.a.Locality == scheduler.NodeLocal || len(replicas) == 0 {
+	var replicas []topology.NodeID
+	if t.a.Locality != scheduler.NodeLocal {
+		replicas = t.job.job.Spec.Splits.Of(t.a.Task.Index)
+	}
+	if len(replicas) == 0 {
 		m.compute(now, t)
 		return
 	}

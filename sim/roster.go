@@ -25,3 +25,19 @@ func (r *roster) remove(t scheduler.TaskID) {
 		}
 	}
 }
+
+// removeTry takes this very attempt off; false if it is not there.
+func (r *roster) removeTry(a *Attempt) bool {
+	list := *r
+	for i := range list {
+		if list[i].Task == a.Task {
+			if list[i].Try != a.Try {
+				return false
+			}
+			list[i] = list[len(list)-1]
+			*r = list[:len(list)-1]
+			return true
+		}
+	}
+	return false
+}

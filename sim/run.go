@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,11 +37,10 @@ type happening struct {
 type what uint8
 
 const (
-	arrive        what = iota
-	heartbeat          // a node reports
-	heartbeatIdle      // a node reports that slept for want of work
-	ready              // a driver has started
-	breakDown          // job is the index of the fault
+	heartbeat     what = iota // a node reports
+	heartbeatIdle             // a node reports that slept for want of work
+	ready                     // a driver has started
+	breakDown                 // job is the index of the fault
 	comeBack
 	tick
 	sample
@@ -54,14 +55,15 @@ const (
 
 // simulation is a run in progress.
 type simulation struct {
-	cfg    Config
-	drive  *drive.Loop
-	agenda queue[happening]
-	now    time.Duration
-	jobs   []*Job
-	byID   map[scheduler.JobID]int32
-	res    Result
-	left   int // jobs not ended
+	cfg      Config
+	drive    *drive.Loop
+	agenda   queue[happening]
+	arrivals []int32 // jobs that have not arrived, by time; they come before all else that happens then
+	now      time.Duration
+	jobs     []*Job
+	byID     map[scheduler.JobID]int32
+	res      Result
+	left     int // jobs not ended
 
 	running []roster                  // by node
 	late    [][]Attempt               // by node: ended, not reported
@@ -121,7 +123,6 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 		}
 		s.byID[j.Spec.ID] = int32(i)
 		s.res.Jobs[i] = JobResult{Job: j, Submitted: j.Spec.Submit}
-		s.agenda.add(j.Spec.Submit, happening{what: arrive, job: int32(i)})
 	}
 	s.start(rand.New(rand.NewPCG(cfg.Seed, 0x6d696c6c)))
 	return s, s.err
@@ -137,6 +138,7 @@ func (s *simulation) start(rng *rand.Rand) {
 		}
 	}
 	s.heartbeats.sort()
+	s.listArrivals()
 	for i, f := range s.cfg.Faults {
 		s.agenda.add(f.At, happening{what: breakDown, node: f.Node, job: int32(i)})
 	}
@@ -148,6 +150,14 @@ func (s *simulation) start(rng *rand.Rand) {
 	if s.cfg.Sample != nil {
 		s.agenda.add(s.cfg.SampleEvery, happening{what: sample})
 	}
+}
+
+// listArrivals puts the jobs in the order in which they arrive: by time, and those of one moment as they were given.
+func (s *simulation) listArrivals() {
+	for i := range s.jobs {
+		s.arrivals = append(s.arrivals, int32(i))
+	}
+	slices.SortStableFunc(s.arrivals, func(a, b int32) int { return cmp.Compare(s.jobs[a].Spec.Submit, s.jobs[b].Spec.Submit) })
 }
 
 // index returns the place of a job in the workload. Most workloads number their jobs so.
@@ -192,6 +202,9 @@ func (s *simulation) nextTime() (time.Duration, bool) {
 	if s.agenda.len() > 0 {
 		at = min(at, s.agenda.next())
 	}
+	if len(s.arrivals) > 0 {
+		at = min(at, s.jobs[s.arrivals[0]].Spec.Submit)
+	}
 	return at, at != Never
 }
 
@@ -206,6 +219,12 @@ func (s *simulation) step() {
 		s.res.Events++
 		s.ended(a)
 	}
+	for len(s.arrivals) > 0 && s.jobs[s.arrivals[0]].Spec.Submit == s.now && s.err == nil {
+		i := s.arrivals[0]
+		s.arrivals = s.arrivals[1:]
+		s.res.Events++
+		s.arrive(i)
+	}
 	for s.agenda.len() > 0 && s.agenda.next() == s.now && s.err == nil {
 		_, h := s.agenda.take()
 		s.res.Events++
@@ -219,12 +238,15 @@ func (s *simulation) step() {
 	}
 }
 
+// arrive submits a job.
+func (s *simulation) arrive(i int32) {
+	s.coming--
+	s.moved = s.now
+	s.feed(scheduler.JobSubmitted(s.jobs[i].Spec))
+}
+
 func (s *simulation) happen(h happening) {
 	switch h.what {
-	case arrive:
-		s.coming--
-		s.moved = s.now
-		s.feed(scheduler.JobSubmitted(s.jobs[h.job].Spec))
 	case heartbeat:
 		s.heartbeat(h.node)
 	case heartbeatIdle:

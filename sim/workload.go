@@ -29,7 +29,7 @@ type WorkloadConfig struct {
 type Rates struct{ Map, Reduce float64 }
 
 // NamedRates are the three readings of spec/nas 4.1: tasks that only copy, our fit of the times in
-// Figure 4.6 of the source, and one between.
+// Figure 4.6 (spec/jobpacker 2.5), and one between.
 var NamedRates = map[string]Rates{"copy": {100e6, 100e6}, "middle": {20e6, 20e6}, "slow": {1.5e6, 8e6}}
 
 // DefaultWorkload returns the values of spec/nas 4.1 and 4.2 for a cluster, with many small reduces

@@ -244,6 +244,15 @@ func (o *JobOutput) Commit() error {
 	if err := w.Close(); err != nil {
 		return o.commitError(err)
 	}
+	if err := o.publish(); err != nil {
+		return err
+	}
+	o.claim.Release()
+	return nil
+}
+
+// publish gives the hidden directory its final name.
+func (o *JobOutput) publish() (err error) {
 	if o.overwrite {
 		err = o.replace()
 	} else {
@@ -252,7 +261,6 @@ func (o *JobOutput) Commit() error {
 	if err != nil {
 		return o.commitError(err)
 	}
-	o.claim.Release()
 	return nil
 }
 

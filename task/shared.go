@@ -105,16 +105,7 @@ func (o *JobOutput) CommitOnce(mark string) error {
 	if err := o.writeMark(mark); err != nil {
 		return o.commitError(err)
 	}
-	var err error
-	if o.overwrite {
-		err = o.replace()
-	} else {
-		err = o.store.Rename(o.work, o.final)
-	}
-	if err != nil {
-		return o.commitError(err)
-	}
-	return nil
+	return o.publish()
 }
 
 // published reports whether the hidden directory has already taken its final name.

@@ -150,3 +150,42 @@ func TestSamplesOfLongKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallFilesShareSplits: small files share a split up to its size, and up to a number of them, in their order; empty ones are left out.
+func TestSmallFilesShareSplits(t *testing.T) {
+	for name, c := range map[string]struct {
+		files  int
+		size   int64
+		target int64
+		want   []int // files of each split
+	}{
+		"none":          {0, 1, 10, nil},
+		"empty":         {5, 0, 10, nil},
+		"as many as go": {10, 1, 10, []int{10}},
+		"one more":      {11, 1, 10, []int{10, 1}},
+		"the most":      {maxFilesPerSplit, 1, 1 << 40, []int{maxFilesPerSplit}},
+		"one too many":  {maxFilesPerSplit + 1, 1, 1 << 40, []int{maxFilesPerSplit, 1}},
+	} {
+		s := splitter{input: 2, target: c.target}
+		for i := range c.files {
+			if err := s.add(storage.Entry{Path: fmt.Sprint(i), Size: c.size}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.flush()
+		var got []int
+		next := 0
+		for _, split := range s.out {
+			got = append(got, len(split.Ranges))
+			for _, r := range split.Ranges {
+				if r.Path != fmt.Sprint(next) || r.Length != c.size || split.Input != 2 {
+					t.Fatalf("%s: %+v in %d, want file %d", name, r, split.Input, next)
+				}
+				next++
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

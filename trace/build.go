@@ -106,7 +106,7 @@ func (b *Builder) History(source string) (*History, error) {
 		h.Jobs = append(h.Jobs, j.PastJob)
 	}
 	if len(h.Jobs) == 0 {
-		return nil, errors.New("no job in it that ran")
+		return nil, errors.New("it has no job that ran")
 	}
 	h.shift(-slices.MinFunc(h.Jobs, func(a, b PastJob) int { return cmp.Compare(a.Submit, b.Submit) }).Submit)
 	if err := h.validate(); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // HistoryVersion is the version of the history format that is written.
-const HistoryVersion = 2
+const HistoryVersion = 3
 
 // A History is what happened on a cluster, real or simulated: jobs and, where they are
 // known, the attempts of their tasks. Its format is described in
@@ -31,6 +31,7 @@ type Origin struct {
 	Periods  []Period  `json:"periods,omitempty"`
 	Machines []Machine `json:"machines,omitempty"` // one by one, in order; Nodes of them
 	Links    []Link    `json:"links,omitempty"`    // of the racks whose rates are known
+	Optical  *Optical  `json:"optical,omitempty"`  // the optical switch between the racks, if there is one
 }
 
 // A Period begins with the first job that came under other policies than the one before.
@@ -58,6 +59,14 @@ type Link struct {
 	Down float64 `json:"down,omitempty"` // 0: as Up
 }
 
+// An Optical is a switch that joins each rack with one other at a time.
+type Optical struct {
+	Rate      float64       `json:"rate"` // of a circuit, bytes a second
+	Interval  time.Duration `json:"interval_ns"`
+	Dark      time.Duration `json:"dark_ns,omitempty"`
+	Threshold int64         `json:"threshold,omitempty"` // bytes between two racks above which they go by a circuit
+}
+
 // A JobState says how a job ended.
 type JobState string
 
@@ -78,6 +87,8 @@ type PastJob struct {
 	// Priority is -2, very low, to 2, very high; Weight is the share beside others, 0 means 1.
 	Priority int     `json:"priority,omitempty"`
 	Weight   float64 `json:"weight,omitempty"`
+	// Recurring jobs are known before they come: policies that plan have planned them.
+	Recurring bool `json:"recurring,omitempty"`
 
 	Submit   time.Duration `json:"submit_ns"`
 	Admitted time.Duration `json:"admitted_ns,omitempty"`
@@ -167,6 +178,9 @@ func (o *Origin) validate() error {
 		if !(l.Up > 0 && l.Up <= maxRate) || !(l.Down >= 0 && l.Down <= maxRate) {
 			return fmt.Errorf("the link of rack %q has %g and %g bytes a second: must be above 0", l.Rack, l.Up, l.Down)
 		}
+	}
+	if s := o.Optical; s != nil && (!(s.Rate > 0 && s.Rate <= maxRate) || s.Interval < 1 || s.Interval > maxTime || s.Dark < 0 || s.Dark >= s.Interval || s.Threshold < 0) {
+		return fmt.Errorf("an optical switch of %g bytes a second, matched every %v with %v dark: a circuit has a rate, and the dark time is shorter than the interval", s.Rate, s.Interval, s.Dark)
 	}
 	return nil
 }

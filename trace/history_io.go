@@ -98,7 +98,7 @@ func (h *reading) line(text []byte) error {
 	}
 	switch {
 	case l.Version != nil || l.Origin != nil:
-		return errors.New("a second first line")
+		return errors.New("the header line stands twice")
 	case l.Job != nil && l.Attempt == nil:
 		return h.job(*l.Job)
 	case l.Attempt != nil && l.Job == nil:
@@ -153,7 +153,7 @@ func (h *reading) attempt(a PastAttempt) error {
 // complete checks what only the whole shows.
 func (h *reading) complete() error {
 	if len(h.Jobs) == 0 {
-		return errors.New("no job in it")
+		return errors.New("the history has no jobs")
 	}
 	for i := range h.Attempts {
 		a := &h.Attempts[i]

@@ -13,14 +13,16 @@ import (
 
 // The golden file is read, means what it says, and is written again byte by byte.
 func TestGoldenHistory(t *testing.T) {
-	old, err := os.ReadFile("testdata/golden-v1.history")
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"testdata/golden-v1.history", "testdata/golden-v2.history"} {
+		old, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, err := ReadHistory(bytes.NewReader(old), "golden"); err != nil || len(h.Jobs) != 2 {
+			t.Errorf("%s: %+v, %v", name, h, err)
+		}
 	}
-	if h, err := ReadHistory(bytes.NewReader(old), "golden"); err != nil || len(h.Jobs) != 2 {
-		t.Errorf("version 1: %+v, %v", h, err)
-	}
-	data, err := os.ReadFile("testdata/golden-v2.history")
+	data, err := os.ReadFile("testdata/golden-v3.history")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +31,8 @@ func TestGoldenHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(h.Jobs) != 2 || len(h.Attempts) != 4 || h.Origin.Policy != "fair" || h.Jobs[0].Deadline != 10*time.Second ||
-		h.Jobs[0].Priority != 2 || h.Origin.Periods[1].Params["limits"] != "30" || h.Origin.Machines[0].Class != "fast" || h.Origin.Links[0].Up != 125e6 {
+		h.Jobs[0].Priority != 2 || h.Origin.Periods[1].Params["limits"] != "30" || h.Origin.Machines[0].Class != "fast" || h.Origin.Links[0].Up != 125e6 ||
+		!h.Jobs[0].Recurring || h.Origin.Optical.Dark != 10*time.Millisecond {
 		t.Errorf("read %+v", h)
 	}
 	if !h.Attempts[0].Lost || h.Attempts[1].Lost {
@@ -49,7 +52,8 @@ func TestBadHistories(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":          {"", "no job"},
 		"no version":     {`{"job":{"id":"a","submit_ns":1}}`, "h:1: malformed trace: the first line"},
-		"version 3":      {`{"millrace_history":3}`, "version 3"},
+		"version 4":      {`{"millrace_history":4}`, "version 4"},
+		"all dark":       {`{"millrace_history":3,"origin":{"optical":{"rate":1e9,"interval_ns":1000,"dark_ns":1000}}}`, "the dark time is shorter"},
 		"version 0":      {`{"millrace_history":0}`, "version 0"},
 		"periods":        {`{"millrace_history":2,"origin":{"periods":[{"from_ns":2,"policy":"a"},{"from_ns":1,"policy":"b"}]}}`, "in order"},
 		"no policy":      {`{"millrace_history":2,"origin":{"periods":[{"from_ns":2}]}}`, "have a policy"},
@@ -60,7 +64,7 @@ func TestBadHistories(t *testing.T) {
 		"unknown field":  {head + `{"job":{"id":"a","submit_ns":1,"colour":1}}`, "colour"},
 		"two objects":    {head + `{"job":{"id":"a","submit_ns":1}} {}`, "something follows"},
 		"neither":        {head + `{}`, "neither"},
-		"second head":    {head + head, "h:2: malformed trace: a second first line"},
+		"second head":    {head + head, "h:2: malformed trace: the header line stands twice"},
 		"negative time":  {head + `{"job":{"id":"a","submit_ns":-1}}`, "-1 ns"},
 		"negative bytes": {head + `{"job":{"id":"a","submit_ns":1,"input_bytes":-5}}`, "-5 bytes"},
 		"ends early":     {head + `{"job":{"id":"a","submit_ns":5,"end_ns":4}}`, "before it is submitted"},
@@ -97,7 +101,7 @@ func TestHistoryOfTrace(t *testing.T) {
 
 // What can be read can be written and read again, and is the same.
 func FuzzReadHistory(f *testing.F) {
-	for _, name := range []string{"testdata/golden-v1.history", "testdata/golden-v2.history"} {
+	for _, name := range []string{"testdata/golden-v1.history", "testdata/golden-v2.history", "testdata/golden-v3.history"} {
 		golden, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -51,7 +51,7 @@ func ReadSWIM(r io.Reader, name string) ([]Job, error) {
 		return nil, fmt.Errorf("%s: read: %w", name, err)
 	}
 	if len(jobs) == 0 {
-		return nil, fmt.Errorf("%s: %w: no job in it", name, ErrFormat)
+		return nil, fmt.Errorf("%s: %w: it has no jobs", name, ErrFormat)
 	}
 	return jobs, nil
 }

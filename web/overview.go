@@ -190,7 +190,7 @@ func loadChart(load wire.Load, title string, of func(wire.LoadQueue) int) chart.
 // withRoom marks how much room there is.
 func withRoom(a chart.Area, load wire.Load) chart.Chart {
 	if n := len(load.Samples); n > 0 {
-		a.Marks = []chart.Mark{{Name: "room", Value: float64(load.Samples[n-1].Room)}}
+		a.Marks = []chart.Mark{{Name: "capacity", Value: float64(load.Samples[n-1].Room)}}
 	}
 	return a
 }

@@ -39,7 +39,7 @@ var files embed.FS
 type site struct {
 	cfg   Config
 	pages *template.Template
-	turn  chan struct{} // who has it makes the page of the player
+	turn  chan struct{} // held while the page of the player is made
 }
 
 // New returns the dashboard.

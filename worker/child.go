@@ -146,7 +146,7 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 	if err := c.sandbox.sweep(); err != nil { // before its output is looked at
 		return wire.Ended{ID: c.l.ID, Lost: true, Error: err.Error()}, "", err
 	}
-	if ok {
+	if ok && (end.OK || !c.killed()) {
 		return end, path, nil
 	}
 	return c.postMortem(werr), "", errors.New("it ended without a word")
@@ -290,6 +290,13 @@ func (c *childRun) kill(why string) {
 	c.reason = why
 	c.mu.Unlock()
 	c.sandbox.kill()
+}
+
+// killed reports whether the worker has ended the process. Its commands may have died first, of which it has told: that is not why.
+func (c *childRun) killed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reason != ""
 }
 
 // postMortem says why a process ended without saying so itself.

@@ -132,12 +132,7 @@ func (c *Config) validate() error {
 	case c.Build == nil:
 		return errors.New("the worker cannot build jobs")
 	case c.Key == nil && c.Listener == nil && !c.Insecure:
-		if c.Gossip != "" {
-			if err := secure.CheckLoopback(c.Gossip); err != nil {
-				return err
-			}
-		}
-		return secure.CheckLoopback(c.Listen)
+		return secure.CheckOpen(c.Listen, c.Gossip)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ type traffic struct {
 	told     map[rpc.Peer]int64                    // what the master has taken in
 	next     time.Time                             // when to look again
 	idle     func() (percent float64, ok bool)     // as Config.Idle
+	circuit  func() *wire.Circuit                  // as Report.Circuit
 }
 
 // countEvery is how often counts are gathered for a report.
@@ -34,7 +35,8 @@ func newTraffic(idle func() (float64, bool), meters ...*rpc.Meter) *traffic {
 		idle = new(processor).idle
 	}
 	return &traffic{
-		idle: idle, meters: meters, children: map[rpc.Peer]int64{}, live: map[wire.AttemptID]map[rpc.Peer]int64{}, told: map[rpc.Peer]int64{},
+		circuit: func() *wire.Circuit { return nil },
+		idle:    idle, meters: meters, children: map[rpc.Peer]int64{}, live: map[wire.AttemptID]map[rpc.Peer]int64{}, told: map[rpc.Peer]int64{},
 	}
 }
 
@@ -104,6 +106,7 @@ func (t *traffic) put(r *wire.Report, now time.Time) {
 	if idle, ok := t.idle(); ok {
 		r.Idle = idle
 	}
+	r.Circuit = t.circuit()
 }
 
 // heard notes that the master has taken in a report.
@@ -124,8 +127,20 @@ func (w *Worker) emulate(cc *rpc.ClientConfig, sc *rpc.ServerConfig) error {
 	if err != nil {
 		return err
 	}
-	cc.Shaper, sc.Shaper, w.links = s, s, s.Links
+	cc.Shaper, sc.Shaper, w.links, w.shaper = s, s, s.Links, s
 	return nil
+}
+
+// circuit is what the emulated switch does for this node's rack.
+func (w *Worker) circuit() *wire.Circuit {
+	if w.shaper == nil {
+		return nil
+	}
+	to, next, ok := w.shaper.Lit()
+	if !ok {
+		return nil
+	}
+	return &wire.Circuit{To: to, NextMillis: next.Milliseconds()}
 }
 
 // processor reads how busy the machine is.

@@ -51,7 +51,7 @@ func (j *jail) lease() (uint32, *os.File, error) {
 	return 0, nil, fmt.Errorf("no user id of %s is free: give the worker a larger --task-user range", r.String())
 }
 
-// reclaim ends what workers that were killed have left running: programs whose user id stands as used, and is nobody's.
+// reclaim ends the programs that killed workers have left running: those whose user id is in use and has no owner.
 func (j *jail) reclaim() {
 	list, err := os.ReadDir(j.leases)
 	if err != nil {

@@ -36,7 +36,9 @@ type share struct {
 func (w *Worker) serveShuffle(rw http.ResponseWriter, r *http.Request, c rpc.Caller) {
 	job := wire.JobID(r.PathValue("job"))
 	if c.Node == "" && c.Job != string(job) {
-		rpc.WriteError(rw, wire.Errorf(wire.Denied, "a task of job %s asks for output of %s", c.Job, job))
+		err := wire.Errorf(wire.Denied, "a task of job %s asks for output of %s", c.Job, job)
+		w.server.Refused(c, attempt.FetchPattern, job, err)
+		rpc.WriteError(rw, err)
 		return
 	}
 	stage, err1 := strconv.Atoi(r.PathValue("stage"))

@@ -17,8 +17,8 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// shipped keeps files of the block store on the local disk, by user and hash. What one user may read another may not,
-// even who knows its hash.
+// shipped keeps files of the block store on the local disk, by user and hash. Users share no
+// files, even if one knows the hash of another's.
 type shipped struct {
 	dir, side string // side has a directory of links for each job that runs
 	runs      func(job wire.JobID) bool

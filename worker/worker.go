@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/blocks"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/emulate"
 	"github.com/millrace/millrace/internal/rpc"
@@ -40,11 +41,13 @@ type Worker struct {
 	shipped *shipped
 	jail    *jail
 	links   *emulate.Links // nil if none are emulated
-	machine *machine       // nil if none is
+	shaper  *emulate.Shaper
+	machine *machine // nil if none is
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	begin   time.Time
+	audit   *audit.Log    // of whom it refused
 	taken   chan struct{} // closed when the master has taken this worker in
 	takeIn  sync.Once     // closes it
 	news    chan struct{} // the master should hear something
@@ -103,7 +106,7 @@ func Start(cfg Config) (*Worker, error) {
 
 func (w *Worker) open() (net.Listener, error) {
 	var err error
-	if w.lock, err = disk.LockDir(w.cfg.Dir, "worker "+string(w.cfg.Node)); err != nil {
+	if w.lock, err = disk.LockDir(w.cfg.Dir, lockNote+string(w.cfg.Node)); err != nil {
 		return nil, err
 	}
 	l := w.cfg.Listener
@@ -139,6 +142,7 @@ func (w *Worker) open() (net.Listener, error) {
 		w.cfg.Idle = func() (float64, bool) { return w.machine.idle(time.Now()) }
 	}
 	w.traffic = newTraffic(w.cfg.Idle, w.client.Meter(), sc.Meter)
+	w.traffic.circuit = w.circuit
 	if err := w.openStore(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -164,6 +168,10 @@ func (w *Worker) open() (net.Listener, error) {
 		Capacity: w.cfg.Capacity, Held: held, Isolation: w.jail.mode,
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	})
+	if w.audit, err = audit.Open(filepath.Join(w.cfg.Dir, "audit.log"), nil, w.cfg.Log); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	sc.Called, sc.Audited = w.audit.Called, w.audit.Audited
 	w.server = rpc.NewServer(sc)
 	w.blocks.Register(w.server)
 	w.routes()
@@ -208,6 +216,9 @@ func (w *Worker) Routes() []rpc.Route { return w.server.Routes() }
 
 // Addr is where the worker listens.
 func (w *Worker) Addr() string { return w.addr }
+
+// Ready is closed when the master has taken the worker in: nobody else has its name.
+func (w *Worker) Ready() <-chan struct{} { return w.taken }
 
 // Failed gives the error that made the worker stop by itself.
 func (w *Worker) Failed() <-chan error { return w.failed }
@@ -254,6 +265,7 @@ func (w *Worker) Close() error {
 		errs = append(errs, w.server.Close())
 	}
 	w.wg.Wait()
+	errs = append(errs, w.audit.Close())
 	w.jail.close()
 	if w.logs != nil {
 		errs = append(errs, w.logs.close())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/millrace/millrace/internal/tick"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -175,14 +176,7 @@ func (s *Service) obey(ctx context.Context, r wire.BeatResponse) {
 
 // probe tries the disks until one too many has failed.
 func (s *Service) probe(ctx context.Context, failed chan<- error) {
-	t := time.NewTicker(s.cfg.ProbeEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+	for range tick.Every(ctx, s.cfg.ProbeEvery) {
 		s.store.sweep(time.Since(s.begin) - s.cfg.LeftFor)
 		if err := s.store.Probe(); err != nil {
 			failed <- err

@@ -115,6 +115,7 @@ type Service struct {
 	members    members
 	begin      time.Time
 	foreground foreground
+	refused    func(c rpc.Caller, route string, req any, err error) // hears of whom the service refuses by itself
 	wg         sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
@@ -143,6 +144,7 @@ func (s *Service) nudge() {
 
 // Register adds the service's routes to a server.
 func (s *Service) Register(srv *rpc.Server) {
+	s.refused = srv.Refused
 	rpc.HandleStream(srv, pipe.StreamName, rpc.Files, s.receive)
 	srv.HandleHTTP(pipe.FetchPattern, rpc.Files, rpc.Block, s.serveBlock)
 	handle(s, srv, api.BlockInspect, token.Write, func(b wire.Block) (wire.Replica, error) { return s.store.Inspect(b.ID) })
@@ -190,6 +192,7 @@ func (s *Service) receive(ctx context.Context, c rpc.Caller, a pipe.WriteArgs, s
 	}
 	w, err := s.prepare(ctx, c, a)
 	if err != nil {
+		s.refused(c, pipe.StreamName, a.Block, err)
 		no := pipe.Ack{Failed: true, Kind: wire.KindOf(err), Text: fmt.Sprintf("%s: %v", s.cfg.Node, err)}
 		_, _ = st.Write(no.Append(nil)) // if it is lost, the broken connection says enough
 		return
@@ -281,6 +284,7 @@ func (s *Service) catchUp(ctx context.Context, w *Writer, a pipe.WriteArgs) erro
 func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, c rpc.Caller) {
 	want, rd, err := s.openRange(r, c)
 	if err != nil {
+		s.refused(c, pipe.FetchPattern, want.Block, err)
 		rpc.WriteError(w, err)
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Dir is a data directory, by the name people know it by.
+// A Dir is a data directory, by the name users know it by.
 type Dir struct {
 	Path string
 	FS   disk.FS

@@ -33,7 +33,7 @@ func (s *Service) copy(ctx context.Context, w wire.CopyWork) {
 // quarantined, and nobody keeps what was sent.
 func (s *Service) send(ctx context.Context, w wire.CopyWork) error {
 	if len(w.Targets) == 0 {
-		return wire.Errorf(wire.Invalid, "%s: a copy to nobody", w.Block.ID)
+		return wire.Errorf(wire.Invalid, "%s: the copy has no destination", w.Block.ID)
 	}
 	rd, err := s.store.Open(w.Block.ID, w.Block.Gen)
 	if err != nil {

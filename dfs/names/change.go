@@ -120,11 +120,7 @@ func (s *Service) move(r *wire.RenameRequest, i *inode, c claim) ([]edit, error)
 // Delete of the same name is NotFound.
 func (s *Service) Delete(r wire.DeleteRequest) error {
 	_, err := do(s, func() (none struct{}, err error) {
-		if err := s.errNow(); err != nil {
-			return none, err
-		}
-		a := s.actor(r.User, r.Super)
-		i, err := s.walkToChange(a, r.Path)
+		a, i, err := s.toChange(r.User, r.Super, r.Path)
 		if err != nil {
 			return none, wire.Errorf(wire.KindOf(err), "delete %w", err)
 		}

@@ -222,7 +222,7 @@ func (s *Service) mayCreate(a *actor, c claim) error {
 }
 
 func existsError(path string, i *inode) error {
-	if i.file.writing != nil { // who holds the lease is nobody's business: the holder's name is all it takes to write
+	if i.file.writing != nil { // the holder of the lease stays unnamed: its name is enough to write
 		return wire.Errorf(wire.Exists, "%s: exists and is being written by %s", path, i.owner.name)
 	}
 	return wire.Errorf(wire.Exists, "%s: exists", path)

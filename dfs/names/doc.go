@@ -6,7 +6,7 @@
 // goroutines. The calls of clients are Create, AddBlock, Bump, Complete, Abandon,
 // RenewLease, Stat, List, Locate, Mkdir, Rename, Delete, SetReplication, SetQuota and
 // Usage; those of block services are Register, Report and Beat, whose answer carries
-// commands; those of people are SafeMode, Drain, Nodes, Fsck and Balance.
+// commands; those of users are SafeMode, Drain, Nodes, Fsck and Balance.
 //
 //	s, err := names.Open(cfg)   loads the checkpoint, replays the journal, starts in safe mode
 //	s.Tick()                    the owner calls it a few times a second: time passes only here

@@ -24,9 +24,10 @@ type fence struct {
 }
 
 // takeDirectory writes a new owner. It is durable before anything else is read: what the owner
-// before acknowledged later than that it could not have.
-func takeDirectory(fsys disk.FS, epoch uint64) (*fence, error) {
-	text := fmt.Sprintf("epoch %020d owner %s\n", epoch, rand.Text())
+// before acknowledged later than that it could not have. The cluster's name is there for a repair: the checkpoint has it
+// only once.
+func takeDirectory(fsys disk.FS, epoch uint64, cluster string) (*fence, error) {
+	text := fmt.Sprintf("epoch %020d owner %s cluster %s\n", epoch, rand.Text(), cluster)
 	file, err := fsys.Edit(ownerFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		file, err = fsys.Create(ownerFile)
@@ -45,6 +46,19 @@ func takeDirectory(fsys disk.FS, epoch uint64) (*fence, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return &fence{file, text}, nil
+}
+
+// lastOwner reads what the last opening wrote about itself; the name is empty where it wrote none.
+func lastOwner(fsys disk.FS) (epoch uint64, cluster string) {
+	file, err := fsys.Open(ownerFile)
+	if err != nil {
+		return 0, ""
+	}
+	defer file.Close()
+	var who string
+	// What cannot be read is not there, which the caller says.
+	_, _ = fmt.Fscanf(io.NewSectionReader(file, 0, maxText), "epoch %d owner %s cluster %s\n", &epoch, &who, &cluster)
+	return epoch, cluster
 }
 
 // check is nil as long as nobody else took the directory. Stale says that somebody has.

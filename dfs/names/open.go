@@ -136,7 +136,7 @@ func (s *Service) load() error {
 	if err != nil {
 		return wire.Errorf(wire.KindOf(err), "checkpoint %s: %w", s.cfg.Checkpoint, err)
 	}
-	if s.fence, err = takeDirectory(s.cfg.Disk, s.epoch); err != nil {
+	if s.fence, err = takeDirectory(s.cfg.Disk, s.epoch, s.cluster); err != nil {
 		return fmt.Errorf("directory of %s: %w", s.cfg.Checkpoint, err)
 	}
 	jc := s.cfg.Journal

@@ -21,10 +21,15 @@ type Loss struct {
 	Orphans int      // directories whose own entry is lost: what is in them goes to /lost+found-ID
 	Stray   int      // entries that hang nowhere
 	Skipped int      // changes of the journal that are about what is lost
+	Records uint64   // of a journal that is whole from its first record on: the namespace is made of it alone
 }
 
 // String explains the loss to whoever must decide.
 func (l *Loss) String() string {
+	if l.Records > 0 {
+		return fmt.Sprintf("the checkpoint is damaged:\n  %s\nThe journal has all changes since the namespace was made. A repair makes it anew from these %d records; no file is lost.",
+			strings.Join(l.Bad[:min(len(l.Bad), 20)], "\n  "), l.Records)
+	}
 	text := fmt.Sprintf("%d entries are damaged:\n  %s\nA repair gives them up", len(l.Bad), strings.Join(l.Bad[:min(len(l.Bad), 20)], "\n  "))
 	if l.Orphans > 0 {
 		text += fmt.Sprintf("; what is in %d lost directories becomes /lost+found-ID", l.Orphans)
@@ -37,20 +42,37 @@ func (l *Loss) String() string {
 
 // Salvage looks for damaged entries in the checkpoint of a service that does not run, and returns nil if
 // there are none. With repair it writes a new checkpoint from all that is whole, journal included; the old
-// file stays beside it as .damaged. Pages that are damaged or cut off are passed over; a damaged state entry is beyond it.
+// file stays beside it as .damaged. Pages that are damaged or cut off are passed over. Where the state entry is lost the
+// other entries mean nothing, and only a journal that still begins with the first record helps.
 // Of cfg only Disk, Journal and Checkpoint are needed.
 func Salvage(cfg Config, repair bool) (*Loss, error) {
 	c := DefaultConfig()
 	c.Disk, c.Journal, c.Checkpoint = cfg.Disk, cfg.Journal, cfg.Checkpoint
 	c.Now = func() time.Duration { return 0 } // no time passes here
 	s, l := newService(c), &Loss{}
-	if err := s.salvageFile(l); err != nil {
+	switch err := s.salvageFile(l); {
+	case errors.Is(err, wire.Corrupt):
+		if s, l, err = fromJournal(c, err); err != nil {
+			return nil, err
+		}
+	case err != nil:
 		return nil, wire.Errorf(wire.KindOf(err), "checkpoint %s: %w; only a backup helps", cfg.Checkpoint, err)
-	}
-	if len(l.Bad)+l.Stray+l.Orphans == 0 {
+	case len(l.Bad)+l.Stray+l.Orphans == 0:
 		return nil, nil
+	default:
+		if err := s.salvageJournal(l); err != nil {
+			return nil, err
+		}
 	}
-	j, err := journal.Open(cfg.Disk, "journal", cfg.Journal, s.applied+1, func(seq uint64, payload []byte) error {
+	if !repair {
+		return l, nil
+	}
+	return l, s.rewrite()
+}
+
+// salvageJournal adds what followed the checkpoint, as far as it is not about what is lost.
+func (s *Service) salvageJournal(l *Loss) error {
+	j, err := journal.Open(s.cfg.Disk, "journal", s.cfg.Journal, s.applied+1, func(seq uint64, payload []byte) error {
 		edits, err := decode(payload)
 		for i := range edits {
 			if s.apply(seq, &edits[i]) != nil {
@@ -61,12 +83,37 @@ func Salvage(cfg Config, repair bool) (*Loss, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := j.Close(); err != nil || !repair {
-		return l, err
+	return j.Close()
+}
+
+// fromJournal makes a namespace of the journal alone, in place of a checkpoint that is damaged beyond use. The cluster's name
+// and epoch are in no record; the owner's file has them.
+func fromJournal(cfg Config, damage error) (*Service, *Loss, error) {
+	beyond := func(why string, args ...any) error {
+		return wire.Errorf(wire.Corrupt, "checkpoint %s: %w, and %s; only a backup helps", cfg.Checkpoint, damage, fmt.Sprintf(why, args...))
 	}
-	return l, s.rewrite()
+	switch first, err := journal.First(cfg.Disk, "journal"); {
+	case err != nil:
+		return nil, nil, err
+	case first != 1:
+		return nil, nil, beyond("the journal does not have its first record")
+	}
+	epoch, cluster := lastOwner(cfg.Disk)
+	if cluster == "" {
+		return nil, nil, beyond("the file %q does not have the cluster's name", ownerFile)
+	}
+	s := newService(cfg)
+	s.take(&state{Version: stateVersion, Cluster: cluster, Epoch: epoch, NextFile: rootID + 1, NextBlock: 1})
+	j, err := journal.Open(cfg.Disk, "journal", cfg.Journal, 1, s.replay)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.applied == 0 {
+		return nil, nil, errors.Join(beyond("the journal is empty"), j.Close())
+	}
+	return s, &Loss{Bad: []string{damage.Error()}, Records: s.applied}, j.Close()
 }
 
 // salvageFile reads what is whole, page by page: bbolt trusts its pages.

@@ -112,3 +112,70 @@ func TestSalvageBeyondRepair(t *testing.T) {
 	}
 	r.s = nil
 }
+
+// TestSalvageFromJournal is F6: the checkpoint loses its state, or its beginning. While the journal has its first record the
+// namespace is made of it, under the name that workers know; later only a backup helps.
+func TestSalvageFromJournal(t *testing.T) {
+	for what, spoil := range map[string]func(b []byte){
+		"no state": func(b []byte) { spoilAll(t, b, `"cluster":`) },
+		"no meta":  func(b []byte) { clear(b[:32<<10]) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t)
+			r.open()
+			r.addNode("n0", "r", 1<<39)
+			must(t, r.put(wire.CreateRequest{Path: "/d/a", Parents: true}, 2, "n0"))
+			must(t, r.s.SetQuota(wire.QuotaRequest{Of: "u0", Files: 7, Bytes: -1}))
+			cluster, epoch := r.s.Cluster(), r.s.Epoch()
+			was := r.s.dump()
+			must(t, r.s.Close())
+			damageFile(t, r.cfg.Checkpoint, spoil)
+			if _, err := Open(r.cfg); !errors.Is(err, wire.Corrupt) {
+				t.Fatalf("opened: %v", err)
+			}
+			for _, repair := range []bool{false, true} {
+				loss, err := Salvage(r.cfg, repair)
+				must(t, err)
+				if loss == nil || loss.Records < 5 || !strings.Contains(loss.String(), "no file is lost") {
+					t.Fatalf("repair %v: %v", repair, loss)
+				}
+			}
+			r.open()
+			r.s.audit(t)
+			if got := r.s.dump(); got != was {
+				t.Errorf("was\n%s\nis\n%s", was, got)
+			}
+			if r.s.Cluster() != cluster || r.s.Epoch() <= epoch {
+				t.Errorf("cluster %s in epoch %d, was %s in %d", r.s.Cluster(), r.s.Epoch(), cluster, epoch)
+			}
+			must(t, r.s.Checkpoint()) // the journal of the first opening goes
+			must(t, r.s.Close())
+			r.s = nil
+			damageFile(t, r.cfg.Checkpoint, spoil)
+			if _, err := Salvage(r.cfg, true); !errors.Is(err, wire.Corrupt) || !strings.Contains(err.Error(), "first record; only a backup") {
+				t.Errorf("salvaged without the first records: %v", err)
+			}
+		})
+	}
+}
+
+func damageFile(t *testing.T, name string, spoil func([]byte)) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	must(t, err)
+	spoil(b)
+	must(t, os.WriteFile(name, b, 0o600))
+}
+
+// spoilAll overwrites each place that has a text.
+func spoilAll(t *testing.T, b []byte, text string) {
+	t.Helper()
+	n := 0
+	for at := bytes.Index(b, []byte(text)); at >= 0; at = bytes.Index(b, []byte(text)) {
+		copy(b[at:], strings.Repeat("#", len(text)))
+		n++
+	}
+	if n == 0 {
+		t.Fatalf("the checkpoint has no %s", text)
+	}
+}

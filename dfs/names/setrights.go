@@ -10,11 +10,7 @@ import (
 // the owner only a superuser's, because owners are charged for what they own.
 func (s *Service) SetRights(r wire.SetRightsRequest) (wire.FileInfo, error) {
 	return do(s, func() (none wire.FileInfo, err error) {
-		if err := s.errNow(); err != nil {
-			return none, err
-		}
-		a := s.actor(r.User, r.Super)
-		i, err := s.walkToChange(a, r.Path)
+		a, i, err := s.toChange(r.User, r.Super, r.Path)
 		if err != nil {
 			return none, err
 		}

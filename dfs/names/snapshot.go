@@ -31,11 +31,7 @@ func (i *inode) snapshot() bool { return strings.HasPrefix(i.name, snapshotDir+"
 // Snapshot makes a snapshot of a directory, or removes one.
 func (s *Service) Snapshot(r wire.SnapshotRequest) (wire.FileInfo, error) {
 	return do(s, func() (none wire.FileInfo, err error) {
-		if err := s.errNow(); err != nil {
-			return none, err
-		}
-		a := s.actor(r.User, r.Super)
-		i, err := s.walkToChange(a, r.Path)
+		a, i, err := s.toChange(r.User, r.Super, r.Path)
 		switch {
 		case err != nil:
 			return none, err
@@ -188,6 +184,16 @@ func (t *tree) walkToChange(a *actor, path string) (*inode, error) {
 		return nil, wire.Errorf(wire.Invalid, "%s: is in a snapshot, which is read-only", path)
 	}
 	return i, err
+}
+
+// toChange finds what a caller wants to change.
+func (s *Service) toChange(user string, super bool, path string) (*actor, *inode, error) {
+	a := s.actor(user, super)
+	if err := s.errNow(); err != nil {
+		return a, nil, err
+	}
+	i, err := s.walkToChange(a, path)
+	return a, i, err
 }
 
 // snapshots lists those of a directory, by name.

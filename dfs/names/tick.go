@@ -1,8 +1,10 @@
 package names
 
 import (
+	"slices"
 	"time"
 
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -82,6 +84,16 @@ func (s *Service) markDead(now time.Duration) {
 	}
 }
 
+// nodeNames are those of all nodes, in order.
+func (s *Service) nodeNames() []string {
+	var names []string
+	for n := range s.byName {
+		names = append(names, string(n))
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Drain takes a node out of service, or back with Undo. Its replicas no longer count,
 // but are what copies are made from; the node is drained when every block has enough
 // copies elsewhere. Without Force it is refused where too few nodes would stay.
@@ -89,7 +101,7 @@ func (s *Service) Drain(r wire.DrainRequest) (wire.StoreNode, error) {
 	return do(s, func() (none wire.StoreNode, err error) {
 		n := s.byName[r.Node]
 		if n == nil && !s.draining[r.Node] {
-			return none, wire.Errorf(wire.NotFound, "there is no node %q (millrace node ls lists them)", r.Node)
+			return none, wire.Errorf(wire.NotFound, "there is no node %q%s (millrace node ls lists them)", r.Node, suggest.Meant(string(r.Node), s.nodeNames()))
 		}
 		if !r.Undo && !r.Force {
 			stay := 0

@@ -8,6 +8,9 @@ import (
 
 // open finds an open file of a holder and renews its lease. by, if not empty, is the user who must own it.
 func (s *Service) open(id wire.FileID, holder, by string) (*inode, error) {
+	if err := s.errNow(); err != nil {
+		return nil, err
+	}
 	i := s.inodes[id]
 	switch {
 	case i == nil:
@@ -29,9 +32,6 @@ func (s *Service) open(id wire.FileID, holder, by string) (*inode, error) {
 // request, sent again, gets the same block.
 func (s *Service) AddBlock(r wire.AddBlockRequest) (wire.Pipeline, error) {
 	return do(s, func() (none wire.Pipeline, err error) {
-		if err := s.errNow(); err != nil {
-			return none, err
-		}
 		i, err := s.open(r.File, r.Holder, r.By)
 		if err != nil {
 			return none, err
@@ -149,9 +149,6 @@ func (s *Service) addBlock(i *inode, r *wire.AddBlockRequest, edits []edit) (wir
 // place of those that failed: first the ones that live, then the new.
 func (s *Service) Bump(r wire.BumpRequest) (wire.Pipeline, error) {
 	return do(s, func() (none wire.Pipeline, err error) {
-		if err := s.errNow(); err != nil {
-			return none, err
-		}
 		i, err := s.open(r.File, r.Holder, r.By)
 		if err != nil {
 			return none, err
@@ -252,9 +249,6 @@ func (s *Service) completeEdits(i *inode, r *wire.CompleteRequest) (edits []edit
 // Abandon gives an open file up: it is deleted, and what it should have replaced stays.
 func (s *Service) Abandon(r wire.LeaseRequest) error {
 	_, err := do(s, func() (none struct{}, err error) {
-		if err := s.errNow(); err != nil {
-			return none, err
-		}
 		i, err := s.open(r.File, r.Holder, r.By)
 		if err != nil {
 			return none, err

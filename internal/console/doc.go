@@ -1,4 +1,4 @@
 // Package console is what commands print: the progress of a run as a bar on a
 // terminal or as plain lines elsewhere, its closing summary, and numbers in a form
-// that people read.
+// that users read.
 package console

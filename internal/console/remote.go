@@ -39,7 +39,7 @@ func (r *Remote) Away(since time.Duration) {
 	r.away = since
 }
 
-// awayAfter is how long a master may be silent before people hear of it.
+// awayAfter is how long a master may be silent before users hear of it.
 const awayAfter = 2 * time.Second
 
 // Progress is for Watch.

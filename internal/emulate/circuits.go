@@ -151,3 +151,31 @@ func (l *Links) circuits() (pairs []*slot, racks []uint64) {
 	slices.Sort(racks)
 	return pairs, slices.Compact(racks)
 }
+
+// Lit is the rack to which a circuit is lit from the node's own, "" if there is none, and how long circuits stay as they are. ok is false where
+// no switch is emulated, and where a circuit leads to a rack that this process has never heard of.
+func (s *Shaper) Lit() (to string, next time.Duration, ok bool) {
+	ocs := s.Rates.Optical
+	if !ocs.Present() {
+		return "", 0, false
+	}
+	s.Links.mu.RLock()
+	defer s.Links.mu.RUnlock()
+	if s.Links.mem == nil {
+		return "", 0, false
+	}
+	now := clock()
+	from := xxh3.HashString(s.Self.Rack) | 1
+	pairs, _ := s.Links.circuits()
+	for _, c := range pairs {
+		if lit := c.lit.Load(); c.from.Load() == from && lit > 0 && lit <= now {
+			racks := s.Racks()
+			at := slices.IndexFunc(racks, func(rack string) bool { return xxh3.HashString(rack)|1 == c.to.Load() })
+			if at < 0 {
+				return "", 0, false
+			}
+			to = racks[at]
+		}
+	}
+	return to, ocs.Interval - time.Duration(now)%ocs.Interval, true
+}

@@ -126,3 +126,39 @@ func TestCircuitsAreTheSimulators(t *testing.T) {
 		}
 	}
 }
+
+// TestLit: a node says to which rack a circuit is lit from its own, once it is no longer dark, and within what time circuits are matched anew.
+func TestLit(t *testing.T) {
+	links, other := open2(t)
+	racks := func() []string { return []string{"r1", "r2", "r3"} }
+	s := &Shaper{Links: links, Rates: topology.Links{Optical: testSwitch}, Self: Place{"w1", "r1"}, Racks: racks}
+	for _, to := range racks()[1:] {
+		if _, err := other.circuit("r1", to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := other.circuit("r1", "r3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		lit  int64
+		want string
+	}{{0, ""}, {clock() + int64(time.Hour), ""}, {clock(), "r3"}} {
+		c.lit.Store(tt.lit)
+		if to, next, ok := s.Lit(); to != tt.want || next <= 0 || next > testSwitch.Interval || !ok {
+			t.Errorf("lit at %d: to %q, anew in %s, %v", tt.lit, to, next, ok)
+		}
+	}
+	s.Racks = func() []string { return []string{"r1", "r2"} }
+	if to, _, ok := s.Lit(); ok {
+		t.Errorf("r3 is not known, and there is a circuit to %q", to)
+	}
+	back := &Shaper{Links: links, Rates: s.Rates, Self: Place{"w3", "r3"}, Racks: racks}
+	if to, _, ok := back.Lit(); to != "" || !ok {
+		t.Errorf("a circuit leads one way only, and r3 has one to %q", to)
+	}
+	if _, _, ok := (&Shaper{Links: links, Self: s.Self, Racks: racks}).Lit(); ok {
+		t.Error("there is no switch")
+	}
+}

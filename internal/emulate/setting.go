@@ -3,6 +3,7 @@ package emulate
 import (
 	"context"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,7 +29,7 @@ func (s Setting) Start(self Place, nodes func(ctx context.Context) ([]wire.NodeS
 		return nil, err
 	}
 	p := &places{ask: nodes, at: map[string]Place{}}
-	return &Shaper{Links: links, Rates: s.Rates, Self: self, Locate: p.locate}, nil
+	return &Shaper{Links: links, Rates: s.Rates, Self: self, Locate: p.locate, Racks: p.racks}, nil
 }
 
 func (s Setting) open() (*Links, error) {
@@ -76,4 +77,15 @@ func (p *places) locate(peer string) (Place, bool) {
 	}
 	at, ok := p.at[peer]
 	return at, ok
+}
+
+// racks are those of all known nodes.
+func (p *places) racks() (out []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range p.at {
+		out = append(out, at.Rack)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

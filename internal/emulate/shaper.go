@@ -17,6 +17,8 @@ type Shaper struct {
 	Self  Place
 	// Locate says where a peer is, by its name or address; false if it is no node.
 	Locate func(peer string) (Place, bool)
+	// Racks are those of the peers that were located.
+	Racks func() []string
 }
 
 var _ rpc.Shaper = (*Shaper)(nil)

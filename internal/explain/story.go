@@ -76,7 +76,7 @@ func (r *Recording) Story() Story {
 	return story
 }
 
-// recordText is a record as people read it: what the job before emitted has its types.
+// recordText is a record as users read it: what the job before emitted has its types.
 func recordText(rec pair, before *stage) string {
 	var key, value mapreduce.Type
 	switch {

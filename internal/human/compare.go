@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Compare orders names as people do: w2 before w10.
+// Compare orders names as users do: w2 before w10.
 func Compare(a, b string) int {
 	for a != "" && b != "" {
 		x, restA := piece(a)

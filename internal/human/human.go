@@ -1,4 +1,4 @@
-// Package human writes sizes, rates, times and counts for people, the same on the terminal and on pages.
+// Package human writes sizes, rates, times and counts for readers, the same on the terminal and on pages.
 package human
 
 import (

@@ -69,6 +69,15 @@ func segments(fsys disk.FS, dir string) ([]segment, error) {
 	return segs, nil
 }
 
+// First is the number of the first record that a journal has, or would have; 0 where there is no journal.
+func First(fsys disk.FS, dir string) (uint64, error) {
+	segs, err := segments(fsys, dir)
+	if err != nil || len(segs) == 0 {
+		return 0, err
+	}
+	return segs[0].first, nil
+}
+
 // sweep removes files that were being made when the power went.
 func sweep(fsys disk.FS, dir string) error {
 	names, err := fsys.ReadDir(dir)

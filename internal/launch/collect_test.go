@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"testing"
+	"time"
 )
 
 func percent() int {
@@ -13,9 +14,26 @@ func percent() int {
 	return int(s[0].Value.Uint64())
 }
 
+// settle collects memory until what runs of other tests wanted done after a collection is done.
+func settle() {
+	for range 3 {
+		done := make(chan struct{})
+		runtime.AddCleanup(new(*int), func(done chan struct{}) { close(done) }, done)
+		for open := true; open; {
+			runtime.GC()
+			select {
+			case <-done:
+				open = false
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+}
+
 // TestFirstCollectionIsLate: until memory has been collected once, and no longer.
 func TestFirstCollectionIsLate(t *testing.T) {
 	t.Setenv("GOGC", "")
+	settle()
 	defer debug.SetGCPercent(debug.SetGCPercent(77))
 	collectLater(32 << 20)
 	if got := percent(); got != 77 {

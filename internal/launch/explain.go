@@ -2,7 +2,9 @@ package launch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/millrace/millrace/internal/explain"
@@ -24,7 +26,24 @@ func (r *Run) checkExplain() error {
 	if info, err := os.Stat(r.Explain); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%sexplain %s is no file: give the name of a page to write", r.Dash, r.Explain)
 	}
+	if err := canWrite(r.Explain); err != nil {
+		return fmt.Errorf("%sexplain %s cannot be written: %w: name a page in a directory that is there and yours", r.Dash, r.Explain, err)
+	}
 	return nil
+}
+
+// canWrite tries whether a file could be written when a run has ended, and leaves everything as it was.
+func canWrite(name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+			return errors.Join(f.Close(), os.Remove(name))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // explained returns the jobs so that what they do is recorded, and what writes the page when they have ended.

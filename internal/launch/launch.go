@@ -20,6 +20,9 @@ import (
 // DefaultPatience is how long a run waits for a master that was there and is away.
 const DefaultPatience = 2 * time.Minute
 
+// ErrNoJob says that there is nothing to run.
+var ErrNoJob = errors.New("the program gives no job to Main")
+
 // Config is a chain of jobs and how to run it.
 type Config struct {
 	Stages []mapreduce.Job
@@ -62,7 +65,7 @@ type Run struct {
 func New(cfg Config) (*Run, error) {
 	r := &Run{Config: cfg}
 	if len(r.Stages) == 0 {
-		return nil, errors.New("the program gives no job to Main")
+		return nil, ErrNoJob
 	}
 	var err error
 	if r.mode, err = console.ParseMode(r.Progress); err != nil {
@@ -100,9 +103,9 @@ func (r *Run) checkDetach() error {
 	case !r.Detach:
 		return nil
 	case !r.remote():
-		return fmt.Errorf("%sdetach needs %smaster: here nobody would go on", r.Dash, r.Dash)
+		return fmt.Errorf("%sdetach needs %smaster: a local run ends with this process", r.Dash, r.Dash)
 	case r.last().Output == "":
-		return fmt.Errorf("%sdetach needs %soutput: nobody will be here to see the result", r.Dash, r.Dash)
+		return fmt.Errorf("%sdetach needs %soutput: a detached job must write its result somewhere", r.Dash, r.Dash)
 	}
 	return nil
 }

@@ -29,11 +29,11 @@ func TestNewRefuses(t *testing.T) {
 		"no job":             func(c *Config) { c.Stages = nil },
 		"-memory is 5 bytes": func(c *Config) { c.Local.Memory = 5 },
 		"progress":           func(c *Config) { c.Progress = "loud" },
-		"-detach needs -master: here nobody would go on": func(c *Config) { c.Detach = true },
-		"-memory means nothing on the cluster of h:1":    func(c *Config) { c.Client.Master = "h:1"; c.Given = only("memory") },
-		"-workers means nothing on the cluster":          func(c *Config) { c.Client.Master = "h:1"; c.Given = only("workers") },
-		"-scratch means nothing on the cluster":          func(c *Config) { c.Client.Master = "h:1"; c.Given = only("scratch") },
-		"-local runs the job here":                       func(c *Config) { c.Client.Master = "h:1"; c.Given = only("memory") },
+		"-detach needs -master: a local run ends with this process": func(c *Config) { c.Detach = true },
+		"-memory means nothing on the cluster of h:1":               func(c *Config) { c.Client.Master = "h:1"; c.Given = only("memory") },
+		"-workers means nothing on the cluster":                     func(c *Config) { c.Client.Master = "h:1"; c.Given = only("workers") },
+		"-scratch means nothing on the cluster":                     func(c *Config) { c.Client.Master = "h:1"; c.Given = only("scratch") },
+		"-local runs the job here":                                  func(c *Config) { c.Client.Master = "h:1"; c.Given = only("memory") },
 	} {
 		c := Config{Stages: []mapreduce.Job{lines(t)}, Local: local.DefaultConfig(), Progress: "none", Dash: "-", Client: client.Config{}}
 		change(&c)

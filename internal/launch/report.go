@@ -53,7 +53,7 @@ func (r *Run) hint(c mapreduce.Counts) {
 	}
 }
 
-// told is an error as people read it.
+// told is an error as users read it.
 type told struct{ error }
 
 func (t *told) Error() string { return console.Failure(t.error) }

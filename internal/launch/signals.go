@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"syscall"
 )
 
@@ -16,7 +17,8 @@ func (*Interrupted) Error() string { return "interrupted" }
 // Is makes it a cancelled context to those who ask.
 func (*Interrupted) Is(target error) bool { return target == context.Canceled }
 
-// WithSignals is a context that the first of the Signals ends. The second ends the process at once.
+// WithSignals is a context that the first of the Signals ends. The second ends the process at once. A quit, of somebody who wants to know
+// where the program hangs, also shows what all goroutines are doing.
 func WithSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	came := make(chan os.Signal, 1)
@@ -25,6 +27,9 @@ func WithSignals(parent context.Context) (ctx context.Context, stop func()) {
 		select {
 		case s := <-came:
 			signal.Stop(came)
+			if s == syscall.SIGQUIT {
+				_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2) // in the form of a panic
+			}
 			cancel(&Interrupted{s})
 		case <-ctx.Done():
 		}
@@ -47,7 +52,7 @@ func ExitCode(ctx context.Context, code int) int {
 
 // Signals end a run, cleanly. The end of the terminal is one of them, unless nohup has said that it is not.
 func Signals() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if !signal.Ignored(syscall.SIGHUP) {
 		list = append(list, syscall.SIGHUP)
 	}

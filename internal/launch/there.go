@@ -28,7 +28,7 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	id, err := cl.Submit(ctx, spec)
+	id, err := submit(ctx, cl, spec)
 	if err != nil {
 		return o, err
 	}
@@ -55,10 +55,28 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 	return o, err
 }
 
+// answerWithin is how long an interrupted run waits for the master to say whether it has taken the job.
+const answerWithin = 2 * time.Second
+
+// submit hands a job in. Whoever interrupts it meanwhile waits for the answer: without it nobody could say whether the job runs.
+func submit(ctx context.Context, cl *client.Client, spec wire.JobSpec) (wire.JobID, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(answerWithin, cancel) })()
+	id, err := cl.Submit(call, spec)
+	if err != nil && call.Err() != nil {
+		return "", fmt.Errorf("interrupted while the job was handed in: millrace job ls says whether it runs")
+	}
+	return id, err
+}
+
 // spec describes the job to the cluster.
 func (r *Run) spec(ctx context.Context, cl *client.Client) (wire.JobSpec, error) {
 	last := r.last()
-	if storage.IsLocal(last.Output) && last.Output != "" { // workers have other directories: here is who knows
+	if storage.IsLocal(last.Output) && last.Output != "" { // workers have other directories: only this process can resolve the path
 		if err := task.CheckPlace(storage.Mux{}, last.Output); err != nil {
 			return wire.JobSpec{}, err
 		}

@@ -75,6 +75,7 @@ var (
 	citation = regexp.MustCompile(`\bspec/([a-z]+)((?:(?:[,;]? (?:and |to )?)(?:\d+(?:\.\d+)?[a-z]?(?:\([a-z]\))?(?:[-–]\d+(?:\.\d+)?)?|items?|examples?|Table|Appendix [A-Z]))*)`)
 	place    = regexp.MustCompile(`(items?|examples?|Table|Appendix)|(\d+(?:\.\d+)?)(?:\(?([a-z])\)?)?(?:[-–](\d+))?|\b([A-Z])\b`)
 	joined   = regexp.MustCompile(`\s*\n\s*(?:// ?)?`)
+	source   = regexp.MustCompile(`//.*\b(?:[Ee]quation \(|Algorithm |Table |Figure )\d`) // of a document
 	bare     = regexp.MustCompile(`(?m)//.*[^a-z]\(\d\.\d+(?:\)|, (?:item|line|example|script|Algorithm))`)
 )
 
@@ -145,6 +146,11 @@ func TestCitations(t *testing.T) {
 				t.Errorf("%s cites spec/%s%s: docs/specs/%s.md has no %s", p, m[1], m[2], m[1], bad)
 			}
 		}
+		for line := range strings.Lines(string(raw)) {
+			if strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go") && source.MatchString(line) && !strings.Contains(line, "spec/") {
+				t.Errorf("%s: %q names no specification: write spec/NAME beside it", p, strings.TrimSpace(line))
+			}
+		}
 		if m := bare.FindString(string(raw)); m != "" && strings.HasPrefix(p, "scheduler/") && !strings.Contains(m, "equation (") {
 			t.Errorf("%s: %q names no specification: write spec/NAME before the number", p, m)
 		}
@@ -162,7 +168,7 @@ func citing(t *testing.T) (out []string) {
 			out = append(out, f.path)
 		}
 	}
-	for _, pattern := range []string{"docs/*.md", "docs/policies/*.md", "docs/lab/*.md", "lab/*/words.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/policies/*.md", "docs/lab/*.md", "docs/course/*.md", "lab/*/words.md"} {
 		pages, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)

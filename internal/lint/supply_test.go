@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,12 +11,12 @@ import (
 )
 
 var (
-	required = regexp.MustCompile(`(?m)^\t?(?:require )?([a-z0-9.-]+\.[a-z]+/\S+) v\S+`)
+	required = regexp.MustCompile(`(?m)^\t?(?:require )?([a-z0-9.-]+\.[a-z]+/\S+) (v\S+)`)
 	major    = regexp.MustCompile(`/v[0-9]+$`)
 )
 
 // TestThirdParty: every module that go.mod names has a licence in THIRD_PARTY.md, by its path or, behind others of the same
-// owner, by its last name.
+// owner, by its last name, and stands there with its version; and no other does.
 func TestThirdParty(t *testing.T) {
 	mod, err1 := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	text, err2 := os.ReadFile(filepath.Join("..", "..", "THIRD_PARTY.md"))
@@ -30,6 +31,12 @@ func TestThirdParty(t *testing.T) {
 		if !listed(string(text), m[1]) {
 			t.Errorf("THIRD_PARTY.md does not name %s, which go.mod requires: add it with its licence", m[1])
 		}
+		if line := fmt.Sprintf("\n| %s | %s |\n", m[1], m[2]); !strings.Contains(string(text), line) {
+			t.Errorf("the versions of THIRD_PARTY.md lack%s", line)
+		}
+	}
+	if n := len(regexp.MustCompile(`(?m)^\| \S+ \| v[0-9]\S* \|$`).FindAllString(string(text), -1)); n != len(found) {
+		t.Errorf("THIRD_PARTY.md has the versions of %d modules, go.mod of %d", n, len(found))
 	}
 }
 

@@ -26,18 +26,26 @@ var rooms = map[string][]string{
 	"task":      {"./local"},
 	"mapreduce": {"./jobs", "./local"},
 	"dfs":       {"./dfs/..."},
-	"master":    {"./master/...", "./integration"},
-	"worker":    {"./worker/...", "./integration"},
+	"master":    {"./master/...", "./client", "./worker/attempt"},
+	"worker":    {"./worker/...", "./client"},
 	"scheduler": {"./scheduler/...", "./sim"},
 	"sim":       {"./sim/...", "./lab/..."},
-	"internal":  {"./master", "./dfs/...", "./integration"},
+	"internal":  {"./master", "./dfs/...", "./client", "./worker/attempt"},
+	"client":    {"./client"},
+	"web":       {"./web"},
+	"play":      {"./play"},
 }
+
+// far are tests of whole clusters, minutes long, which are run only where they are asked for.
+const far = "./integration"
 
 func main() {
 	n := flag.Int("n", 60, "how many mistakes")
 	seed := flag.Uint64("seed", 1, "which ones")
+	in := flag.String("in", "", "only in files whose path begins so")
+	all := flag.Bool("far", false, "what nothing else notices: the tests of whole clusters too, minutes for each")
 	flag.Parse()
-	if err := run(*n, *seed); err != nil {
+	if err := run(*n, *seed, *in, *all); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -46,8 +54,8 @@ func main() {
 // tally counts the mistakes of a room.
 type tally struct{ made, noticed int }
 
-func run(n int, seed uint64) error {
-	all, err := changes()
+func run(n int, seed uint64, in string, whole bool) error {
+	all, err := changes(in)
 	if err != nil {
 		return err
 	}
@@ -60,7 +68,7 @@ func run(n int, seed uint64) error {
 	counts := map[string]*tally{}
 	for made := 0; made < n; {
 		c := all[random.IntN(len(all))]
-		noticed, err := try(dir, &c)
+		noticed, err := try(dir, &c, whole)
 		if errors.Is(err, errBuild) {
 			continue
 		}
@@ -95,11 +103,11 @@ func report(seed uint64, counts map[string]*tally) {
 	fmt.Printf("%-10s %d of %d noticed, %.0f %%\n", "all", all.noticed, all.made, 100*float64(all.noticed)/float64(all.made))
 }
 
-// changes lists what can be changed in the rooms.
-func changes() (out []change, err error) {
+// changes lists what can be changed in files of the rooms whose path begins so.
+func changes(in string) (out []change, err error) {
 	for _, room := range slices.Sorted(maps.Keys(rooms)) {
 		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !ours(path) {
+			if err != nil || d.IsDir() || !ours(path) || !strings.HasPrefix(filepath.ToSlash(path), in) {
 				return err
 			}
 			src, err := os.ReadFile(path)
@@ -113,6 +121,9 @@ func changes() (out []change, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for what can be changed in %s: %w", room, err)
 		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("nothing can be changed in %q: -in is the beginning of a path, as dfs/names", in)
 	}
 	return out, nil
 }
@@ -138,7 +149,7 @@ func ours(path string) bool {
 var errBuild = errors.New("the change does not build")
 
 // try makes a mistake and returns the tests that notice it, "" if none does.
-func try(dir string, c *change) (string, error) {
+func try(dir string, c *change, whole bool) (string, error) {
 	src, err := os.ReadFile(c.file)
 	if err != nil {
 		return "", fmt.Errorf("read what is to be changed: %w", err)
@@ -160,7 +171,11 @@ func try(dir string, c *change) (string, error) {
 		return "", errBuild
 	}
 	room, _, _ := strings.Cut(c.file, "/")
-	for _, tests := range append([]string{pkg}, rooms[room]...) {
+	nearest := append([]string{pkg}, rooms[room]...)
+	if whole {
+		nearest = append(nearest, far)
+	}
+	for _, tests := range nearest {
 		if !passes(overlay, tests) {
 			return tests, nil
 		}

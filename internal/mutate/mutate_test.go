@@ -18,6 +18,7 @@ func f(a, b int) (int, error) {
 		return 0, err
 	}
 	g()
+	m.cfg.Log.Info("n", "is", n)
 	return n - b, nil
 }
 `
@@ -35,7 +36,7 @@ func TestChanges(t *testing.T) {
 		"|| for && in err != nil && a > b": "if err := g(); err != nil || a > b {",
 		">= for > in a > b":                "err != nil && a >= b {",
 		"nil for err in return 0, err":     "return 0, nil\n",
-		"drop g()":                         "\t}\n\t\n\treturn n - b",
+		"drop g()":                         "\t}\n\t\n\tm.cfg.Log",
 		"+ for - in n - b":                 "return n + b, nil",
 	}
 	for _, c := range all {

@@ -189,6 +189,14 @@ func (s *Server) HandleHTTP(pattern string, rule Rule, what Traffic, h func(w ht
 	})
 }
 
+// Refused is for handlers that answer by themselves, of plain HTTP and of streams: whom they refuse, Called hears of. Other errors,
+// and none, are nobody's business.
+func (s *Server) Refused(c Caller, route string, req any, err error) {
+	if err != nil && s.cfg.Called != nil && wire.KindOf(err) == wire.Denied {
+		s.cfg.Called(c, route, req, err)
+	}
+}
+
 // Routes lists every way in, sorted.
 func (s *Server) Routes() []Route {
 	out := slices.Clone(s.routes)

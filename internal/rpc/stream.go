@@ -56,6 +56,7 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 		err = wire.Errorf(wire.Invalid, "%s: arguments are not JSON", r.URL.Path)
 	}
 	if err != nil {
+		s.Refused(c, r.PathValue("name"), nil, err)
 		WriteError(w, err)
 		return
 	}

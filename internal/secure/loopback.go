@@ -5,8 +5,18 @@ import (
 	"net"
 )
 
-// CheckLoopback refuses an address that other machines can reach: without a key whoever calls is
-// believed.
+// CheckOpen refuses a daemon that stands open to other machines: without a key whoever calls is believed. A daemon without an address
+// for gossip does not gossip.
+func CheckOpen(listen, gossip string) error {
+	if gossip != "" {
+		if err := CheckLoopback(gossip); err != nil {
+			return err
+		}
+	}
+	return CheckLoopback(listen)
+}
+
+// CheckLoopback refuses an address that other machines can reach.
 func CheckLoopback(listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/millrace/millrace/internal/tick"
 )
 
 // A key is changed while the cluster works, in three steps, each on all nodes before the next: the new key is added behind
@@ -67,14 +69,7 @@ func (k *Key) Follow(ctx context.Context, every time.Duration, tell func(error))
 		return
 	}
 	last := k.text
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+	for range tick.Every(ctx, every) {
 		b, err := os.ReadFile(k.file)
 		if err != nil || bytes.Equal(b, last) {
 			continue // it may be being replaced

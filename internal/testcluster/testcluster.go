@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -87,6 +88,9 @@ func Start(t testing.TB, cfg Config) *Cluster {
 	})
 	return c
 }
+
+// Key is the key of a secure cluster.
+func (c *Cluster) Key() *secure.Key { return c.cfg.Key }
 
 // NewClient returns a caller of this role; whoever asks for it closes it.
 func (c *Cluster) NewClient(role secure.Role, name string) *rpc.Client {
@@ -188,12 +192,24 @@ func (n *Node) Start() {
 	if c.cfg.Worker != nil {
 		c.cfg.Worker(&cfg)
 	}
-	w, err := worker.Start(cfg)
+	w, err := startWorker(cfg)
 	if err != nil {
 		c.t.Error(err)
 		return
 	}
 	n.Worker = w
+}
+
+// startWorker waits for the directory of the worker before to be free: a command that this process is just starting has its lock
+// until it runs.
+func startWorker(cfg worker.Config) (w *worker.Worker, err error) {
+	for range 100 {
+		if w, err = worker.Start(cfg); err == nil || !strings.Contains(err.Error(), "is in use by") {
+			return w, err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return w, err
 }
 
 // Stop ends the worker without a word.

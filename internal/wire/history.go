@@ -81,10 +81,11 @@ type PastJob struct {
 	Attempts      int      `json:"attempts"`
 	Counts        Counts   `json:"counters,omitempty"`
 
-	Priority priority.Priority `json:"priority,omitempty"`
-	Weight   float64           `json:"weight,omitempty"`
-	Under    *Policies         `json:"under,omitempty"` // that the cluster had when it came
-	Bytes    int64             `json:"bytes,omitempty"` // that its events take, once it has ended
+	Priority  priority.Priority `json:"priority,omitempty"`
+	Weight    float64           `json:"weight,omitempty"`
+	Recurring bool              `json:"recurring,omitempty"`
+	Under     *Policies         `json:"under,omitempty"` // that the cluster had when it came
+	Bytes     int64             `json:"bytes,omitempty"` // that its events take, once it has ended
 }
 
 // Over reports whether nothing more happens to the job.

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// A JobID names a submitted job, as people type it: job-12.
+// A JobID names a submitted job, as users type it: job-12.
 type JobID string
 
 // A TaskKind is what an attempt does.
@@ -99,6 +99,12 @@ type NetBytes struct {
 // CircuitTraffic is what map output is called that went by an optical circuit, past the other links.
 const CircuitTraffic = "circuit"
 
+// A Circuit is what an optical switch does for a rack.
+type Circuit struct {
+	To         string `json:"to,omitempty"` // the rack to which a circuit is lit; "": none
+	NextMillis int64  `json:"next_ms"`      // until circuits are matched anew
+}
+
 // A Report is a worker's whole truth, sent again and again: what runs, what has ended and was
 // not taken note of. Reports of one Session have rising Seq; an older one is ignored.
 type Report struct {
@@ -114,6 +120,8 @@ type Report struct {
 	BadFetch []BadFetch `json:"bad_fetch,omitempty"`
 	Net      []NetBytes `json:"net,omitempty"`
 	Idle     float64    `json:"idle"` // of the processors, percent; negative if unknown
+	// Circuit is of the emulated optical switch; nil: there is none, or nothing is said.
+	Circuit *Circuit `json:"circuit,omitempty"`
 	// CPUMillis is the processor time that the worker and attempts in processes of their own have used; 0: unknown.
 	CPUMillis int64  `json:"cpu_ms,omitempty"`
 	Draining  bool   `json:"draining,omitempty"`
@@ -241,7 +249,7 @@ type TaskTotals struct {
 	Progress float64 `json:"progress,omitempty"` // of those that run, added up
 }
 
-// JobStatus describes a job to people. Times are milliseconds since the cluster's birth.
+// JobStatus describes a job to users. Times are milliseconds since the cluster's birth.
 type JobStatus struct {
 	Job        JobID      `json:"job"`
 	Name       string     `json:"name"`
@@ -270,7 +278,7 @@ type JobStatus struct {
 	Figures []Figure `json:"figures,omitempty"`
 }
 
-// NodeStatus describes a worker to people.
+// NodeStatus describes a worker to users.
 type NodeStatus struct {
 	Node     NodeName `json:"node"`
 	Rack     string   `json:"rack"`
@@ -303,7 +311,7 @@ type Submitted struct {
 	Job JobID `json:"job"`
 }
 
-// Text is a sentence for people.
+// Text is a sentence for users.
 type Text struct {
 	Text string `json:"text"`
 }

@@ -13,7 +13,7 @@ type Kind uint8
 
 // The kinds. Numbers go over the wire: append only.
 const (
-	Internal    Kind = iota // a fault of ours; the text is for people
+	Internal    Kind = iota // a fault of ours; the text is for users
 	Invalid                 // the request can never succeed as it stands
 	NotFound                // the thing named is not there
 	Exists                  // the name is taken

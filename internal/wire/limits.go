@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What tasks, workers and users say is kept in journals and histories, sent to others and shown to people. These are the
+// What tasks, workers and users say is kept in journals and histories, sent to others and shown to users. These are the
 // limits in bytes; where bytes come in, they are checked before anything is kept.
 const (
 	MaxText   = 16 << 10 // an error, with its stack

@@ -46,8 +46,8 @@ type JobSpec struct {
 	Weight     float64 `json:"weight,omitempty"`
 	ReduceCost float64 `json:"reduce_cost,omitempty"`
 	// Reduce and Driver are the room of a reduce and of the driver where it is not that of a map.
-	Reduce Room `json:"reduce,omitzero"`
-	Driver Room `json:"driver,omitzero"`
+	Reduce Demand `json:"reduce,omitzero"`
+	Driver Demand `json:"driver,omitzero"`
 	// Recurring says that jobs of this name and user come again and again: what the history knows of them is to be
 	// trusted.
 	Recurring bool `json:"recurring,omitempty"`
@@ -64,8 +64,8 @@ type JobSpec struct {
 	Request string `json:"request,omitempty"`
 }
 
-// Room is what one attempt takes on a node; 0 means as much as usual.
-type Room struct {
+// A Demand is what one attempt takes on a node; 0 means as much as usual.
+type Demand struct {
 	VCores   int32 `json:"vcores,omitempty"`
 	MemoryMB int64 `json:"memory_mb,omitempty"`
 }
@@ -87,6 +87,7 @@ type Expected struct {
 	Output       int64 `json:"output,omitempty"`
 	MapMillis    int64 `json:"map_ms,omitempty"` // of one map
 	ReduceMillis int64 `json:"reduce_ms,omitempty"`
+	InMillis     int64 `json:"in_ms,omitempty"` // of an announced job: how long after the announcement it comes
 }
 
 // LocalRights says with whose rights a job opens paths on a worker's own disk.

@@ -1,6 +1,6 @@
 package wire
 
-// NetStatus describes the network to people.
+// NetStatus describes the network to users.
 type NetStatus struct {
 	Racks     []NetRack `json:"racks"`
 	Nodes     []NetNode `json:"nodes"`
@@ -10,6 +10,13 @@ type NetStatus struct {
 	Episodes        int     `json:"episodes"`
 	CongestedMillis int64   `json:"congested_ms"` // of all racks, added up
 	Threshold       float64 `json:"threshold"`
+	// CircuitMillis is how often an optical switch between the racks is matched anew, 0 if there is none, and RematchMillis when it is next.
+	CircuitMillis int64 `json:"circuit_interval_ms,omitempty"`
+	RematchMillis int64 `json:"circuit_next_ms,omitempty"`
+	// Of the switch also: bytes a second of a circuit, how long racks have none while it is matched, and above how many bytes they get one.
+	CircuitRate      float64 `json:"circuit_rate,omitempty"`
+	DarkMillis       int64   `json:"circuit_dark_ms,omitempty"`
+	CircuitThreshold int64   `json:"circuit_threshold,omitempty"`
 }
 
 // A NetLink is one link: how much of it is used, 1 being all, and what went over it.
@@ -28,6 +35,7 @@ type NetRack struct {
 	Uplink          float64 `json:"uplink,omitempty"`
 	Downlink        float64 `json:"downlink,omitempty"`
 	Congested       bool    `json:"congested,omitempty"`
+	Circuit         string  `json:"circuit,omitempty"` // the rack to which it had a circuit when its workers reported last
 	Episodes        int     `json:"episodes"`
 	CongestedMillis int64   `json:"congested_ms"`
 	// To is what was sent to each rack, in the order of the racks.
@@ -49,7 +57,7 @@ type NetNode struct {
 	RTT int64 `json:"rtt_us,omitempty"`
 }
 
-// QueueStatus describes a queue to people: its jobs that are remembered, and who may use it.
+// QueueStatus describes a queue to users: its jobs that are remembered, and who may use it.
 type QueueStatus struct {
 	Queue     string   `json:"queue"`
 	Waiting   int      `json:"waiting"`

@@ -7,7 +7,8 @@
 //     without a tab is all key. What a reducer prints is the output, line by line.
 //   - On standard error, "reporter:counter:GROUP,NAME,N" adds to a counter and
 //     "reporter:status:TEXT" sets the status. Everything else there is a log, whose
-//     last lines an error shows.
+//     last lines an error shows. A counter that may not be, as one too many, fails the
+//     attempt.
 //   - A combiner reads and prints as a reducer does, but its lines are divided again. It
 //     runs over the sorted output of a mapper, a few MiB at a time.
 //   - The job's settings are environment variables, with every character that is not

@@ -14,7 +14,7 @@ func FuzzReporter(f *testing.F) {
 	f.Add([]byte("reporter:counter:,,9223372036854775807\n"))
 	f.Add(bytes.Repeat([]byte("x"), 3*maxReportLine))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := &reporter{task: newAttempt(t.Context(), mapreduce.TaskInfo{}).Task}
+		r := &reporter{task: newAttempt(t.Context(), mapreduce.TaskInfo{}).Task, stop: func() {}}
 		r.read(io.NopCloser(bytes.NewReader(b)))
 		if len(r.last) > 2*keepLog+maxReportLine {
 			t.Errorf("%d bytes of log", len(r.last))

@@ -53,6 +53,7 @@ func start(t *mapreduce.Task, what, command string) (*process, error) {
 		report: &reporter{task: t}, maxLine: maxLine(t),
 		cmd: procs.Shell(command),
 	}
+	p.report.stop = p.kill
 	p.cmd.Dir = workDir(t)
 	p.cmd.Env = environment(t)
 	pipes, err := p.connect()
@@ -245,6 +246,10 @@ func (p *process) wait() error {
 	close(p.done)
 	p.wg.Wait()
 	p.over = true
+	if err := p.report.failure(); err != nil { // the others follow from it
+		p.err = fmt.Errorf("%s: %w", p.what, err)
+		return p.err
+	}
 	err := p.readErr
 	if err == nil {
 		err = p.exitErr

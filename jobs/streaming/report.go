@@ -2,6 +2,7 @@ package streaming
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -13,9 +14,11 @@ import (
 // reporter reads a command's standard error.
 type reporter struct {
 	task *mapreduce.Task
+	stop func() // ends the command, whose attempt has failed
 
-	mu   sync.Mutex
-	last []byte // the end of the log
+	mu      sync.Mutex // guards the fields below
+	last    []byte     // the end of the log
+	refused error      // the first counter that was none
 }
 
 const (
@@ -23,12 +26,21 @@ const (
 	keepLog       = 4 << 10
 )
 
-// read handles lines until the end. Lines that are too long are handled in pieces.
+// What a line of the command's own begins with.
+const (
+	statusWord  = "reporter:status:"
+	counterWord = "reporter:counter:"
+)
+
+// read handles lines until the end. Lines that are too long are handled in pieces, but for counters, which are none then.
 func (r *reporter) read(in io.ReadCloser) {
 	defer in.Close()
 	br := bufio.NewReaderSize(in, maxReportLine)
 	for {
 		line, err := br.ReadSlice('\n')
+		if err == bufio.ErrBufferFull && strings.HasPrefix(string(line), counterWord) {
+			r.refuse(fmt.Errorf("the counter %.60q has a line of more than %d bytes", line[len(counterWord):], maxReportLine))
+		}
 		if len(line) > 0 {
 			r.line(line)
 		}
@@ -40,11 +52,11 @@ func (r *reporter) read(in io.ReadCloser) {
 
 func (r *reporter) line(line []byte) {
 	text := strings.TrimRight(string(line), "\r\n")
-	if rest, ok := strings.CutPrefix(text, "reporter:status:"); ok {
+	if rest, ok := strings.CutPrefix(text, statusWord); ok {
 		r.task.SetStatus(rest)
 		return
 	}
-	if rest, ok := strings.CutPrefix(text, "reporter:counter:"); ok && r.count(rest) {
+	if rest, ok := strings.CutPrefix(text, counterWord); ok && r.count(rest) {
 		return
 	}
 	r.mu.Lock()
@@ -55,8 +67,7 @@ func (r *reporter) line(line []byte) {
 	}
 }
 
-// count parses "group,name,n". A line that is none of these, or whose counter is one
-// too many, is log.
+// count parses "group,name,n". A line that is none of these is log; a counter that may not be fails the attempt.
 func (r *reporter) count(s string) bool {
 	parts := strings.Split(s, ",")
 	if len(parts) != 3 {
@@ -68,10 +79,31 @@ func (r *reporter) count(s string) bool {
 	}
 	c, err := r.task.TryCounter(parts[0], parts[1])
 	if err != nil {
+		r.refuse(err)
 		return false
 	}
 	c.Add(n)
 	return true
+}
+
+// refuse ends a command that counts what it may not: numbers that go nowhere would be missed too late.
+func (r *reporter) refuse(why error) {
+	r.mu.Lock()
+	first := r.refused == nil
+	if first {
+		r.refused = why
+	}
+	r.mu.Unlock()
+	if first {
+		r.stop()
+	}
+}
+
+// failure is why the command was ended, if it was.
+func (r *reporter) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refused
 }
 
 // tail returns the end of the log as the end of an error message.

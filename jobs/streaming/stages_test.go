@@ -119,15 +119,24 @@ printf 'reporter:counter:words,last,5' >&2; exit 7`, ""), "x")
 	}
 }
 
-// TestTooManyCounters do not end the program: what is over the limit is log.
-func TestTooManyCounters(t *testing.T) {
-	a := newAttempt(t.Context(), mapreduce.TaskInfo{})
-	err := a.mapLines(Map(`cat >/dev/null; seq 3000 | sed 's/.*/reporter:counter:g,n&,1/' >&2`, ""), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(a.counts.Snapshot()["g"]); n != mapreduce.MaxCounters {
-		t.Errorf("%d counters, want %d", n, mapreduce.MaxCounters)
+// TestCountersThatMayNotBe fail the attempt with what is wrong with them, at once: the command is not waited for. The engine's own
+// counters still have room.
+func TestCountersThatMayNotBe(t *testing.T) {
+	for command, want := range map[string]string{
+		`seq 3000 | sed 's/.*/reporter:counter:g,n&,1/'`:                                        fmt.Sprintf(`counter "g"."n1001" is one more than the limit of %d counters`, mapreduce.MaxCounters),
+		`printf 'reporter:counter:g,%s,1\n' $(head -c 2000 /dev/zero | tr '\0' x)`:              "has a name of 2000 bytes: at most 128",
+		`printf 'reporter:counter:g,%s,1\n' $(head -c 20000 /dev/zero | tr '\0' x)`:             "has a line of more than 8192 bytes",
+		`printf 'reporter:counter:g,a\033[2Jb,1\n'`:                                             "has a name that cannot be printed",
+		`printf 'reporter:counter:g,%s,1\nmore\n' $(head -c 200 /dev/zero | tr '\0' x); exit 3`: "has a name of 200 bytes",
+	} {
+		a := newAttempt(t.Context(), mapreduce.TaskInfo{})
+		err := a.mapLines(Map("cat >/dev/null; ("+command+") >&2; sleep 600", ""), "x")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "mapper: ") {
+			t.Errorf("%s: %v, want %q", command, err, want)
+		}
+		if c, err := a.TryCounter(mapreduce.TaskGroup, mapreduce.MapOutputRecords); err != nil || c == nil {
+			t.Errorf("%s: the engine's counter: %v", command, err)
+		}
 	}
 }
 

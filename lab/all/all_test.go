@@ -196,3 +196,18 @@ func TestCommittedReportExplainsItself(t *testing.T) {
 		}
 	}
 }
+
+// Where no reason is known, what was tried stands there.
+func TestReasonsOrWhatWasTried(t *testing.T) {
+	reports, err := lab.ReadReports(append(committed, "../../docs/lab/results/model.json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		for _, c := range r.Checks {
+			if strings.Contains(c.Why, "not known") && !strings.Contains(c.Why, "tried") {
+				t.Errorf("%s: %q has no reason, and no list of what was tried: %s", r.ID, c.Item, c.Why)
+			}
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/lab/live"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write docs/lab from the words of the documents and the committed results")
@@ -26,9 +27,13 @@ func TestPagesAreTheWords(t *testing.T) {
 	for _, r := range all {
 		reports[r.ID] = r
 	}
+	alive, err := lab.ReadReports(filepath.Join(filepath.Dir(committed[0]), "live.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, d := range Documents() {
 		path := filepath.Join("..", "..", "docs", "lab", d.ID+".md")
-		want := pageOf(d, reports)
+		want := pageOf(d, reports, alive)
 		if *rewrite {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
@@ -40,7 +45,7 @@ func TestPagesAreTheWords(t *testing.T) {
 	}
 }
 
-func pageOf(d *lab.Document, reports map[string]lab.Report) string {
+func pageOf(d *lab.Document, reports map[string]lab.Report, alive []lab.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Made from lab/%s/words.md and docs/lab/results/results.json by go test ./lab/all -run Pages -rewrite -->\n\n", d.ID)
 	fmt.Fprintf(&b, "# %s\n\n", d.Title)
@@ -57,6 +62,11 @@ func pageOf(d *lab.Document, reports map[string]lab.Report) string {
 	b.WriteString("\n</details>\n")
 	for _, e := range d.Experiments {
 		writeExperiment(&b, e, reports[e.ID])
+		for _, r := range alive {
+			if l, err := live.Find(r.ID); err == nil && l.Experiment == e.ID {
+				writeLive(&b, r)
+			}
+		}
 	}
 	return strings.TrimRight(b.String()+"\n"+d.Notes, "\n") + "\n"
 }
@@ -78,6 +88,18 @@ func writeExperiment(b *strings.Builder, e *lab.Experiment, r lab.Report) {
 		if len(rows[v]) > 0 {
 			fmt.Fprintf(b, "\n%s", markdown([]string{string(v), "published", "measured", "accepted", "why"}, rows[v]))
 		}
+	}
+}
+
+// writeLive writes what the cluster did with the workload of an experiment, beside the simulator.
+func writeLive(b *strings.Builder, r lab.Report) {
+	fmt.Fprintf(b, "\n**On a cluster.** The same workload, scaled to one machine ([live.md](live.md) has the scale): `millrace lab run --live %s --repeat %d`. %s", r.ID, r.Seeds, r.Setup)
+	for _, c := range r.Checks {
+		fmt.Fprintf(b, " %s%s: %s (accepted: %s).", strings.ToUpper(c.Item[:1]), c.Item[1:], c.Measured, c.Tolerance)
+	}
+	b.WriteString("\n\n")
+	for _, t := range r.Tables {
+		b.WriteString(markdown(t.Head, t.Rows))
 	}
 }
 

@@ -94,7 +94,7 @@ func phased(r *lab.Recorder) {
 	delayed := runs["a"].ratio[3]
 	r.Check(lab.Between("3: type 4 in experiment 1 / in 2 and 3", "2.1 / 6.7 = 0.31", 2*delayed/(runs["b"].ratio[3]+runs["c"].ratio[3]), 0.75*0.31, 1.25*0.31).Because("response ratios; delayed map execution, with books that lag 0.3 s").Mark(0.31))
 	exact := average(r, g, capSettings[0], capOptions{lag: "0s", copies: capCopies}, n)
-	r.Check(lab.Within("3: the same with exact books", 2*exact.ratio[3]/(runs["b"].ratio[3]+runs["c"].ratio[3]), 1, 0.05).Because("not published: without a lag no difference is expected"))
+	r.Check(lab.Ours(lab.Within("3: the same with exact books", 2*exact.ratio[3]/(runs["b"].ratio[3]+runs["c"].ratio[3]), 1, 0.05).Because("without a lag no difference is expected")))
 	span := 0.0
 	for _, s := range capSettings {
 		for _, q := range []string{"q1", "q2"} {

@@ -34,8 +34,7 @@ func separate(r *lab.Recorder) {
 	}
 	drawSeparate(r, shared["b"], apart["b"])
 	drawQueues(r, queues, apart["b"].runs[0])
-	o := capBase()
-	o.nodes = r.Int("nodes", capNodes)
+	o := capBase().in(r)
 	scene := func(name string, g capGroup) lab.Scene {
 		return lab.Scene{Name: name, Admission: "capacity-init", Setup: func() (sim.Config, []*sim.Job, error) { return g.config(capSettings[1], o, r.Seed()) }}
 	}

@@ -98,7 +98,7 @@ func capMeasure(res *sim.Result) capRun {
 	return out
 }
 
-// capTypeOf returns the row of Table 4.1, from 0.
+// capTypeOf returns the row of spec/capacity Table 4.1, from 0.
 func capTypeOf(j *sim.Job) int {
 	return slices.IndexFunc(capTypes, func(t capType) bool { return t.maps == j.Spec.Maps && t.reduces == j.Spec.Reduces })
 }
@@ -112,7 +112,7 @@ type capMean struct {
 }
 
 func average(r *lab.Recorder, g capGroup, s capSetting, o capOptions, n int) capMean {
-	o.nodes = r.Int("nodes", capNodes)
+	o = o.in(r)
 	runs := lab.Repeat(r, n, func(seed uint64) (capRun, error) {
 		mine := o
 		if seed > r.Seed() {

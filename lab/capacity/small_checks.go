@@ -42,7 +42,7 @@ var smallPublished = []struct {
 	{"tasks 160", "50-50, 160 active tasks", 1302},
 }
 
-// orderings checks the orderings of Table 5.1.
+// orderings checks the orderings of Table 5.1 (spec/capacity 6, item 12).
 func orderings(r *lab.Recorder) {
 	n := r.Seeds(5, 3)
 	w := &compare.Watcher{Keys: []string{"map", "reduce"}, Of: compare.ByKind, KeepSpans: true}

@@ -158,5 +158,14 @@ type capOptions struct {
 	devices  *sim.DeviceConfig // nil means MRPERF's
 }
 
+// in returns the options as the reader has set them.
+func (o capOptions) in(r *lab.Recorder) capOptions {
+	o.nodes = r.Int("nodes", capNodes)
+	if copies := r.Int("copies", capCopies); o.copies == capCopies {
+		o.copies = copies
+	}
+	return o
+}
+
 // capBase is the base configuration of spec/capacity 6.
 func capBase() capOptions { return capOptions{lag: capLag, copies: capCopies} }

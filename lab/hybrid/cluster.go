@@ -97,9 +97,10 @@ func (v hybridVariant) workload(seed uint64) (jobs []*sim.Job, truth []float64) 
 			j.Maps = append(j.Maps, hybridTask(rng, float64(t.InputBytes)/float64(maps)))
 		}
 		switch {
+		case !v.online: // all at once
 		case v.whole:
 			j.Spec.Submit = t.Submit
-		case v.online:
+		default:
 			j.Spec.Submit = lab.Seconds(3600 * float64(v.jobs) / 1000 * rng.Float64())
 		}
 		jobs = append(jobs, j)
@@ -128,8 +129,11 @@ func (v hybridVariant) traced(rng *rand.Rand) []trace.Job {
 	return out
 }
 
-// machines of the traditional cluster.
-const machines = 50
+// Machines of the traditional clusters: the real one and the simulated one.
+const (
+	machines     = 50
+	wideMachines = 600
+)
 
 // shape is that of SWIM's generator for jobs of the trace (spec/hybrid 4.1), and a reduce for each GiB for others.
 func (v hybridVariant) shape() trace.Shape {
@@ -138,7 +142,7 @@ func (v hybridVariant) shape() trace.Shape {
 	}
 	s := trace.SWIMShape(machines)
 	if v.whole {
-		s = trace.SWIMShape(12 * machines)
+		s = trace.SWIMShape(wideMachines)
 	}
 	s.Scale = v.scale
 	return s

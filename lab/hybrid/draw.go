@@ -32,16 +32,17 @@ func drawOnline(r *lab.Recorder, got map[string][]hybridRun) {
 		Frame:  chart.Frame{Title: "H-FS-with over FS, each repetition", X: chart.Axis{Label: "ratio of mean completion times, 1 is FS"}},
 		Groups: []string{"small jobs", "large jobs"},
 	}
-	crowded := 0
+	var lose [2]int
 	for i := range got["FS"] {
-		if meanSmall(got["H-FS-with"][i]) > meanSmall(got["FS"][i]) {
-			crowded++
-		}
 		for k, of := range []func(hybridRun) float64{meanSmall, meanLarge} {
-			each.Bars = append(each.Bars, chart.Plain(fmt.Sprintf("repetition %d, %s", i+1, each.Groups[k]), of(got["H-FS-with"][i])/of(got["FS"][i])).In(k))
+			v := of(got["H-FS-with"][i]) / of(got["FS"][i])
+			if v > 1 {
+				lose[k]++
+			}
+			each.Bars = append(each.Bars, chart.Plain(fmt.Sprintf("repetition %d, %s", i+1, each.Groups[k]), v).In(k))
 		}
 	}
-	r.Figure("repetitions", each, lab.Facts{"crowded": crowded, "all": len(got["FS"])})
+	r.Figure("repetitions", each, lab.Facts{"small": lose[0], "large": lose[1], "all": len(got["FS"])})
 	cdf := chart.CDF{Frame: chart.Frame{Title: "Completion time of all jobs of all repetitions", X: chart.Axis{Label: "completion time, s", Log: true}, Y: chart.Axis{Label: "share of jobs"}}}
 	for _, name := range []string{"FS", "H-FS-w/o", "H-FS-with"} {
 		s := chart.Sample{Name: name}
@@ -53,19 +54,13 @@ func drawOnline(r *lab.Recorder, got map[string][]hybridRun) {
 	r.Figure("cdf", cdf, lab.Facts{"stealing": lab.Ratio(got["H-w/o-JS"], got["H-FS-with"], meanAll).Mean})
 }
 
-// stolenJobs is how many jobs of a run were stolen.
-func stolenJobs(run hybridRun) float64 { return float64(run.stolen) }
-
-// jobsOnUp is how many jobs of a run stayed on scale-up machines.
-func jobsOnUp(run hybridRun) float64 { return float64(run.onUp) }
-
-func drawReplacement(r *lab.Recorder, clusters []hybridCluster, got map[string][]hybridRun) {
-	bars := chart.Bars{Frame: chart.Frame{Title: "Scale-out machines replaced by scale-up machines at equal cost", X: chart.Axis{Label: "mean completion time over that of 50 scale-out machines"}}}
+func drawReplacement(r *lab.Recorder, name string, clusters []hybridCluster, got map[string][]hybridRun) {
+	bars := chart.Bars{Frame: chart.Frame{Title: "Scale-out machines replaced by scale-up machines at equal cost", X: chart.Axis{Label: "mean completion time over that of scale-out machines alone"}}}
 	for _, c := range clusters {
 		label := fmt.Sprintf("%d scale-out, %d scale-up", c.racks*c.perRack, c.up)
 		bars.Bars = append(bars.Bars, lab.Ratio(got[fmt.Sprint(c.up)], got["0"], meanAll).Bar(label, math.NaN()))
 	}
-	r.Figure("replacement", bars)
+	r.Figure(name, bars)
 }
 
 // drawRacks draws the replicas of each rack beside the two-plus-one rule.
@@ -90,7 +85,7 @@ func drawLocality(r *lab.Recorder, runs []hybridRun) {
 	for k, label := range []string{"large jobs, not stolen", "stolen jobs"} {
 		var x []float64
 		for _, run := range runs {
-			if run.stolen > 0 {
+			if stolenJobs(run) > 0 {
 				x = append(x, 100*run.local[k])
 			}
 		}

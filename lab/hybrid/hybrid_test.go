@@ -1,8 +1,11 @@
 package hybrid
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -46,6 +49,95 @@ func TestWorkloadOfATrace(t *testing.T) {
 	if len(jobs) != 2 || jobs[0].Spec.Submit != 5e9 || jobs[1].Spec.Submit != 9e9 {
 		t.Errorf("%d jobs, or not as they arrived", len(jobs))
 	}
+	v.online = false
+	if jobs, _ = v.workload(1); len(jobs) != 2 || jobs[0].Spec.Submit != 0 || jobs[1].Spec.Submit != 0 {
+		t.Errorf("%d jobs, or not all at once", len(jobs))
+	}
 }
 
 func first[A, B any](a A, _ B) A { return a }
+
+// ran runs something with the words of an experiment.
+func ran(t *testing.T, id string, run func(*lab.Recorder)) lab.Report {
+	t.Helper()
+	all := Document().Experiments
+	e := *all[slices.IndexFunc(all, func(e *lab.Experiment) bool { return e.ID == id })]
+	e.Run = run
+	report, err := lab.Run(t.Context(), &e, lab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// made is a run of two small jobs and a large one, which all take so long.
+func made(took float64) hybridRun {
+	small := seen{maps: 3, input: 1, limit: 20, small: true, called: true, up: true, began: 1, ended: took}
+	large := seen{maps: 300, input: 40, limit: 20, began: 2, ended: took}
+	return hybridRun{all: []float64{took, took, took}, small: []float64{took, took}, large: []float64{took}, jobs: []seen{small, small, large}, makespan: took, largest: took}
+}
+
+// Item 9 has published values: a ratio that is only on their side of 1 is a direction, and the median of small jobs, of which no value was
+// published, is never more.
+func TestOrderGrades(t *testing.T) {
+	for ratio, want := range map[float64]lab.Verdict{0.5: lab.Reproduced, 0.7: lab.Direction, 1.1: lab.NotReproduced} {
+		report := ran(t, "hybrid-online", func(r *lab.Recorder) {
+			base, with := []hybridRun{made(100)}, []hybridRun{made(100 * ratio)}
+			order(r, map[string][]hybridRun{"FS": base, "DS": base, "H-FS-with": with, "H-DS-with": with})
+		})
+		if len(report.Checks) != 8 {
+			t.Fatalf("%d rows", len(report.Checks))
+		}
+		for _, c := range report.Checks {
+			expected := want
+			if strings.Contains(c.Item, "median completion of small") && want == lab.Reproduced {
+				expected = lab.Direction
+			}
+			if c.Verdict != expected {
+				t.Errorf("%s: %s is %s, want %s", c.Item, c.Measured, c.Verdict, expected)
+			}
+		}
+	}
+}
+
+// Every reading that was run is a mark of the strip, the judged one first.
+func TestStripHasEveryReading(t *testing.T) {
+	report := ran(t, "hybrid-online", func(r *lab.Recorder) {
+		var rows []scaled
+		for i, name := range []string{"judged", "a network", "the whole day"} {
+			rows = append(rows, scaled{name, map[string][]hybridRun{"FS": {made(100)}, "H-FS-with": {made(float64(60 + 10*i))}}})
+		}
+		strips(r, rows, []headline{{"small", "small jobs", "ratio", "below 0.45", 0.45, meanSmall}})
+	})
+	h := report.Headlines[0]
+	if h.Judged() != "0.6" || h.High() != "0.8" || h.Count() != 3 {
+		t.Errorf("%s", h)
+	}
+}
+
+// A curve that falls outwards by more than its noise is seen, on either side.
+func TestNonDecreasing(t *testing.T) {
+	for _, c := range []struct {
+		y    []float64
+		want bool
+	}{
+		{[]float64{1.2, 1.1, 1, 1, 1.3}, true}, {[]float64{1.09, 1.1, 1, 0.99, 1}, true}, {[]float64{1.05, 1.1, 1, 1, 1}, false}, {[]float64{1, 1, 1, 1.1, 1.05}, false},
+	} {
+		if got := nonDecreasing(c.y); got != c.want {
+			t.Errorf("%v: %v", c.y, got)
+		}
+	}
+}
+
+// What is said of the job that ends last: its size, its limit, where it ran, and when it ends on the other cluster.
+func TestLastJobs(t *testing.T) {
+	here, there := made(50), made(80)
+	here.jobs[1].ended, here.jobs[2].ended, there.jobs[1].up = 70, 90, false
+	got := lasts([]hybridRun{here}, []hybridRun{there}, lastOfSmall)
+	if want := "1 GB of a limit of 20.00 (small), 3 maps, scale-up, 1 to 70.00 s; there scale-out, 1 to 80.00 s, the last ends at 80.00 s"; got != want {
+		t.Errorf("%s", got)
+	}
+	if got := lasts([]hybridRun{here}, []hybridRun{there}, lastOfAll); !strings.HasPrefix(got, "40.00 GB of a limit of 20.00 (large), 300 maps, scale-out, 2 to 90.00 s") {
+		t.Errorf("%s", got)
+	}
+}

@@ -27,7 +27,7 @@ type hybridVariant struct {
 	online  bool
 	jobs    int
 	day     []trace.Job // drawn from; nil: jobs of the model
-	whole   bool        // all jobs of day, as they arrived
+	whole   bool        // all jobs of day; online: as they arrived
 	scale   float64     // of the sizes of day
 	learned hybrid.Classifier
 	loose   bool // replicas are anywhere, although the policy is on
@@ -46,10 +46,9 @@ func (v hybridVariant) classifier() hybrid.Classifier {
 type hybridRun struct {
 	all, small, large []float64 // completion
 	makespan          float64
-	smallEnd          float64
-	stolen, onUp      int     // jobs
 	largest           float64 // completion of the job with the largest input
 	local             [2]float64
+	jobs              []seen
 }
 
 var rule = hybrid.Rule{Scale: 1}
@@ -119,36 +118,32 @@ func (v hybridVariant) connect(cfg *sim.Config, truth []float64) (err error) {
 }
 
 func (v hybridVariant) measure(res *sim.Result, onOut []bool, truth []float64) hybridRun {
-	out := hybridRun{makespan: res.Makespan.Seconds()}
+	out := hybridRun{makespan: res.Makespan.Seconds(), jobs: v.look(res, onOut, truth)}
 	var local, maps [2]float64 // unstolen on scale-out, stolen
 	biggest := 0
-	for i := range res.Jobs {
-		j := &res.Jobs[i]
-		t := j.Completion().Seconds()
-		out.all = append(out.all, t)
-		small := rule.Small(float64(j.Job.Spec.Input.Bytes), truth[i])
-		if small {
-			out.small = append(out.small, t)
-			out.smallEnd = max(out.smallEnd, j.Finished.Seconds())
+	for i, j := range out.jobs {
+		took := j.ended - j.submitted
+		out.all = append(out.all, took)
+		if j.small {
+			out.small = append(out.small, took)
 		} else {
-			out.large = append(out.large, t)
+			out.large = append(out.large, took)
 		}
-		if res.Jobs[biggest].Job.Spec.Input.Bytes < j.Job.Spec.Input.Bytes {
+		if out.jobs[biggest].input < j.input {
 			biggest = i
 		}
-		if called, _ := v.classifier().Classify(j.Job.Spec); onOut[i] {
-			k := 0
-			if called && v.on {
-				k = 1
-				out.stolen++
-			}
-			local[k] += float64(j.Local[scheduler.NodeLocal] + j.Local[scheduler.RackLocal])
-			maps[k] += float64(j.Job.Spec.Maps)
-		} else {
-			out.onUp++
+		if j.up {
+			continue
 		}
+		k := 0
+		if j.called {
+			k = 1
+		}
+		near := res.Jobs[i].Local
+		local[k] += float64(near[scheduler.NodeLocal] + near[scheduler.RackLocal])
+		maps[k] += float64(j.maps)
 	}
-	out.largest = res.Jobs[biggest].Completion().Seconds()
+	out.largest = out.all[biggest]
 	for k := range local {
 		out.local[k] = local[k] / max(1, maps[k])
 	}
@@ -187,5 +182,4 @@ func meanLarge(h hybridRun) float64   { return stats.Mean(h.large) }
 func medianAll(h hybridRun) float64   { return stats.Median(h.all) }
 func medianSmall(h hybridRun) float64 { return stats.Median(h.small) }
 func makespanOf(h hybridRun) float64  { return h.makespan }
-func smallEndOf(h hybridRun) float64  { return h.smallEnd }
 func topOf(h hybridRun) float64       { return h.largest }

@@ -4,26 +4,26 @@ import (
 	"github.com/millrace/millrace/lab"
 )
 
-// scaled are runs under one reading: a scale of the sizes, or another classifier.
+// scaled are runs under one reading: a scale of the sizes, another classifier, a network, the larger cluster.
 type scaled struct {
 	name string
 	got  map[string][]hybridRun
 }
 
-// strips are the completion times of H-FS-with over FS under every reading.
-func strips(r *lab.Recorder, rows []scaled) {
-	for _, h := range []struct {
-		name, what, published string
-		line                  float64
-		of                    func(hybridRun) float64
-	}{
-		{"small", "Mean completion of small jobs, H-FS-with over FS", "below 0.45", 0.45, meanSmall},
-		{"all", "Mean completion of all jobs, H-FS-with over FS", "0.49", 0.49, meanAll},
-	} {
-		var list []lab.Reading
+// A headline is a figure of H-FS-with over FS.
+type headline struct {
+	name, what, unit, published string
+	line                        float64
+	of                          func(hybridRun) float64
+}
+
+// strips are headlines under every reading that was run; the first of the rows is judged.
+func strips(r *lab.Recorder, rows []scaled, list []headline) {
+	for _, h := range list {
+		var readings []lab.Reading
 		for _, row := range rows {
-			list = append(list, lab.Read(row.name, lab.Ratio(row.got["H-FS-with"], row.got["FS"], h.of)))
+			readings = append(readings, lab.Read(row.name, lab.Ratio(row.got["H-FS-with"], row.got["FS"], h.of)))
 		}
-		r.Headline(lab.Headline{Name: h.name, What: h.what, Unit: "mean completion over FS's", Published: h.published, Line: h.line, None: 1}, list...)
+		r.Headline(lab.Headline{Name: h.name, What: h.what, Unit: h.unit, Published: h.published, Line: h.line, None: 1}, readings...)
 	}
 }

@@ -20,8 +20,8 @@ var Document = sync.OnceValue(func() *lab.Document {
 		&lab.Experiment{ID: "jobpacker-circuits", Seconds: 1, Run: circuits},
 		&lab.Experiment{ID: "jobpacker-batches", Seconds: 1, Run: batches},
 		&lab.Experiment{ID: "jobpacker-share", Seconds: 60, Run: share},
-		&lab.Experiment{ID: "jobpacker-batch", Seconds: 700, Run: batch},
-		&lab.Experiment{ID: "jobpacker-online", Seconds: 400, Run: online},
+		&lab.Experiment{ID: "jobpacker-batch", Seconds: 850, Run: batch},
+		&lab.Experiment{ID: "jobpacker-online", Seconds: 480, Run: online},
 	)
 })
 

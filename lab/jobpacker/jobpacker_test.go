@@ -1,12 +1,14 @@
 package jobpacker
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -40,24 +42,18 @@ func TestJobPackerRun(t *testing.T) {
 
 // The published ratios are those of 30 Gb/s: slower networks are reported, not judged.
 func TestPublishedRate(t *testing.T) {
-	runs := map[string][]packRun{wideCorral: {{makespan: 1}}}
+	runs := map[string][]packRun{wideCorral: {{makespan: 1}}, widePacker: {{makespan: 1}}}
 	for _, name := range packNames {
 		for _, gbps := range append([]float64{fullRate}, slowRates...) {
 			runs[atRate(name, gbps)] = []packRun{{makespan: 1}}
 		}
 	}
-	all := Document().Experiments
-	e := *all[slices.IndexFunc(all, func(e *lab.Experiment) bool { return e.ID == "jobpacker-batch" })]
-	e.Run = func(r *lab.Recorder) {
-		for _, fact := range []string{"jobs", "from", "part"} {
-			r.Fact(fact, "")
-		}
+	report := ran(t, "jobpacker-batch", func(r *lab.Recorder) {
 		makespans(r, "", runs)
 		packetRates(r, runs)
-	}
-	report, err := lab.Run(t.Context(), &e, lab.Options{})
-	if err != nil || len(report.Checks) != 4+len(slowRates) {
-		t.Fatalf("%d checks, %v", len(report.Checks), err)
+	})
+	if len(report.Checks) != 4+len(slowRates) {
+		t.Fatalf("%d checks", len(report.Checks))
 	}
 	for _, c := range report.Checks {
 		if slow := strings.Contains(c.Item, " Gb/s: "); (c.Verdict == lab.ShapeOnly) != slow {
@@ -82,7 +78,71 @@ func TestWorkloads(t *testing.T) {
 	for _, c := range readings() {
 		seen[c.name()] = true
 	}
-	if len(seen) != 14 || drawn()[0] != usual {
+	if len(seen) != 15 || drawn()[0] != usual {
 		t.Errorf("%d workloads, the first is %v", len(seen), drawn()[0])
+	}
+}
+
+// ran runs something with the words of an experiment.
+func ran(t *testing.T, id string, run func(*lab.Recorder)) lab.Report {
+	t.Helper()
+	all := Document().Experiments
+	e := *all[slices.IndexFunc(all, func(e *lab.Experiment) bool { return e.ID == id })]
+	e.Run = func(r *lab.Recorder) {
+		for _, fact := range []string{"jobs", "from", "part", "minutes"} {
+			r.Fact(fact, "")
+		}
+		run(r)
+	}
+	report, err := lab.Run(t.Context(), &e, lab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// A value that was published is judged by itself: a ratio below 1 alone shows the direction only (item 14).
+func TestWrongPlansGrades(t *testing.T) {
+	for want, v := range map[lab.Verdict]float64{lab.Reproduced: 0.8, lab.Direction: 0.95, lab.NotReproduced: 1.02} {
+		report := ran(t, "jobpacker-online", func(r *lab.Recorder) {
+			wrongPlansRows(r, func(_, _ string) float64 { return v }, func(_, _ string) string { return "" })
+		})
+		for _, c := range report.Checks {
+			if c.Verdict != want {
+				t.Errorf("%s: %s is %s, want %s", c.Item, c.Measured, c.Verdict, want)
+			}
+		}
+	}
+}
+
+// Where reduces may hold every container, what a broken deadlock frees goes to a map: the batch ends, and no reduce starts over and over.
+func TestReduceShareOfOneEnds(t *testing.T) {
+	h := simulated
+	h.racks, h.servers, h.containers, h.reduceShare, h.slowstart = 2, 1, 2, "1", "0"
+	day := []trace.Job{{InputBytes: 1 << 30, ShuffleBytes: 8 << 30}}
+	cfg, jobs, err := h.config("f-hybrid", nil, day, 20, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts, tasks := 0, 0
+	for _, j := range jobs {
+		tasks += int(j.Spec.Maps + j.Spec.Reduces)
+	}
+	cfg.Watch = func(_ time.Duration, _ sim.Attempt, started bool) {
+		if started {
+			starts++
+		}
+	}
+	cfg.Stop = func() error {
+		if starts > 20*tasks {
+			return fmt.Errorf("%d starts of %d tasks", starts, tasks)
+		}
+		return nil
+	}
+	if _, err := sim.Run(cfg, jobs); err != nil {
+		t.Fatal(err)
+	}
+	if starts <= tasks {
+		t.Errorf("%d starts of %d tasks: no deadlock was broken, so this shows nothing", starts, tasks)
 	}
 }

@@ -87,7 +87,7 @@ func drawLatency(r *lab.Recorder, times, zone [][]float64) {
 	r.Table(printedTable(times))
 }
 
-// printedTable is Figure 4.6, with the model's value where it differs.
+// printedTable is Figure 4.6 (spec/jobpacker 2.5), with the model's value where it differs.
 func printedTable(times [][]float64) lab.Table {
 	t := lab.Table{Title: "Figure 4.6 as printed, s; in brackets what the model gives where that differs. Rows are map racks, columns reduce racks.", Head: []string{""}}
 	for x := range figure46 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/dfs/placement"
 	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
@@ -64,6 +65,25 @@ func (w workload) shape(machines, containers int) trace.Shape {
 var simulated = hybridNet{
 	racks: 20, servers: 30, containers: 20, nic: topology.Gbps(10), packet: topology.Gbps(30), circuit: topology.Gbps(100),
 	threshold: 1_125_000_000, interval: time.Second, dark: 10 * time.Millisecond, slowstart: "0.7", workload: usual,
+}
+
+// in returns the network as the reader has set it.
+func (h hybridNet) in(r *lab.Recorder) hybridNet {
+	h.servers, h.containers = r.NodesPerRack(h.racks, h.servers), r.Int("containers", h.containers)
+	h.packet, h.circuit = r.Rate("uplink", h.packet), r.Rate("circuit", h.circuit)
+	return h
+}
+
+// like returns the network as the reader has set the simulated one, but for what differs from that on purpose.
+func (h hybridNet) like(set hybridNet) hybridNet {
+	h.servers, h.containers = set.servers, set.containers
+	if h.packet == simulated.packet {
+		h.packet = set.packet
+	}
+	if h.circuit == simulated.circuit {
+		h.circuit = set.circuit
+	}
+	return h
 }
 
 func (h hybridNet) topology() (*topology.Topology, error) {
@@ -126,7 +146,12 @@ type packRun struct {
 	optical            float64 // share of the shuffle across racks
 	recurring, another []float64
 	large              [2][]float64 // of these, the jobs that shuffle enough for an elephant
-	cross              float64
+	waits              [2][]float64 // from submission to the first task, recurring jobs and others
+	heavy              float64      // share of all shuffle bytes that jobs with an elephant have
+	cross              float64      // shuffle between racks, bytes
+	packets            float64      // what the packet network carries between racks, bytes
+	reads              float64      // of that, what maps read
+	busy               float64      // share of the containers that tasks hold, until the last job ends
 }
 
 // config sets up a run of n jobs. name is jobpacker, corral, f-hybrid or f-eps.
@@ -158,7 +183,7 @@ func (h hybridNet) config(name string, params map[string]string, day []trace.Job
 	}
 	cfg = sim.Config{
 		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(h.containers)}, Policy: p, State: scheduler.DefaultConfig(),
-		Model: model, Reports: sim.Reports{Heartbeat: time.Second}, BreakDeadlocks: true, Seed: seed,
+		Model: model, Reports: sim.Reports{Heartbeat: time.Second}, BreakDeadlocks: true, Refill: true, Seed: seed,
 	}
 	if policy != "fair" {
 		cfg.Placement = placement.NewPlanned(topo)
@@ -175,11 +200,12 @@ func (h hybridNet) run(name string, params map[string]string, day []trace.Job, n
 	if err != nil {
 		return packRun{}, err
 	}
-	return measurePack(res, h.threshold), nil
+	return h.measure(res), nil
 }
 
-func measurePack(res *sim.Result, threshold int64) packRun {
-	out := packRun{makespan: res.Makespan.Seconds(), optical: res.Network.OpticalShare(), cross: res.Network.Cross()}
+func (h hybridNet) measure(res *sim.Result) packRun {
+	out := packRun{makespan: res.Makespan.Seconds(), optical: res.Network.OpticalShare(), cross: res.Network.Shuffle, packets: res.Network.Cross() - res.Network.Optical, reads: res.Network.Input}
+	all := 0.0
 	for i := range res.Jobs {
 		took := res.Jobs[i].Completion().Seconds()
 		class, spec := 0, res.Jobs[i].Job.Spec
@@ -188,10 +214,15 @@ func measurePack(res *sim.Result, threshold int64) packRun {
 		} else {
 			class, out.another = 1, append(out.another, took)
 		}
-		if spec.Shuffle.Bytes > threshold {
+		out.waits[class] = append(out.waits[class], res.Jobs[i].Wait().Seconds())
+		all += float64(spec.Shuffle.Bytes)
+		out.busy += res.Jobs[i].Occupied.Seconds() / out.makespan / float64(h.racks*h.servers*h.containers)
+		if spec.Shuffle.Bytes > h.threshold {
+			out.heavy += float64(spec.Shuffle.Bytes)
 			out.large[class] = append(out.large[class], took)
 		}
 	}
+	out.heavy /= max(1, all)
 	return out
 }
 
@@ -208,5 +239,17 @@ func adhocMedianAll(p packRun) float64 { return stats.Median(p.another) }
 // opticalShare is the share of what crosses racks that goes over circuits, in per cent.
 func opticalShare(p packRun) float64 { return 100 * p.optical }
 
-// crossed is what crosses racks, in TB.
+// heavyShare is the share of the shuffle bytes that belongs to jobs with an elephant, in per cent.
+func heavyShare(p packRun) float64 { return 100 * p.heavy }
+
+// sentByPackets is what the packet network carries between racks, in TB.
+func sentByPackets(p packRun) float64 { return p.packets / 1e12 }
+
+// readByPackets is what maps read from other racks, in TB.
+func readByPackets(p packRun) float64 { return p.reads / 1e12 }
+
+// busyShare is how much of the containers tasks hold on average, in per cent.
+func busyShare(p packRun) float64 { return 100 * p.busy }
+
+// crossed is the shuffle that crosses racks, in TB.
 func crossed(p packRun) float64 { return p.cross / 1e12 }

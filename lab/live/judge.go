@@ -22,7 +22,9 @@ type Verdict struct {
 	// MedianError is of the time of a job, over all jobs, repetitions and arms.
 	MedianError float64 `json:"median_error"`
 	// Tau is Kendall's, of the order of the arms by the first measure; arms that the simulator holds for equal, within 2 per cent, do not count.
-	Tau    float64 `json:"tau"`
+	Tau float64 `json:"tau"`
+	// Ratio is by how much the simulator is off in the first measure of an arm over that of the first arm, in the worst arm.
+	Ratio  float64 `json:"ratio_error"`
 	Agrees bool    `json:"agrees"`
 }
 
@@ -30,6 +32,7 @@ type Verdict struct {
 const (
 	maxError = 0.10
 	minTau   = 0.9
+	maxRatio = 0.15
 	same     = 0.02
 )
 
@@ -54,8 +57,17 @@ func (l *Laboratory) Judge(arms []Arm, jobs []*sim.Job, simulated, live [][]*Out
 	}
 	v.MedianError = stats.Median(errors)
 	v.Tau = tau(v.Rows, len(l.Measures))
-	v.Agrees = v.MedianError <= maxError && v.Tau >= minTau
+	v.Ratio = ratio(v.Rows, len(l.Measures))
+	v.Agrees = v.MedianError <= maxError && v.Tau >= minTau && v.Ratio <= maxRatio
 	return v
+}
+
+// ratio compares every step-th row with the first.
+func ratio(rows []Row, step int) (worst float64) {
+	for i := step; i < len(rows); i += step {
+		worst = max(worst, math.Abs(rows[i].Simulated/rows[0].Simulated-stats.Mean(rows[i].Live)/stats.Mean(rows[0].Live)))
+	}
+	return worst
 }
 
 // tau compares the order of arms by every step-th row.

@@ -9,7 +9,7 @@ import (
 )
 
 // All are the laboratories, in the order in which a class may take them.
-var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues, &locality, &narrowLinks, &twoClasses, &batches, &circuits, &table2, &fourDeadlines, &sixTeraSorts}
+var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues, &locality, &narrowLinks, &nasParts, &twoClasses, &batches, &circuits, &adhoc, &table2, &fourDeadlines, &sixTeraSorts}
 
 // policy is an arm without a limit for drivers; params are name and value by turns.
 func policy(name string, quick bool, params ...string) Arm {
@@ -91,26 +91,30 @@ var smallJobs = Laboratory{
 }
 
 var marpCurve = Laboratory{
-	ID: "marp-curve", Title: "How many drivers may hold containers?", Source: "spec/marp 4", Seconds: 75,
-	Machines: uniform(1, 4, 3),
+	ID: "marp-curve", Title: "How many drivers may hold containers?", Source: "spec/marp 4", Seconds: 240,
+	Machines: Machines{Racks: 1, Classes: []Class{{Count: 3, Containers: 4, Speed: 1}}}, // emulated, so that controllers see how idle they are
 	Arms: []Arm{
 		admission("marp 0.1", "marp", true, "marp", "0.1"), admission("marp 0.25", "marp", true, "marp", "0.25"), admission("marp 0.5", "marp", false, "marp", "0.5"),
-		admission("marp 0.75", "marp", true, "marp", "0.75"), admission("cbt", "cbt", false), admission("cbtws", "cbtws", false), admission("cbtwat", "cbtwat", false),
+		admission("marp 0.75", "marp", true, "marp", "0.75"), controller("cbt", true), controller("cbtws", false), controller("cbtwat", false),
+		admission("unlimited", "unlimited", false), admission("capacity-init, 3 jobs", "capacity-init", false, "max-system-jobs", "3", "poll", "100ms"),
 	},
 	Jobs: func(quick bool) []*sim.Job {
-		n := 14
+		n := 9
 		if quick {
-			n = 10
+			n = 6
 		}
 		var jobs []*sim.Job
 		for range n {
-			jobs = add(jobs, "job", 0, shape{maps: 6, reduces: 1, mapTime: 300 * ms, reduceTime: 200 * ms})
+			jobs = add(jobs, "job", 0, shape{maps: 6, reduces: 1, mapTime: time.Second, reduceTime: 1500 * ms})
 		}
 		return jobs
 	},
 	Measures:  []Measure{mean("a job", every), makespan},
 	Published: "a curve with its best between the ends: few drivers leave containers idle, many leave none for tasks",
 }
+
+// controller is an admission policy that adapts, five times as fast as the source's: so much shorter are the jobs.
+func controller(name string, quick bool) Arm { return admission(name, name, quick, "time-scale", "5") }
 
 var deadlines = Laboratory{
 	ID: "deadlines", Title: "Who meets deadlines?", Source: "spec/deadline 4", Seconds: 40,

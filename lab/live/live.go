@@ -11,6 +11,8 @@ import (
 type Laboratory struct {
 	ID, Title, Source string
 	Seconds           int // it takes about, on two cores
+	// Experiment is the one of a document whose workload this is, scaled; "" is none.
+	Experiment string
 
 	Machines Machines
 	Arms     []Arm

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
 )
 
 // TestLaboratories: every arm can be simulated, and the simulator finds what the laboratory is there to show.
@@ -35,6 +36,9 @@ func TestLaboratories(t *testing.T) {
 		{"small-jobs", "fbq", "fifo"},
 		{"marp-curve", "marp 0.25", "marp 0.1"},
 		{"marp-curve", "marp 0.25", "marp 0.75"},
+		{"marp-curve", "marp 0.25", "unlimited"},
+		{"marp-curve", "capacity-init, 3 jobs", "unlimited"},
+		{"ad-hoc", "jobpacker", "jobpacker-adhoc-agg"},
 		{"deadlines", "deadline-max", "fifo"},
 		{"queues", "capacity", "fifo"},
 		{"locality", "delay", "fair"},
@@ -63,6 +67,37 @@ func TestWhatIsMeasuredCounts(t *testing.T) {
 	}
 }
 
+// TestMachinesInTheMastersOrder: who is asked first is the machine that the master knew first. Its rack, its input and its speed go with it.
+func TestMachinesInTheMastersOrder(t *testing.T) {
+	m := Machines{Racks: 2, Classes: []Class{{Name: "fast", Count: 1, Containers: 2, Speed: 1}, {Name: "slow", Count: 2, Containers: 3, Speed: 0.5}}}
+	order := []int{2, 1, 0}
+	topo, room, err := m.Topology(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []struct {
+		name, rack, class string
+		containers        int32
+	}{{"w3", "r1", "slow", 3}, {"w2", "r2", "slow", 3}, {"w1", "r1", "fast", 2}} {
+		got := topo.Node(topology.NodeID(n))
+		if got.Name != want.name || topo.Rack(got.Rack).Name != want.rack || got.Class != want.class || room[n].Containers != want.containers {
+			t.Errorf("node %d is %+v in %s with %+v, want %v", n, got, topo.Rack(got.Rack).Name, room[n], want)
+		}
+	}
+	l := &Laboratory{Machines: m, Jobs: func(bool) []*sim.Job {
+		j := add(nil, "a", 0, shape{maps: 1, mapTime: time.Second})
+		reads(j[0], 8)
+		return j
+	}}
+	a := policy("delay", true)
+	for machine, want := range []float64{1, 2, 2} { // how long a map takes where its input is
+		got, err := l.Simulate(&a, Overheads{Order: order, Places: [][][]int{{{machine}}}}, false)
+		if err != nil || math.Abs(got.Seconds[0]-want) > 0.01 || got.Local[0] != 1 || got.Strong[0] != map[bool]float64{true: 1}[machine == 0] {
+			t.Errorf("input on machine %d: %+v, %v", machine, got, err)
+		}
+	}
+}
+
 // TestJudge: errors are of jobs, and the order of arms counts where the simulator sees a difference.
 func TestJudge(t *testing.T) {
 	jobs := add(nil, "j", 0, shape{maps: 1, mapTime: time.Second})
@@ -70,6 +105,9 @@ func TestJudge(t *testing.T) {
 	arms := []Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 	v := l.Judge(arms, jobs, outcomes(1, 2, 2.01), outcomes(1.05, 2.1, 2))
 	if !v.Agrees || v.Tau != 1 || math.Abs(v.MedianError-0.1/2.1) > 1e-9 || len(v.Rows) != 6 {
+		t.Errorf("%+v", v)
+	}
+	if v = l.Judge(arms[:2], jobs, outcomes(1, 1.5), outcomes(1, 1.7)); v.Agrees || math.Abs(v.Ratio-0.2) > 1e-9 || v.MedianError > maxError || v.Tau != 1 {
 		t.Errorf("%+v", v)
 	}
 	if v = l.Judge(arms, jobs, outcomes(1, 2, 3), outcomes(2, 1, 3)); v.Agrees || math.Abs(v.Tau-1.0/3) > 1e-9 {

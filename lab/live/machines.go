@@ -29,28 +29,48 @@ func uniform(racks, machines, containers int) Machines {
 	return Machines{Racks: racks, Classes: []Class{{Count: machines, Containers: containers}}}
 }
 
-// Topology builds what a policy sees of the machines, which are numbered in the order in which they are started.
-func (m *Machines) Topology() (*topology.Topology, []scheduler.Capacity, error) {
+// Topology builds what a policy sees of the machines, in the order in which the master came to know them and their racks: who is asked
+// first goes by it. nil: in the order in which they are started.
+func (m *Machines) Topology(order []int) (*topology.Topology, []scheduler.Capacity, error) {
 	b := topology.NewBuilder()
 	if err := b.SetOCS(m.Links.Optical); err != nil {
 		return nil, nil, err
 	}
-	for r := range m.Racks {
-		if _, err := b.AddRack(m.Links.Rack(fmt.Sprintf("r%d", r+1))); err != nil {
-			return nil, nil, err
-		}
-	}
 	var room []scheduler.Capacity
-	for _, c := range m.Classes {
-		for range c.Count {
-			n := topology.Node{Name: fmt.Sprintf("w%d", len(room)+1), Rack: topology.RackID(len(room) % m.Racks), Class: c.Name, NIC: m.Links.NIC}
-			if _, err := b.AddNode(n); err != nil {
+	racks := map[int]topology.RackID{}
+	for n := range m.count() {
+		i := machine(order, topology.NodeID(n))
+		rack, known := racks[i%m.Racks]
+		if !known {
+			var err error
+			if rack, err = b.AddRack(m.Links.Rack(fmt.Sprintf("r%d", i%m.Racks+1))); err != nil {
 				return nil, nil, err
 			}
-			room = append(room, scheduler.Capacity{Containers: int32(c.Containers)})
+			racks[i%m.Racks] = rack
 		}
+		c := m.Class(i)
+		if _, err := b.AddNode(topology.Node{Name: fmt.Sprintf("w%d", i+1), Rack: rack, Class: c.Name, NIC: m.Links.NIC}); err != nil {
+			return nil, nil, err
+		}
+		room = append(room, scheduler.Capacity{Containers: int32(c.Containers)})
 	}
 	return b.Topology(), room, nil
+}
+
+// machine is the number of a node's machine, from 0 in the order in which they are started.
+func machine(order []int, n topology.NodeID) int {
+	if order == nil {
+		return int(n)
+	}
+	return order[n]
+}
+
+// count is how many machines there are.
+func (m *Machines) count() (n int) {
+	for _, c := range m.Classes {
+		n += c.Count
+	}
+	return n
 }
 
 // Class is the class of machine i.
@@ -68,11 +88,21 @@ func (m *Machines) Class(i int) *Class {
 // Alike reports whether it makes no difference to a task where it runs.
 func (m *Machines) Alike() bool {
 	for _, c := range m.Classes {
-		if c.Speed != 0 {
+		if c.Speed != 0 && c.Speed != 1 {
 			return false
 		}
 	}
 	return m.Links.NIC == 0 && m.Links.Uplink == 0
+}
+
+// emulated is how many processors emulated machines have together, one for each container; 0 where none are emulated.
+func (m *Machines) emulated() (processors int) {
+	for _, c := range m.Classes {
+		if c.Speed > 0 {
+			processors += c.Count * c.Containers
+		}
+	}
+	return processors
 }
 
 // Slower is how much longer a task takes on machine i.

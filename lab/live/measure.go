@@ -34,6 +34,17 @@ func mean(name string, which func(j *sim.Job) bool) Measure {
 	}}
 }
 
+// slowdown is a quantile over jobs of the time that each took over what it would take alone on so many containers.
+func slowdown(name string, q float64, containers int) Measure {
+	return Measure{Name: name, Unit: "x", Of: func(jobs []*sim.Job, o *Outcome) float64 {
+		var x []float64
+		for i, j := range jobs {
+			x = append(x, o.Seconds[i]/j.Alone(containers).Seconds())
+		}
+		return stats.Quantile(stats.Sorted(x), q)
+	}}
+}
+
 // makespan is from the first submission to the last end.
 var makespan = Measure{Name: "all jobs", Unit: "s", Of: func(jobs []*sim.Job, o *Outcome) (last float64) {
 	for i, j := range jobs {

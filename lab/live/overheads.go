@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/stats"
@@ -24,7 +25,9 @@ type Overheads struct {
 	// At is when each job came, since the first; nil: when it was to.
 	At []time.Duration `json:"-"`
 	// Places are the machines that have copies of each split of each job; nil: nobody knows.
-	Places [][][]topology.NodeID `json:"-"`
+	Places [][][]int `json:"-"`
+	// Order is the machines in the order in which the master came to know them; nil: in which they were started.
+	Order []int `json:"-"`
 }
 
 // Costs are the same of many jobs and tasks, in nanoseconds.
@@ -32,7 +35,8 @@ type Costs struct {
 	Submit, Start, Task, Reduce, End []float64
 	Maps, Reduces                    [][]time.Duration // by job
 	At                               []time.Duration   // by job
-	Places                           [][][]topology.NodeID
+	Places                           [][][]int
+	Order                            []int
 }
 
 // Add adds others.
@@ -41,7 +45,7 @@ func (c *Costs) Add(o *Costs) {
 	c.Task, c.Reduce, c.End = append(c.Task, o.Task...), append(c.Reduce, o.Reduce...), append(c.End, o.End...)
 }
 
-// Overheads are the medians, of tasks the mean; the smallest of those that hold waiting, too.
+// Overheads returns the medians; for tasks the mean, and for values that include waiting the smallest.
 func (c *Costs) Overheads() Overheads {
 	of := func(x []float64, q float64) time.Duration {
 		if len(x) == 0 {
@@ -49,14 +53,16 @@ func (c *Costs) Overheads() Overheads {
 		}
 		return max(0, time.Duration(stats.Quantile(stats.Sorted(x), q)))
 	}
-	task := time.Duration(0)
-	if len(c.Task) > 0 {
-		task = time.Duration(max(0, stats.Mean(c.Task)))
+	mean := func(x []float64) time.Duration {
+		if len(x) == 0 {
+			return 0
+		}
+		return time.Duration(max(0, stats.Mean(x)))
 	}
-	return Overheads{Submit: of(c.Submit, 0), Start: of(c.Start, 0.5), Task: task, Reduce: of(c.Reduce, 0.1), End: of(c.End, 0.5), Maps: c.Maps, Reduces: c.Reduces, At: c.At, Places: c.Places}
+	return Overheads{Submit: of(c.Submit, 0), Start: of(c.Start, 0.5), Task: mean(c.Task), Reduce: mean(c.Reduce), End: of(c.End, 0.5), Maps: c.Maps, Reduces: c.Reduces, At: c.At, Places: c.Places, Order: c.Order}
 }
 
-// String writes them for people.
+// String writes them for users.
 func (o Overheads) String() string {
 	ms := func(d time.Duration) string { return d.Round(time.Millisecond).String() }
 	return fmt.Sprintf("%s until its driver starts, %s until its first task does, %s for each task, %s after the last", ms(o.Submit), ms(o.Start), ms(o.Task), ms(o.End))
@@ -71,7 +77,7 @@ func (o *Overheads) measured(jobs []*sim.Job, alike bool) []*sim.Job {
 			j.Maps[k] += o.Task
 		}
 		for k := range j.Reduces {
-			j.Reduces[k] += max(o.Task, o.Reduce)
+			j.Reduces[k] += o.Reduce
 		}
 		if i < len(o.At) {
 			if late := o.At[i] - j.Spec.Submit; j.Spec.Deadline > 0 {
@@ -83,16 +89,23 @@ func (o *Overheads) measured(jobs []*sim.Job, alike bool) []*sim.Job {
 			j.Maps, j.Reduces = o.Maps[i], o.Reduces[i]
 		}
 		if i < len(o.Places) {
-			j.Spec.Splits = placed(j.Spec.Splits, o.Places[i])
+			j.Spec.Splits = o.placed(j.Spec.Splits, o.Places[i])
 		}
 	}
 	return jobs
 }
 
-// placed is splits with the machines that have them.
-func placed(s scheduler.Splits, at [][]topology.NodeID) (out scheduler.Splits) {
+// placed is splits with the nodes that have them.
+func (o *Overheads) placed(s scheduler.Splits, at [][]int) (out scheduler.Splits) {
 	for i := range min(len(s.Bytes), len(at)) {
-		out.Add(s.Bytes[i], at[i]...)
+		var nodes []topology.NodeID
+		for _, machine := range at[i] {
+			if n := slices.Index(o.Order, machine); n >= 0 {
+				machine = n
+			}
+			nodes = append(nodes, topology.NodeID(machine))
+		}
+		out.Add(s.Bytes[i], nodes...)
 	}
 	return out
 }

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -49,31 +51,48 @@ func narrow(racks, machines, containers int) Machines {
 	return m
 }
 
+// heavyAndLight is jobs that recur, one in four with much to shuffle.
+func heavyAndLight(quick bool) (jobs []*sim.Job) {
+	n := 18
+	if quick {
+		n = 9
+	}
+	for i := range n {
+		if i%4 == 0 {
+			jobs = add(jobs, "heavy", time.Duration(i)*800*ms, shape{maps: 16, reduces: 4, mapTime: 400 * ms, reduceTime: 200 * ms})
+			sends(jobs[i], 24e6)
+		} else {
+			jobs = add(jobs, "light", time.Duration(i)*800*ms, shape{maps: 8, reduces: 1, mapTime: 400 * ms, reduceTime: 200 * ms})
+			sends(jobs[i], 200e3)
+		}
+	}
+	return jobs
+}
+
+// nasArm is nas, or a part of it, with borders of light and heavy that fit these jobs.
+func nasArm(name string, quick bool) Arm {
+	return policy(name, quick, "light", "1000000", "heavy", "4000000")
+}
+
 var narrowLinks = Laboratory{
-	ID: "narrow-links", Title: "Does it help to know the network?", Source: "spec/nas 4", Seconds: 120,
-	Machines: narrow(4, 2, 3),
-	Arms: []Arm{
-		policy("fair", true), policy("nas", true, "light", "1000000", "heavy", "4000000"), policy("shufflewatcher", false), policy("delay", false),
-	},
-	Jobs: func(quick bool) []*sim.Job {
-		n := 18
-		if quick {
-			n = 9
-		}
-		var jobs []*sim.Job
-		for i := range n {
-			if i%4 == 0 {
-				jobs = add(jobs, "heavy", time.Duration(i)*800*ms, shape{maps: 16, reduces: 4, mapTime: 400 * ms, reduceTime: 200 * ms})
-				sends(jobs[i], 24e6)
-			} else {
-				jobs = add(jobs, "light", time.Duration(i)*800*ms, shape{maps: 8, reduces: 1, mapTime: 400 * ms, reduceTime: 200 * ms})
-				sends(jobs[i], 200e3)
-			}
-		}
-		return jobs
-	},
+	ID: "narrow-links", Title: "Does it help to know the network?", Source: "spec/nas 4", Seconds: 150,
+	Machines:  narrow(4, 2, 3),
+	Arms:      []Arm{policy("fair", true), nasArm("nas", true), policy("shufflewatcher", false), policy("sw-delay", false), policy("delay", false)},
+	Jobs:      heavyAndLight,
 	Measures:  []Measure{mean("a job", every), congested, crossed},
 	Published: "nas completes jobs in 0.62 of fair's time, with fewer congestions",
+}
+
+var nasParts = Laboratory{
+	ID: "nas-parts", Title: "Which part of nas does it?", Source: "spec/nas 4", Seconds: 170,
+	Machines: narrow(4, 2, 3),
+	Arms: []Arm{
+		policy("fair", true), nasArm("nas", true), nasArm("nas-mts", false), nasArm("nas-mts-ca", false), nasArm("nas-no-tt", false), nasArm("nas-no-mct", false),
+		nasArm("nas-no-both", true),
+	},
+	Jobs:      heavyAndLight,
+	Measures:  []Measure{mean("a job", every), congested, crossed},
+	Published: "each mechanism adds throughput: nas-mts, then nas-mts-ca, then nas; without thresholds racks are congested more often",
 }
 
 var twoClasses = Laboratory{
@@ -155,4 +174,29 @@ var circuits = Laboratory{
 	Jobs:      daily,
 	Measures:  []Measure{mean("a job", every), crossed},
 	Published: "jobpacker, whose shuffles go by circuits, takes less time than fair on the same network",
+}
+
+// recurs is jobs that somebody can plan.
+func recurs(j *sim.Job) bool { return j.Spec.Recurring }
+
+var adhoc = Laboratory{
+	ID: "ad-hoc", Title: "Should jobs that nobody planned be packed, too?", Source: "spec/jobpacker 4", Seconds: 40,
+	Machines: joined(narrow(4, 2, 3)), Announced: true,
+	Arms: []Arm{policy("jobpacker", true), policy("jobpacker-adhoc-agg", true)},
+	Jobs: func(quick bool) []*sim.Job {
+		jobs, n := daily(quick), 5
+		if quick {
+			n = 3
+		}
+		for i := range n {
+			jobs = add(jobs, "once", time.Duration(150+600*i)*ms, shape{maps: 12, reduces: 2, mapTime: 200 * ms, reduceTime: 100 * ms})
+		}
+		slices.SortStableFunc(jobs, func(a, b *sim.Job) int { return cmp.Compare(a.Spec.Submit, b.Spec.Submit) })
+		for i, j := range jobs {
+			j.Spec.ID = scheduler.JobID(i + 1)
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("jobs without a plan", named("once")), mean("recurring jobs", recurs), crossed},
+	Published: "it is not better for the others",
 }

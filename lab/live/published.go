@@ -49,14 +49,14 @@ func tableIIJobs(quick bool) (jobs []*sim.Job) {
 }
 
 var table2 = Laboratory{
-	ID: "table-ii", Title: "Do simulator and cluster agree on the fifty jobs of Table II?", Source: "spec/slowdown 5, item 5", Seconds: 200,
+	ID: "table-ii", Title: "Do simulator and cluster agree on the fifty jobs of Table II?", Source: "spec/slowdown 5, item 5", Seconds: 200, Experiment: "slowdown-validation",
 	Machines: uniform(1, 4, 6), // a fifth of 80 slots, and eight more for drivers, which the source's slots do not hold
 	Arms: []Arm{
 		driven(policy("fifo", true)), driven(policy("fbq", true, "limits", "1.6")), driven(policy("tags", false, "limits", "1.2", "shares", "0.3,0.7")),
 		driven(policy("sita", false, "limits", "1.6", "shares", "0.3,0.7")), driven(policy("comp", false)),
 	},
 	Jobs:      tableIIJobs,
-	Measures:  []Measure{mean("a job", every), mean("jobs of 2 maps", named("grep-2")), mean("jobs of 600 maps", named("wcount-600")), makespan},
+	Measures:  []Measure{mean("a job", every), mean("jobs of 2 maps", named("grep-2")), mean("jobs of 600 maps", named("wcount-600")), slowdown("median slowdown", 0.5, 16), slowdown("p95 of slowdown", 0.95, 16), makespan},
 	Published: "simulator and cluster differ by less than 1 %",
 }
 
@@ -67,7 +67,7 @@ func driven(a Arm) Arm {
 }
 
 var fourDeadlines = Laboratory{
-	ID: "four-deadline-jobs", Title: "Who meets the goals of the four jobs?", Source: "spec/deadline 5, items 1-5", Seconds: 110,
+	ID: "four-deadline-jobs", Title: "Who meets the goals of the four jobs?", Source: "spec/deadline 5, items 1-5", Seconds: 110, Experiment: "deadline-goals",
 	Machines: uniform(1, 4, 4), // a fifth of 60 slots, and one for each driver
 	Arms:     []Arm{policy("fair", true), policy("deadline-min", true), policy("deadline-max", true)},
 	Jobs: func(quick bool) (jobs []*sim.Job) {
@@ -93,7 +93,7 @@ var fourDeadlines = Laboratory{
 }
 
 var sixTeraSorts = Laboratory{
-	ID: "six-terasorts", Title: "How many of six TeraSorts should run at once?", Source: "spec/marp 6, items 4, 5, 16", Seconds: 100,
+	ID: "six-terasorts", Title: "How many of six TeraSorts should run at once?", Source: "spec/marp 6, items 4, 5, 16", Seconds: 100, Experiment: "marp-terasort",
 	Machines: uniform(1, 3, 8),
 	Arms: []Arm{
 		admission("one by one", "marp", true, "marp", "0.05"), admission("two", "marp", true, "marp", "0.09"), admission("three", "marp", false, "marp", "0.13"),

@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -25,7 +26,7 @@ func (l *Laboratory) Simulate(a *Arm, o Overheads, quick bool) (*Outcome, error)
 	cfg.Watch = func(_ time.Duration, a sim.Attempt, started bool) {
 		if i := int(a.Task.Job) - 1; started && a.Task.Kind != scheduler.Driver {
 			all[i]++
-			if int(a.Node) < l.Machines.Classes[0].Count {
+			if machine(o.Order, a.Node) < l.Machines.Classes[0].Count {
 				strong[i]++
 			}
 		}
@@ -49,7 +50,7 @@ func (l *Laboratory) Simulate(a *Arm, o Overheads, quick bool) (*Outcome, error)
 
 // config is a run under an arm.
 func (l *Laboratory) config(a *Arm, o Overheads) (sim.Config, error) {
-	topo, room, err := l.Machines.Topology()
+	topo, room, err := l.Machines.Topology(o.Order)
 	if err != nil {
 		return sim.Config{}, err
 	}
@@ -57,11 +58,14 @@ func (l *Laboratory) config(a *Arm, o Overheads) (sim.Config, error) {
 		Topology: topo, Capacities: room, State: scheduler.DefaultConfig(), Model: sim.NewFixed(),
 		DriverStart: o.Start, Seed: 1, BreakDeadlocks: true, Refill: true, Seconds: drive.DefaultLATE(),
 	}
+	if n := l.Machines.emulated(); n > 0 {
+		cfg.Model = sim.NewGauged(n) // controllers read how idle they are
+	}
 	cfg.AskAgain, cfg.Copies = 100*time.Millisecond, l.Machines.Copies // as the master does
 	if !l.Machines.Alike() {
 		net := sim.DefaultNetwork(topo)
-		net.Pairs = topo.OCS().Present() && a.Policy.Name == "jobpacker" // its shuffles go as a whole
-		net.ByNode, net.Factor = !net.Pairs, func(a sim.Attempt, _ *sim.Job) float64 { return l.Machines.Slower(int(a.Node)) }
+		net.Pairs = topo.OCS().Present() && strings.HasPrefix(a.Policy.Name, "jobpacker") // its shuffles go as a whole
+		net.ByNode, net.Factor = !net.Pairs, func(a sim.Attempt, _ *sim.Job) float64 { return l.Machines.Slower(machine(o.Order, a.Node)) }
 		if cfg.Model, err = sim.NewNetwork(net); err != nil {
 			return cfg, err
 		}

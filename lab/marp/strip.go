@@ -1,27 +1,23 @@
 package marp
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/millrace/millrace/lab"
 )
 
-// strips are the gains over all six jobs at once: of the best static MARP, with the other static values, and of the controllers.
-func strips(r *lab.Recorder, six sweepResult, g gainRuns) {
-	all := six.mean[5]
-	at := func(i int) lab.Reading {
-		return lab.ReadOne(fmt.Sprintf("static MARP %g", six.marp[i]), 100*(all-six.mean[i])/all)
-	}
-	best := six.best()
-	list := []lab.Reading{at(best)}
-	for i := range six.marp[:5] {
-		if i != best {
-			list = append(list, at(i))
+// strips are the gains over all six jobs at once, of the best static MARP and of each controller, under every reading of the profile that
+// was tried: as it was fitted, which is judged, and with each of its terms taken out.
+func strips(r *lab.Recorder, all []profiled) {
+	add := func(name, of, published string, line float64, gain func(profiled) float64) {
+		var list []lab.Reading
+		for _, p := range all {
+			list = append(list, lab.ReadOne("profile: "+p.name, gain(p)))
 		}
+		r.Headline(lab.Headline{Name: name, What: "Gain of " + of + " over all six TeraSorts at once", Unit: "gain, % of PRJ's time", Published: published, Line: line, None: math.NaN()}, list...)
 	}
-	for _, name := range controllers {
-		list = append(list, lab.ReadOne(shownAs[name], g.gain[name]))
+	add("static", "the best static MARP", "no significant gain of a static value", 0, func(p profiled) float64 { return p.static })
+	for i, published := range []string{"10.9", "18", "18.9"} {
+		add(controllers[i], shownAs[controllers[i]], published, []float64{10.9, 18, 18.9}[i], func(p profiled) float64 { return p.gain[controllers[i]] })
 	}
-	r.Headline(lab.Headline{Name: "static", What: "Gain over all six TeraSorts at once", Unit: "gain, % of PRJ's time", Published: "no significant gain of a static value", Line: 0, None: math.NaN()}, list...)
 }

@@ -24,8 +24,7 @@ func sweepStatic(r *lab.Recorder) {
 	held := sweep(r, 24, []float64{0.3, 0.6, 0.7, 0.8, 0.9}, true, n)
 	r.Check(lab.Holds("16: 24 jobs with reduces held back: all complete and the right arm rises", "rises", held.text(), held.stalls[2] == 0 && held.mean[4] > held.mean[0], "no stall at 0.70, and 0.90 slower than 0.30").Because("0.30: 3688, 0.60: 3831, 0.70: 5275, 0.80: 4838, 0.90: 5237 s in the specification's model"))
 	miniBatches(r, six, g)
-	profiles(r, n)
-	strips(r, six, g)
+	strips(r, profiles(r, n))
 	l := chart.Lines{Frame: chart.Frame{Title: "Completion of the batch over static MARP", X: chart.Axis{Label: "MARP"}, Y: chart.Axis{Label: "s, mean", Log: true}}}
 	for _, s := range []struct {
 		name string

@@ -2,10 +2,12 @@ package nas
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
+	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -18,6 +20,11 @@ func fortyNodes(r *lab.Recorder) {
 		if r.Quick() && g.cluster.tasks == trace.Fine { // they take most of the time
 			tried = nil
 		}
+		if len(tried) > 0 {
+			for _, name := range []string{"delay", "sw-delay"} {
+				variants = append(variants, nasVariant{name: name + ", " + sameJobs, policy: name, edit: onlyOne})
+			}
+		}
 		for _, c := range tried {
 			variants = append(variants, c.variants()...)
 		}
@@ -26,6 +33,8 @@ func fortyNodes(r *lab.Recorder) {
 		limits(r, g.label(), runs)
 		bytes(r, g.label(), runs)
 		behaviour(r, g.label(), runs)
+		overloads(r, g.label(), runs)
+		oneWorkload(r, g.label(), runs)
 		drawNAS(r, g, runs)
 		readings(r, g, tried, runs)
 		strips(r, g, tried, runs)
@@ -50,6 +59,31 @@ func (c reading) variants() []nasVariant {
 	}
 }
 
+// sameJobs is the source's own way to repeat: the same jobs each time, with other placements.
+const sameJobs = "one workload, other placements"
+
+func onlyOne(c *nasCluster) { c.one = true }
+
+// oneWorkload reports the order of the policies where every repetition has the same jobs.
+func oneWorkload(r *lab.Recorder, label string, runs nasRuns) {
+	if len(runs["nas, "+sameJobs]) == 0 {
+		return
+	}
+	for _, q := range []struct {
+		name, published string
+		of              func(nasRun) float64
+	}{
+		{"throughput", "nas > sw-delay > delay > fair", throughput},
+		{"mean completion", "nas < sw-delay < delay < fair", completion},
+	} {
+		var said []string
+		for _, name := range []string{"delay", "sw-delay", "nas"} {
+			said = append(said, name+" "+stats.Text(runs.ratio(name+", "+sameJobs, "fair, "+sameJobs, q.of)))
+		}
+		r.Check(lab.Reported(label+"4: "+q.name+", "+sameJobs, q.published, "fair 1, "+strings.Join(said, ", ")).Because(r.Say("one workload")))
+	}
+}
+
 // readings are the corrections of spec/nas 5, item 4, one by one switched off, and further scales.
 func (g regime) readings() []reading {
 	out := []reading{
@@ -57,7 +91,7 @@ func (g regime) readings() []reading {
 		{name: "reduce-place=prefer", params: map[string]string{"reduce-place": "prefer"}},
 		{name: "reset=any", params: map[string]string{"reset": "any"}},
 		{name: "one container a heartbeat", edit: func(c *nasCluster) { c.perBeat = 1 }},
-		{name: "one workload, other placements", edit: func(c *nasCluster) { c.one = true }},
+		{name: sameJobs, edit: onlyOne},
 	}
 	scales := []float64{1, 0.35, 0.2, 40.0 / 600}
 	if g.cluster.tasks == trace.Fine {
@@ -66,6 +100,11 @@ func (g regime) readings() []reading {
 		out = append(out, reading{name: "reduces hold half of the containers at most", edit: func(c *nasCluster) { c.reduceShare = "0.5" }})
 	} else {
 		out = append(out, reading{name: "reduces hold 0.95 of the containers at most", edit: func(c *nasCluster) { c.reduceShare = "0.95" }})
+	}
+	for _, rate := range sweptRates {
+		if sim.NamedRates[rate] != g.cluster.rates {
+			out = append(out, reading{name: "rate of tasks: " + rate, edit: func(c *nasCluster) { c.rates = sim.NamedRates[rate] }})
+		}
 	}
 	for _, scale := range scales {
 		out = append(out, reading{name: fmt.Sprintf("sizes x%.3g", scale), edit: func(c *nasCluster) { c.scale = scale }})

@@ -43,6 +43,9 @@ type setting struct {
 	nodes     int
 }
 
+// usualStart is the part of a job's maps after which its reduces start, where nothing else is compared.
+const usualStart = 0.05
+
 // ownNodes is the size of the source's cluster; each has 6 map and 2 reduce slots.
 const ownNodes = 100
 
@@ -66,10 +69,13 @@ func spreads(r *lab.Recorder, settings []setting, n int) map[string]spread {
 	return out
 }
 
-// in returns the setting as the reader has set loads and nodes.
+// in returns the setting as the reader has set loads, nodes and the start of reduces.
 func (s setting) in(r *lab.Recorder) setting {
 	loads := map[float64]float64{0.7: r.Float("load", 0.7), 0.9: r.Float("high-load", 0.9)}
 	s.nodes, s.load = r.Int("nodes", ownNodes), cmp.Or(loads[s.load], s.load)
+	if start := r.Float("slowstart", usualStart); s.slowstart == usualStart {
+		s.slowstart = start
+	}
 	if s.from == (fb1121{}) {
 		s.from = drawn
 	}

@@ -63,7 +63,7 @@ func (s *split) measure(end time.Duration) (first float64, used [2]float64) {
 	return first, used
 }
 
-// partitionLoads is R9 (Figure 9) and the work that the source says partition 1 completed.
+// partitionLoads is R9 (Figure 9; spec/slowdown 4.4) and the work that the source says partition 1 completed.
 func partitionLoads(r *lab.Recorder, at atLoad) {
 	bars := chart.Bars{Frame: chart.Frame{Title: "Utilisation of the partitions, load 0.7 (Fig. 9)", X: chart.Axis{Label: "run time of tasks over slot time"}}, Groups: []string{"partition 1", "partition 2"}}
 	grids := map[string][]float64{"sita": sitaGrid, "tags": tagsGrid}

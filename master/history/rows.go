@@ -40,7 +40,7 @@ func apply(j *wire.PastJob, e *Entry) {
 		j.Submitted, j.SubmittedWall = e.At, e.Wall
 		if sp := e.Spec; sp != nil {
 			j.Name, j.User, j.Queue, j.Output, j.Stages, j.Deadline = sp.Name, sp.User, sp.Queue, sp.Output, sp.Stages, sp.Deadline
-			j.Pool, j.Priority, j.Weight, j.Under = sp.Pool, sp.Priority, sp.Weight, sp.Under
+			j.Pool, j.Priority, j.Weight, j.Recurring, j.Under = sp.Pool, sp.Priority, sp.Weight, sp.Recurring, sp.Under
 			if j.Program = sp.Program.Builtin; j.Program == "" {
 				j.Program = sp.Program.Hash
 			}

@@ -13,7 +13,7 @@ import (
 const maxWarm = 256
 
 // warm keeps summaries of the jobs that were written or asked for last, so that a page about a job with hundreds of thousands of events
-// does not read them all. Take mu within guarded only: a disk that fails may keep whoever holds it for ever.
+// does not read them all. Take mu only within guarded: a failing disk may block its holder for ever.
 type warm struct {
 	mu    sync.Mutex // guards the fields below, and is held while entries are written
 	jobs  map[uint64]*warmJob

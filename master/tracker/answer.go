@@ -39,7 +39,7 @@ func (c *Tracker) AnswerTo(name wire.NodeName, durable int64) wire.Answer {
 
 func (c *Tracker) launchOf(n *node, a *attempt) wire.Launch {
 	s := &a.st.job.spec
-	room := demand(map[wire.TaskKind]wire.Room{wire.ReduceTask: s.Reduce, wire.DriverTask: s.Driver}[a.id.Kind], wire.Room{VCores: s.VCores, MemoryMB: s.MemoryMB})
+	room := demand(map[wire.TaskKind]wire.Demand{wire.ReduceTask: s.Reduce, wire.DriverTask: s.Driver}[a.id.Kind], wire.Demand{VCores: s.VCores, MemoryMB: s.MemoryMB})
 	l := wire.Launch{ID: a.id, Number: a.number, VCores: room.VCores, MemoryMB: room.MemoryMB}
 	ref := wire.StageRef{Job: a.id.Job, Stage: a.id.Stage}
 	if !n.knows[ref] {

@@ -291,7 +291,7 @@ func (c *Tracker) forgetResult(now time.Duration, st *stage, kind wire.TaskKind,
 
 // badFetch hears that a reduce cannot get a map's output. One report may be the reduce's own
 // trouble; several, or a dead node, mean that the output is gone. Right after a restart it is not
-// known yet who is dead and how many reduces there are; who has trouble will say so again.
+// known yet who is dead and how many reduces there are; a reduce that still fails reports again.
 func (c *Tracker) badFetch(now time.Duration, b wire.BadFetch) {
 	if now < c.graceEnd {
 		return

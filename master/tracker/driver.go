@@ -34,7 +34,7 @@ func (c *Tracker) whyStopped(id wire.AttemptID) string {
 	return "another driver runs"
 }
 
-// driven is the stage whose driver an attempt is, nil if there is none, or no longer.
+// driven returns the stage that an attempt drives, or nil if it drives none, or no longer does.
 func (c *Tracker) driven(id wire.AttemptID) *stage {
 	if a := c.driverOf(id); a != nil {
 		return a.st

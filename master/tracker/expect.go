@@ -48,6 +48,8 @@ func (c *Tracker) checkHints(s *wire.JobSpec) error {
 		return wire.Errorf(wire.Invalid, "%d bytes of input, %d of shuffle and %d of output are expected: must be 0 to 2^56", e.Input, e.Shuffle, e.Output)
 	case min(e.MapMillis, e.ReduceMillis) < 0 || max(e.MapMillis, e.ReduceMillis) > absurdMillis:
 		return wire.Errorf(wire.Invalid, "maps of %d ms and reduces of %d ms are expected: must be 0 to 2^40 ms", e.MapMillis, e.ReduceMillis)
+	case e.InMillis < 0 || e.InMillis > keepExpected.Milliseconds():
+		return wire.Errorf(wire.Invalid, "it is expected in %d ms: must be 0 to %d, a day (announce it later)", e.InMillis, keepExpected.Milliseconds())
 	case s.Shape.SplitBytes < 0 || s.Shape.Reducers < 0:
 		return wire.Errorf(wire.Invalid, "splits of %d bytes and %d reduces: must not be negative", s.Shape.SplitBytes, s.Shape.Reducers)
 	case !(s.Weight >= 0 && s.Weight <= 1e6) || !(s.ReduceCost >= 0 && s.ReduceCost <= 1e6):
@@ -55,7 +57,7 @@ func (c *Tracker) checkHints(s *wire.JobSpec) error {
 	case s.Deadline < 0 || s.Deadline > absurdMillis:
 		return wire.Errorf(wire.Invalid, "a deadline of %d ms: must be 0 to 2^40", s.Deadline)
 	}
-	for _, r := range []wire.Room{{VCores: s.VCores, MemoryMB: s.MemoryMB}, s.Reduce, s.Driver} {
+	for _, r := range []wire.Demand{{VCores: s.VCores, MemoryMB: s.MemoryMB}, s.Reduce, s.Driver} {
 		if r.VCores < 0 || r.MemoryMB < 0 {
 			return wire.Errorf(wire.Invalid, "%d vcores and %d MB: must not be negative", r.VCores, r.MemoryMB)
 		}
@@ -77,7 +79,7 @@ func hint(spec *scheduler.JobSpec, st *stage) {
 func sizeOf(bytes int64) scheduler.Size { return scheduler.Size{Bytes: bytes, Known: bytes > 0} }
 
 // demand is the room of an attempt; what is not said is as a map's.
-func demand(r, usual wire.Room) scheduler.Demand {
+func demand(r, usual wire.Demand) scheduler.Demand {
 	d := scheduler.Demand{VCores: r.VCores, MemoryMB: r.MemoryMB}
 	if d.VCores == 0 {
 		d.VCores = usual.VCores

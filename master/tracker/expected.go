@@ -34,7 +34,7 @@ const (
 	maxExpected, maxExpectedUser = 1_000, 200
 	// planEvery is how often jobs without a plan are looked at again: what they are like may be known by now.
 	planEvery = time.Minute
-	// keepExpected is how long an announced job may take to come.
+	// keepExpected is how long an announced job may take to come after its time, and how far ahead that may be.
 	keepExpected = 24 * time.Hour
 )
 
@@ -161,12 +161,17 @@ func (c *Tracker) up() (n int) {
 	return n
 }
 
+// due is when it is to come.
+func (e *expected) due() time.Duration {
+	return e.at + time.Duration(e.spec.Expect.InMillis)*time.Millisecond
+}
+
 // foreseen is an expected job as the policies see it.
 func (c *Tracker) foreseen(now time.Duration, e *expected) *scheduler.JobSpec {
 	s := e.spec
 	c.recur(&s)
 	c.expect(&s)
-	return c.specOf(&stage{job: &job{spec: s, submitted: e.at}, sid: e.id}, now)
+	return c.specOf(&stage{job: &job{spec: s, submitted: e.due()}, sid: e.id}, max(now, e.due()))
 }
 
 func (c *Tracker) rackNames(ids []topology.RackID) []string {
@@ -182,7 +187,7 @@ func (c *Tracker) rackNames(ids []topology.RackID) []string {
 func (c *Tracker) planAgain(now time.Duration) {
 	none := false
 	for _, e := range slices.Clone(c.plans.expected) {
-		if e.job == "" && now-e.at > keepExpected {
+		if e.job == "" && now-e.due() > keepExpected {
 			c.note(Record{At: now, Kind: Dropped, Spec: &wire.JobSpec{Name: e.spec.Name, User: e.spec.User}})
 			continue
 		}

@@ -69,7 +69,7 @@ func (st *stage) percent() float64 {
 	return 5 + 45*share[0] + 45*share[1]
 }
 
-// Figures are those that the policies show, with jobs named as people know them.
+// Figures are those that the policies show, with jobs named as users know them.
 func (c *Tracker) Figures(now time.Duration) (out []wire.Figure) {
 	for _, f := range c.engine.Figures(now) {
 		w := wire.Figure{Name: f.Name, Value: f.Value}

@@ -3,6 +3,8 @@ package tracker
 import (
 	"testing"
 	"time"
+
+	"github.com/millrace/millrace/scheduler"
 )
 
 // TestPoliciesHearOfLoadAndProgress: the idle of the whole cluster is the mean of the workers that are up and can say, and
@@ -30,4 +32,19 @@ func TestPoliciesHearOfLoadAndProgress(t *testing.T) {
 	see("two maps done", 40, 5+45*0.5+45*0.25)
 	s.die()
 	see("n1 is gone and its maps with it", 10, 5+45*0.5)
+}
+
+// TestImpossibleEvents: an event that cannot be is counted and told to the log; old news is neither.
+func TestImpossibleEvents(t *testing.T) {
+	s := newScene(t, 4, 2)
+	s.c.Take()
+	if s.c.feed(s.now, scheduler.JobVanished(4711)) || len(s.c.Take().Broken) != 0 {
+		t.Error("old news is told")
+	}
+	if s.c.feed(s.now, scheduler.Event{Kind: scheduler.EvJobSubmitted}) {
+		t.Error("a job without a spec is taken")
+	}
+	if out := s.c.Take(); len(out.Broken) != 1 || s.c.tally.Broken != 1 || s.c.tally.LastBroken == "" {
+		t.Errorf("broken: %v, %+v", out.Broken, s.c.tally)
+	}
 }

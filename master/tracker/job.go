@@ -66,7 +66,7 @@ type stage struct {
 	running       map[*attempt]bool
 	busy          [2]int32 // maps and reduces among them
 	changes       []change // of map output, for reduces
-	told          int      // so many of them some reduce may know
+	told          int      // how many of them have been sent to some reduce
 	outlets       map[topology.RackID]*outlet
 	sum           uint64 // of the last output of all maps
 	committing    bool   // all tasks are done; the driver gives the output its name
@@ -96,13 +96,13 @@ type task struct {
 	live     uint8 // attempts that run, so that nobody has to look through all that do
 	tries    uint16
 	counted  bool   // its counters are in the job's
-	sum      uint64 // hash of the last output of a map, though it be lost; what a reduce has read
+	sum      uint64 // hash of the last output of a map, even if that is lost; of a reduce, of what it has read
 }
 
 // A change is a map output that appeared, or with try 0 went away.
 type change struct {
 	index   int32
-	circuit bool // it was let go with so much that it is worth a circuit
+	circuit bool // it was released in a batch that is large enough for a circuit
 	try     uint64
 }
 
@@ -231,12 +231,12 @@ func (c *Tracker) introduce(now time.Duration, st *stage) {
 // specOf is a stage as the policies see it.
 func (c *Tracker) specOf(st *stage, now time.Duration) *scheduler.JobSpec {
 	s := &st.job.spec
-	usual := wire.Room{VCores: s.VCores, MemoryMB: s.MemoryMB}
+	usual := wire.Demand{VCores: s.VCores, MemoryMB: s.MemoryMB}
 	spec := &scheduler.JobSpec{
 		ID: st.sid, Name: stageName(s.Name, s.Stages, st.n), User: s.User, Queue: s.Queue, Pool: s.Pool, Priority: s.Priority,
 		Submit: now, HasDriver: true, Slowstart: s.Slowstart,
 		Weight: s.Weight, ReduceCostRatio: s.ReduceCost, Recurring: s.Recurring,
-		MapDemand: demand(usual, usual), ReduceDemand: demand(s.Reduce, usual), DriverDemand: demand(s.Driver, wire.Room{}),
+		MapDemand: demand(usual, usual), ReduceDemand: demand(s.Reduce, usual), DriverDemand: demand(s.Driver, wire.Demand{}),
 	}
 	if s.Deadline > 0 {
 		spec.Deadline = st.job.submitted + time.Duration(s.Deadline)*time.Millisecond

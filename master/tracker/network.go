@@ -81,6 +81,7 @@ func (c *Tracker) Net(now time.Duration) wire.NetStatus {
 		}
 		out.Racks = append(out.Racks, row)
 	}
+	c.circuits(now, &out)
 	for _, n := range c.nodes {
 		out.Nodes = append(out.Nodes, wire.NetNode{
 			Node: n.name, Rack: n.rack, NetLink: link(c.monitor.Node(n.id)), NIC: float64(topo.Node(n.id).NIC), Sent: maps.Clone(n.sent),
@@ -88,6 +89,35 @@ func (c *Tracker) Net(now time.Duration) wire.NetStatus {
 		})
 	}
 	return out
+}
+
+// circuits says between which racks the optical switch had circuits when their workers reported last, and when it is matched anew.
+func (c *Tracker) circuits(now time.Duration, out *wire.NetStatus) {
+	o := c.cfg.Links.Optical
+	interval := o.Interval
+	if !o.Present() || interval <= 0 {
+		return
+	}
+	out.CircuitMillis, out.DarkMillis, out.CircuitRate, out.CircuitThreshold = interval.Milliseconds(), o.Reconfig.Milliseconds(), float64(o.Rate), o.Threshold
+	last := map[string]*node{} // by rack: who is believed
+	for _, n := range c.nodes {
+		if !n.up || n.rematch == 0 {
+			continue
+		}
+		next := n.rematch - now
+		if next <= 0 {
+			next = interval - (now-n.rematch)%interval
+		}
+		out.RematchMillis = next.Milliseconds()
+		if old := last[n.rack]; old == nil || n.rematch > old.rematch {
+			last[n.rack] = n
+		}
+	}
+	for i := range out.Racks {
+		if n := last[out.Racks[i].Rack]; n != nil {
+			out.Racks[i].Circuit = n.circuit
+		}
+	}
 }
 
 func link(l netmon.Link) wire.NetLink {

@@ -32,8 +32,10 @@ type machine struct {
 	isolation string
 	platform  string // of the programs it runs
 	capacity  wire.Capacity
-	idle      float64 // of its processors, percent; negative if unknown
-	cpu       int64   // milliseconds of processor time that its worker has used
+	idle      float64       // of its processors, percent; negative if unknown
+	circuit   string        // the rack to which its rack had a circuit when it reported last
+	rematch   time.Duration // when circuits are matched anew after that; 0: it has said nothing
+	cpu       int64         // milliseconds of processor time that its worker has used
 }
 
 // health is whether a worker can be given work: it is up, nobody asked it to drain, it is not sick and not excluded. The
@@ -45,7 +47,7 @@ type health struct {
 	drain    bool // somebody asked for it
 	sick     string
 	suspect  bool            // gossip has given it up
-	loose    bool            // its connection broke: who comes with its name is it, started again
+	loose    bool            // its connection broke: a new session under its name is a restart
 	deaths   []time.Duration // lately
 	excluded time.Duration   // until when it gets nothing
 	downAt   time.Duration   // since when it is not up
@@ -113,7 +115,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 	}
 	n := c.nodeNamed(r.Node, r.Rack, r.Machine)
 	if n == nil {
-		return wire.Answer{}, wire.Errorf(wire.Invalid, "node %q cannot be taken in", r.Node)
+		return wire.Answer{}, wire.Errorf(wire.Invalid, "node %q cannot be registered", r.Node)
 	}
 	if r.Session == n.session && r.Seq <= n.seq || slices.Contains(n.past, r.Session) {
 		return wire.Answer{Epoch: c.cfg.Epoch, Seq: r.Seq}, nil // overtaken by a newer one
@@ -157,6 +159,9 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 	}
 	if r.CPUMillis > 0 {
 		n.cpu = r.CPUMillis
+	}
+	if r.Circuit != nil {
+		n.circuit, n.rematch = r.Circuit.To, now+time.Duration(r.Circuit.NextMillis)*time.Millisecond
 	}
 	if r.Idle >= 0 {
 		n.idle = r.Idle

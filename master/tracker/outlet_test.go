@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -164,7 +165,7 @@ func TestAnnouncementsLast(t *testing.T) {
 	if p := s.c.Plans().Plans; len(p) != 0 {
 		t.Errorf("%+v are left", p)
 	}
-	for _, bad := range []wire.Expected{{Shuffle: -1}, {Shuffle: 1e18}, {MapMillis: 1e18}} {
+	for _, bad := range []wire.Expected{{Shuffle: -1}, {Shuffle: 1e18}, {MapMillis: 1e18}, {InMillis: -1}, {InMillis: 1e9}} {
 		x := spec("x")
 		x.Expect = bad
 		if err := s.c.Expect(s.now, []wire.JobSpec{x}); wire.KindOf(err) != wire.Invalid || len(s.c.Plans().Plans) != 0 {
@@ -185,5 +186,72 @@ func TestAnnouncementsLast(t *testing.T) {
 	bobs.User = "bob"
 	if err := s.c.Expect(s.now, []wire.JobSpec{bobs}); err != nil {
 		t.Errorf("no place is left for others: %v", err)
+	}
+}
+
+// TestAnnouncedJobsHaveTheirTimes: jobs that fill the cluster are planned beside each other where they come together, and each for all
+// racks where the second comes when the first has ended; a restart does not change when it comes.
+func TestAnnouncedJobsHaveTheirTimes(t *testing.T) {
+	racks := func(in int64) (first, second []string) {
+		s := newScene(t, 1, 1)
+		corral, err := policies.Policy("corral", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.c.SetPolicy(s.now, corral)
+		records, list := s.c.Take().Records, []wire.JobSpec{}
+		for i, name := range []string{"a", "b"} {
+			list = append(list, wire.JobSpec{
+				Name: name, User: "ann", Stages: 1, Program: wire.Program{Builtin: "sleep"}, Recurring: true,
+				Expect: wire.Expected{Maps: 2, Reduces: 1, Shuffle: 1e6, MapMillis: 1000, ReduceMillis: 1000, InMillis: int64(i) * in},
+			})
+		}
+		if err := s.c.Expect(s.now, list); err != nil {
+			t.Fatal(err)
+		}
+		c := restarted(t, append(records, s.c.Take().Records...))
+		if e := c.plans.expected[1]; c.foreseen(s.now, e).Submit != s.now+time.Duration(in)*time.Millisecond {
+			t.Errorf("after a restart %s comes at %v", e.spec.Name, c.foreseen(s.now, e).Submit)
+		}
+		p := s.c.Plans().Plans
+		return p[0].MapRacks, p[1].MapRacks
+	}
+	if a, b := racks(0); len(a) != 1 || len(b) != 1 || a[0] == b[0] {
+		t.Errorf("jobs that come together are planned for %v and %v", a, b)
+	}
+	if a, b := racks(600_000); len(a) != 2 || !slices.Equal(a, b) {
+		t.Errorf("jobs that come ten minutes apart are planned for %v and %v", a, b)
+	}
+}
+
+// TestCircuitsAreShown: the network has the circuits that workers told of last, and when they are matched anew, which goes on by itself.
+func TestCircuitsAreShown(t *testing.T) {
+	c := newCore(t)
+	c.Resume(0)
+	c.cfg.Links.Optical = topology.OCS{Rate: topology.Mbps(100), Interval: 500 * time.Millisecond, Reconfig: 10 * time.Millisecond, Threshold: 1}
+	tell := func(node, rack string, seq uint64, circuit *wire.Circuit) {
+		r := &wire.Report{Node: wire.NodeName(node), Session: "s", Seq: seq, Rack: rack, Addr: node, Idle: -1, Capacity: wire.Capacity{Containers: 1}, Full: true, Circuit: circuit}
+		if _, err := c.Report(time.Second, r, 1<<62); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tell("n1", "r1", 1, &wire.Circuit{To: "r2", NextMillis: 200})
+	tell("n2", "r1", 1, nil) // has never sent there, and does not know its name
+	tell("n3", "r2", 1, &wire.Circuit{NextMillis: 200})
+	c.watchNet(time.Second)
+	if net := c.Net(1100 * time.Millisecond); net.CircuitMillis != 500 || net.RematchMillis != 100 || net.Racks[0].Circuit != "r2" || net.Racks[1].Circuit != "" {
+		t.Errorf("%+v", net)
+	}
+	if net := c.Net(2500 * time.Millisecond); net.RematchMillis != 200 { // 1.2, 1.7, 2.2, 2.7
+		t.Errorf("at 2.5 s they are matched anew in %d ms", net.RematchMillis)
+	}
+	tell("n1", "r1", 2, &wire.Circuit{NextMillis: 400})
+	tell("n2", "r1", 2, &wire.Circuit{To: "r2", NextMillis: 100}) // it is of before
+	if net := c.Net(time.Second); net.Racks[0].Circuit != "" {
+		t.Errorf("r1 has no circuit any more, and is shown with one to %q", net.Racks[0].Circuit)
+	}
+	c.cfg.Links.Optical = topology.OCS{}
+	if net := c.Net(time.Second); net.CircuitMillis != 0 || net.RematchMillis != 0 {
+		t.Errorf("without a switch: %+v", net)
 	}
 }

@@ -48,7 +48,7 @@ type Record struct {
 	Task  *TaskRecord     `json:"task,omitempty"`
 	State State           `json:"state,omitempty"`
 	Text  string          `json:"text,omitempty"`
-	// Wall is when it was, in milliseconds since 1970, where people want to know; whoever journals fills it in.
+	// Wall is when it was, in milliseconds since 1970, where users want to know; whoever journals fills it in.
 	Wall   int64             `json:"wall,omitempty"`
 	Try    uint64            `json:"try,omitempty"` // of a driver, or the last of the cluster
 	First  int               `json:"first,omitempty"`

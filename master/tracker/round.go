@@ -27,14 +27,19 @@ type rejected struct {
 	why string
 }
 
+// broken counts and reports a rule that a policy, or this package, has broken.
+func (c *Tracker) broken(now time.Duration, err error) {
+	c.tally.Broken++
+	c.tally.LastBroken, c.tally.BrokenAt = err.Error(), now
+	c.out.Broken = append(c.out.Broken, err)
+}
+
 // round asks the policies and carries out what they decide. A policy that breaks a rule is
 // counted and reported; what the round had decided stands.
 func (c *Tracker) round(now time.Duration, r drive.Round) {
 	admitted := c.tally.Admitted
 	if err := c.engine.Round(now, r, func(s drive.Step) { c.carryOut(now, &s) }); err != nil {
-		c.tally.Broken++
-		c.tally.LastBroken, c.tally.BrokenAt = err.Error(), now
-		c.out.Broken = append(c.out.Broken, err)
+		c.broken(now, err)
 	}
 	turned, placed := c.rejected, c.placed
 	c.rejected, c.placed = nil, nil

@@ -94,7 +94,7 @@ func (c *Tracker) NodeGone(now time.Duration, name wire.NodeName, session, why s
 	}
 }
 
-// nodeDown gives away what ran on a dead node. Map output that lies there it may bring back: see giveUp.
+// nodeDown gives away what ran on a dead node. The node may come back with its map output: see giveUp.
 func (c *Tracker) nodeDown(now time.Duration, n *node, why string) {
 	n.up, n.downAt, n.keeps, n.complaints = false, now, map[*stage]bool{}, nil
 	c.died(now, n)
@@ -103,8 +103,9 @@ func (c *Tracker) nodeDown(now time.Duration, n *node, why string) {
 		c.tellEnd(now, wire.PastLost, a, "node "+string(n.name)+" is gone: "+why, nil)
 	}
 	c.runsNothing(n)
-	// The node is known, so that the engine has no reason to refuse.
-	_ = c.engine.NodeLost(now, n.id, false, nil)
+	if err := c.engine.NodeLost(now, n.id, false, nil); err != nil {
+		c.broken(now, err) // the node is known, so that the engine has no reason to refuse
+	}
 	for _, st := range c.liveStages() {
 		if st.hasOutputOn(n) {
 			n.keeps[st] = true

@@ -100,7 +100,7 @@ func (c *Tracker) Why(now time.Duration, id wire.JobID) (string, error) {
 	return c.spell(c.engine.Explain(now, st.sid)) + c.notServing(now), nil
 }
 
-// spell writes a reason with jobs named as people know them (job-12): names are often shared.
+// spell writes a reason with jobs named as users know them (job-12): names are often shared.
 func (c *Tracker) spell(r scheduler.Reason) string {
 	return r.TextWith(c.engine.View(), func(id scheduler.JobID) string {
 		if st := c.stages[id]; st != nil {

@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"errors"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -119,9 +120,13 @@ func (c *Tracker) Take() Output {
 	return out
 }
 
-// feed tells the policies. An event that the state refuses is old news and is dropped.
+// feed tells the policies. An event that the state refuses is old news and is dropped; one that cannot be is told to the log.
 func (c *Tracker) feed(now time.Duration, e scheduler.Event) bool {
-	return c.engine.Feed(now, e) == nil
+	err := c.engine.Feed(now, e)
+	if err != nil && !errors.Is(err, scheduler.ErrStale) {
+		c.broken(now, err)
+	}
+	return err == nil
 }
 
 // Tick does what time brings: silent nodes die, second attempts start, policies do their

@@ -1,10 +1,10 @@
-"use strict";
 // The player: shows one or two recordings on one clock. A recording is described in play/recording.go.
 
 const palette = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7f00", "#7b5ea7", "#5f6b73", "#a6761d"]; // told apart without seeing red or green
 const kinds = ["map", "reduce", "driver"];
 const nears = ["on the node of its input", "in the rack of its input", "far from its input", ""];
 const doing = ["starts", "stops", "forgets", "admits", "rejects"];
+const mostSeats = 60, mostWaiting = 7, momentsOfPage = 100;
 
 const $ = (selector, from = document) => from.querySelector(selector);
 
@@ -20,15 +20,13 @@ function make(tag, attributes = {}, ...children) {
 }
 
 // colour gives a job one of the palette; each time round it is darker, or lighter.
-const shades = [0, -0.28, 0.35, -0.5];
-function colour(job) {
+const shades = [0, -0.28, 0.35, -0.5], tints = [];
+function colour(job) { return tints[job % (palette.length * shades.length)] ??= tint(job % (palette.length * shades.length)); }
+function tint(job) {
   const base = palette[job % palette.length], by = shades[Math.floor(job / palette.length) % shades.length], to = by < 0 ? 0 : 255;
   const part = (at) => { const v = parseInt(base.slice(at, at + 2), 16); return Math.round(v + (to - v) * Math.abs(by)); };
   return `rgb(${part(1)},${part(3)},${part(5)})`;
 }
-
-// small reads a list of small numbers, which JSON holds as text.
-function small(text) { return typeof text === "string" ? Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) : new Uint8Array(0); }
 
 // time says milliseconds as people read them.
 function time(ms) {
@@ -69,31 +67,27 @@ function upTo(list, x) {
 class Run {
   constructor(recording) {
     Object.assign(this, recording);
-    for (const part of ["attempts", "decisions", "net"]) for (const key in this[part]) this[part][key] ??= [];
     const a = this.attempts, n = a.job.length;
-    for (const key of ["kind", "near", "how"]) a[key] = small(a[key]);
-    this.decisions.do = small(this.decisions.do);
-    this.net.congested = small(this.net.congested);
-    a.at = sums(a.start);
     a.end = new Float64Array(n);
-    this.decisions.at = sums(this.decisions.at);
-    this.net.at = sums(this.net.at);
     this.first = []; // by node: its first cell
     this.cells = 0;
     for (const node of this.nodes) { this.first.push(this.cells); this.cells += node.places; }
     this.lanes = Array.from({ length: this.cells }, () => []);
     this.done = this.jobs.map(() => [[], [], []]);
+    this.starts = this.jobs.map(() => []); // of attempts, by job, in order
     this.local = [new Int32Array(n + 1), new Int32Array(n + 1)]; // maps so far: on their node, all with input
-    this.away = new Float64Array(n + 1);
     for (let i = 0; i < n; i++) {
       a.end[i] = (a.how[i] & 7) === 0 ? Infinity : a.at[i] + a.took[i];
       this.lanes[this.first[a.node[i]] + a.place[i]].push(i);
+      this.starts[a.job[i]].push(a.at[i]);
       if ((a.how[i] & 7) === 1) this.done[a.job[i]][a.kind[i]].push(a.end[i]);
       const counts = a.kind[i] === 0 && a.near[i] < 3 ? 1 : 0;
       this.local[0][i + 1] = this.local[0][i] + (counts && a.near[i] === 0 ? 1 : 0);
       this.local[1][i + 1] = this.local[1][i] + counts;
-      this.away[i + 1] = this.away[i] + a.away[i];
     }
+    const read = [...a.away.keys()].filter((i) => a.away[i] > 0).sort((x, y) => a.end[x] - a.end[y]); // from other racks
+    this.readAt = read.map((i) => a.end[i]);
+    this.away = sums(read.map((i) => a.away[i]));
     for (const job of this.done) for (const ends of job) ends.sort((x, y) => x - y);
     this.finish();
   }
@@ -106,6 +100,51 @@ class Run {
     this.slowdowns = sums(this.ended.map((i) => { const j = this.jobs[i]; return (j.end - j.submit) / Math.max(j.alone || 0, 1); }));
     this.knowsAlone = this.jobs.some((j) => j.alone > 0);
     this.submits = this.jobs.map((j) => j.submit).sort((x, y) => x - y);
+    const varies = (key) => new Set(this.jobs.map((j) => j[key] || "")).size > 1;
+    this.line = varies("queue") ? "queue" : varies("pool") ? "pool" : ""; // what jobs wait in
+    this.shown = new Map(); // figures by name: times and values
+    for (const f of this.figures || []) {
+      if (!this.shown.has(f.name)) this.shown.set(f.name, { at: [], value: [] });
+      const list = this.shown.get(f.name);
+      list.at.push(f.at); list.value.push(f.value);
+    }
+  }
+
+  // task names the task of an attempt. In a large recording only those have a number that a decision is about.
+  task(i) { const a = this.attempts, kind = kinds[a.kind[i]]; return a.task[i] < 0 ? "a " + kind : `${kind} ${a.task[i]}`; }
+
+  // figure is what a policy showed last, NaN if nothing.
+  figure(name, t) {
+    const list = this.shown.get(name), n = list ? upTo(list.at, t) : 0;
+    return n ? list.value[n - 1] : NaN;
+  }
+
+  // waiting lists the jobs that have tasks to start at a time: those that are admitted by queue or pool, each line in the order in which
+  // the policy serves them next, and those that are not. A job that is not served again stands behind the others, by its arrival.
+  waiting(t) {
+    const lines = new Map(), held = [], next = new Map();
+    this.jobs.forEach((j, i) => {
+      if (j.submit > t || (j.end >= 0 && j.end <= t)) return;
+      if (j.admit < 0 || j.admit > t) { held.push(i); return; }
+      const n = upTo(this.starts[i], t);
+      if (n >= this.starts[i].length && n > 0) return; // all that it starts has started
+      const key = (this.line && j[this.line]) || "default";
+      next.set(i, n < this.starts[i].length ? this.starts[i][n] : Infinity);
+      lines.has(key) ? lines.get(key).push(i) : lines.set(key, [i]);
+    });
+    const by = (x, y) => (next.get(x) === next.get(y) ? 0 : next.get(x) - next.get(y)) || this.jobs[x].submit - this.jobs[y].submit || x - y;
+    for (const list of lines.values()) list.sort(by);
+    held.sort((x, y) => this.jobs[x].submit - this.jobs[y].submit || x - y);
+    return { lines: [...lines].sort((x, y) => (x[0] < y[0] ? -1 : 1)), held };
+  }
+
+  // admitting is what drivers hold and may hold, null where nobody limits them.
+  admitting(t) {
+    for (const unit of ["driver-containers", "driver-mb"]) {
+      const most = this.figure(unit + "-allowed", t);
+      if (!isNaN(most)) return { unit: unit === "driver-mb" ? "MB" : "containers", most, held: this.figure(unit, t), drivers: this.figure("drivers", t), marp: this.figure("marp", t) };
+    }
+    return null;
   }
 
   // on returns the attempt in a cell at a time, -1 if it is free.
@@ -121,10 +160,10 @@ class Run {
 
   // numbers are what the report says at the end, as of a time.
   numbers(t) {
-    const n = upTo(this.ends, t), started = upTo(this.attempts.at, t);
+    const n = upTo(this.ends, t), started = upTo(this.attempts.at, t), read = upTo(this.readAt, t);
     return {
       finished: n, completion: n ? this.completions[n - 1] / n / 1000 : NaN, slowdown: n && this.knowsAlone ? this.slowdowns[n - 1] / n : NaN,
-      local: this.local[1][started] ? 100 * this.local[0][started] / this.local[1][started] : NaN, away: this.away[started],
+      local: this.local[1][started] ? 100 * this.local[0][started] / this.local[1][started] : NaN, away: read ? this.away[read - 1] : 0,
       submitted: upTo(this.submits, t),
     };
   }
@@ -150,10 +189,13 @@ class Side {
     this.jobs = make("table", { class: "jobs" });
     this.decision = make("div", { class: "decision", "aria-live": "polite" });
     const title = run.name + (run.admission ? " with " + run.admission : "");
-    this.element = make("article", { class: "side", "data-side": letter }, make("h2", {}, title), this.numbers, this.canvas, this.decision, this.jobs);
+    this.queues = make("aside", { class: "queues", "aria-label": "who waits" });
+    this.seats = make("div", { class: "seats" });
+    this.stage = make("div", { class: "stage" }, this.canvas, this.queues);
+    this.element = make("article", { class: "side", "data-side": letter }, make("h2", {}, title), this.numbers, this.seats, this.stage, this.decision, this.jobs);
     this.canvas.addEventListener("mousemove", (e) => this.hint(e));
     this.fields = {};
-    for (const [key, name] of [["finished", "jobs done"], ["completion", "mean completion"], ["slowdown", "mean slowdown"], ["local", "maps on their node"], ["away", "input from other racks"], ["busy", "containers busy"], ["waiting", "jobs waiting"]]) {
+    for (const [key, name] of [["finished", "jobs done"], ["completion", "mean completion"], ["slowdown", "mean slowdown"], ["local", "maps on their node"], ["away", "bytes across racks"], ["busy", "containers busy"], ["waiting", "jobs waiting"]]) {
       this.fields[key] = make("dd", { "data-number": key });
       if (key !== "slowdown" || run.knowsAlone) this.numbers.append(make("div", {}, make("dt", {}, name), this.fields[key]));
     }
@@ -162,7 +204,9 @@ class Side {
 
   // layout finds the largest cells with which all racks fit.
   layout() {
-    const width = this.element.clientWidth - 2, r = this.run, tallest = Math.max(1, ...r.nodes.map((n) => n.places));
+    const beside = this.element.clientWidth >= 560; // there is room for the lines of waiting jobs at the side
+    this.stage.classList.toggle("wide", beside);
+    const width = this.element.clientWidth - 2 - (beside ? this.queues.offsetWidth + 12 : 0), r = this.run, tallest = Math.max(1, ...r.nodes.map((n) => n.places));
     const byRack = r.racks.map(() => []);
     r.nodes.forEach((n, i) => byRack[n.rack].push(i));
     for (let size = 30; size >= 2; size--) {
@@ -186,6 +230,7 @@ class Side {
     this.canvas.width = this.plan.width * scale;
     this.canvas.height = this.plan.height * scale;
     this.canvas.style.height = this.plan.height + "px";
+    this.queues.style.maxHeight = this.stage.classList.contains("wide") ? Math.max(150, this.plan.height) + "px" : "";
     this.pen = this.canvas.getContext("2d");
     this.pen.setTransform(scale, 0, 0, scale, 0, 0);
   }
@@ -193,7 +238,7 @@ class Side {
   // draw shows a moment: the machines always, lists only if asked to.
   draw(t, lists) {
     const { run, plan, pen } = this, a = run.attempts, style = colours();
-    const runs = new Int32Array(run.jobs.length);
+    const runs = new Int32Array(run.jobs.length), drivers = [];
     let busy = 0;
     pen.clearRect(0, 0, plan.width, plan.height);
     pen.font = "11px system-ui, sans-serif";
@@ -208,13 +253,13 @@ class Side {
         const x = box.x + 5 + column * (plan.size + 3);
         for (let place = 0; place < run.nodes[node].places; place++) {
           const cell = run.first[node] + place, i = run.on(cell, t), y = box.y + box.h - 4 - (place + 1) * (plan.size + 1);
-          if (i >= 0) { busy++; runs[a.job[i]]++; }
+          if (i >= 0) { busy++; runs[a.job[i]]++; if (a.kind[i] === 2) drivers.push(a.job[i]); }
           this.drawCell(x, y, i, cell === this.marked, style);
         }
       });
     }
     this.say("busy", `${busy} of ${run.cells}`);
-    if (lists) { this.showNumbers(t, runs); this.showJobs(t, runs); this.showDecision(t); }
+    if (lists) { this.showNumbers(t, runs); this.showWaiting(t, drivers); this.showJobs(t, runs); this.showDecision(t); }
   }
 
   // drawCell draws a container: full for a map, with a corner cut for a reduce, a ring for a driver.
@@ -264,15 +309,53 @@ class Side {
     this.say("local", isNaN(n.local) ? "–" : n.local.toFixed(1) + " %");
     this.say("away", bytes(n.away));
     this.say("waiting", String(waiting));
-    for (const f of this.run.figures || []) {
-      if (f.at > t) break;
-      if (!this.figures.has(f.name)) {
+    const drawn = this.run.admitting(t) ? /^(marp|drivers|driver-.*)$/ : /^$/;
+    for (const name of this.run.shown.keys()) {
+      const value = this.run.figure(name, t);
+      if (drawn.test(name) || (isNaN(value) && !this.figures.has(name))) continue;
+      if (!this.figures.has(name)) {
         const dd = make("dd");
-        this.figures.set(f.name, dd);
-        this.numbers.append(make("div", {}, make("dt", {}, f.name.replaceAll("-", " ")), dd));
+        this.figures.set(name, dd);
+        this.numbers.append(make("div", {}, make("dt", {}, name.replaceAll("-", " ")), dd));
       }
-      this.figures.get(f.name).textContent = String(Math.round(f.value * 1000) / 1000);
+      this.figures.get(name).textContent = isNaN(value) ? "–" : String(Math.round(value * 1000) / 1000);
     }
+  }
+
+  // showWaiting lists who waits, line by line, and draws what drivers hold of what they may.
+  showWaiting(t, drivers) {
+    const { lines, held } = this.run.waiting(t), limit = this.run.admitting(t), parts = [];
+    for (const [name, jobs] of lines) parts.push(this.waitingLine(this.run.line ? `${this.run.line} ${name}` : "waiting, next first", jobs, t));
+    if (held.length) parts.push(this.waitingLine("not admitted yet", held, t));
+    if (!parts.length) parts.push(make("p", { class: "faint" }, "No job waits."));
+    this.queues.replaceChildren(...parts);
+    this.showSeats(limit, drivers, held);
+  }
+
+  waitingLine(title, jobs, t) {
+    const list = make("ol"), { jobs: all, starts } = this.run;
+    for (const i of jobs.slice(0, mostWaiting)) {
+      const j = all[i], left = starts[i].length - upTo(starts[i], t) || j.maps + j.reduces;
+      list.append(make("li", { "data-job": i, title: `${j.name} has ${left} tasks to start` }, make("span", { class: "dot", style: `background:${colour(i)}` }), make("span", { class: "name" }, j.name), make("span", { class: "faint" }, String(left))));
+    }
+    const more = jobs.length - mostWaiting;
+    return make("section", {}, make("h3", {}, title, make("span", { class: "faint" }, ` ${jobs.length}`)), list, more > 0 ? make("p", { class: "faint" }, `and ${more} more`) : "");
+  }
+
+  // showSeats draws a seat for each container that drivers may hold: taken in the colour of the job, promised with a frame, or free.
+  showSeats(limit, drivers, held) {
+    if (!limit) { this.seats.replaceChildren(); return; }
+    const { unit, most, marp } = limit, row = make("span", { class: "row", role: "img", "aria-label": `drivers hold ${limit.held} of ${most} ${unit}` });
+    if (unit === "containers" && Math.max(most, limit.held) <= mostSeats) {
+      const each = Math.max(1, Math.round(limit.held / (limit.drivers || 1))); // a driver may need several
+      for (let k = 0; k < Math.max(most, limit.held); k++) {
+        const job = drivers[Math.floor(k / each)], kind = k >= limit.held ? "free" : job !== undefined ? "taken" : "promised";
+        row.append(make("span", { class: `seat ${kind}${k >= most ? " over" : ""}`, style: kind === "taken" ? `background:${colour(job)}` : "" }));
+      }
+    } else row.append(make("span", { class: "bar seatbar" }, make("span", { style: `width:${most ? Math.min(100, 100 * limit.held / most) : 0}%` })));
+    const round = (n) => String(Math.round(n));
+    this.seats.replaceChildren(make("span", {}, "drivers "), row,
+      make("span", {}, ` hold ${round(limit.held)} of ${round(most)} ${unit}`), make("span", { class: "faint" }, (isNaN(marp) ? "" : `, the limit of MARP ${Math.round(marp * 1000) / 1000}`) + (held.length ? `; ${held.length} ${held.length === 1 ? "job is" : "jobs are"} held back` : "")));
   }
 
   showJobs(t, runs) {
@@ -305,7 +388,7 @@ class Side {
     const i = d.attempt[k], job = r.jobs[d.job[k]], a = r.attempts;
     if (i >= 0) this.marked = r.first[a.node[i]] + a.place[i];
     const what = i >= 0
-      ? `${kinds[a.kind[i]]} ${a.task[i]} of ${job.name} on ${r.nodes[a.node[i]].name}` + (a.kind[i] === 0 && nears[a.near[i]] ? ", " + nears[a.near[i]] : "") + (a.how[i] & 8 ? ", a second attempt" : "")
+      ? `${r.task(i)} of ${job.name} on ${r.nodes[a.node[i]].name}` + (a.kind[i] === 0 && nears[a.near[i]] ? ", " + nears[a.near[i]] : "") + (a.how[i] & 8 ? ", a second attempt" : "")
       : job ? job.name : "";
     const others = d.others[k] < 0 ? null : r.others[d.others[k]], list = make("ul");
     for (let o = 0; others && o < others.length; o += 2) {
@@ -325,8 +408,28 @@ class Side {
     const place = box && Math.floor((box.y + box.h - 4 - y) / (plan.size + 1));
     if (node === undefined || place < 0 || place >= run.nodes[node].places) { this.canvas.title = ""; return; }
     const i = run.on(run.first[node] + place, player.t), a = run.attempts;
-    this.canvas.title = run.nodes[node].name + (i < 0 ? ": free" : `: ${kinds[a.kind[i]]} ${a.task[i]} of ${run.jobs[a.job[i]].name} since ${time(player.t - a.at[i])}`);
+    this.canvas.title = run.nodes[node].name + (i < 0 ? ": free" : `: ${run.task(i)} of ${run.jobs[a.job[i]].name} since ${time(player.t - a.at[i])}`);
   }
+}
+
+// pairs are the means over the jobs that both runs have finished: of the first and of the second run.
+function pairs(x, y, t) {
+  const out = { n: 0, completion: [0, 0], slowdown: [0, 0] };
+  for (let i = 0; i < x.jobs.length && i < y.jobs.length; i++) {
+    const both = [x.jobs[i], y.jobs[i]];
+    if (both.some((j) => j.failed || j.end < 0 || j.end > t)) continue;
+    out.n++;
+    both.forEach((j, k) => { out.completion[k] += j.end - j.submit; out.slowdown[k] += j.alone ? (j.end - j.submit) / j.alone : NaN; });
+  }
+  for (const key of ["completion", "slowdown"]) out[key] = out[key].map((sum) => (out.n ? sum / out.n : NaN));
+  return out;
+}
+
+// verdict says by how much the second is better or worse; good is 1 where more is better.
+function verdict(v, w, good) {
+  if (v === w || Math.abs(w - v) < 0.005 * Math.abs(v)) return "the same"; // less than half a per cent
+  const by = v === 0 ? "" : `${Math.abs(100 * (w - v) / v).toFixed(0)} % `, better = (w - v) * good > 0;
+  return make("span", { class: better ? "better" : "worse" }, `${w > v ? "▲" : "▼"} ${by}${better ? "better" : "worse"}`);
 }
 
 function bar(done, all, fill) {
@@ -352,9 +455,10 @@ const player = {
     this.base = this.end / 30000; // the whole in half a minute
     $("#sides").replaceChildren(...this.sides.map((s) => s.element));
     $("#sides").className = this.sides.length > 1 ? "two" : "one";
-    this.fillJumps();
+    this.findMoments();
     this.resize();
     this.seek(0);
+    performance.mark("first picture");
     document.body.dataset.ready = "yes";
   },
 
@@ -382,20 +486,19 @@ const player = {
 
   // compare says how the second side does against the first, over what both have done.
   compare() {
-    const out = $("#difference");
-    if (this.sides.length < 2) { out.textContent = ""; return; }
-    const [x, y] = this.sides.map((s) => s.run), a = x.numbers(this.t), b = y.numbers(this.t);
-    let n = 0, sx = 0, sy = 0;
-    for (let i = 0; i < x.jobs.length && i < y.jobs.length; i++) {
-      const p = x.jobs[i], q = y.jobs[i];
-      if (p.failed || q.failed || p.end < 0 || q.end < 0 || p.end > this.t || q.end > this.t) continue;
-      n++; sx += p.end - p.submit; sy += q.end - q.submit;
-    }
+    const out = $("#difference"), table = $("#against");
+    if (this.sides.length < 2) { out.textContent = ""; table.replaceChildren(); return; }
+    const [x, y] = this.sides.map((s) => s.run), a = x.numbers(this.t), b = y.numbers(this.t), both = pairs(x, y, this.t);
     const gap = b.finished - a.finished, parts = [];
     parts.push(gap ? `${y.name} has finished ${Math.abs(gap)} ${Math.abs(gap) === 1 ? "job" : "jobs"} ${gap > 0 ? "more" : "fewer"} than ${x.name}` : `both have finished ${a.finished} jobs`);
-    if (n) parts.push(`the ${n} that both have finished took ${(sy / sx).toFixed(2)} times as long on average under ${y.name}`);
-    if (!isNaN(a.local) && !isNaN(b.local)) parts.push(`maps on their node ${b.local.toFixed(0)} % against ${a.local.toFixed(0)} %`);
+    if (both.n) parts.push(`the ${both.n} that both have finished took ${(both.completion[1] / both.completion[0]).toFixed(2)} times as long on average under ${y.name}`);
     out.textContent = parts.join("; ") + (a.finished || b.finished ? "." : ". Play, or press the end key for the result.");
+    const rows = [
+      ["completion", "completion of what both have finished", ...both.completion, (v) => seconds(v) + " s", -1],
+      ["slowdown", "its slowdown", ...both.slowdown, (v) => v.toFixed(2), -1],
+      ["local", "maps on their node", a.local, b.local, (v) => v.toFixed(1) + " %", 1],
+      ["away", "bytes across racks", a.away, b.away, bytes, -1]];
+    table.replaceChildren(...rows.map(([key, title, v, w, say, good]) => make("div", { "data-against": key }, make("dt", {}, title), make("dd", {}, isNaN(v) || isNaN(w) ? "–" : `${say(v)} → ${say(w)} `, isNaN(v) || isNaN(w) ? "" : verdict(v, w, good)))));
   },
 
   play() { if (this.t >= this.end) this.t = 0; this.playing = true; this.last = undefined; $("#play").textContent = "❚❚ pause"; requestAnimationFrame((now) => this.frame(now)); },
@@ -447,29 +550,77 @@ const player = {
       busy.forEach((v, i) => { pen.lineTo(i * w / periods, y(v)); pen.lineTo((i + 1) * w / periods, y(v)); });
       pen.lineTo(w, h - 2);
       if (k === 0) { pen.fillStyle = style.empty; pen.fill(); } else { pen.strokeStyle = style.text; pen.stroke(); }
-      for (const m of run.marks) { pen.fillStyle = m.what === "congestion" ? style.alarm : style.faint; pen.fillRect(m.at / this.end * w, k === 0 ? 0 : 4, 1, 4); }
+      for (const m of run.marks) drawMark(pen, m.what, m.at / this.end * w, k === 0 ? 0 : 8, h, style);
     });
   },
 
-  fillJumps() {
-    const jump = $("#jump"), groups = [make("option", { value: "" }, "jump to …")];
-    this.sides.forEach(({ run }) => {
-      const marks = make("optgroup", { label: "in " + run.name }), jobs = make("optgroup", { label: "jobs in " + run.name });
-      run.marks.slice(0, 200).forEach((m) => marks.append(make("option", { value: m.at }, `${time(m.at)}: ${m.what}: ${m.text}`.slice(0, 100))));
-      run.jobs.slice(0, 300).forEach((j) => jobs.append(make("option", { value: j.submit }, `${j.name} comes at ${time(j.submit)}`)));
-      if (run.marks.length) groups.push(marks);
-      groups.push(jobs);
+  // findMoments gathers what can be jumped to: marks, and jobs that come and end, of all sides in order of time.
+  findMoments() {
+    this.moments = [];
+    this.sides.forEach(({ run }, k) => {
+      const of = this.sides.length > 1 ? ` (${run.name})` : "";
+      for (const m of run.marks) this.moments.push({ at: m.at, what: m.what, text: `${m.what}: ${m.text}${of}` });
+      run.jobs.forEach((j) => {
+        if (k === 0) this.moments.push({ at: j.submit, what: "job", text: `${j.name} comes` });
+        if (j.end >= 0) this.moments.push({ at: j.end, what: "end", text: `${j.name} ${j.failed ? "fails" : "ends"}${of}` });
+      });
     });
-    jump.replaceChildren(...groups);
+    this.moments.sort((x, y) => x.at - y.at);
+    const has = (what) => this.moments.some((m) => m.what.match(what));
+    const kind = $("#what"), all = [["", "any moment"], ["^job$", "a job comes"], ["^end$", "a job ends"], ["^(kill|stop)$", "a kill"], ["^race$", "a slower attempt"], ["^congestion$", "a congestion"], ["^node$", "a machine is lost"], ["^reject$", "a refusal"]];
+    kind.replaceChildren(...all.filter(([what]) => has(what)).map(([what, name]) => make("option", { value: what }, name)));
+    this.choose();
+  },
+
+  // choose keeps the moments that the reader wants, and lists the first page of them.
+  choose() {
+    const what = new RegExp($("#what").value), word = $("#find").value.trim().toLowerCase();
+    this.wanted = this.moments.filter((m) => what.test(m.what) && m.text.toLowerCase().includes(word));
+    this.fillPage(0);
+  },
+
+  fillPage(from) {
+    const n = this.wanted.length, to = Math.min(n, from + momentsOfPage), options = [make("option", { value: "" }, n ? `list: ${from + 1} to ${to} of ${n}` : "nothing is found")];
+    if (from > 0) options.push(make("option", { value: "page " + Math.max(0, from - momentsOfPage) }, "◀ earlier ones"));
+    for (const m of this.wanted.slice(from, to)) options.push(make("option", { value: m.at }, `${time(m.at)}: ${m.text}`.slice(0, 100)));
+    if (to < n) options.push(make("option", { value: "page " + to }, "later ones ▶"));
+    $("#jump").replaceChildren(...options);
+  },
+
+  // leap goes to the next moment of those that the reader wants, or to the one before.
+  leap(by) {
+    this.pause();
+    const at = this.wanted.map((m) => m.at), i = by > 0 ? upTo(at, this.t) : upTo(at, this.t - 1e-6) - 1;
+    if (i < 0 || i >= at.length) return;
+    this.seek(at[i]);
+    $("#found").textContent = this.wanted[i].text;
+  },
+
+  jump(value) {
+    const page = /^page (\d+)$/.exec(value);
+    if (page) this.fillPage(Number(page[1])); else if (value !== "") { this.pause(); this.seek(Number(value)); }
+    $("#jump").value = "";
   },
 };
+
+// drawMark draws a moment into the time bar: a bar for a congestion, a wedge for a kill, a dot for the slower of two attempts, a line through all for a lost machine.
+function drawMark(pen, what, x, y, h, style) {
+  pen.fillStyle = what === "congestion" ? style.alarm : what === "node" ? style.faint : style.text;
+  if (what === "congestion") pen.fillRect(x - 0.5, y, 2, 7);
+  else if (what === "race") pen.fillRect(x, y, 1, 2);
+  else if (what === "node") pen.fillRect(x, 0, 1, h);
+  else { pen.beginPath(); pen.moveTo(x - 3, y); pen.lineTo(x + 3, y); pen.lineTo(x, y + 6); pen.fill(); }
+}
 
 function wire() {
   $("#play").onclick = () => player.toggle();
   $("#back").onclick = () => player.step(-1);
   $("#next").onclick = () => player.step(1);
   $("#speed").onchange = (e) => { player.speed = Number(e.target.value); };
-  $("#jump").onchange = (e) => { if (e.target.value !== "") player.seek(Number(e.target.value)); e.target.value = ""; };
+  $("#jump").onchange = (e) => player.jump(e.target.value);
+  $("#what").onchange = $("#find").oninput = () => player.choose();
+  $("#prior").onclick = () => player.leap(-1);
+  $("#later").onclick = () => player.leap(1);
   $("#theme").onclick = () => { const root = document.documentElement; root.dataset.theme = (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark" ? "light" : "dark"; player.resize(); };
   $("#big").onclick = () => { document.body.classList.toggle("big"); if (document.fullscreenElement) document.exitFullscreen(); else if (document.body.classList.contains("big") && document.documentElement.requestFullscreen) document.documentElement.requestFullscreen().catch(() => {}); player.resize(); };
   const slider = $("#bar"), scrub = (e) => { const at = slider.getBoundingClientRect(); player.seek((e.clientX - at.left) / at.width * player.end); };
@@ -477,25 +628,18 @@ function wire() {
   slider.addEventListener("pointermove", (e) => { if (e.buttons) scrub(e); });
   document.addEventListener("keydown", (e) => {
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey) return;
-    const does = { " ": () => player.toggle(), ArrowRight: () => player.step(1), ArrowLeft: () => player.step(-1), Home: () => player.seek(0), End: () => player.seek(player.end), PageUp: () => player.seek(player.t - player.end / 50), PageDown: () => player.seek(player.t + player.end / 50), f: () => $("#big").click(), d: () => $("#theme").click() }[e.key];
+    const does = { " ": () => player.toggle(), ArrowRight: () => player.step(1), ArrowLeft: () => player.step(-1), Home: () => player.seek(0), End: () => player.seek(player.end), PageUp: () => player.seek(player.t - player.end / 50), PageDown: () => player.seek(player.t + player.end / 50), n: () => player.leap(1), p: () => player.leap(-1), f: () => $("#big").click(), d: () => $("#theme").click() }[e.key];
     if (does && !(e.key === " " && e.target.tagName === "BUTTON")) { e.preventDefault(); does(); }
   });
   let waiting = 0;
   addEventListener("resize", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(() => player.sides.length && player.resize()); });
 }
 
-// unpack reads the recordings that stand in the page.
-async function unpack(text) {
-  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
 async function begin() {
   wire();
   const data = $("#data");
   if (!data) return;
-  player.show(await unpack(data.textContent.trim()));
+  player.show(unpackRecordings(await unzip(Uint8Array.from(atob(data.textContent.trim()), (c) => c.charCodeAt(0)))));
   const moment = /^#t=(\d+(?:\.\d+)?)$/.exec(location.hash); // play.html#t=120 opens at that second
   if (moment) player.seek(1000 * Number(moment[1]));
 }

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -24,9 +25,36 @@ func newGate(limits Limits, marp float64, random *rand.Rand) *gate {
 // its way.
 func (g *gate) MARP(now time.Duration) float64 { return g.delay.value(now) }
 
-// Figures implements scheduler.Figurer: the limit in use, and how many drivers hold a part of it.
-func (g *gate) Figures(now time.Duration, _ *scheduler.View) []scheduler.Figure {
-	return []scheduler.Figure{{Name: "marp", Job: scheduler.NoJob, Value: g.MARP(now)}, {Name: "drivers", Job: scheduler.NoJob, Value: float64(g.books.jobs)}}
+// Figures implements scheduler.Figurer: the limit in use, how many drivers hold a part of it, and what they hold and may hold.
+func (g *gate) Figures(now time.Duration, v *scheduler.View) []scheduler.Figure {
+	_, memory := g.queue(v)
+	unit := pick(memory, "driver-mb", "driver-containers")
+	held, need := g.used(v), int64(0)
+	if w := v.Waiting(); w.Len() > 0 {
+		need = driverRoom(w.At(0)).in(memory)
+	} else if g.books.jobs > 0 {
+		need = held / int64(g.books.jobs)
+	}
+	show := func(name string, x float64) scheduler.Figure {
+		return scheduler.Figure{Name: name, Job: scheduler.NoJob, Value: x}
+	}
+	return []scheduler.Figure{
+		show("marp", g.MARP(now)), show("drivers", float64(g.books.jobs)),
+		show(unit, float64(held)), show(unit+"-allowed", math.Floor(g.limit(now, need, v)+slack)),
+	}
+}
+
+// used is what drivers hold, or will as soon as they start.
+func (g *gate) used(v *scheduler.View) int64 {
+	_, memory := g.queue(v)
+	promised := v.Promised()
+	return room{mb: promised.MemoryMB, slots: int64(promised.Slots[scheduler.Driver])}.in(memory)
+}
+
+// limit is what drivers of a size may hold: MARP * queue (spec/marp 2.3).
+func (g *gate) limit(now time.Duration, need int64, v *scheduler.View) float64 {
+	size, _ := g.queue(v)
+	return min(g.delay.value(now)*float64(max(size, int64(g.limits.LeastDrivers)*need)), float64(size))
 }
 
 // queue returns the room of which MARP is a part, and its unit.
@@ -87,11 +115,9 @@ func (g *gate) judge(now time.Duration, j *scheduler.Job, v *scheduler.View) (ok
 
 // underLimit is amUsed + am <= MARP * queue (spec/marp 2.3).
 func (g *gate) underLimit(now time.Duration, j *scheduler.Job, v *scheduler.View) (bool, scheduler.Reason) {
-	size, memory := g.queue(v)
-	promised := v.Promised()
-	used := room{mb: promised.MemoryMB, slots: int64(promised.Slots[scheduler.Driver])}.in(memory)
-	marp, need := g.delay.value(now), driverRoom(j).in(memory)
-	limit := min(marp*float64(max(size, int64(g.limits.LeastDrivers)*need)), float64(size))
+	_, memory := g.queue(v)
+	used, marp, need := g.used(v), g.delay.value(now), driverRoom(j).in(memory)
+	limit := g.limit(now, need, v)
 	r := scheduler.Reason{Code: scheduler.Chosen, Job: j.ID(), A: used + need, B: int64(limit + slack), C: int64(r0(marp * 1000))}
 	if need == 0 || float64(used+need) <= limit+slack {
 		r.Say = pick(memory, "{job} is admitted: drivers hold {a} MB of the {b} MB that MARP {c:milli} allows", "{job} is admitted: drivers hold {a} of the {b} containers that MARP {c:milli} allows")

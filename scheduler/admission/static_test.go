@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,25 @@ func TestStaticAdmitsAsManyAsFit(t *testing.T) {
 	r.feed(scheduler.JobFinished(2))
 	if ids, _ := r.admit(); len(ids) != 1 || ids[0] != 4 {
 		t.Errorf("after a finish %v was admitted, want 4", ids)
+	}
+}
+
+// What drivers hold and may hold is shown in the unit and with the numbers of the reasons.
+func TestFiguresAreThoseOfTheReasons(t *testing.T) {
+	for measure, want := range map[string]map[string]float64{
+		"memory":     {"marp": 0.13, "drivers": 3, "driver-mb": 6144, "driver-mb-allowed": 6789},
+		"containers": {"marp": 0.13, "drivers": 3, "driver-containers": 6, "driver-containers-allowed": 6},
+	} {
+		r := newRig(t, admissionOf(t, &MARPInfo, map[string]string{"marp": "0.13", "measure": measure}), scheduler.DefaultReduceRule())
+		r.submit(1, 5)
+		r.admit()
+		got := map[string]float64{}
+		for _, f := range r.Figures(r.now) {
+			got[f.Name] = f.Value
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", measure, got, want)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ type Queue struct {
 	AcceptFactor int
 }
 
-// DefaultQueue returns a queue with the defaults of Table 2.1.
+// DefaultQueue returns a queue with the defaults of spec/capacity 3.3, Table 2.1.
 func DefaultQueue(name string, capacity float64) Queue {
 	return Queue{
 		Name: name, Capacity: capacity, MaxCapacity: -1, UserLimit: 100, UserLimitFactor: 1,

@@ -23,7 +23,7 @@ type InitConfig struct {
 	MaxMB [kinds]int64
 }
 
-// DefaultInitConfig returns the defaults of Table 2.1.
+// DefaultInitConfig returns the defaults of spec/capacity 3.3, Table 2.1.
 func DefaultInitConfig() InitConfig {
 	return InitConfig{Queues: DefaultConfig().Queues, MaxSystemJobs: 3000, PollInterval: 5 * time.Second}
 }

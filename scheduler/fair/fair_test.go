@@ -2,6 +2,7 @@ package fair
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -163,6 +164,8 @@ func TestRefusedConfigs(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"unknown key":     func(c *Config) { c.Key = "colour" },
 		"negative weight": func(c *Config) { c.Weights = map[string]float64{"a": -1} },
+		"no weight":       func(c *Config) { c.Weights = map[string]float64{"a": 0} },
+		"weight of NaN":   func(c *Config) { c.Weights = map[string]float64{"a": math.NaN()} },
 		"job minimum":     func(c *Config) { c.MinMaps = map[string]float64{"a": 1} },
 	} {
 		cfg := DefaultConfig()

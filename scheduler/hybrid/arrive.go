@@ -10,11 +10,8 @@ import (
 // arrive puts a job in the queue of its class (spec/hybrid 3.2). A job that has
 // run before, under another policy, stays where it ran.
 func (p *Policy) arrive(j *scheduler.Job, v *scheduler.View) {
-	for len(p.records) <= j.Slot() {
-		p.records = append(p.records, nil)
-	}
 	r := &record{free: !p.cfg.Classify}
-	p.records[j.Slot()] = r
+	p.records.Set(j, r)
 	small, value := p.cfg.Classifier.Classify(j.Spec())
 	if r.value = value; small {
 		r.home = up

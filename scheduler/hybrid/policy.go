@@ -37,7 +37,7 @@ var (
 type Policy struct {
 	cfg     Config
 	queues  [numClasses]base
-	records []*record // by job slot; nil before the job is ready
+	records scheduler.PerJob[record] // nil before the job is ready
 	// unstarted has the jobs of the scale-up queue without a task started, nearest
 	// to the boundary first.
 	unstarted *scheduler.Order[*scheduler.Job, float64]
@@ -88,12 +88,7 @@ func New(cfg Config) (*Policy, error) {
 	return p, nil
 }
 
-func (p *Policy) record(j *scheduler.Job) *record {
-	if j.Slot() < len(p.records) {
-		return p.records[j.Slot()]
-	}
-	return nil
-}
+func (p *Policy) record(j *scheduler.Job) *record { return p.records.Of(j) }
 
 // Observe implements scheduler.Policy.
 func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View) {
@@ -124,7 +119,7 @@ func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View
 	if j != nil && j.Phase() == scheduler.Ended {
 		p.unstarted.Remove(j)
 		if p.record(j) != nil {
-			p.records[j.Slot()] = nil
+			p.records.Set(j, nil)
 		}
 	}
 }

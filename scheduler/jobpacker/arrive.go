@@ -114,11 +114,8 @@ func (p *Policy) refresh(v *scheduler.View) {
 // arrive decides how a job is served, when its tasks are known.
 func (p *Policy) arrive(now time.Duration, j *scheduler.Job, v *scheduler.View) {
 	p.refresh(v)
-	for len(p.records) <= j.Slot() {
-		p.records = append(p.records, nil)
-	}
 	r := &record{got: now, since: [kinds]time.Duration{now, now}}
-	p.records[j.Slot()] = r
+	p.records.Set(j, r)
 	if r.plan = p.planFor(now, j, v); r.plan != nil {
 		r.plan.job = j
 		p.arrived = append(p.arrived, r.plan)

@@ -34,7 +34,7 @@ type Config struct {
 	// (spec/jobpacker 3.6).
 	Order string
 	// SubBatches is B. 1 is Corral's widest job first, which overloads the start;
-	// published 5, flat beyond (Figure 4.24).
+	// published 5, flat beyond (Figure 4.24; spec/jobpacker 5, item 10).
 	SubBatches int
 	// Seed orders the sub-batches.
 	Seed uint64

@@ -34,7 +34,7 @@ func (m *Model) OCS(p *Profile, w Pair) bool {
 	return float64(p.Shuffle) > float64(m.Threshold)*float64(w.Maps)*float64(w.Reduces)
 }
 
-// Latency is equation (4.1): the three stages one after the other.
+// Latency is equation (4.1) of spec/jobpacker 2.4: the three stages one after the other.
 func (m *Model) Latency(p *Profile, w Pair) time.Duration {
 	return m.MapStage(p, w.Maps) + m.ShuffleStage(p, w) + m.ReduceStage(p, w.Reduces)
 }

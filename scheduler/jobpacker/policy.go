@@ -16,10 +16,10 @@ type Policy struct {
 	model   Model
 	stale   bool // the cluster changed since the planner last looked
 
-	expected []*plan   // announced and not arrived
-	arrived  []*plan   // of unfinished jobs that follow their plan, by arrival
-	seq      [][]entry // by rack: Seq_i of spec/jobpacker 2.3
-	records  []*record // by job slot; nil before the job is ready
+	expected []*plan                  // announced and not arrived
+	arrived  []*plan                  // of unfinished jobs that follow their plan, by arrival
+	seq      [][]entry                // by rack: Seq_i of spec/jobpacker 2.3
+	records  scheduler.PerJob[record] // nil before the job is ready
 
 	// The jobs without a plan, by what they hold (fair, spec/nas 3.10).
 	heavy, light *fair.Shares
@@ -85,12 +85,7 @@ func (p *Policy) shares(heavy bool) (*fair.Shares, error) {
 	return fair.NewShares(c)
 }
 
-func (p *Policy) record(j *scheduler.Job) *record {
-	if j.Slot() < len(p.records) {
-		return p.records[j.Slot()]
-	}
-	return nil
-}
+func (p *Policy) record(j *scheduler.Job) *record { return p.records.Of(j) }
 
 // Observe implements scheduler.Policy.
 func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View) {
@@ -149,7 +144,7 @@ func (p *Policy) launchedAt(now time.Duration, e scheduler.Event, j *scheduler.J
 func (p *Policy) leave(j *scheduler.Job) {
 	if r := p.record(j); r != nil {
 		p.unline(r.plan)
-		p.records[j.Slot()] = nil
+		p.records.Set(j, nil)
 	}
 }
 

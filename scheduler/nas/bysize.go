@@ -11,8 +11,9 @@ import (
 // built once; a cursor steps over maps that are not pending and back when one is
 // pending again.
 type bySize struct {
-	order []int32 // maps by size, then index; nil if sizes are equal
+	order []int32 // maps by size, then index; nil if sizes are equal, but for small
 	next  int     // no map before it is pending
+	small int32   // one more than the map that alone is smaller than the others; 0: there is none
 }
 
 func newBySize(bytes []int64) bySize {
@@ -26,6 +27,11 @@ func newBySize(bytes []int64) bySize {
 
 func compareSize(bytes []int64, a, b int32) int {
 	return cmp.Or(cmp.Compare(bytes[a], bytes[b]), cmp.Compare(a, b))
+}
+
+// smallWaits reports whether the one smaller map is pending.
+func (s *bySize) smallWaits(j *job) bool {
+	return s.small > 0 && j.TaskState(scheduler.Map, s.small-1) == scheduler.TaskPending
 }
 
 // back makes map i findable again.
@@ -49,6 +55,9 @@ func (s *bySize) least(j *job, est *estimate, v *view) (int32, bool) {
 // first returns the smallest pending map of j.
 func (s *bySize) first(j *job, v *view) (int32, bool) {
 	if s.order == nil {
+		if s.smallWaits(j) {
+			return s.small - 1, true
+		}
 		return v.AnyPendingMap(j)
 	}
 	for ; s.next < len(s.order); s.next++ {
@@ -63,7 +72,10 @@ func (s *bySize) first(j *job, v *view) (int32, bool) {
 // avail bytes.
 func (s *bySize) atMost(j *job, est *estimate, avail float64, v *view) (int32, bool) {
 	if s.order == nil || est.flat() {
-		return v.AnyPendingMap(j)
+		if s.small > 0 && !est.flat() && est.ratio*est.largest > avail {
+			return s.small - 1, s.smallWaits(j) && est.ratio*est.smallest <= avail
+		}
+		return v.AnyPendingMap(j) // small has the highest index: it comes when no other is pending
 	}
 	bytes := j.Spec().Splits.Bytes
 	end, _ := slices.BinarySearchFunc(s.order, avail, func(i int32, avail float64) int {

@@ -36,27 +36,23 @@ func (p *Policy) candidate(j *job, est *estimate, i int32, near scheduler.Locali
 func (p *Policy) local(line fair.Line, a *ask, v *view) (best candidate, some bool) {
 	for at := range line.Len() {
 		j := line.At(at)
+		near := v.HasLocal(j, a.node)
+		home := near || homeless(j)
+		if some && !home || !v.Fits(a.node, j, scheduler.Map) {
+			continue
+		}
+		if some = true; a.avail < 0 {
+			break // none qualifies
+		}
 		est := p.est.of(j)
-		hopeless := a.avail < 0 || a.filter && p.est.class(est) != Light || p.exceeds(j, est, a.avail, v)
-		if hopeless && some {
-			continue
-		}
-		near := v.LocalOn(j, a.node) > 0
-		if some && !near && !homeless(j) {
-			continue
-		}
-		if !v.Fits(a.node, j, scheduler.Map) {
-			continue
-		}
-		some = true
 		switch {
-		case hopeless:
-		case homeless(j):
+		case !home, a.filter && p.est.class(est) != Light, p.exceeds(j, est, a.avail, v):
+		case !near:
 			if i, ok := est.sizes.atMost(j, est, a.avail, v); ok {
 				c := p.candidate(j, est, i, scheduler.Anywhere)
 				best = better(&best, &c, a.avail, betterLocal)
 			}
-		case near:
+		default:
 			best = p.scan(best, j, est, a, scheduler.NodeLocal, v, betterLocal)
 		}
 	}
@@ -81,7 +77,7 @@ func (p *Policy) smallest(j *job, est *estimate, v *view) float64 {
 
 // homeless reports whether the input of j is stored nowhere: its maps are at home
 // on every node.
-func homeless(j *job) bool { return len(j.Spec().Splits.Replicas) == 0 }
+func homeless(j *job) bool { return !j.Stored() }
 
 // qualified is line 10: the best shuffle-qualified map wherever its data is.
 func (p *Policy) qualified(line fair.Line, a *ask, v *view) (best candidate) {

@@ -53,8 +53,8 @@ func (p *Policy) hasShare(now time.Duration, j *job, r topology.RackID, w waited
 	return why
 }
 
-// rank returns the best choice of a line; without a job if there is none. Unless filler will do it leaves out, and returns
-// one of, the jobs that have all the reduces in this rack that belong there.
+// rank returns the best choice of a line, without a job if there is none. Unless filler is set it skips jobs that have their share
+// of reduces in this rack, and returns one of those as held.
 func (p *Policy) rank(line fair.Line, n topology.NodeID, r topology.RackID, filler bool, v *view) (best choice, held *job) {
 	for at := range line.Len() {
 		j := line.At(at)

@@ -2,6 +2,7 @@ package nas
 
 import (
 	"math"
+	"slices"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
@@ -18,6 +19,7 @@ type estimate struct {
 	known     bool // the spec of a ready job was read
 	predicted bool // ratio is more than a guess
 	uniform   bool // all splits have the same size
+	even      bool // all but the last, which is smaller
 	reduces   bool
 	counted   bool  // in sMin and sMax
 	delayed   int32 // pending reduces that carry the tag (spec/nas 3.9)
@@ -117,7 +119,7 @@ func (t *estimates) remember(j *job, est *estimate) {
 // read takes sizes from the spec.
 func (t *estimates) read(j *job, est *estimate) {
 	s := j.Spec()
-	est.maps, est.reduces, est.uniform = float64(s.Maps), s.Reduces > 0, true
+	est.maps, est.reduces, est.uniform, est.even = float64(s.Maps), s.Reduces > 0, true, false
 	est.input, est.smallest, est.largest = 0, 0, 0
 	if s.Maps == 0 {
 		return
@@ -137,15 +139,31 @@ func (t *estimates) read(j *job, est *estimate) {
 		est.smallest, est.largest = min(est.smallest, float64(b)), max(est.largest, float64(b))
 		est.uniform = est.uniform && b == s.Splits.Bytes[0]
 	}
-	if est.sizes = (bySize{}); !est.uniform && j.Phase() == scheduler.Ready {
+	est.sizes, est.even = bySize{}, isEven(s.Splits.Bytes)
+	switch {
+	case est.uniform || j.Phase() != scheduler.Ready:
+	case est.even:
+		est.sizes.small = s.Maps
+	default:
 		est.sizes = newBySize(s.Splits.Bytes)
 	}
 	t.resize(j, est)
 }
 
-// bytes returns the input of map i.
+// isEven reports whether splits are what cutting a file leaves: equal ones, and a smaller one at the end.
+func isEven(bytes []int64) bool {
+	last := len(bytes) - 1
+	return last > 0 && bytes[last] < bytes[0] && !slices.ContainsFunc(bytes[:last], func(b int64) bool { return b != bytes[0] })
+}
+
+// bytes returns the input of map i. The spec lies in memory that nobody has near, so it is asked only where sizes differ.
 func (t *estimates) bytes(j *job, est *estimate, i int32) float64 {
-	if est.uniform {
+	switch {
+	case est.uniform:
+		return est.smallest
+	case est.even && int(i) < j.Spec().Splits.Len()-1:
+		return est.largest
+	case est.even:
 		return est.smallest
 	}
 	return float64(j.SplitBytes(i))

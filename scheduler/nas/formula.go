@@ -2,7 +2,7 @@ package nas
 
 import "math"
 
-// TrafficThreshold is equation (3.3): the map output that may be in the making on one
+// TrafficThreshold is equation (3.3) of spec/nas 2.5: the map output that may be in the making on one
 // node, m times the mean output of a map over all submitted jobs. Without maps
 // there is no threshold.
 func TrafficThreshold(containers, shuffleBytes, maps float64) float64 {
@@ -12,7 +12,7 @@ func TrafficThreshold(containers, shuffleBytes, maps float64) float64 {
 	return containers * shuffleBytes / maps
 }
 
-// CompletionThreshold is equation (3.5): the fraction of done maps from which the reduces
+// CompletionThreshold is equation (3.5) of spec/nas 2.5: the fraction of done maps from which the reduces
 // of a job that shuffles s bytes may start. It falls from tMax for the smallest
 // shuffle to tMin for the largest; with logarithmic it falls with log(1+s) (spec/nas 3.7).
 // If all shuffles are equal it is tMin.
@@ -27,7 +27,7 @@ func CompletionThreshold(s, sMin, sMax, tMin, tMax float64, logarithmic bool) fl
 	return min(max(t, min(tMin, tMax)), max(tMin, tMax))
 }
 
-// ReduceNum is equation (3.4) rounded up: how many of a job's reduces belong in a rack
+// ReduceNum is equation (3.4) of spec/nas 2.5 rounded up: how many of a job's reduces belong in a rack
 // that holds portion of its map output.
 func ReduceNum(reduces int32, portion float64) int32 {
 	return int32(math.Ceil(float64(reduces)*portion - slack))

@@ -39,7 +39,7 @@ func (p *Policy) Load(n topology.NodeID, v *view) float64 {
 	return sum
 }
 
-// output is equation (3.1): what map i is predicted to write for reduces; nothing if
+// output is equation (3.1) of spec/nas 2.5: what map i is predicted to write for reduces; nothing if
 // there are none.
 func (p *Policy) output(j *job, est *estimate, i int32) float64 {
 	if !est.reduces {

@@ -227,19 +227,26 @@ func TestCRExample(t *testing.T) {
 
 // spec/nas 3.9: who was skipped D^r times gets a reduce in a congested rack.
 func TestCRPatience(t *testing.T) {
-	p := nasPolicy(t, func(c *Config) { c.Reduces.Skips = 3 })
-	r := newRig(t, p, 1, 1, scheduler.Capacity{MapSlots: 2, ReduceSlots: 1})
-	r.Submit(spec(1, "u1", 2, on(1, 0)))
-	r.run(1, 0, 0)
-	r.finish(1, 0, mb, 200*mb)
-	r.Send(scheduler.NetSample(0, 0, 0.8, true)) // at the threshold is congested
-	for range 3 {
-		if got, why := r.offer(0); len(got) != 0 || why.Code != scheduler.ForNetwork {
-			t.Fatalf("launched %v: %s", got, why.Text(r.View()))
+	for _, c := range []struct {
+		any   bool
+		after []int // reduces launched at each offer
+	}{
+		{false, []int{0, 0, 0, 2}}, // only a light reduce restores patience (spec/nas 6.5): the second heavy one goes with the first
+		{true, []int{0, 0, 0, 1, 0, 0, 1}},
+	} {
+		p := nasPolicy(t, func(cfg *Config) { cfg.Reduces.Skips, cfg.ResetAny = 3, c.any })
+		r := newRig(t, p, 1, 1, scheduler.Capacity{MapSlots: 2, ReduceSlots: 2})
+		r.Submit(spec(1, "u1", 2, on(1, 0)))
+		r.run(1, 0, 0)
+		r.finish(1, 0, mb, 200*mb)
+		r.Send(scheduler.NetSample(0, 0, 0.8, true)) // at the threshold is congested
+		for i, want := range c.after {
+			got, why := r.offer(0)
+			if len(got) != want || want == 0 && why.Code != scheduler.ForNetwork {
+				t.Fatalf("reset any %t, offer %d: launched %v, want %d: %s", c.any, i, got, want, why.Text(r.View()))
+			}
 		}
 	}
-	got, _ := r.offer(0)
-	r.want(got, reduceOf(1, 0))
 }
 
 // spec/nas 3.16, example 7, and the identity of 2.5: reduces in proportion to map output

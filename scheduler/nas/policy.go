@@ -159,7 +159,7 @@ func (p *Policy) isFiltered(r topology.RackID) bool {
 	return r >= 0 && int(r) < len(p.filtered) && p.filtered[r]
 }
 
-// Assign implements scheduler.Policy: Algorithm 1 for each kind of task that the
+// Assign implements scheduler.Policy: Algorithm 1 (spec/nas 3.5) for each kind of task that the
 // node could take.
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
@@ -168,9 +168,7 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *view) scheduler
 			continue
 		}
 		if !v.HasRoom(n, k) {
-			if why.Code == scheduler.NoWork {
-				why = scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a {kind}", Node: n, Kind: k}
-			}
+			why = orNoRoom(why, n, k)
 			continue
 		}
 		got := p.request(now, n, k, v)
@@ -195,4 +193,12 @@ func (p *Policy) request(now time.Duration, n topology.NodeID, k scheduler.Kind,
 		return p.caRTS(now, n, v)
 	}
 	return p.crRTS(now, n, v)
+}
+
+// orNoRoom is why, or that the node has no room where that is more than nothing.
+func orNoRoom(why scheduler.Reason, n topology.NodeID, k scheduler.Kind) scheduler.Reason {
+	if why.Code != scheduler.NoWork {
+		return why
+	}
+	return scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a {kind}", Node: n, Kind: k}
 }

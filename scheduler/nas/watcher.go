@@ -85,9 +85,7 @@ func (w *Watcher) Assign(now time.Duration, n topology.NodeID, v *view) schedule
 			continue
 		}
 		if !v.HasRoom(n, k) {
-			if why.Code == scheduler.NoWork {
-				why = scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a {kind}", Node: n, Kind: k}
-			}
+			why = orNoRoom(why, n, k)
 			continue
 		}
 		var got scheduler.Decision

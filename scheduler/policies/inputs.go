@@ -32,12 +32,12 @@ var Inputs = []Input{
 	{"expect-map-time", "Scheduling.Expect.MapTime", "expect.map_ms", []string{"MapTime"}, "of a recurring job, what those before it took; else unknown", false},
 	{"expect-reduce-time", "Scheduling.Expect.ReduceTime", "expect.reduce_ms", []string{"ReduceTime"}, "of a recurring job, what those before it took; else unknown", false},
 	{"slowstart", "Scheduling.Slowstart", "slowstart", []string{"Slowstart"}, "0.05 of the maps, or as the policy has it", true},
-	{"map-vcores", "Scheduling.MapRoom.VCores", "vcores", []string{"MapDemand"}, "1", true},
-	{"map-memory", "Scheduling.MapRoom.MemoryBytes", "memory_mb", []string{"MapDemand"}, "1024 MB", true},
-	{"reduce-vcores", "Scheduling.ReduceRoom.VCores", "reduce.vcores", []string{"ReduceDemand"}, "as of a map", true},
-	{"reduce-memory", "Scheduling.ReduceRoom.MemoryBytes", "reduce.memory_mb", []string{"ReduceDemand"}, "as of a map", true},
-	{"driver-vcores", "Scheduling.DriverRoom.VCores", "driver.vcores", []string{"DriverDemand"}, "1", true},
-	{"driver-memory", "Scheduling.DriverRoom.MemoryBytes", "driver.memory_mb", []string{"DriverDemand"}, "1024 MB", true},
+	{"map-vcores", "Scheduling.MapDemand.VCores", "vcores", []string{"MapDemand"}, "1", true},
+	{"map-memory", "Scheduling.MapDemand.MemoryBytes", "memory_mb", []string{"MapDemand"}, "1024 MB", true},
+	{"reduce-vcores", "Scheduling.ReduceDemand.VCores", "reduce.vcores", []string{"ReduceDemand"}, "as of a map", true},
+	{"reduce-memory", "Scheduling.ReduceDemand.MemoryBytes", "reduce.memory_mb", []string{"ReduceDemand"}, "as of a map", true},
+	{"driver-vcores", "Scheduling.DriverDemand.VCores", "driver.vcores", []string{"DriverDemand"}, "1", true},
+	{"driver-memory", "Scheduling.DriverDemand.MemoryBytes", "driver.memory_mb", []string{"DriverDemand"}, "1024 MB", true},
 }
 
 const (

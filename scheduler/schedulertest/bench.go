@@ -174,7 +174,7 @@ func (f *benchField) round() {
 	f.feed(scheduler.TaskFinished(p.task, p.node, 20*time.Second, 128<<20, 32<<20))
 	f.offer(p.node)
 	f.done = append(f.done, p.task)
-	if len(f.running) == 0 { // a policy that waits: knock on other doors
+	if len(f.running) == 0 { // a policy that waits: ask other nodes
 		f.offer(topology.NodeID(f.r.IntN(f.size.Nodes)))
 	}
 }

@@ -104,7 +104,7 @@ func (s *scenario) nodesNamed(names []string) ([]topology.NodeID, error) {
 		out = append(out, n)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("which node?")
+		return nil, fmt.Errorf("the name of the node is missing")
 	}
 	return out, nil
 }

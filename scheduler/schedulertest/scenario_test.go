@@ -19,7 +19,7 @@ func TestScenarioMistakes(t *testing.T) {
 		"job j1 maps=many":              "maps must be a number",
 		"job j1 maps=1 block=n9":        "no node n9",
 		"heartbeat n9":                  "no node n9",
-		"heartbeat":                     "which node?",
+		"heartbeat":                     "the name of the node is missing",
 		"finish j7/map/0":               "no job j7",
 		"finish j1":                     `not like j1/map/0`,
 		"policy magic":                  "may not use policy",

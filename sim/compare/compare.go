@@ -98,7 +98,7 @@ var metricRows = []struct {
 	{"jobs an hour", func(m Metrics) float64 { return m.Throughput }},
 	{"node-local maps, %", func(m Metrics) float64 { return 100 * m.NodeLocal }},
 	{"rack-local maps, %", func(m Metrics) float64 { return 100 * m.RackLocal }},
-	{"room in use, %", func(m Metrics) float64 { return 100 * m.Utilisation }},
+	{"capacity in use, %", func(m Metrics) float64 { return 100 * m.Utilisation }},
 	{"jobs that run at once", func(m Metrics) float64 { return m.Concurrency }},
 	{"deadlines missed", func(m Metrics) float64 { return float64(m.Missed) }},
 	{"evenness over queues (Jain)", func(m Metrics) float64 { return m.QueueFairness }},
@@ -106,6 +106,17 @@ var metricRows = []struct {
 	{"jobs rejected", func(m Metrics) float64 { return float64(m.Rejected) }},
 	{"attempts stopped", func(m Metrics) float64 { return float64(m.Killed) }},
 }
+
+// MetricNames are the names of the rows of the table.
+func MetricNames() (out []string) {
+	for _, row := range metricRows {
+		out = append(out, row.name)
+	}
+	return out
+}
+
+// ChartNames are the charts of a comparison; of tasks and gantt there is one for each policy, whose name follows after a dash.
+var ChartNames = []string{"mean", "tail", "completion", "slowdown", "scatter", "tasks", "gantt"}
 
 func metricsTable(names []string, by map[string][]Run) Table {
 	t := Table{Head: append([]string{""}, names...)}

@@ -91,7 +91,7 @@ func Idle(runs []Run) string {
 	if used <= 0 || used >= idles || low <= 0 || high/low-1 > alike {
 		return ""
 	}
-	return fmt.Sprintf("The policies differ by %.1f %% in mean completion because the cluster idles: %.1f %% of its room is in use, and jobs hardly wait. "+
+	return fmt.Sprintf("The policies differ by %.1f %% in mean completion because the cluster idles: %.1f %% of its capacity is in use, and jobs hardly wait. "+
 		"At a load of %g (jobs come about %.0f times as often) they would wait for each other, and the policies could be told apart.",
 		100*(high/low-1), 100*used, busy, math.Ceil(busy/used))
 }

@@ -98,5 +98,10 @@ func machines(o trace.Origin) (*topology.Topology, []scheduler.Capacity, error) 
 		}
 		room = append(room, scheduler.Capacity{Containers: int32(m.Room)})
 	}
+	if s := o.Optical; s != nil {
+		if err := b.SetOCS(topology.OCS{Rate: topology.Rate(s.Rate), Interval: s.Interval, Reconfig: s.Dark, Threshold: s.Threshold}); err != nil {
+			return nil, nil, err
+		}
+	}
 	return b.Topology(), room, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -140,5 +141,26 @@ func TestOriginCluster(t *testing.T) {
 	}
 	if _, err := NewPast(&trace.History{Jobs: []trace.PastJob{{ID: "a", State: trace.JobFailed}}}, sim.DefaultWorkload(topo, 17), 1); err == nil {
 		t.Error("a history without a job that ended well is replayed")
+	}
+}
+
+// TestOriginWithCircuits: the switch of a history is that of the replay, and a job that recurred is planned there, too.
+func TestOriginWithCircuits(t *testing.T) {
+	o := trace.Origin{Nodes: 2, Racks: 2, Room: 4, Optical: &trace.Optical{Rate: 1e9, Interval: time.Second, Dark: time.Millisecond, Threshold: 7}}
+	for _, rack := range []string{"r1", "r2"} {
+		o.Machines = append(o.Machines, trace.Machine{Name: "n-" + rack, Rack: rack, Room: 2})
+		o.Links = append(o.Links, trace.Link{Rack: rack, Up: 1e8})
+	}
+	topo, _, err := OriginCluster(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (topology.OCS{Rate: 1e9, Interval: time.Second, Reconfig: time.Millisecond, Threshold: 7}); topo.OCS() != want {
+		t.Errorf("the switch is %+v", topo.OCS())
+	}
+	h := &trace.History{Origin: o, Jobs: []trace.PastJob{{ID: "a", Recurring: true, InputBytes: 1}, {ID: "b", InputBytes: 1}}}
+	jobs := Replay(h, sim.DefaultWorkload(topo, 4), rand.New(rand.NewPCG(1, 1)))
+	if !jobs[0].Spec.Recurring || jobs[1].Spec.Recurring {
+		t.Error("which jobs recur is not kept")
 	}
 }

@@ -164,7 +164,7 @@ const maxStamp = 4_102_444_800 * time.Second // the year 2100
 func number(what string, field []byte) (int64, error) {
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(field)), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s %.40q is no number", what, field)
+		return 0, fmt.Errorf("%s %.40q is not a number", what, field)
 	}
 	return n, nil
 }

@@ -53,7 +53,7 @@ func readSWF(r *reader) error {
 		for i, x := range f {
 			n, err := strconv.ParseFloat(string(x), 64)
 			if err != nil || math.IsNaN(n) || math.Abs(n) > 1e15 {
-				return fmt.Errorf("field %d, %.40q, is no number", i+1, x)
+				return fmt.Errorf("field %d, %.40q, is not a number", i+1, x)
 			}
 			v[i] = n
 		}

@@ -3,19 +3,21 @@ package attempt
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/shuffle"
 )
 
-// errOther says that a map whose output is in has run again and put out something else.
+// errOther says that a map ran again and made other output than the one already fetched.
 var errOther = errors.New("a map has another output now")
 
 // Merge fetches everything and merges it. It begins anew when a map that has run again has put out something else than what
 // was fetched of it before: parts of both would be in one output.
 func (f *fetcher) Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Run, error) {
-	for {
+	for start := time.Now(); ; {
 		run, err := f.fetchAll(ctx, cfg)
+		f.waited = time.Since(start)
 		if !errors.Is(err, errOther) {
 			return run, err
 		}

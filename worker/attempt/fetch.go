@@ -20,6 +20,7 @@ type fetcher struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
+	waited time.Duration // for the input; known when it is merged
 
 	mu    sync.Mutex // guards the fields below
 	poke  sync.Cond

@@ -46,8 +46,8 @@ func (f *fetcher) learn(changes []wire.MapOutput) {
 	f.poke.Broadcast()
 }
 
-// found learns where an output is, or is now: its worker may have been started anew, elsewhere or where it was. Who
-// still asks at the old address would wait for nothing.
+// found learns where an output is, or is now: its worker may have been started anew, elsewhere or where it was. Requests
+// to the old address would never be answered.
 func (f *fetcher) found(o wire.MapOutput) {
 	h := f.hosts[o.Addr]
 	if h == nil {

@@ -23,11 +23,13 @@ func (f *fetcher) bytes() int64 {
 	return sum
 }
 
-// counts are the bytes by place.
+// counts are the bytes by place, and how long they were waited for.
 func (f *fetcher) counts() mapreduce.Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return mapreduce.Counts{mapreduce.TaskGroup: maps.Clone(f.got)}
+	c := maps.Clone(f.got)
+	c[mapreduce.ReduceWaitMillis] = f.waited.Milliseconds()
+	return mapreduce.Counts{mapreduce.TaskGroup: c}
 }
 
 // placeOf is the counter of what comes from there.

@@ -3,7 +3,6 @@ package attempt
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -18,20 +17,19 @@ type stall struct {
 	cancel context.CancelCauseFunc
 	after  time.Duration
 	timer  *time.Timer
+	why    error // with which it ends the fetch
 
 	got    int64         // bytes
 	waited time.Duration // for them
 	slow   func()        // called now and then while bytes come; may be nil
 }
 
-var errStalled = errors.New("the source stands still")
-
 // newStall returns a guard that is already waiting.
 func newStall(ctx context.Context, after time.Duration, addr string) *stall {
 	s := &stall{after: cmp.Or(after, 10*time.Second)}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	why := wire.Errorf(wire.Unavailable, "no byte from %s for %s: %w", addr, s.after, errStalled)
-	s.timer = time.AfterFunc(s.after, func() { s.cancel(why) })
+	s.why = wire.Errorf(wire.Unavailable, "no byte from %s for %s: the source stands still", addr, s.after)
+	s.timer = time.AfterFunc(s.after, func() { s.cancel(s.why) })
 	return s
 }
 
@@ -42,8 +40,8 @@ func (s *stall) close() {
 
 // explain tells an error that the guard has caused from others.
 func (s *stall) explain(err error) error {
-	if why := context.Cause(s.ctx); err != nil && errors.Is(why, errStalled) {
-		return why
+	if err != nil && context.Cause(s.ctx) == s.why {
+		return s.why
 	}
 	return err
 }

@@ -23,11 +23,12 @@ var attacks = map[string]func() []string{
 	"key": read, "environ": read, "spill": spill, "kill": kill, "fork": fork, "disk": disk, "memory": memory, "network": network,
 	"proc": proc, "trace": trace, "calls": calls, "shm": shm, "files": openFiles, "beside": beside, "fifo": fifo,
 	"admin": admin, "counters": counters, "texts": texts, "forge": forge, "gate": throughGate, "names": names, "blocks": blocks,
+	"write": write, "addresses": addresses, "openings": openings, "crowd": crowd, "hash": hash, "logs": logs, "renew": renew,
 }
 
 var (
 	attack = flag.String("attack", "", "which of the attacks")
-	target = flag.String("target", "", "file, directory, process id, job, address or seconds")
+	target = flag.String("target", "", "file, directory, process id, job, address, block, hash or seconds")
 	order  attempt.Order
 )
 

@@ -59,7 +59,7 @@ func kernel(gamma float64, a, b []float64) float64 {
 // Validate reports what is wrong with a model that came from outside.
 func (m *Model) Validate(features int) error {
 	if !(m.Gamma > 0) || math.IsInf(m.Gamma, 1) || math.IsNaN(m.Bias) || math.IsInf(m.Bias, 0) {
-		return fmt.Errorf("gamma %g or bias %g is no number to use", m.Gamma, m.Bias)
+		return fmt.Errorf("gamma %g and bias %g must be finite", m.Gamma, m.Bias)
 	}
 	if len(m.Coef) != len(m.Vectors) {
 		return fmt.Errorf("%d coefficients for %d support vectors", len(m.Coef), len(m.Vectors))

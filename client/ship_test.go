@@ -1,0 +1,114 @@
+package client_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/testcluster"
+)
+
+// TestShipAtOnce: eight clients ship the same new file at once. Whoever is told that it is there can read all of it.
+func TestShipAtOnce(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 2})
+	for round := range 3 {
+		name, data := localFile(t, fmt.Sprint("round ", round))
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				cl, err := client.New(client.Config{Master: c.Addr, User: "ann"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer cl.Close()
+				path, _, err := cl.Ship(t.Context(), name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if got := dfsGet(t, cl, path); !bytes.Equal(got, data) {
+					t.Errorf("%d bytes of %d are there", len(got), len(data))
+				}
+			})
+		}
+		wg.Wait()
+	}
+	list, err := c.DFS.ListAll(t.Context(), "/user/ann/.millrace/shipped")
+	if err != nil || len(list) != 3 {
+		t.Errorf("%d files are left, want 3: %v, %v", len(list), list, err)
+	}
+}
+
+// TestShipOverAPart: what a client left behind that died while it wrote, open or cut off, is replaced by the whole file.
+func TestShipOverAPart(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 2})
+	cl, err := client.New(client.Config{Master: c.Addr, User: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	for _, closed := range []bool{true, false} {
+		name, data := localFile(t, fmt.Sprint("closed ", closed))
+		path, _, err := cl.Ship(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.DFS.Remove(t.Context(), path, false); err != nil {
+			t.Fatal(err)
+		}
+		w, err := c.DFS.Create(t.Context(), path, dfs.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(data[:1000]); err != nil {
+			t.Fatal(err)
+		}
+		if closed {
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := cl.Ship(t.Context(), name); err != nil {
+			t.Errorf("closed %v: %v", closed, err)
+			continue
+		}
+		if got := dfsGet(t, cl, path); !bytes.Equal(got, data) {
+			t.Errorf("closed %v: %d bytes of %d are there", closed, len(got), len(data))
+		}
+		if !closed {
+			w.Abort()
+		}
+	}
+}
+
+func localFile(t *testing.T, what string) (name string, data []byte) {
+	t.Helper()
+	name, data = filepath.Join(t.TempDir(), "program"), bytes.Repeat([]byte(what), 200_000)
+	if err := os.WriteFile(name, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name, data
+}
+
+func dfsGet(t *testing.T, cl *client.Client, path string) []byte {
+	t.Helper()
+	f, err := cl.DFS().Open(t.Context(), path)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	defer f.Close()
+	data := make([]byte, f.Size())
+	if _, err := f.ReadAt(data, 0); err != nil {
+		t.Error(err)
+	}
+	return data
+}

@@ -1,0 +1,86 @@
+package integration
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/require"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// TestBesideManyMaps is F12 and F13: beside a job of 10,000 empty maps (100,000 with stress) on four workers somebody puts files
+// of 14 bytes, each within a second, and looks at the job's page, which comes within 0.3 s, also when the job has ended and the page is about all of
+// its attempts. No worker is taken for dead, so that no attempt is repeated. Others use the machine, too: of the puts the median
+// counts, of the pages the best of five.
+func TestBesideManyMaps(t *testing.T) {
+	require.Faults(t)
+	t.Parallel()
+	maps := 10_000
+	if require.Stressed() {
+		maps = 100_000
+	}
+	p := startProcesses(t, 4)
+	id, err := p.cl.Submit(t.Context(), wire.JobSpec{Name: "many", User: "ann", Stages: 1, Output: "dfs:/many", Program: wire.Program{Builtin: "sleep", Args: []string{
+		"--maps", fmt.Sprint(maps), "--reduces", "1", "--map-time", "0s", "--reduce-time", "0s", "--output", "dfs:/many",
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	var puts, looks []time.Duration
+	s := wire.JobStatus{State: wire.Queued}
+	for s.State == wire.Queued || s.State == wire.Running {
+		if s, err = p.cl.Status(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if s.Maps.Done > 0 && s.State == wire.Running {
+			puts = append(puts, timed(func() { p.put(fmt.Sprint("/small", len(puts)), []byte("fourteen bytes")) }))
+			looks = append(looks, timed(func() { p.look(id) }))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if s.State != wire.Succeeded || s.Attempts != maps+2 {
+		t.Errorf("%s after %d attempts: %s", s.State, s.Attempts, s.Error)
+	}
+	ended := make([]time.Duration, 5)
+	for i := range ended {
+		ended[i] = timed(func() { p.look(id) })
+	}
+	if len(puts) < 5 {
+		t.Fatalf("there were only %d puts beside the job", len(puts))
+	}
+	slices.Sort(puts)
+	slices.Sort(looks)
+	t.Logf("%d maps in %s; %d puts: median %v, worst %v; pages meanwhile: best %v, median %v; of the ended job: %v",
+		maps, time.Since(begin).Round(time.Second), len(puts), puts[len(puts)/2], puts[len(puts)-1], looks[0], looks[len(looks)/2], ended)
+	if m := puts[len(puts)/2]; m > time.Second {
+		t.Errorf("a put of 14 bytes takes %v", m)
+	}
+	const page = 300 * time.Millisecond
+	if looks[0] > page || slices.Min(ended) > page {
+		t.Errorf("the job's page takes %v while it runs, %v when it has ended", looks[0], slices.Min(ended))
+	}
+}
+
+func timed(do func()) time.Duration {
+	begin := time.Now()
+	do()
+	return time.Since(begin)
+}
+
+// look reads the page of a job to its end.
+func (p *processes) look(id wire.JobID) {
+	p.t.Helper()
+	resp, err := http.Get("http://" + p.addr + "/jobs/" + string(id))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if n, err := io.Copy(io.Discard, resp.Body); err != nil || n < 1000 || resp.StatusCode != http.StatusOK {
+		p.t.Fatalf("the page of %s: %s, %d bytes, %v", id, resp.Status, n, err)
+	}
+}

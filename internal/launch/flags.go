@@ -1,0 +1,60 @@
+package launch
+
+import (
+	"os"
+	"time"
+
+	"github.com/millrace/millrace/jobs"
+	"github.com/millrace/millrace/local"
+)
+
+// Flags are those of every run, of the command as of a program of one's own.
+type Flags struct {
+	Memory          jobs.ByteSize
+	Timeout         time.Duration
+	Overwrite, JSON bool
+	Detach, Local   bool
+	Progress        string
+	Explain         string
+	Master          string
+	Patience        time.Duration
+}
+
+// A FlagSet takes flags: flag's, and pflag's.
+type FlagSet interface {
+	BoolVar(p *bool, name string, value bool, usage string)
+	StringVar(p *string, name, value, usage string)
+	DurationVar(p *time.Duration, name string, value time.Duration, usage string)
+}
+
+// Define adds the flags; memory adds the first, which is a value of its own in each kind of set. dash is what stands before their names.
+func (o *Flags) Define(f FlagSet, dash string, memory func(v *jobs.ByteSize, name, usage string)) {
+	o.Memory = local.DefaultMemory
+	memory(&o.Memory, "memory", "memory of this process, records of up to a quarter of it; what the job's own code allocates comes on top")
+	f.DurationVar(&o.Timeout, "task-timeout", local.DefaultTaskTimeout, "how long a task's own code may neither read, emit nor count anything before the task fails (0: for ever)")
+	f.BoolVar(&o.Overwrite, "overwrite", false, "replace an existing output directory")
+	f.BoolVar(&o.JSON, "json", false, "print one JSON object at the end, and no progress")
+	f.StringVar(&o.Progress, "progress", "auto", "auto, bar, plain or none")
+	f.StringVar(&o.Explain, "explain", "", "write a page that shows, step by step, what becomes of each record (small input, here)")
+	f.StringVar(&o.Master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master, not here (default: $MILLRACE_MASTER)")
+	f.BoolVar(&o.Local, "local", false, "run here even if MILLRACE_MASTER is set")
+	f.BoolVar(&o.Detach, "detach", false, "with "+dash+"master: print the job's id and do not wait for its end (millrace job watch does)")
+	f.DurationVar(&o.Patience, "patience", DefaultPatience, "with "+dash+"master: how long to wait for a master that does not answer any more")
+}
+
+// Apply says in a configuration what the flags say.
+func (o *Flags) Apply(c *Config) {
+	c.Local.Memory, c.Local.TaskTimeout, c.Local.Overwrite = int64(o.Memory), o.Timeout, o.Overwrite
+	if o.Timeout == 0 { // somebody wrote it, and does not mean the default
+		c.Local.TaskTimeout = -1
+	}
+	c.JSON, c.Detach, c.Progress, c.Explain, c.Patience = o.JSON, o.Detach, o.Progress, o.Explain, o.Patience
+}
+
+// Cluster is the master to run on; "" is none, as where the run is to be here.
+func (o *Flags) Cluster() string {
+	if o.Local {
+		return ""
+	}
+	return o.Master
+}

@@ -1,0 +1,49 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/millrace/millrace/dfs"
+)
+
+// Put writes a file into the block store.
+func (c *Cluster) Put(path, text string) {
+	c.t.Helper()
+	w, err := c.DFS.Create(context.Background(), path, dfs.CreateOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	_, err = io.WriteString(w, text)
+	if err := errors.Join(err, w.Close()); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Parts returns what the parts of an output hold, in order, and the names of what else is there.
+func (c *Cluster) Parts(dir string) (parts, others []string) {
+	c.t.Helper()
+	list, err := c.DFS.ListAll(context.Background(), dir)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, e := range list {
+		if !strings.HasPrefix(path.Base(e.Path), "part-") {
+			others = append(others, path.Base(e.Path))
+			continue
+		}
+		f, err := c.DFS.Open(context.Background(), e.Path)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		b, err := io.ReadAll(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			c.t.Fatal(err)
+		}
+		parts = append(parts, string(b))
+	}
+	return parts, others
+}

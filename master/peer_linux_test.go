@@ -1,0 +1,49 @@
+package master
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The kernel says whose a connection is, by IPv4 and IPv6, and nothing about one that is not there.
+func TestAccountOf(t *testing.T) {
+	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", host)
+		if err != nil {
+			t.Logf("%s: %v", host, err)
+			continue
+		}
+		defer l.Close()
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, err := accountOf(c.LocalAddr().String())
+		if err != nil || uid != os.Getuid() {
+			t.Errorf("%s: user id %d, %v", host, uid, err)
+		}
+		gone := c.LocalAddr().String()
+		c.Close()
+		if uid, err := accountOf(gone); err == nil {
+			t.Errorf("%s: a closed connection belongs to %d", host, uid)
+		}
+	}
+}
+
+func TestFindSocket(t *testing.T) {
+	const list = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     7        0 1 1
+   1: 0100007F:9C40 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 2 1
+   2: 0000000000000000FFFF00000100007F:9C41 0000000000000000FFFF00000100007F:1F90 01 00000000:00000000 00:00000000 00000000  1001        0 3 1
+   3: 0100007F:zzzz broken 01 0 0 0 1002 0
+`
+	for addr, want := range map[string]int{"127.0.0.1:40000": 1000, "127.0.0.1:40001": 1001, "127.0.0.1:8080": -1, "127.0.0.1:40002": -1} {
+		uid, found := findSocket(strings.NewReader(list), netip.MustParseAddrPort(addr))
+		if found != (want >= 0) || found && uid != want {
+			t.Errorf("%s: %d, %t, want %d", addr, uid, found, want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package play
+
+import "github.com/millrace/millrace/scheduler"
+
+// made is where the maps of a job have left their output, in bytes.
+type made struct {
+	byRack []int64
+	all    int64
+	maps   int32
+}
+
+// finished ends an attempt that succeeded, and counts what it read from other racks.
+func (r *Recorder) finished(v *scheduler.View, at int64, e *scheduler.Event) {
+	r.done = e.Task
+	i := r.end(at, e.Task, e.Node, Done)
+	if i < 0 {
+		return
+	}
+	away := &r.rec.Attempts.Away[i]
+	switch {
+	case e.Task.Kind == scheduler.Map:
+		r.output(v, e)
+		if r.rec.Attempts.Near[i] == uint8(scheduler.Remote) {
+			*away = e.InBytes
+		}
+	case e.Task.Kind == scheduler.Reduce && r.made[e.Job] != nil:
+		*away = r.fetched(v, e)
+	}
+}
+
+// output notes in which rack a map has left its output.
+func (r *Recorder) output(v *scheduler.View, e *scheduler.Event) {
+	m := r.made[e.Job]
+	if m == nil {
+		m = &made{byRack: make([]int64, v.Topology().NumRacks())}
+		r.made[e.Job] = m
+	}
+	rack := int(v.Topology().RackOf(e.Node))
+	for len(m.byRack) <= rack {
+		m.byRack = append(m.byRack, 0)
+	}
+	m.byRack[rack] += e.OutBytes
+	m.all += e.OutBytes
+	m.maps++
+}
+
+// fetched is what a reduce has read from other racks: of its input the part that maps made there. Where nobody says how much
+// it read, it is its share of what the maps of the job make.
+func (r *Recorder) fetched(v *scheduler.View, e *scheduler.Event) int64 {
+	m, j := r.made[e.Job], &r.rec.Jobs[r.job(e.Job)]
+	if m.all == 0 {
+		return 0
+	}
+	input := float64(e.InBytes)
+	if input == 0 {
+		input = float64(m.all) / float64(m.maps) * float64(j.Maps) / float64(max(1, j.Reduces))
+	}
+	here := int64(0)
+	if rack := int(v.Topology().RackOf(e.Node)); rack < len(m.byRack) {
+		here = m.byRack[rack]
+	}
+	return int64(input * float64(m.all-here) / float64(m.all))
+}

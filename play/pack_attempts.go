@@ -1,0 +1,154 @@
+package play
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// Attempts are most of what a page holds: a simulation of a thousand jobs has hundreds of thousands. Of so many, lengths are rounded down,
+// and only those that a decision is about have the number of their task.
+const (
+	fineAttempts = 60_000
+	coarseGrain  = 64 // milliseconds
+)
+
+func grainOf(a *Attempts) int64 {
+	if len(a.Job) > fineAttempts {
+		return coarseGrain
+	}
+	return 1
+}
+
+// kindOf is the tasks of a job of one kind, as which attempts are alike.
+type kindOf struct {
+	job  int32
+	kind uint8
+}
+
+// named are the attempts that decisions are about.
+func named(about []int32) map[int32]bool {
+	out := map[int32]bool{}
+	for _, i := range about {
+		out[i] = true
+	}
+	return out
+}
+
+func (p *packer) attempts(a *Attempts, grain int64, named map[int32]bool) {
+	n, starts := len(a.Job), sumsOf(a.Start)
+	p.recent(a.Job)
+	p.out = append(append(append(p.out, a.Kind...), a.Near...), a.How...)
+	of := func(i int) kindOf { return kindOf{a.Job[i], a.Kind[i]} }
+	next := map[kindOf]int32{} // tasks start in order, more or less
+	for i := range n {
+		if grain == 1 || named[int32(i)] {
+			p.out = binary.AppendVarint(p.out, int64(a.Task[i]-next[of(i)]))
+			next[of(i)] = a.Task[i] + 1
+		}
+	}
+	p.starts(a.Node, starts)
+	took := make([]int64, n)
+	put(p, n, func(i int) int64 {
+		took[i] = a.Took[i] / grain
+		if grain > 1 {
+			return took[i]
+		}
+		task := taskOf{a.Job[i], a.Task[i], a.Kind[i]} // as long as the task took in the recording before
+		d := took[i] - p.took[task]
+		p.took[task] = took[i]
+		return d
+	})
+	p.rooms(a, starts, took, grain)
+	away := map[kindOf]int64{}
+	put(p, n, func(i int) int64 {
+		d := a.Away[i] - away[of(i)]
+		away[of(i)] = a.Away[i]
+		return d
+	})
+}
+
+// recent appends how many other jobs were served since the last time: a policy that takes turns has the same number again and again.
+// A job that is new has the number of all before it.
+func (p *packer) recent(list []int32) {
+	var last []int32 // the latest first
+	for _, job := range list {
+		at := slices.Index(last, job)
+		if at < 0 {
+			at = len(last)
+			last = append(last, job)
+			p.out = binary.AppendUvarint(p.out, uint64(at))
+			p.out = binary.AppendUvarint(p.out, uint64(job))
+		} else {
+			p.out = binary.AppendUvarint(p.out, uint64(at))
+		}
+		copy(last[1:at+1], last[:at])
+		last[0] = job
+	}
+}
+
+// starts appends when and on which machine attempts start. Machines report at times of their own in each period: it writes those times down,
+// and of each start by how many of them it is later than the one before; the time tells the machine.
+func (p *packer) starts(nodes []int32, starts []int64) {
+	period := beat(nodes, starts)
+	place := map[int64]int64{}
+	for _, at := range starts {
+		place[at%period] = 0
+	}
+	phases := slices.Sorted(maps.Keys(place))
+	p.out = binary.AppendUvarint(binary.AppendUvarint(p.out, uint64(period)), uint64(len(phases)))
+	for i, phase := range phases {
+		place[phase] = int64(i)
+		p.out = binary.AppendUvarint(p.out, uint64(phase))
+	}
+	before := int64(0)
+	for _, at := range starts {
+		step := at/period*int64(len(phases)) + place[at%period]
+		p.out = binary.AppendUvarint(p.out, uint64(step-before))
+		before = step
+	}
+	last := map[int64]int32{}
+	put(p, len(nodes), func(i int) int32 {
+		phase := starts[i] % period
+		d := nodes[i] - last[phase]
+		last[phase] = nodes[i]
+		return d
+	})
+}
+
+// beat finds the period in which machines report: that after which the same machine comes most often.
+func beat(list []int32, starts []int64) (best int64) {
+	most := -1
+	for _, period := range []int64{1000, 100, 200, 250, 500, 2000, 3000, 5000, 10_000} {
+		last, hits := map[int64]int32{}, 0
+		for i := range list[:min(len(list), 5000)] {
+			phase := starts[i] % period
+			if n, known := last[phase]; known && n == list[i] {
+				hits++
+			}
+			last[phase] = list[i]
+		}
+		if hits > most {
+			best, most = period, hits
+		}
+	}
+	return best
+}
+
+// rooms appends the places of a machine: most attempts take the first that is free.
+func (p *packer) rooms(a *Attempts, starts, took []int64, grain int64) {
+	until := map[int32][]int64{} // by node
+	put(p, len(a.Place), func(i int) int32 {
+		ends := until[a.Node[i]]
+		first := slices.IndexFunc(ends, func(end int64) bool { return end <= starts[i] })
+		if first < 0 {
+			first = len(ends)
+		}
+		for int(a.Place[i]) >= len(ends) {
+			ends = append(ends, 0)
+		}
+		ends[a.Place[i]] = starts[i] + took[i]*grain
+		until[a.Node[i]] = ends
+		return a.Place[i] - int32(first)
+	})
+}

@@ -1,0 +1,22 @@
+package scheduler
+
+// PerJob is what a policy knows of each job that it has met.
+type PerJob[T any] struct {
+	bySlot []*T
+}
+
+// Of returns what is known of a job; nil: nothing.
+func (p *PerJob[T]) Of(j *Job) *T {
+	if j.Slot() < len(p.bySlot) {
+		return p.bySlot[j.Slot()]
+	}
+	return nil
+}
+
+// Set keeps v for a job; nil forgets the job, whose slot another may get.
+func (p *PerJob[T]) Set(j *Job, v *T) {
+	for len(p.bySlot) <= j.Slot() {
+		p.bySlot = append(p.bySlot, nil)
+	}
+	p.bySlot[j.Slot()] = v
+}

@@ -1,0 +1,67 @@
+package worker
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// nameFile keeps, in a worker's directory, the name of one that was given none.
+const nameFile = "name"
+
+// lockNote begins what a worker writes, before its name, into the lock of its directory.
+const lockNote = "worker "
+
+// NameIn is the name of a worker that was given none: the host's and a few letters, since several workers may be on one host. The
+// directory keeps it, so that it is the same after a restart. A directory that a worker has used under another name, given or
+// from before names were kept, has blocks under that one, and stays with it.
+func NameIn(dir, host string) (wire.NodeName, error) {
+	path := filepath.Join(dir, nameFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = newName(dir, path, cmp.Or(host, "worker"))
+	}
+	if err != nil {
+		return "", fmt.Errorf("the worker's name: %w (give --name)", err)
+	}
+	name := strings.TrimSpace(string(text))
+	if name == "" {
+		return "", fmt.Errorf("the worker's name: %s is empty (give --name)", path)
+	}
+	return wire.NodeName(name), nil
+}
+
+// newName writes a name down. Of two workers that begin in one directory both get the name that was there first; the
+// directory's lock keeps the second out.
+func newName(dir, path, host string) ([]byte, error) {
+	name := host + "-" + strings.ToLower(rand.Text()[:5])
+	if note, err := os.ReadFile(filepath.Join(dir, "lock")); err == nil {
+		name = host
+		if _, who, ok := strings.Cut(string(note), lockNote); ok {
+			name, _, _ = strings.Cut(who, ",")
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	tmp, err := os.CreateTemp(dir, nameFile+"-*.new")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.WriteString(name + "\n")
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
