@@ -62,8 +62,8 @@ func readDescription(name string) (*describedCluster, error) {
 
 func parseDescription(name string, data []byte) (*describedCluster, error) {
 	d := &describedCluster{Racks: 1, Policy: "fair", Admission: "marp", Placement: "rack-aware"}
-	if err := yaml.UnmarshalWithOptions(data, d, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
+	if err := decodeYAML(name, data, d); err != nil {
+		return nil, err
 	}
 	for _, check := range []func() (key string, err error){d.checkRacks, d.checkClasses, d.checkPolicies} {
 		if key, err := check(); err != nil {

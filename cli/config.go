@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -22,16 +21,12 @@ type configFile struct {
 	Queues map[string]master.Queue `yaml:"queues"`
 }
 
-const maxConfigFile = 1 << 20
-
 func readConfig(name string) (c configFile, data []byte, err error) {
 	if data, err = readBounded(name); err != nil {
 		return c, nil, err
 	}
-	if err := yaml.UnmarshalWithOptions(data, &c, yaml.Strict()); err != nil {
-		return c, nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
-	}
-	return c, data, nil
+	err = decodeYAML(name, data, &c)
+	return c, data, err
 }
 
 func readBounded(name string) ([]byte, error) {
@@ -40,9 +35,9 @@ func readBounded(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfigFile+1))
-	if err == nil && len(data) > maxConfigFile {
-		err = fmt.Errorf("%s: more than %d bytes are too many for a configuration", name, maxConfigFile)
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s: more than %d bytes are too many for a configuration", name, maxFile)
 	}
 	return data, err
 }

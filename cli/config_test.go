@@ -96,7 +96,7 @@ func TestWrongConfigurations(t *testing.T) {
 		{"master:\n  log-level: loud\n", "loud"},
 		{"master:\n  topology: /does/not/exist\n", "/does/not/exist"},
 		{"master: 3\n", "master"},
-		{"master:\n\tdir: x\n", "[2:1] found character"},
+		{"master:\n\tdir: x\n", ":2: found character"},
 		{"queues: [a]\n", "queues"},
 		{"queues:\n  a:\n    sumbit: [x]\n", "sumbit"},
 		{"queues:\n  a:\n    submit: {x: y}\n", "submit"},

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
@@ -81,8 +80,8 @@ func readBatch(name string) ([]dueJob, error) {
 // parseBatch reads and checks a list of jobs. An error names the line.
 func parseBatch(name string, data []byte) (out []dueJob, err error) {
 	var b batchFile
-	if err := yaml.UnmarshalWithOptions(data, &b, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
+	if err := decodeYAML(name, data, &b); err != nil {
+		return nil, err
 	}
 	if len(b.Jobs) == 0 || len(b.Jobs) > maxBatch {
 		return nil, fmt.Errorf("%s: %d jobs: there must be 1 to %d (jobs: [{name: a, run: wordcount, input: [\"dfs:/in\"], output: \"dfs:/out\"}])", name, len(b.Jobs), maxBatch)

@@ -91,7 +91,7 @@ func newPlayRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "play-run", Hidden: true, Short: "Run one scenario of the playground: JSON in, recordings out", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			scenario, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxSimFile+1))
+			scenario, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxFile+1))
 			if err != nil {
 				return failed(err)
 			}

@@ -1,18 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/millrace/millrace/scheduler/policies"
 )
-
-const maxSimFile = 1 << 20
 
 // parse takes the values of a file, or of a playground, for all that is not given otherwise.
 func (o *simOptions) parse(data []byte, given func(flag string) bool) error {
@@ -136,17 +131,4 @@ func admissionKey(policy string, p *simFilePlan) string {
 		return policy + ".admission"
 	}
 	return "$.admission"
-}
-
-// lineOf returns the line of a key, 1 where it cannot be found.
-func lineOf(data []byte, key string) int {
-	p, err := yaml.PathString(key)
-	if err != nil {
-		return 1
-	}
-	node, err := p.ReadNode(bytes.NewReader(data))
-	if err != nil || node == nil || node.GetToken() == nil {
-		return 1
-	}
-	return node.GetToken().Position.Line
 }

@@ -54,7 +54,7 @@ func TestScenarioErrors(t *testing.T) {
 		{"nodes: 40\nnodes: 3", `s.yaml:2: mapping key "nodes" already defined at [1:1]`},
 		{"just text", `s.yaml:1: the file has no keys: write nodes: 40 and so on (millrace sim explain lists them)`},
 		{"jobs: *x", `s.yaml:1: jobs: there is no &x above`},
-		{"jobs: &x\n- *x", `s.yaml:2: jobs[0] is a list: write keys below it, such as jobs[0]: {name: ...}`},
+		{"jobs: &x\n- *x", `s.yaml:2: an alias (*x) stands in the value of &x: write the value out`},
 		{"trace: gen:fb-2010:0", `s.yaml:1: trace is "gen:fb-2010:0": write gen:MODEL:JOBS with a model of `},
 		{"trace: gen:a:1\njobs: [{maps: 1, map_time: 1}]", `s.yaml:2: jobs and trace are both in the file; give one of them`},
 		{"policies:\n- policy: fair\n- policy: fair", `s.yaml:3: policies: "fair" is there twice; give one a name`},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/millrace/millrace/internal/suggest"
@@ -40,24 +38,9 @@ type sweptKey struct {
 // readScenario reads the keys of a file.
 func readScenario(file string, data []byte) (*scenario, error) {
 	s := &scenario{file: file, data: data, lines: map[string]int{}}
-	if len(data) > maxSimFile {
-		return nil, fmt.Errorf("%s: %d bytes are too many for a description of a cluster", file, len(data))
-	}
-	tree, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		return nil, s.syntax(err)
-	}
-	for _, doc := range tree.Docs {
-		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
-			continue
-		}
-		if s.body != nil {
-			return nil, s.wrong(doc.Body, "the file has two documents: write one, without ---")
-		}
-		s.body = doc.Body
-	}
-	if s.body == nil {
-		return s, nil
+	var err error
+	if s.body, err = parseYAML(file, data); err != nil || s.body == nil {
+		return s, err
 	}
 	c := keyCheck{scenario: s, anchors: map[string]ast.Node{}}
 	return s, c.value(s.body, reflect.TypeFor[simFile](), "")
@@ -69,18 +52,13 @@ func (s *scenario) decode() (f simFile, err error) {
 	if s.body == nil {
 		return f, nil
 	}
-	if err := yaml.NodeToValue(s.body, &f); err != nil {
-		return f, s.syntax(err)
-	}
-	return f, nil
-}
-
-// syntax says where a file is none.
-func (s *scenario) syntax(err error) error {
-	if e, ok := errors.AsType[yaml.Error](err); ok && e.GetToken() != nil {
-		return fmt.Errorf("%s:%d: %s", s.file, e.GetToken().Position.Line, e.GetMessage())
-	}
-	return fmt.Errorf("%s: %w", s.file, err)
+	err = guardYAML(s.file, func() error {
+		if err := yaml.NodeToValue(s.body, &f); err != nil {
+			return yamlError(s.file, err)
+		}
+		return nil
+	})
+	return f, err
 }
 
 func (s *scenario) wrong(n ast.Node, format string, args ...any) error {
@@ -95,17 +73,10 @@ func (s *scenario) wrong(n ast.Node, format string, args ...any) error {
 type keyCheck struct {
 	*scenario
 	anchors map[string]ast.Node
-	depth   int
 }
-
-const maxKeyDepth = 32 // an alias may lead to itself
 
 // value checks what a key is set to.
 func (c *keyCheck) value(n ast.Node, t reflect.Type, key string) error {
-	if c.depth++; c.depth > maxKeyDepth {
-		return c.wrong(n, "%s is nested too deep", key)
-	}
-	defer func() { c.depth-- }()
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/millrace/millrace/internal/emulate"
 	"github.com/millrace/millrace/topology"
 )
@@ -38,8 +36,8 @@ func readLinks(name string) (l topology.Links, err error) {
 		return l, err
 	}
 	var f topologyFile
-	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
-		return l, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
+	if err := decodeYAML(name, data, &f); err != nil {
+		return l, err
 	}
 	return f.links(name, "", data)
 }

@@ -170,9 +170,10 @@ func TestGoesOn(t *testing.T) {
 	if s := c.Status("job-1"); s.State != "RUNNING" {
 		t.Errorf("%+v", s)
 	}
-	cfg.Stages[0].Output = "dfs:/tmp/later2"
+	errs, text := said(t)
+	cfg.Stages[0].Output, cfg.Progress, cfg.Err = "dfs:/tmp/later2", "plain", errs
 	beside.Go(func() {
-		c.Wait("the second job is there", func() bool { return c.Status("job-2").Job != "" })
+		c.Wait("the user knows the second job", func() bool { return strings.Contains(text(), "job-2 is submitted") })
 		if err := c.Master.Close(); err != nil {
 			t.Error(err)
 		}
