@@ -70,7 +70,7 @@ func parseYAML(name string, data []byte) (body ast.Node, err error) {
 func guardYAML(name string, read func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: a value cannot be read (%v): write plain values, without tags that begin with !", name, p)
+			err = fmt.Errorf("%s: a value cannot be read (%v): write plain values, without tags such as !x", name, p)
 		}
 	}()
 	return read()
