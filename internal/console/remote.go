@@ -54,7 +54,7 @@ func (r *Remote) Progress() local.Progress {
 	switch {
 	case r.away > awayAfter:
 		p.Phase = local.Waiting
-	case s.State == "QUEUED":
+	case s.State == wire.Queued:
 		p.Phase = local.Queued
 	case s.Maps.Total == 0 && s.Reduces.Total == 0:
 	case s.Committing:
