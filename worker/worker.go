@@ -217,6 +217,9 @@ func (w *Worker) Routes() []rpc.Route { return w.server.Routes() }
 // Addr is where the worker listens.
 func (w *Worker) Addr() string { return w.addr }
 
+// Budget is how the memory of this process is divided.
+func (w *Worker) Budget() shuffle.Budget { return w.cfg.budget }
+
 // Ready is closed when the master has taken the worker in: nobody else has its name.
 func (w *Worker) Ready() <-chan struct{} { return w.taken }
 
