@@ -68,10 +68,10 @@ type decisions struct {
 	all []drive.Line // guarded by mu
 }
 
-func (d *decisions) add(l drive.Line) {
+func (d *decisions) add(l *drive.Line) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.all = append(d.all, l)
+	d.all = append(d.all, l.Clone())
 }
 
 func (d *decisions) lines() []drive.Line {

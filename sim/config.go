@@ -116,7 +116,7 @@ type Views struct {
 	Sample      func(now time.Duration, v *scheduler.View)
 	SampleEvery time.Duration
 	// Lines, if set, is told each line of the driver's decision log right after it was written.
-	Lines func(d *drive.Loop, l drive.Line)
+	Lines func(d *drive.Loop, l *drive.Line)
 	// LogAttempts keeps every attempt in Result.Log; Timeline, if positive, a sample of
 	// the cluster in Result.Timeline every so often.
 	LogAttempts bool

@@ -63,7 +63,7 @@ func newRig(t *testing.T, p scheduler.Policy, nodes int, cfg Config) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Log = func(l Line) { r.lines = append(r.lines, l) }
+	cfg.Log = func(l *Line) { r.lines = append(r.lines, l.Clone()) }
 	r.Loop = New(scheduler.NewEngine(state, p, nil), cfg)
 	rack, err := topo.AddRack(topology.Rack{Name: "r"})
 	if err != nil {
