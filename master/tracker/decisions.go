@@ -173,7 +173,7 @@ type Page struct {
 // Lines returns lines of the log from a number on, or from the oldest that is remembered.
 func (c *Tracker) Lines(from uint64) Page {
 	const page = 5_000
-	p := Page{First: max(from, c.log.before), Header: drive.Header{Version: drive.FileVersion, State: c.cfg.Scheduler, Refill: true}}
+	p := Page{First: max(from, c.log.before), Header: drive.Header{Version: drive.FileVersion, State: c.cfg.Scheduler, Refill: true, Spread: true}}
 	p.Header.Lost = p.First - from
 	if !c.cfg.SecondAttempts.Off {
 		p.Header.Late = &c.cfg.SecondAttempts.LATE
