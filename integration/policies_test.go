@@ -123,7 +123,7 @@ func replay(t *testing.T, policy string, params map[string]string, admission str
 	if launched < 40 {
 		t.Errorf("only %d launches in %d lines", launched, len(log))
 	}
-	rules := drive.Config{Seconds: lively, Refill: true}
+	rules := drive.Config{Seconds: lively, Refill: true, Spread: true}
 	if err := drive.Replay(tracker.DefaultConfig().Scheduler, rules, p, a, log); err != nil {
 		t.Errorf("%d lines: %v", len(log), err)
 	}

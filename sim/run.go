@@ -108,7 +108,7 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	rules := drive.Config{Seconds: cfg.Seconds, Meter: s.meter(), Refill: cfg.Refill}
+	rules := drive.Config{Seconds: cfg.Seconds, Meter: s.meter(), Refill: cfg.Refill, Spread: cfg.AskAgain > 0}
 	if cfg.Lines != nil {
 		rules.Log = func(l *drive.Line) { cfg.Lines(s.drive, l) }
 	}

@@ -79,7 +79,7 @@ type SecondAttempts struct {
 
 // drive is how the rounds of a live cluster go.
 func (c *Config) drive(m drive.Meter, log func(*drive.Line)) drive.Config {
-	d := drive.Config{Meter: m, Refill: true, Log: log}
+	d := drive.Config{Meter: m, Refill: true, Spread: true, Log: log}
 	if !c.SecondAttempts.Off {
 		d.Seconds = c.SecondAttempts.LATE
 	}

@@ -18,6 +18,9 @@ type Config struct {
 	// nodes which a job may not use would do so for ever. The published experiments
 	// leave the room to the policy.
 	Refill bool
+	// Spread places drivers evenly over the nodes before any node is offered work. Without it a driver goes to whoever asks
+	// first, as in the published experiments: their nodes ask at different times, and a master asks for all at once.
+	Spread bool
 	// Log, if set, is given every line of the decision log. It must not call back, and the line is the loop's: who keeps it
 	// keeps a Clone.
 	Log func(l *Line)

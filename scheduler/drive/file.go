@@ -21,6 +21,7 @@ type Header struct {
 	Version int              `json:"millrace_decisions"`
 	State   scheduler.Config `json:"state"`
 	Refill  bool             `json:"refill,omitempty"`
+	Spread  bool             `json:"spread,omitempty"`
 	// The rule of second attempts, under its name; none of them starts none.
 	Late *LATE `json:"late,omitempty"`
 	Lag  *Lag  `json:"lag,omitempty"`
@@ -30,7 +31,7 @@ type Header struct {
 
 // HeaderOf is the header of a log of rounds that go as cfg says.
 func HeaderOf(state scheduler.Config, cfg Config) Header {
-	h := Header{Version: FileVersion, State: state, Refill: cfg.Refill}
+	h := Header{Version: FileVersion, State: state, Refill: cfg.Refill, Spread: cfg.Spread}
 	if cfg.Seconds != nil {
 		cfg.Seconds.name(&h)
 	}
@@ -39,7 +40,7 @@ func HeaderOf(state scheduler.Config, cfg Config) Header {
 
 // Config is how rounds went.
 func (h *Header) Config() Config {
-	c := Config{Refill: h.Refill}
+	c := Config{Refill: h.Refill, Spread: h.Spread}
 	switch {
 	case h.Late != nil:
 		c.Seconds = *h.Late

@@ -67,6 +67,9 @@ func (d *Loop) round(now time.Duration, r *Round, do func(Step)) error {
 		err = join(err, bad)
 	}
 	if r.Parts&Offer != 0 {
+		if d.cfg.Spread {
+			err = join(err, d.engine.PlaceDrivers(now, func(n topology.NodeID, a scheduler.Decision) { do(launched(n, &a)) }))
+		}
 		err = join(err, d.offer(now, r, do))
 	}
 	if r.Parts&Unlock != 0 {

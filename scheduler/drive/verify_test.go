@@ -134,6 +134,10 @@ func TestVerifyKnowsBothRules(t *testing.T) {
 		"late": {LATE{After: time.Second, Slower: 1.5, Share: 1}, "launch j1/map/3@0 second, launch j1/map/2@0 second"},
 		"lag":  {Lag{After: time.Second, Behind: 0.2, Cap: 1}, "launch j1/map/3@0 second"},
 	} {
+		h := HeaderOf(scheduler.DefaultConfig(), Config{Seconds: c.rule, Refill: true, Spread: true})
+		if back := h.Config(); back.Seconds != c.rule || !back.Refill || !back.Spread {
+			t.Errorf("%s: the header gives %+v back", name, back)
+		}
 		r := slow(t, Config{Seconds: c.rule})
 		r.want(All, c.want)
 		head, err := json.Marshal(HeaderOf(scheduler.DefaultConfig(), r.cfg))
