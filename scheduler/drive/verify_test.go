@@ -144,19 +144,20 @@ func TestVerifyKnowsBothRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := "\n"
+		var text strings.Builder
+		text.WriteString("\n")
 		for _, l := range append([]Line{{Kind: LinePolicies, Policy: Named{Name: "oldest"}}}, r.lines...) {
 			line, err := Encode(&l)
 			if err != nil {
 				t.Fatal(err)
 			}
-			text += string(line) + "\n"
+			text.WriteString(string(line) + "\n")
 		}
-		if _, err := Verify(strings.NewReader(string(head)+text), name, oldestOnly); err != nil {
+		if _, err := Verify(strings.NewReader(string(head)+text.String()), name, oldestOnly); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		without := strings.Replace(string(head), `"`+name+`"`, `"none"`, 1)
-		if _, err := Verify(strings.NewReader(without+text), name, oldestOnly); err == nil || !strings.Contains(err.Error(), "the log says") {
+		if _, err := Verify(strings.NewReader(without+text.String()), name, oldestOnly); err == nil || !strings.Contains(err.Error(), "the log says") {
 			t.Errorf("%s without its rule: %v", name, err)
 		}
 	}
