@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
@@ -20,5 +21,17 @@ func (m *Master) decisionLines(ctx context.Context, _ rpc.Caller, r wire.Decisio
 	if err != nil {
 		return wire.DecisionLines{}, err
 	}
-	return page.Encode()
+	if page.First == r.From {
+		return page.Encode()
+	}
+	old, first, ok, err := m.spool.read(r.From, page.First) // what memory has forgotten was handed to it before
+	if err != nil {
+		return old, err
+	}
+	if !ok {
+		return page.Encode()
+	}
+	page.Header.Lost = first - r.From
+	old.Header, err = json.Marshal(page.Header)
+	return old, err
 }

@@ -31,6 +31,7 @@ type Master struct {
 	jobs      *tracker.Tracker
 	log       jobLog
 	audit     *audit.Log
+	spool     *spool // of the decision log
 	tasks     taskLife
 	past      *history.Store // nil if it cannot be opened: pastError says why
 	peers     *rpc.Client    // to workers
@@ -224,6 +225,11 @@ func (m *Master) openJobs() error {
 	cc := m.cfg.Jobs
 	m.kept.exempt, cc.Exempt = m.names.Superuser, m.names.Superuser
 	cc.Epoch, cc.Heartbeat = m.names.Epoch(), m.cfg.Hold // a worker with nothing to say reports that often
+	if m.spool, err = openSpool(filepath.Join(m.cfg.Dir, "decisions.s2"), m.cfg.KeepDecisions, m.cfg.Log); err != nil {
+		return err
+	}
+	cc.Spill = m.spool.take
+	m.wg.Go(func() { m.spool.run(m.ctx.Done()) })
 	if m.jobs, err = tracker.New(cc, p, a); err != nil {
 		return err
 	}
@@ -274,7 +280,7 @@ func (m *Master) Close() error {
 		errs = append(errs, m.server.Close())
 	}
 	m.wg.Wait()
-	errs = append(errs, m.audit.Close())
+	errs = append(errs, m.audit.Close(), m.spool.Close())
 	if m.past != nil {
 		errs = append(errs, m.past.Close())
 	}
@@ -290,6 +296,6 @@ func (m *Master) Close() error {
 	for _, d := range m.disks {
 		errs = append(errs, d.Close())
 	}
-	m.past, m.log.journal, m.peers, m.names, m.disks = nil, nil, nil, nil, nil
+	m.past, m.log.journal, m.peers, m.names, m.disks, m.spool = nil, nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }
