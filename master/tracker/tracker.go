@@ -25,6 +25,7 @@ type Tracker struct {
 	monitor *netmon.Monitor
 	watched time.Duration // when it was last sampled
 	gaugeAt time.Duration // when the policies are told of load and progress next
+	lacks   lacks
 
 	jobs     map[wire.JobID]*job
 	requests map[string]wire.JobID // by submission
@@ -64,6 +65,7 @@ type Output struct {
 	Changed []wire.JobID    // for those who watch them
 	Clean   []Leftover      // directories of the block store that nobody needs any more
 	Broken  []error         // rules that policies have broken, for the log
+	Notes   []string        // what the cluster has begun to lack for the policies, or lacks no more, for the log
 }
 
 // New returns a master without jobs and nodes.
