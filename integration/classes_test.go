@@ -56,6 +56,11 @@ func TestSlowClass(t *testing.T) {
 			w.Speed, w.Capacity = speeds[w.Node], wire.Capacity{Containers: 2}
 		},
 	})
+	for _, n := range c.Nodes() {
+		if n.Speed != speeds[n.Node] {
+			t.Errorf("%s says that its speed is %g", n.Node, n.Speed)
+		}
+	}
 	w, err := c.DFS.Create(t.Context(), "/in", dfs.CreateOptions{Replication: 2})
 	if err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func (c *Tracker) Nodes(now time.Duration) []wire.NodeStatus {
 	out := make([]wire.NodeStatus, 0, len(c.nodes))
 	for _, n := range c.nodes {
 		s := wire.NodeStatus{
-			Node: n.name, Rack: n.rack, Addr: n.addr, State: "down", Capacity: n.capacity, Running: len(n.want), Machine: n.class,
+			Node: n.name, Rack: n.rack, Addr: n.addr, State: "down", Capacity: n.capacity, Running: len(n.want), Machine: n.class, Speed: n.speed,
 			Silent: (now - n.heard).Milliseconds(), Sick: n.sick, Isolation: n.isolation,
 		}
 		switch {
