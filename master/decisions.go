@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
@@ -13,6 +14,15 @@ import (
 // decisionLog tells what the policies decided, in words.
 func (m *Master) decisionLog(ctx context.Context, _ rpc.Caller, r wire.DecisionsRequest) (wire.Decisions, error) {
 	return ask(ctx, m, func(time.Duration) (wire.Decisions, error) { return m.jobs.DecisionsFrom(r), nil })
+}
+
+// openSpool opens what keeps the log of decisions, and returns what takes its lines.
+func (m *Master) openSpool() (take func(tracker.Page), err error) {
+	if m.spool, err = openSpool(filepath.Join(m.cfg.Dir, "decisions.s2"), m.cfg.KeepDecisions, m.cfg.Log); err != nil {
+		return nil, err
+	}
+	m.wg.Go(func() { m.spool.run(m.ctx.Done()) })
+	return m.spool.take, nil
 }
 
 // decisionLines hands out the log as a simulator replays it, page by page; it is written beside the loop.

@@ -97,6 +97,9 @@ func (m *Master) flush() error {
 	}
 	m.tellPast(first, &out)
 	m.maybeCompact()
+	if out.Replanned {
+		m.readers.set(m.jobs.Readers())
+	}
 	m.logBroken(out.Broken)
 	for _, n := range out.Notes {
 		m.cfg.Log.Warn("what the policies have to work with has changed", "note", n)

@@ -32,6 +32,7 @@ type Master struct {
 	log       jobLog
 	audit     *audit.Log
 	spool     *spool // of the decision log
+	readers   readers
 	tasks     taskLife
 	past      *history.Store // nil if it cannot be opened: pastError says why
 	peers     *rpc.Client    // to workers
@@ -188,6 +189,7 @@ func (m *Master) openNames() error {
 	cfg.Disk, cfg.Checkpoint = root, filepath.Join(m.cfg.Dir, "names", "checkpoint.db")
 	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(m.begin) }, time.Now
 	cfg.Placement = func(t *topology.Topology) (placement.Policy, error) { return place(t) }
+	cfg.Readers = m.readers.racks
 	cfg.Superuser, cfg.Admins = cmp.Or(m.cfg.Superuser, currentUser()), m.cfg.Key != nil
 	if m.cfg.Groups != "" {
 		if m.groups, err = loadGroups(m.cfg.Groups); err != nil {
@@ -225,11 +227,9 @@ func (m *Master) openJobs() error {
 	cc := m.cfg.Jobs
 	m.kept.exempt, cc.Exempt = m.names.Superuser, m.names.Superuser
 	cc.Epoch, cc.Heartbeat = m.names.Epoch(), m.cfg.Hold // a worker with nothing to say reports that often
-	if m.spool, err = openSpool(filepath.Join(m.cfg.Dir, "decisions.s2"), m.cfg.KeepDecisions, m.cfg.Log); err != nil {
+	if cc.Spill, err = m.openSpool(); err != nil {
 		return err
 	}
-	cc.Spill = m.spool.take
-	m.wg.Go(func() { m.spool.run(m.ctx.Done()) })
 	if m.jobs, err = tracker.New(cc, p, a); err != nil {
 		return err
 	}
@@ -240,6 +240,7 @@ func (m *Master) openJobs() error {
 	m.noteLimits()
 	m.openPast()
 	m.jobs.Resume(m.now())
+	m.readers.set(m.jobs.Readers())
 	for _, j := range m.jobs.List(wire.JobsRequest{Active: true}) {
 		m.tasks.begin(j.Job, j.User)
 	}

@@ -65,7 +65,9 @@ type Output struct {
 	Changed []wire.JobID    // for those who watch them
 	Clean   []Leftover      // directories of the block store that nobody needs any more
 	Broken  []error         // rules that policies have broken, for the log
-	Notes   []string        // what the cluster has begun to lack for the policies, or lacks no more, for the log
+	// Replanned says that Readers may be others.
+	Replanned bool
+	Notes     []string // what the cluster has begun to lack for the policies, or lacks no more, for the log
 }
 
 // New returns a master without jobs and nodes.

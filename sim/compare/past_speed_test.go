@@ -14,8 +14,10 @@ import (
 
 // twoClasses are two machines of speed 1 and two of speed 0.25.
 var twoClasses = trace.Origin{Source: "sim", Policy: "fifo", Nodes: 4, Racks: 2, Room: 8, Machines: []trace.Machine{
-	{Name: "a", Rack: "r1", Class: "scale-up", Room: 2}, {Name: "b", Rack: "r1", Class: "scale-up", Room: 2},
-	{Name: "c", Rack: "r2", Speed: 0.25, Room: 2}, {Name: "d", Rack: "r2", Speed: 0.25, Room: 2},
+	{Name: "a", Rack: "r1", Class: "scale-up", Room: 2},
+	{Name: "b", Rack: "r1", Class: "scale-up", Room: 2},
+	{Name: "c", Rack: "r2", Speed: 0.25, Room: 2},
+	{Name: "d", Rack: "r2", Speed: 0.25, Room: 2},
 }}
 
 // runClasses runs jobs on such machines.
