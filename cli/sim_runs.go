@@ -220,8 +220,8 @@ func (o *simOptions) simulate(topo *topology.Topology, a arm, source *workload, 
 }
 
 // telling counts the jobs that end, beside what listens already.
-func (o *simOptions) telling(hear func(*drive.Loop, drive.Line)) func(*drive.Loop, drive.Line) {
-	return func(d *drive.Loop, l drive.Line) {
+func (o *simOptions) telling(hear func(*drive.Loop, *drive.Line)) func(*drive.Loop, *drive.Line) {
+	return func(d *drive.Loop, l *drive.Line) {
 		if hear != nil {
 			hear(d, l)
 		}

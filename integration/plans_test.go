@@ -246,7 +246,7 @@ func TestShufflesAreSentTogether(t *testing.T) {
 				t.Fatal(err)
 			}
 			// What was planned and held is in the log, with the rates of links that it depends on: a simulator decides the same.
-			if err := drive.Replay(tracker.DefaultConfig().Scheduler, drive.Config{Refill: true}, p, nil, log.lines()); err != nil {
+			if err := drive.Replay(tracker.DefaultConfig().Scheduler, drive.Config{Refill: true, Spread: true}, p, nil, log.lines()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -68,10 +68,10 @@ type decisions struct {
 	all []drive.Line // guarded by mu
 }
 
-func (d *decisions) add(l drive.Line) {
+func (d *decisions) add(l *drive.Line) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.all = append(d.all, l)
+	d.all = append(d.all, l.Clone())
 }
 
 func (d *decisions) lines() []drive.Line {
@@ -123,7 +123,7 @@ func replay(t *testing.T, policy string, params map[string]string, admission str
 	if launched < 40 {
 		t.Errorf("only %d launches in %d lines", launched, len(log))
 	}
-	rules := drive.Config{Seconds: lively, Refill: true}
+	rules := drive.Config{Seconds: lively, Refill: true, Spread: true}
 	if err := drive.Replay(tracker.DefaultConfig().Scheduler, rules, p, a, log); err != nil {
 		t.Errorf("%d lines: %v", len(log), err)
 	}

@@ -73,7 +73,7 @@ type starts struct {
 	seen     []string
 }
 
-func (s *starts) add(l drive.Line) {
+func (s *starts) add(l *drive.Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if spec := l.Event.Spec; spec != nil {

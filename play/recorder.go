@@ -59,14 +59,14 @@ func NewRecorder(name, admission string) *Recorder {
 }
 
 // Hear takes in a line of the decision log of a driver, right after it was written.
-func (r *Recorder) Hear(d *drive.Loop, l drive.Line) {
+func (r *Recorder) Hear(d *drive.Loop, l *drive.Line) {
 	at := l.At.Milliseconds()
 	r.rec.End = max(r.rec.End, at)
 	switch l.Kind {
 	case drive.LineEvent:
 		r.event(d.View(), at, &l.Event)
 	case drive.LineRound:
-		r.round(d, &l)
+		r.round(d, l)
 	}
 }
 

@@ -205,7 +205,7 @@ func TestMarks(t *testing.T) {
 	}
 	tape := play.NewRecorder("fifo", "")
 	var loop *drive.Loop
-	loop = drive.New(scheduler.NewEngine(state, policy, nil), drive.Config{Log: func(l drive.Line) { tape.Hear(loop, l) }})
+	loop = drive.New(scheduler.NewEngine(state, policy, nil), drive.Config{Log: func(l *drive.Line) { tape.Hear(loop, l) }})
 	now := time.Duration(0)
 	feed := func(events ...scheduler.Event) {
 		t.Helper()

@@ -1,6 +1,12 @@
 package scheduler
 
-import "github.com/millrace/millrace/topology"
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/topology"
+)
 
 // A driver holds its room until its job ends, and a job ends by tasks. If drivers held all
 // the room, none of their jobs would ever end: so a driver is not placed where it would
@@ -9,11 +15,55 @@ import "github.com/millrace/millrace/topology"
 // driverFor finds a driver that may be placed on n: oldest job first.
 func (g *Engine) driverFor(n topology.NodeID) (Decision, bool) {
 	for _, j := range g.state.drivers.list {
-		if g.state.view.Fits(n, j, Driver) && g.state.leavesRoom(n, j) {
-			return Run(TaskID{Job: j.id, Kind: Driver}, Anywhere, Reason{Say: "driver of {job}", Job: j.id}), true
+		if g.state.takesDriver(n, j) {
+			return runDriver(j), true
 		}
 	}
 	return Decision{}, false
+}
+
+func runDriver(j *Job) Decision {
+	return Run(TaskID{Job: j.id, Kind: Driver}, Anywhere, Reason{Say: "driver of {job}", Job: j.id})
+}
+
+// PlaceDrivers gives every waiting driver a place, oldest job first, on a node with as few drivers as any that could take
+// it: neither the loss of one node nor a partition of few nodes then hits them all.
+func (g *Engine) PlaceDrivers(now time.Duration, each func(topology.NodeID, Decision)) error {
+	var without *Job // it has found no place, and no node is banned for it: who asks for as much need not look
+	for _, j := range slices.Clone(g.state.drivers.list) {
+		if without != nil && j.demand == without.demand {
+			continue
+		}
+		n := g.state.fewestDrivers(j)
+		if n == topology.NoNode {
+			if len(j.banned) == 0 {
+				without = j
+			}
+			continue
+		}
+		d := runDriver(j)
+		if err := g.Launch(now, n, &d); err != nil {
+			return err
+		}
+		each(n, d)
+	}
+	return nil
+}
+
+// takesDriver reports whether j's driver may be placed on n.
+func (s *State) takesDriver(n topology.NodeID, j *Job) bool {
+	return s.view.Fits(n, j, Driver) && s.leavesRoom(n, j)
+}
+
+// fewestDrivers returns the first of the nodes with fewest drivers that could take j's, NoNode if none could.
+func (s *State) fewestDrivers(j *Job) topology.NodeID {
+	best, least := topology.NoNode, int32(math.MaxInt32)
+	for i := range s.nodes {
+		if has := s.nodes[i].use.Tasks[Driver]; has < least && s.takesDriver(topology.NodeID(i), j) {
+			best, least = topology.NodeID(i), has
+		}
+	}
+	return best
 }
 
 // explainDriver says why an admitted job has no driver yet.

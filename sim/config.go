@@ -66,7 +66,7 @@ type Reports struct {
 	Heartbeat time.Duration
 	// AskAgain, where Heartbeat is 0, is how often nodes with room ask although nothing has
 	// happened: policies that wait for a time want it. The master does so ten times a second.
-	// Heartbeats then come once a second, as on a live cluster, not with each offer.
+	// Heartbeats then come once a second, as on a live cluster, not with each offer, and drivers are spread over the nodes.
 	AskAgain time.Duration
 	// OutOfBand adds a report when an attempt ends (spec/deadline 6.13).
 	OutOfBand bool
@@ -116,7 +116,7 @@ type Views struct {
 	Sample      func(now time.Duration, v *scheduler.View)
 	SampleEvery time.Duration
 	// Lines, if set, is told each line of the driver's decision log right after it was written.
-	Lines func(d *drive.Loop, l drive.Line)
+	Lines func(d *drive.Loop, l *drive.Line)
 	// LogAttempts keeps every attempt in Result.Log; Timeline, if positive, a sample of
 	// the cluster in Result.Timeline every so often.
 	LogAttempts bool

@@ -108,9 +108,9 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	rules := drive.Config{Seconds: cfg.Seconds, Meter: s.meter(), Refill: cfg.Refill}
+	rules := drive.Config{Seconds: cfg.Seconds, Meter: s.meter(), Refill: cfg.Refill, Spread: cfg.AskAgain > 0}
 	if cfg.Lines != nil {
-		rules.Log = func(l drive.Line) { cfg.Lines(s.drive, l) }
+		rules.Log = func(l *drive.Line) { cfg.Lines(s.drive, l) }
 	}
 	s.drive = drive.New(scheduler.NewEngine(state, cfg.Policy, cfg.Admission), rules)
 	if a, ok := cfg.Policy.(scheduler.Abstainer); ok && cfg.Admission == nil {

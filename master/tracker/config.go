@@ -54,7 +54,7 @@ type Config struct {
 	MaxPlan int
 	// Decisions, if set, is given the log of what the policies were told and decided. It must not
 	// call back.
-	Decisions func(l drive.Line)
+	Decisions func(l *drive.Line)
 	// KeepDecisions is how many decisions are remembered in words, and KeepLines how many bytes, roughly, of the log that a
 	// simulator replays. Larger: a longer memory, and more of it taken. Default 20,000 and 32 MiB, two hours of a small cluster.
 	KeepDecisions int
@@ -80,8 +80,8 @@ type SecondAttempts struct {
 }
 
 // drive is how the rounds of a live cluster go.
-func (c *Config) drive(m drive.Meter, log func(drive.Line)) drive.Config {
-	d := drive.Config{Meter: m, Refill: true, Log: log}
+func (c *Config) drive(m drive.Meter, log func(*drive.Line)) drive.Config {
+	d := drive.Config{Meter: m, Refill: true, Spread: true, Log: log}
 	if !c.SecondAttempts.Off {
 		d.Seconds = c.SecondAttempts.LATE
 	}

@@ -77,21 +77,22 @@ func (c *Tracker) others(t scheduler.TaskID) (out []wire.JobID, more int) {
 }
 
 // hear takes in a line of the log.
-func (c *Tracker) hear(l drive.Line) {
+func (c *Tracker) hear(l *drive.Line) {
 	if c.cfg.Decisions != nil {
 		c.cfg.Decisions(l)
 	}
-	steps := l.Steps[:0:0]
+	kept := *l
+	kept.Steps = nil // those that are no rest follow
+	kept = kept.Clone()
 	for _, s := range l.Steps {
 		if s.Do != drive.Rest {
-			steps = append(steps, s)
+			kept.Steps = append(kept.Steps, s)
 		} else if st := c.stages[s.Reason.Job]; st != nil && s.Reason.Code != scheduler.Chosen {
 			c.hold(l.At, st, &s)
 		}
 	}
-	l.Steps = steps
-	c.log.lines = append(c.log.lines, l)
-	c.log.bytes += sizeOfLine(&l)
+	c.log.lines = append(c.log.lines, kept)
+	c.log.bytes += sizeOfLine(&kept)
 	for c.log.bytes > c.cfg.KeepLines && len(c.log.lines) > 0 {
 		n := len(c.log.lines)/8 + 1
 		for i := range n {
@@ -175,7 +176,7 @@ type Page struct {
 // Lines returns lines of the log from a number on, or from the oldest that is remembered.
 func (c *Tracker) Lines(from uint64) Page {
 	const page = 5_000
-	p := Page{First: max(from, c.log.before), Header: drive.Header{Version: drive.FileVersion, State: c.cfg.Scheduler, Refill: true}}
+	p := Page{First: max(from, c.log.before), Header: drive.Header{Version: drive.FileVersion, State: c.cfg.Scheduler, Refill: true, Spread: true}}
 	p.Header.Lost = p.First - from
 	if !c.cfg.SecondAttempts.Off {
 		p.Header.Late = &c.cfg.SecondAttempts.LATE

@@ -18,8 +18,12 @@ type Config struct {
 	// nodes which a job may not use would do so for ever. The published experiments
 	// leave the room to the policy.
 	Refill bool
-	// Log, if set, is given every line of the decision log. It must not call back.
-	Log func(l Line)
+	// Spread places drivers evenly over the nodes before any node is offered work. Without it a driver goes to whoever asks
+	// first, as in the published experiments: their nodes ask at different times, and a master asks for all at once.
+	Spread bool
+	// Log, if set, is given every line of the decision log. It must not call back, and the line is the loop's: who keeps it
+	// keeps a Clone.
+	Log func(l *Line)
 }
 
 // A Meter says how far a running attempt has come, 0 to 1; known is false if nobody
@@ -30,13 +34,23 @@ type Meter func(now time.Duration, a scheduler.Attempt) (done float64, known boo
 type Loop struct {
 	engine *scheduler.Engine
 	cfg    Config
-	line   *Line         // the round under way, if it is logged
+	line   *Line         // the round under way, if it is logged; it is spare then
+	spare  Line          // it is large, and there are millions of rounds
+	taker  func(Step)    // who gets the steps of that round
+	noting func(Step)    // writes a step down, then gives it
 	next   time.Duration // when the policies want their next tick
 	ticks  bool          // they want one
 }
 
 // New returns a driver of an engine. The caller feeds the engine through it only.
-func New(e *scheduler.Engine, cfg Config) *Loop { return &Loop{engine: e, cfg: cfg} }
+func New(e *scheduler.Engine, cfg Config) *Loop {
+	d := &Loop{engine: e, cfg: cfg}
+	d.noting = func(s Step) {
+		d.line.Steps = append(d.line.Steps, s)
+		d.taker(s)
+	}
+	return d
+}
 
 // View shows what the policies see.
 func (d *Loop) View() *scheduler.View { return d.engine.View() }
@@ -74,7 +88,7 @@ func (d *Loop) WorkLeft() bool {
 func (d *Loop) NodeKnown(now time.Duration, n topology.NodeID) {
 	t := d.View().Topology()
 	node, rack := t.Node(n), t.Rack(t.RackOf(n))
-	d.log(Line{Kind: LineNode, At: now, Node: n, Name: node.Name, Rack: rack.Name, Class: node.Class, NIC: node.NIC, Uplink: rack.Uplink, Optical: t.OCS()})
+	d.log(&Line{Kind: LineNode, At: now, Node: n, Name: node.Name, Rack: rack.Name, Class: node.Class, NIC: node.NIC, Uplink: rack.Uplink, Optical: t.OCS()})
 }
 
 // Feed tells state and policies of an event. An error means that the state refused it
@@ -82,7 +96,7 @@ func (d *Loop) NodeKnown(now time.Duration, n topology.NodeID) {
 func (d *Loop) Feed(now time.Duration, e scheduler.Event) error {
 	err := d.engine.Feed(now, e)
 	if err == nil && d.cfg.Log != nil { // a line is large
-		d.log(Line{Kind: LineEvent, At: now, Event: e})
+		d.log(&Line{Kind: LineEvent, At: now, Event: e})
 	}
 	return err
 }
@@ -90,14 +104,14 @@ func (d *Loop) Feed(now time.Duration, e scheduler.Event) error {
 // NodeLost takes a dead node off the books, as Engine.NodeLost does.
 func (d *Loop) NodeLost(now time.Duration, n topology.NodeID, outputs bool, each func(scheduler.Event)) error {
 	return d.engine.NodeLost(now, n, outputs, func(e scheduler.Event) {
-		d.log(Line{Kind: LineEvent, At: now, Event: e})
+		d.log(&Line{Kind: LineEvent, At: now, Event: e})
 		if each != nil {
 			each(e)
 		}
 	})
 }
 
-func (d *Loop) log(l Line) {
+func (d *Loop) log(l *Line) {
 	if d.cfg.Log != nil {
 		d.cfg.Log(l)
 	}

@@ -3,6 +3,7 @@ package drive
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func newRig(t *testing.T, p scheduler.Policy, nodes int, cfg Config) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Log = func(l Line) { r.lines = append(r.lines, l) }
+	cfg.Log = func(l *Line) { r.lines = append(r.lines, l.Clone()) }
 	r.Loop = New(scheduler.NewEngine(state, p, nil), cfg)
 	rack, err := topo.AddRack(topology.Rack{Name: "r"})
 	if err != nil {
@@ -210,6 +211,37 @@ func TestRefill(t *testing.T) {
 		r := newRig(t, &oldest{}, 1, Config{Refill: refill})
 		r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 1, Reduces: 2, Slowstart: -1}))
 		r.want(All, "start j1/map/0@-1, launch j1/reduce/0@0, launch j1/reduce/1@0, "+want)
+	}
+}
+
+// TestSpread: six drivers wait, and the first of three nodes asks. With Spread the nodes take them in turn, and
+// the last place that a task could have stays free; without it the node that asks takes all it can.
+func TestSpread(t *testing.T) {
+	for spread, want := range map[bool][]int{true: {2, 2, 1}, false: {2, 0, 0}} {
+		r := newRig(t, &oldest{}, 3, Config{Spread: spread})
+		for id := range scheduler.JobID(6) {
+			r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: id, Maps: 1, HasDriver: true}))
+		}
+		if _, err := r.round(Admit); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]int, 3)
+		var at []topology.NodeID
+		err := r.Round(r.now, Round{Parts: Offer, Nodes: []topology.NodeID{0}}, func(s Step) {
+			if s.Do == Launch && s.Task.Kind == scheduler.Driver {
+				got[s.Node]++
+				at = append(at, s.Node)
+			}
+		})
+		if err != nil || !slices.Equal(got, want) || spread && !slices.Equal(at[:3], []topology.NodeID{0, 1, 2}) {
+			t.Errorf("spread %v: %v in the order %v, %v; want %v", spread, got, at, err, want)
+		}
+		if err := Replay(scheduler.DefaultConfig(), Config{Spread: spread}, &oldest{}, nil, r.lines); err != nil {
+			t.Error(err)
+		}
+		if err := Replay(scheduler.DefaultConfig(), Config{Spread: !spread}, &oldest{}, nil, r.lines); err == nil {
+			t.Errorf("spread %v: replayed without it, the decisions are the same", spread)
+		}
 	}
 }
 

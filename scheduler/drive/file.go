@@ -14,13 +14,14 @@ import (
 )
 
 // FileVersion is the version of the decision log that is written; docs/formats/decisions.md describes it.
-const FileVersion = 2
+const FileVersion = 3
 
 // A Header is the first line of a decision log: by which rules it was decided.
 type Header struct {
 	Version int              `json:"millrace_decisions"`
 	State   scheduler.Config `json:"state"`
 	Refill  bool             `json:"refill,omitempty"`
+	Spread  bool             `json:"spread,omitempty"`
 	Late    *LATE            `json:"late,omitempty"` // the rule of second attempts; nil starts none
 	// Lost is how many lines before the first were forgotten: such a log cannot be replayed.
 	Lost uint64 `json:"lost,omitempty"`
@@ -28,7 +29,7 @@ type Header struct {
 
 // Config is how rounds went.
 func (h *Header) Config() Config {
-	c := Config{Refill: h.Refill}
+	c := Config{Refill: h.Refill, Spread: h.Spread}
 	if h.Late != nil {
 		c.Seconds = *h.Late
 	}

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -46,6 +47,13 @@ type Line struct {
 	Expected []*scheduler.JobSpec  `json:",omitempty"`
 	Plans    []scheduler.Placement `json:",omitempty"`
 	Gate     Gate                  `json:",omitzero"`
+}
+
+// Clone returns a line that stays as it is.
+func (l *Line) Clone() Line {
+	c := *l
+	c.Round.Nodes, c.Asked, c.Steps = slices.Clone(l.Round.Nodes), append([]Progress(nil), l.Asked...), append([]Step(nil), l.Steps...)
+	return c
 }
 
 // A Gate is a question whether map output may go from one rack to another, and the answer.

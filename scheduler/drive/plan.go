@@ -16,7 +16,7 @@ func (d *Loop) Plan(now time.Duration, expected []*scheduler.JobSpec) []schedule
 		return nil
 	}
 	plans := p.Plan(now, expected, d.View())
-	d.log(Line{Kind: LinePlan, At: now, Expected: expected, Plans: plans})
+	d.log(&Line{Kind: LinePlan, At: now, Expected: expected, Plans: plans})
 	return plans
 }
 
@@ -49,7 +49,7 @@ func (d *Loop) Release(now time.Duration, j scheduler.JobID, src, dst topology.R
 		return true
 	}
 	open := g.Release(now, j, src, dst, avail, d.View())
-	d.log(Line{Kind: LineGate, At: now, Gate: Gate{Job: j, From: src, To: dst, Avail: avail, Open: open}})
+	d.log(&Line{Kind: LineGate, At: now, Gate: Gate{Job: j, From: src, To: dst, Avail: avail, Open: open}})
 	return open
 }
 

@@ -3,7 +3,6 @@ package drive
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -40,20 +39,14 @@ type Round struct {
 // the rules that policies have broken, joined; each wraps scheduler.ErrPolicy. A broken
 // rule ends the part it was broken in, for the node it was broken on, and nothing else.
 func (d *Loop) Round(now time.Duration, r Round, do func(Step)) error {
-	if d.cfg.Log != nil {
-		d.line = &Line{Kind: LineRound, At: now, Round: Round{r.Parts, slices.Clone(r.Nodes), r.Most}}
-		give := do
-		do = func(s Step) {
-			d.line.Steps = append(d.line.Steps, s)
-			give(s)
-		}
+	if d.cfg.Log == nil {
+		return d.round(now, &r, do)
 	}
-	err := d.round(now, &r, do)
-	if d.line != nil {
-		l := *d.line
-		d.line = nil
-		d.log(l)
-	}
+	d.spare = Line{Kind: LineRound, At: now, Round: r, Asked: d.spare.Asked[:0], Steps: d.spare.Steps[:0]}
+	d.line, d.taker = &d.spare, do
+	err := d.round(now, &r, d.noting)
+	d.line = nil
+	d.log(&d.spare)
 	return err
 }
 
@@ -74,6 +67,9 @@ func (d *Loop) round(now time.Duration, r *Round, do func(Step)) error {
 		err = join(err, bad)
 	}
 	if r.Parts&Offer != 0 {
+		if d.cfg.Spread {
+			err = join(err, d.engine.PlaceDrivers(now, func(n topology.NodeID, a scheduler.Decision) { do(launched(n, &a)) }))
+		}
 		err = join(err, d.offer(now, r, do))
 	}
 	if r.Parts&Unlock != 0 {

@@ -18,7 +18,7 @@ type Named struct {
 
 // Announce writes down which policy is put in place, or which admission policy; at the start, both. Who does so calls it before.
 func (d *Loop) Announce(now time.Duration, policy, admission Named) {
-	d.log(Line{Kind: LinePolicies, At: now, Policy: policy, Admission: admission})
+	d.log(&Line{Kind: LinePolicies, At: now, Policy: policy, Admission: admission})
 }
 
 // A Maker makes policies that a log names, nil of those without a name.
@@ -35,7 +35,7 @@ func Verify(r io.Reader, name string, mk Maker) (v Verified, err error) {
 
 // Follow is Verify for those who listen: hear, if set, is told each line again as the driver writes it, with the reasons that
 // files do not have.
-func Follow(r io.Reader, name string, mk Maker, hear func(d *Loop, l Line)) (v Verified, err error) {
+func Follow(r io.Reader, name string, mk Maker, hear func(d *Loop, l *Line)) (v Verified, err error) {
 	c := &verifier{make: mk, hear: hear}
 	_, err = ReadLog(r, name, func(h *Header, n int, l *Line) error {
 		if h.Lost > 0 {
@@ -58,7 +58,7 @@ func Follow(r io.Reader, name string, mk Maker, hear func(d *Loop, l Line)) (v V
 type verifier struct {
 	replay
 	make Maker
-	hear func(d *Loop, l Line)
+	hear func(d *Loop, l *Line)
 }
 
 func (c *verifier) take(h *Header, l *Line) error {
@@ -98,7 +98,7 @@ func (c *verifier) policies(h *Header, l *Line) error {
 		cfg := h.Config()
 		cfg.Meter = c.meter
 		if c.hear != nil {
-			cfg.Log = func(l Line) { c.hear(c.d, l) }
+			cfg.Log = func(l *Line) { c.hear(c.d, l) }
 		}
 		c.d = New(scheduler.NewEngine(s, p, a), cfg)
 		return nil

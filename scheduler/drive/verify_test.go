@@ -42,14 +42,14 @@ func logged(t testing.TB) string {
 	if err := c.policies(&Header{State: scheduler.DefaultConfig(), Refill: true}, &first); err != nil {
 		t.Fatal(err)
 	}
-	c.d.cfg.Log = func(l Line) {
-		line, err := Encode(&l)
+	c.d.cfg.Log = func(l *Line) {
+		line, err := Encode(l)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.Write(append(line, '\n'))
 	}
-	c.d.log(first)
+	c.d.log(&first)
 	if err := c.node(&Line{Name: "n0", Rack: "r0"}); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ var many = regexp.MustCompile(`(?i)"(maps|reduces|containers|mapslots|reduceslot
 // TestFollow: who listens to a log that is replayed hears each of its lines, with reasons.
 func TestFollow(t *testing.T) {
 	var rounds, reasons int
-	v, err := Follow(strings.NewReader(logged(t)), "log", makeTwo, func(d *Loop, l Line) {
+	v, err := Follow(strings.NewReader(logged(t)), "log", makeTwo, func(d *Loop, l *Line) {
 		if l.Kind == LineRound {
 			rounds++
 		}
