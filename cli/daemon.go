@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/shuffle"
-
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -244,7 +242,6 @@ func newWorker() *cobra.Command {
 			if cfg.Key, err = key.load(); err != nil {
 				return failed(err)
 			}
-			debug.SetMemoryLimit(shuffle.ShareOf(cfg.Memory, 1).Collector())
 			return runWorker(cmd.Context(), cfg)
 		},
 	}
@@ -344,6 +341,7 @@ func runWorker(ctx context.Context, cfg worker.Config) error {
 	if err != nil {
 		return failed(err)
 	}
+	debug.SetMemoryLimit(w.Budget().Collector())
 	followKey(ctx, cfg.Key, cfg.Log)
 	cfg.Log.Info("worker has started and waits for its master", "node", cfg.Node, "address", w.Addr(), "master", cfg.Master)
 	ready := w.Ready() // before, another may have its name

@@ -66,13 +66,18 @@ which browsers do not have: this command has one, and serves only a browser that
 }
 
 func serveDashboard(cmd *cobra.Command, listen string, h http.Handler) error {
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
-		return failed(err)
-	}
 	word := rand.Text()
 	srv := &http.Server{Handler: guard(word, h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	fmt.Fprintf(cmd.OutOrStdout(), "dashboard: http://%s/?word=%s\n(Ctrl-C ends it)\n", l.Addr(), word)
+	return servePages(cmd, listen, srv, "dashboard: http://%s/?word="+word+"\n(Ctrl-C ends it)\n")
+}
+
+// servePages serves pages until a signal comes. ready is what it prints when browsers may come, with the address as %s.
+func servePages(cmd *cobra.Command, listen string, srv *http.Server, ready string) error {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return failed(fmt.Errorf("%w (--listen takes another address)", err))
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), ready, l.Addr())
 	stop := context.AfterFunc(cmd.Context(), func() { _ = srv.Close() }) // Serve says so
 	defer stop()
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -89,18 +88,8 @@ func openPlayground(cmd *cobra.Command, listen string, traces []string) error {
 
 // servePlay serves a page until a signal comes.
 func servePlay(cmd *cobra.Command, listen string, page http.Handler) error {
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
-		return failed(fmt.Errorf("%w (--listen takes another address)", err))
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "open http://%s/ in a browser; Ctrl-C ends it\n", l.Addr())
 	srv := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
-	stop := context.AfterFunc(cmd.Context(), func() { _ = srv.Close() })
-	defer stop()
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return failed(err)
-	}
-	return nil
+	return servePages(cmd, listen, srv, "open http://%s/ in a browser; Ctrl-C ends it\n")
 }
 
 // readTapes makes what a file has to be played.

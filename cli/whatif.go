@@ -41,8 +41,8 @@ type whatIf struct {
 	room    []scheduler.Capacity
 	arms    []arm // the first is the policy that ran
 
-	mu     sync.Mutex
-	unable map[string]error // policies that cannot run these jobs; guarded by mu
+	mu     sync.Mutex       // guards unable
+	unable map[string]error // policies that cannot run these jobs
 }
 
 // size is what flags say of the cluster; Room is that of a node.

@@ -34,7 +34,7 @@ type dueJob struct {
 }
 
 // succeeded reports whether it has ended well.
-func (j *dueJob) succeeded() bool { return j.ended && j.status.State == "SUCCEEDED" }
+func (j *dueJob) succeeded() bool { return j.ended && j.status.State == wire.Succeeded }
 
 // seconds is how long it took, from submission to end.
 func (j *dueJob) seconds() float64 { return float64(j.status.Ended-j.status.Submitted) / 1000 }
@@ -149,7 +149,7 @@ func (w *workflow) look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if client.Ended(s) {
+		if s.State.Ended() {
 			j.status, j.ended = s, true
 			w.say(j)
 		}

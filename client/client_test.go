@@ -177,7 +177,7 @@ func TestMasterIsAway(t *testing.T) {
 	defer cancel()
 	away, seen := 0, 0
 	_, err = cl.WaitFor(ctx, id, time.Minute, func(s wire.JobStatus) {
-		if seen++; client.Ended(s) || s.Job != id {
+		if seen++; s.State.Ended() || s.Job != id {
 			t.Errorf("%+v", s)
 		}
 		cancel()
@@ -212,7 +212,7 @@ func TestJobs(t *testing.T) {
 	}
 	states := 0
 	s, err := cl.Wait(ctx, short, func(wire.JobStatus) { states++ })
-	if err != nil || s.State != "SUCCEEDED" || s.User != "ann" || states == 0 || !client.Ended(s) {
+	if err != nil || s.State != "SUCCEEDED" || s.User != "ann" || states == 0 || !s.State.Ended() {
 		t.Fatalf("%+v, %v, seen %d times", s, err, states)
 	}
 	long, err := cl.Submit(ctx, sleep("long", "/long", time.Hour))
@@ -245,7 +245,7 @@ func checkJobs(t *testing.T, cl *client.Client, short, long wire.JobID) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	active, err := cl.Active(ctx)
-	if err != nil || len(active) != 1 || active[0].Job != long || client.Ended(active[0]) {
+	if err != nil || len(active) != 1 || active[0].Job != long || active[0].State.Ended() {
 		t.Errorf("%+v, %v", active, err)
 	}
 	if s, err := cl.Status(ctx, short); err != nil || s.Job != short {

@@ -54,7 +54,7 @@ func (c *Client) WaitFor(ctx context.Context, id wire.JobID, patience time.Durat
 		if each != nil {
 			each(s)
 		}
-		if s.State != "QUEUED" && s.State != "RUNNING" {
+		if s.State.Ended() {
 			return s, nil
 		}
 	}

@@ -62,6 +62,3 @@ func (c *Client) ShipSide(ctx context.Context, stages []mapreduce.Job) (out []wi
 	}
 	return out, nil
 }
-
-// Ended reports whether a status is final.
-func Ended(s wire.JobStatus) bool { return s.State != "QUEUED" && s.State != "RUNNING" }

@@ -111,7 +111,7 @@ func TestFanOut(t *testing.T) {
 			most = max(most, len(list))
 		}
 		s, err := p.cl.Status(t.Context(), id)
-		return err == nil && client.Ended(s)
+		return err == nil && s.State.Ended()
 	})
 	s, err := p.cl.Status(t.Context(), id)
 	if err != nil || s.State != "SUCCEEDED" || s.Attempts != 2*n+1 {

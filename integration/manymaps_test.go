@@ -33,7 +33,7 @@ func TestBesideManyMaps(t *testing.T) {
 	begin := time.Now()
 	var puts, looks []time.Duration
 	s := wire.JobStatus{State: wire.Queued}
-	for s.State == wire.Queued || s.State == wire.Running {
+	for !s.State.Ended() {
 		if s, err = p.cl.Status(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func (p *processes) finish(id wire.JobID) (s wire.JobStatus) {
 	for range 4 { // minutes, for the slowest of machines
 		begin := time.Now()
 		for time.Since(begin) < 50*time.Second {
-			if s = p.status(id); client.Ended(s) {
+			if s = p.status(id); s.State.Ended() {
 				return s
 			}
 			time.Sleep(20 * time.Millisecond)

@@ -15,7 +15,6 @@ import (
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
-	"github.com/millrace/millrace/task"
 )
 
 // unlucky decides whether an attempt is to fail, and after how many calls: the same
@@ -171,7 +170,7 @@ func TestSkipBadRecords(t *testing.T) {
 	b.fails(local.Config{Workers: 1}, []string{"a bad record", fmt.Sprint("offset ", bad[0])}, counting)
 }
 
-func offsets(bad []task.BadRecord) (out []int64) {
+func offsets(bad []local.BadRecord) (out []int64) {
 	for _, r := range bad {
 		out = append(out, r.Offset)
 	}

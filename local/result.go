@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/mapreduce"
-	"github.com/millrace/millrace/task"
 )
 
 // A BadRecord is a record that was skipped.
-type BadRecord = task.BadRecord
+type BadRecord = mapreduce.BadRecord
 
 // A Result describes a run. Output is empty if it failed.
 type Result struct {

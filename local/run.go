@@ -69,7 +69,7 @@ func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, 
 	r.res = Result{Counts: mapreduce.Counts{}}
 	r.gauge.stages.Store(int32(len(stages)))
 	err = r.runStages(ctx, task.Link(stages, scratch))
-	slices.SortFunc(r.res.Skipped, task.BadRecord.Compare)
+	slices.SortFunc(r.res.Skipped, BadRecord.Compare)
 	r.res.Elapsed = time.Since(r.gauge.start)
 	return r.res, err
 }

@@ -163,9 +163,9 @@ func builtIn(group, name string) bool {
 
 // CounterSet makes and keeps the counters of one attempt.
 type CounterSet struct {
-	mu  sync.Mutex
-	by  map[[2]string]*Counter
-	own int // of them not the engine's
+	mu  sync.Mutex             // guards the fields below; the numbers in counters need none
+	by  map[[2]string]*Counter // none is ever removed
+	own int                    // of them not the engine's
 }
 
 // Counter returns the counter of that name, which it makes on first use. It panics

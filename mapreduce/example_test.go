@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -205,6 +206,27 @@ func ExampleJob_skipBadRecords() {
 	// Output:
 	// 2	4
 	// 4	16
+}
+
+// The result of a run names the records that were left out.
+func ExampleBadRecord() {
+	defer inTemp()()
+	write("in.txt", "2\nthree\n4\n")
+	res, err := local.Run(context.Background(), local.Config{Workers: 1}, mapreduce.Job{
+		Name: "squares", Input: []string{"in.txt"}, Output: "out", SkipBadRecords: 1,
+		Map: mapreduce.Lines(func(line []byte, emit func(n, square int)) {
+			n, err := strconv.Atoi(string(line))
+			if err != nil {
+				panic(err)
+			}
+			emit(n, n*n)
+		}),
+	})
+	for _, bad := range res.Skipped {
+		fmt.Println(bad.File, bad.Offset, strings.Contains(bad.Reason, "three"), err)
+	}
+	// Output:
+	// in.txt 2 true <nil>
 }
 
 // Side files travel to every attempt.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// account is one user's share of a Pool. It is used by one goroutine at a time,
-// except that close may come from another one after the last use.
+// account is one user's share of a Pool. Its methods may be called concurrently, as a collector and its spill in the background
+// do, but for close and transfer, which come after the last use.
 type account struct {
 	pool    *Pool
 	growing bool
@@ -125,8 +125,8 @@ func (p *Pool) fits(a *account, n int64) bool {
 	return p.used-p.keptBytes+grow+unmet <= p.limit
 }
 
-// evictLocked moves the largest kept output that nobody reads to disk, with p.mu
-// released meanwhile. It reports whether there was one; a failed one is kept on.
+// evictLocked moves the largest kept output that nobody reads to disk. p.mu is held, but released meanwhile. It reports
+// whether there was one; a failed one is kept on.
 func (p *Pool) evictLocked() (bool, error) {
 	var victim *Output
 	for _, o := range p.kept {

@@ -12,7 +12,8 @@ func (c *Collector) Finish() (*Output, error) {
 	if err != nil {
 		return nil, c.fail(err)
 	}
-	for _, info := range out.infos {
+	for p := range out.Partitions() {
+		info := out.Info(p) // the pool may be moving it to disk
 		c.stats.OutRecords += info.Records
 		c.stats.OutBytes += info.RawBytes
 	}

@@ -106,7 +106,7 @@ func (c *Collector) mergeRuns(w *segmentWriter, runs []*Output, b *batch) error 
 	return nil
 }
 
-// storedBytes is the size of all partitions.
+// storedBytes is the size of all partitions of a run.
 func (o *Output) storedBytes() int64 {
 	n := int64(0)
 	for _, info := range o.infos {

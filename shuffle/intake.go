@@ -45,8 +45,10 @@ type Intake struct {
 	cfg  IntakeConfig
 	ctx  context.Context
 	acct *account
-	bg   sync.WaitGroup
+	bg   sync.WaitGroup // merges; none begins once closed
 
+	// mu guards the fields below. Merge and Close are called when no Take is under way: after they have set closed and waited for
+	// bg they are alone, and read and change the fields without mu.
 	mu      sync.Mutex
 	taken   map[string]bool // names in or on their way in
 	memory  []*memSegment   // not yet merged

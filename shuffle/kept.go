@@ -22,7 +22,7 @@ func (m *memory) stream(o *Output, p int) *stream {
 	return s
 }
 
-// free gives the memory back.
+// free gives the memory back. The mu of its output is held.
 func (m *memory) free() {
 	if m.batch != nil {
 		m.batch.arena.recycle()
@@ -46,13 +46,13 @@ func (o *Output) dropMemory() {
 	}
 }
 
-// keep registers an output in memory with its pool, which may move it to disk.
+// keep registers an output in memory with its pool, which may move it to disk from then on. Nobody else knows the output before.
 func (o *Output) keep(m *memory) {
 	o.mem = m
-	o.memBytes = m.acct.held
 	o.inMemory.Store(true)
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
+	o.memBytes = m.acct.held
 	m.pool.addKept(o)
 }
 
@@ -76,12 +76,12 @@ func (o *Output) SpillToDisk() error {
 	if err != nil {
 		return err
 	}
-	o.infos, o.frame, o.tag = foot.partitions, int(foot.frame), foot.tag
+	o.infos, o.frame = foot.partitions, int(foot.frame) // the tag is that of the name already
 	o.dropMemory()
 	return nil
 }
 
-// writeMemory writes the memory as a segment file under the output's final name.
+// writeMemory writes the memory as a segment file under the output's final name. o.mu and the pool's spillMu are held.
 func (o *Output) writeMemory(m *memory) (*footer, error) {
 	if m.pool.spillBuf == nil || m.pool.spillBuf.packed == nil && o.codec != None {
 		m.pool.spillBuf = newFrameBuffers(m.pool, o.codec)

@@ -18,16 +18,18 @@ type Output struct {
 	path  string // of the file, existing or to be
 	name  string
 	codec Compression
-	infos []PartitionInfo // of the file, or of the memory
-	frame int             // size of the file's frames
 	tag   uint32
 	sum   uint64
 
-	memBytes int64        // held by mem; does not change while inMemory
+	memBytes int64        // held by mem; does not change once the pool knows the output
 	inMemory atomic.Bool  // mem is the output
 	readers  atomic.Int32 // streams over mem; changed with mu held
 
+	// mu guards the fields below. The runs of a collector were never in memory, so that nothing changes their infos and frame:
+	// it reads those without mu. Pool.spillMu says in which order locks are taken.
 	mu       sync.Mutex
+	infos    []PartitionInfo // of the file, or of the memory; their number does not change
+	frame    int             // size of the file's frames
 	mem      *memory
 	file     File // open while refs > 0
 	refs     int  // runs and serving readers of the file
@@ -72,7 +74,11 @@ func fileOutput(fs FS, path string, foot *footer) *Output {
 }
 
 // Partitions is the number of partitions.
-func (o *Output) Partitions() int { return len(o.infos) }
+func (o *Output) Partitions() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.infos)
+}
 
 // Tag marks every frame of this output; a fetcher checks it, see Segment.
 func (o *Output) Tag() uint32 { return o.tag }
@@ -131,7 +137,7 @@ func (o *Output) bufferBytes() int64 {
 
 // Open returns the sorted records of one partition.
 func (o *Output) Open(p int) (Run, error) {
-	if p < 0 || p >= len(o.infos) {
+	if p < 0 || p >= o.Partitions() {
 		return nil, fmt.Errorf("output %s has no partition %d", o.path, p)
 	}
 	s, err := o.open(p, &carver{})
@@ -158,7 +164,7 @@ func (o *Output) open(p int, mem *carver) (*stream, error) {
 	return &stream{feed: r}, nil
 }
 
-// reader reads partition p of the open file through a buffer.
+// reader reads partition p of the open file through a buffer. o.mu is held, or o is a run.
 func (o *Output) reader(p int, buf []byte, mem *carver) *frameReader {
 	info := o.infos[p]
 	return &frameReader{
@@ -167,7 +173,7 @@ func (o *Output) reader(p int, buf []byte, mem *carver) *frameReader {
 	}
 }
 
-// retainLocked opens the file, or counts one more user of it.
+// retainLocked opens the file, or counts one more user of it. o.mu is held.
 func (o *Output) retainLocked() error {
 	if o.refs == 0 {
 		file, err := o.fs.Open(o.path)

@@ -35,10 +35,10 @@ type Pool struct {
 	// their time clearing new ones.
 	spare sync.Pool
 
-	giants     *semaphore.Weighted // see Giant
+	giants     *semaphore.Weighted // see Giant; both are set before anybody uses the pool
 	giantBytes int64               // of the semaphore
 
-	mu        sync.Mutex
+	mu        sync.Mutex    // guards the fields below, and floor and held of all accounts; no file is touched and nobody waited for under it
 	used      int64         // Invariant: aside and the sum over accounts of max(held, floor) <= limit, but for what is forced
 	aside     int64         // part of used that is kept free for giants, once one has come; 0 when the pool is idle
 	entered   int           // giants that are in memory
@@ -162,6 +162,7 @@ func (p *Pool) trim() {
 	p.trimLocked()
 }
 
+// trimLocked is trim. p.mu is held.
 func (p *Pool) trimLocked() {
 	idle := int(max(0, p.limit-p.used) / int64(p.blockSize))
 	for n := len(p.free); n > idle; n = len(p.free) {
@@ -217,7 +218,7 @@ func (p *Pool) tryJoin(ctx context.Context, floor int64) (*account, error) {
 	return a, nil
 }
 
-// waitLocked waits, with p.mu released, until memory may have come back.
+// waitLocked waits until memory may have come back. p.mu is held, but released meanwhile.
 func (p *Pool) waitLocked(ctx context.Context) error {
 	ch := p.changed
 	p.mu.Unlock()

@@ -205,6 +205,43 @@ func TestKeptOutputsMakeRoom(t *testing.T) {
 	wantEmptyDir(t, dir)
 }
 
+// creatingFS says when a file is about to be made.
+type creatingFS struct {
+	osFS
+	creating chan struct{}
+}
+
+func (c creatingFS) Create(name string) (File, error) {
+	close(c.creating)
+	return c.osFS.Create(name)
+}
+
+// TestOutputLeavesMemoryUnderEyes asks an output about itself while the pool moves it to disk. Nothing orders the two but the
+// locks of the output: the race detector is the judge.
+func TestOutputLeavesMemoryUnderEyes(t *testing.T) {
+	look := map[string]func(o *Output) bool{
+		"Partitions": func(o *Output) bool { return o.Partitions() == 3 },
+		"Tag":        func(o *Output) bool { return o.Tag() == nameTag("map") },
+		"Info":       func(o *Output) bool { return o.Info(0).Records == 1 },
+		"Open":       func(o *Output) bool { _, err := o.Open(3); return err != nil },
+	}
+	for name, right := range look {
+		t.Run(name, func(t *testing.T) {
+			fs := creatingFS{creating: make(chan struct{})}
+			cfg := Config{Dir: t.TempDir(), Name: "map", Pool: NewPool(4 << 20), Partitions: 3, KeepInMemory: true, FS: fs}
+			cfg.Partition = func(_, _ []byte) int { return 0 }
+			out := collect(t, cfg, []pair{{"k", "v"}})
+			moved := make(chan error)
+			go func() { moved <- out.SpillToDisk() }()
+			<-fs.creating
+			was := right(out)
+			if err := <-moved; err != nil || !was || !right(out) || out.Path() == "" {
+				t.Fatalf("right before %v, after %v, path %q: %v", was, right(out), out.Path(), err)
+			}
+		})
+	}
+}
+
 // TestPanicsInUserCode has functions that panic, in the background and in the foreground.
 func TestPanicsInUserCode(t *testing.T) {
 	dir, pool := t.TempDir(), NewPool(256<<10)

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,19 +16,7 @@ type MapResult struct {
 	// result releases it.
 	Output  *shuffle.Output
 	Counts  mapreduce.Counts
-	Skipped []BadRecord
-}
-
-// A BadRecord is one that was left out because the mapper failed on it.
-type BadRecord struct {
-	File   string `json:"file"`
-	Offset int64  `json:"offset"`
-	Reason string `json:"reason"`
-}
-
-// Compare orders bad records by their places.
-func (b BadRecord) Compare(o BadRecord) int {
-	return cmp.Or(cmp.Compare(b.File, o.File), cmp.Compare(b.Offset, o.Offset))
+	Skipped []mapreduce.BadRecord
 }
 
 // RunMap runs one attempt of map task w.ID.Index over its split. In a map-only job it
@@ -67,7 +54,7 @@ type mapAttempt struct {
 	out     failer
 	exact   bool // one call per record, even where chunks are to be had
 	maySkip int
-	skipped []BadRecord
+	skipped []mapreduce.BadRecord
 
 	mapper mapreduce.Mapper
 	chunks mapreduce.ChunkMapper // nil when records are mapped one by one
@@ -284,7 +271,7 @@ func (m *mapAttempt) eachRecordSkipping(r mapreduce.RecordReader) error {
 				return fmt.Errorf("more than %d bad records: %w", m.maySkip, err)
 			}
 			hold.pairs = hold.pairs[:0]
-			m.skipped = append(m.skipped, BadRecord{m.place.file, rec.Offset, errors.Unwrap(err).Error()})
+			m.skipped = append(m.skipped, mapreduce.BadRecord{File: m.place.file, Offset: rec.Offset, Reason: errors.Unwrap(err).Error()})
 			continue
 		}
 		hold.release(m.out)

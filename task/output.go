@@ -35,11 +35,11 @@ type JobOutput struct {
 	final, work string
 	overwrite   bool
 	made        []string    // parents that were not there before, deepest first
-	shared      bool        // attempts elsewhere write parts too; their winners are published at the end
+	shared      bool        // set before attempts begin: attempts elsewhere write parts too; their winners are published at the end
 	claim       *disk.Claim // of work; nil where others go on when this process ends
 
-	mu        sync.Mutex
-	committed map[string]bool // parts by name
+	mu        sync.Mutex      // guards committed; held while a part is renamed, so that one of two attempts at it wins
+	committed map[string]bool // parts by name; nil where others decide whose part counts
 }
 
 // PrepareOutput claims the job's output. id makes the hidden name unique.

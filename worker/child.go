@@ -103,7 +103,7 @@ func (w *Worker) budgetOf(l *wire.Launch) shuffle.Budget {
 	if l.MemoryMB > 0 {
 		return shuffle.ShareOf(l.MemoryMB<<20, 2)
 	}
-	return shuffle.ShareOf(w.cfg.Memory, int(w.cfg.Capacity.Containers))
+	return shuffle.ShareOf(w.cfg.budget.Total(), int(w.cfg.Capacity.Containers))
 }
 
 func (w *Worker) limitOf(l *wire.Launch) int64 {

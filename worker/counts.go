@@ -24,7 +24,6 @@ type traffic struct {
 	told     map[rpc.Peer]int64                    // what the master has taken in
 	next     time.Time                             // when to look again
 	idle     func() (percent float64, ok bool)     // as Config.Idle
-	circuit  func() *wire.Circuit                  // as Report.Circuit
 }
 
 // countEvery is how often counts are gathered for a report.
@@ -35,8 +34,7 @@ func newTraffic(idle func() (float64, bool), meters ...*rpc.Meter) *traffic {
 		idle = new(processor).idle
 	}
 	return &traffic{
-		circuit: func() *wire.Circuit { return nil },
-		idle:    idle, meters: meters, children: map[rpc.Peer]int64{}, live: map[wire.AttemptID]map[rpc.Peer]int64{}, told: map[rpc.Peer]int64{},
+		idle: idle, meters: meters, children: map[rpc.Peer]int64{}, live: map[wire.AttemptID]map[rpc.Peer]int64{}, told: map[rpc.Peer]int64{},
 	}
 }
 
@@ -81,8 +79,8 @@ func add(to, from map[rpc.Peer]int64) {
 	}
 }
 
-// put adds to a report what has changed since the master was told, if it is time.
-func (t *traffic) put(r *wire.Report, now time.Time) {
+// put adds to a report what has changed since the master was told, and the circuit, if it is time.
+func (t *traffic) put(r *wire.Report, now time.Time, lit *wire.Circuit) {
 	if now.Before(t.next) {
 		return
 	}
@@ -106,7 +104,7 @@ func (t *traffic) put(r *wire.Report, now time.Time) {
 	if idle, ok := t.idle(); ok {
 		r.Idle = idle
 	}
-	r.Circuit = t.circuit()
+	r.Circuit = lit
 }
 
 // heard notes that the master has taken in a report.

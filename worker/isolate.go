@@ -2,6 +2,7 @@ package worker
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,6 +61,26 @@ func (r *UserRange) Set(s string) (err error) {
 
 // Type names the kind of value in help texts.
 func (*UserRange) Type() string { return "range" }
+
+// take moves a file that the program has made out of the sandbox and makes it the worker's. Nothing may run
+// in the sandbox any more. What is not a plain file of the program's own is refused: a link could lead anywhere.
+func (c *sandbox) take(name, to string) (string, error) {
+	name = filepath.Base(name)
+	from, to := filepath.Join(c.dir, name), filepath.Join(to, name)
+	st, err := os.Lstat(from)
+	if err != nil {
+		return "", err
+	}
+	if !st.Mode().IsRegular() || !c.owns(st) {
+		return "", fmt.Errorf("%s is not a plain file of the program's own", name)
+	}
+	if c.uid != 0 {
+		if err := errors.Join(os.Chown(from, 0, 0), os.Chmod(from, 0o600)); err != nil {
+			return "", err
+		}
+	}
+	return to, os.Rename(from, to)
+}
 
 // link puts side files into the sandbox.
 func (c *sandbox) link(from string) error {

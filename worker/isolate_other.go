@@ -102,19 +102,8 @@ func (c *sandbox) kill() {
 	}
 }
 
-// take moves a file that the program has made out of the sandbox. What is not a plain file is refused: a link could lead anywhere.
-func (c *sandbox) take(name, to string) (string, error) {
-	from := filepath.Join(c.dir, filepath.Base(name))
-	to = filepath.Join(to, filepath.Base(name))
-	st, err := os.Lstat(from)
-	if err != nil {
-		return "", err
-	}
-	if !st.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a plain file of the program's own", filepath.Base(name))
-	}
-	return to, os.Rename(from, to)
-}
+// owns knows no better: all files here are the worker's user's.
+func (*sandbox) owns(os.FileInfo) bool { return true }
 
 // sweep ends what a program that has been waited for left behind.
 func (c *sandbox) sweep() error {

@@ -226,24 +226,10 @@ func (c *sandbox) kill() {
 // overran reports whether the kernel has killed the program for want of memory.
 func (c *sandbox) overran() bool { return c.group != nil && c.group.overran() }
 
-// take moves a file that the program has made out of the sandbox and makes it the worker's. Nothing may run
-// in the sandbox any more. What is not a plain file of the program's own is refused: a link could lead anywhere.
-func (c *sandbox) take(name, to string) (string, error) {
-	from := filepath.Join(c.dir, filepath.Base(name))
-	to = filepath.Join(to, filepath.Base(name))
-	st, err := os.Lstat(from)
-	if err != nil {
-		return "", err
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); !ok || !st.Mode().IsRegular() || sys.Nlink != 1 || c.uid != 0 && sys.Uid != c.uid {
-		return "", fmt.Errorf("%s is not a plain file of the program's own", filepath.Base(name))
-	}
-	if c.uid != 0 {
-		if err := errors.Join(os.Chown(from, 0, 0), os.Chmod(from, 0o600)); err != nil {
-			return "", err
-		}
-	}
-	return to, os.Rename(from, to)
+// owns reports whether a file is the program's own, under one name.
+func (c *sandbox) owns(st os.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && sys.Nlink == 1 && (c.uid == 0 || sys.Uid == c.uid)
 }
 
 // sweep ends what a program that has been waited for left behind.

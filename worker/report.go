@@ -44,10 +44,11 @@ const maxReports = 3
 const reportTimeout = 10 * time.Second
 
 func (w *Worker) makeReport() *wire.Report {
+	lit := w.circuit() // without mu: while somebody asks the master where a peer is, it waits
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := w.roster.Report()
-	w.traffic.put(r, time.Now())
+	w.traffic.put(r, time.Now(), lit)
 	return r
 }
 

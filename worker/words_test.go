@@ -16,7 +16,7 @@ var speaker = wire.AttemptID{Job: "job-1", Kind: wire.ReduceTask, Index: 1, Try:
 
 // hear lets a worker that runs one reduce listen to what its process says.
 func hear(said []byte) (*Worker, wire.Ended, bool) {
-	w := &Worker{roster: roster.New(roster.Config{Node: "w1"}), traffic: newTraffic(nil), news: make(chan struct{}, 1)}
+	w := &Worker{duties: duties{roster: roster.New(roster.Config{Node: "w1"}), traffic: newTraffic(nil), news: make(chan struct{}, 1)}}
 	w.cfg.Log = slog.New(slog.DiscardHandler)
 	w.roster.Answer(&wire.Answer{Epoch: 1, Seq: 1, Launch: []wire.Launch{{ID: speaker, Spec: &wire.JobSpec{}}}})
 	c := &childRun{w: w, l: &wire.Launch{ID: speaker}, sandbox: &sandbox{}}

@@ -24,39 +24,67 @@ import (
 	"github.com/millrace/millrace/worker/roster"
 )
 
-// A Worker is a running worker.
+// A Worker is a running worker. What open has set stays as it is until Close, but for duties, which change all the time.
 type Worker struct {
-	cfg     Config
+	cfg  Config
+	pool *shuffle.Pool // of the attempts in this process
+	jail *jail         // of those in processes of their own
+	connections
+	holdings
+	emulated
+	lifetime
+	duties
+}
+
+// connections are how this worker calls others and is called. The session is new with each start, so that the master can tell
+// what an earlier worker of the name has said.
+type connections struct {
 	client  *rpc.Client
 	server  *rpc.Server
 	addr    string
 	session string
+	audit   *audit.Log // of whom it refused
+}
+
+// holdings are what the worker has on its disks. It has the lock of its directory for as long as it uses any of them; those that
+// several goroutines use have locks of their own.
+type holdings struct {
+	lock    *disk.Lock
+	disks   []*disk.Root // of blocks
 	store   *blocks.Store
 	blocks  *blocks.Service
 	dfs     *dfs.Client
-	pool    *shuffle.Pool
-	disks   []*disk.Root
-	outputs *outputs
+	outputs *outputs // of maps
 	logs    *logStore
 	shipped *shipped
-	jail    *jail
-	links   *emulate.Links // nil if none are emulated
-	shaper  *emulate.Shaper
-	machine *machine // nil if none is
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
-	begin   time.Time
-	audit   *audit.Log    // of whom it refused
-	taken   chan struct{} // closed when the master has taken this worker in
-	takeIn  sync.Once     // closes it
-	news    chan struct{} // the master should hear something
-	failed  chan error
-
-	mu      sync.Mutex // guards the fields below
-	roster  *roster.Roster
 	local   localDisks
-	lock    *disk.Lock
+}
+
+// emulated is what makes the machine slower than it is. Each is nil if it is not emulated; shaper and links go together.
+type emulated struct {
+	links   *emulate.Links
+	shaper  *emulate.Shaper
+	machine *machine
+}
+
+// lifetime is the beginning and the end of a worker. What Start begins is in wg and ends with ctx, and so are attempts.
+type lifetime struct {
+	begin  time.Time
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	taken  chan struct{} // closed when the master has taken this worker in
+	takeIn sync.Once     // closes it
+	failed chan error    // why it stops by itself
+}
+
+// duties are what the worker does for the master and tells it. An attempt is in cancels while a goroutine runs it, or waits for
+// the process that does, and leaves it in one step with the running ones of roster.
+type duties struct {
+	news chan struct{} // the master should hear something
+
+	mu      sync.Mutex // guards the fields below; taken after the locks of holdings, and held over no call to another process
+	roster  *roster.Roster
 	traffic *traffic
 	cancels map[wire.AttemptID]context.CancelFunc
 	stages  map[wire.StageRef]*stageCache
@@ -72,8 +100,9 @@ func Start(cfg Config) (*Worker, error) {
 		return nil, fmt.Errorf("worker directory %s: %w", cfg.Dir, err)
 	}
 	w := &Worker{
-		cfg: cfg, begin: time.Now(), taken: make(chan struct{}), news: make(chan struct{}, 1), failed: make(chan error, 1), pool: cfg.budget.Pool(),
-		cancels: map[wire.AttemptID]context.CancelFunc{}, stages: map[wire.StageRef]*stageCache{},
+		cfg: cfg, pool: cfg.budget.Pool(),
+		lifetime: lifetime{begin: time.Now(), taken: make(chan struct{}), failed: make(chan error, 1)},
+		duties:   duties{news: make(chan struct{}, 1), cancels: map[wire.AttemptID]context.CancelFunc{}, stages: map[wire.StageRef]*stageCache{}},
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	l, err := w.open()
@@ -85,23 +114,26 @@ func Start(cfg Config) (*Worker, error) {
 			w.fail(err)
 		}
 	})
-	w.wg.Go(func() {
-		select { // before, another may have the name, and the blocks that go with it
-		case <-w.taken:
-		case <-w.ctx.Done():
-			return
-		}
-		if err := w.blocks.Run(w.ctx); err != nil {
-			w.cfg.Log.Error("the block store has failed", "error", err)
-			w.setSick(err.Error())
-		}
-	})
+	w.wg.Go(w.runBlocks)
 	w.wg.Go(w.reporter)
 	w.wg.Go(w.logSweeper)
 	if w.cfg.Gossip != "" {
 		w.wg.Go(func() { w.gossip(w.session) })
 	}
 	return w, nil
+}
+
+// runBlocks serves blocks once the master has taken the worker in: before, another may have the name, and the blocks that go with it.
+func (w *Worker) runBlocks() {
+	select {
+	case <-w.taken:
+	case <-w.ctx.Done():
+		return
+	}
+	if err := w.blocks.Run(w.ctx); err != nil {
+		w.cfg.Log.Error("the block store has failed", "error", err)
+		w.setSick(err.Error())
+	}
 }
 
 func (w *Worker) open() (net.Listener, error) {
@@ -142,7 +174,6 @@ func (w *Worker) open() (net.Listener, error) {
 		w.cfg.Idle = func() (float64, bool) { return w.machine.idle(time.Now()) }
 	}
 	w.traffic = newTraffic(w.cfg.Idle, w.client.Meter(), sc.Meter)
-	w.traffic.circuit = w.circuit
 	if err := w.openStore(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -216,6 +247,9 @@ func (w *Worker) Routes() []rpc.Route { return w.server.Routes() }
 
 // Addr is where the worker listens.
 func (w *Worker) Addr() string { return w.addr }
+
+// Budget is how the memory of this process is divided.
+func (w *Worker) Budget() shuffle.Budget { return w.cfg.budget }
 
 // Ready is closed when the master has taken the worker in: nobody else has its name.
 func (w *Worker) Ready() <-chan struct{} { return w.taken }

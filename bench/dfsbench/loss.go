@@ -107,7 +107,7 @@ func repaired(ctx context.Context, cl *dfs.Client, node string) error {
 // one takes.
 func readers(ctx context.Context, cl *dfs.Client, files int, meanwhile func() error) (time.Duration, error) {
 	stop := make(chan struct{})
-	var mu sync.Mutex
+	var mu sync.Mutex // guards all
 	var all []time.Duration
 	var wg sync.WaitGroup
 	errs := make(chan error, 2)

@@ -63,7 +63,7 @@ func run(ctx context.Context, cl *client.Client, spec wire.JobSpec, each func(wi
 		return wire.JobStatus{}, err
 	}
 	st, err := cl.Wait(ctx, id, each)
-	if err == nil && st.State != "SUCCEEDED" {
+	if err == nil && st.State != wire.Succeeded {
 		err = fmt.Errorf("%s is %s: %s", id, st.State, st.Error)
 	}
 	return st, err

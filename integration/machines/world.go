@@ -259,7 +259,7 @@ func (w *World) allEnded() bool {
 		return false
 	}
 	for _, id := range w.ids {
-		if s, err := w.master.core.Status(id); err != nil || s.State == "QUEUED" || s.State == "RUNNING" {
+		if s, err := w.master.core.Status(id); err != nil || !s.State.Ended() {
 			return false
 		}
 	}
@@ -292,12 +292,12 @@ func (w *World) verify() {
 		}
 		for stage := range s.Stages {
 			_, named := w.committed[wire.StageRef{Job: id, Stage: stage}]
-			if named != (want == "SUCCEEDED") {
+			if named != (want == wire.Succeeded) {
 				w.fail("%s stage %d: %s, output named: %v", id, stage, s.State, named)
 			}
 		}
 		maps, reduces := s.Counts["g"]["maps"], s.Counts["g"]["reduces"]
-		if s.State == "SUCCEEDED" && s.Stages == 1 && (maps != int64(s.Maps.Total) || reduces != int64(s.Reduces.Total)) {
+		if s.State == wire.Succeeded && s.Stages == 1 && (maps != int64(s.Maps.Total) || reduces != int64(s.Reduces.Total)) {
 			w.fail("%s counted %d maps and %d reduces of %d and %d", id, maps, reduces, s.Maps.Total, s.Reduces.Total)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
-	"github.com/millrace/millrace/task"
 )
 
 // TestFailure: what the machine lacks comes with what to do about it.
@@ -57,7 +56,7 @@ func TestNamesStayOnTheirLine(t *testing.T) {
 	Summary(&out, local.Result{
 		Stages: []local.StageResult{{Job: evil, Reduces: 1}}, Output: "out",
 		Counts:  mapreduce.Counts{evil: {evil: 1}},
-		Skipped: []task.BadRecord{{File: evil, Reason: evil}},
+		Skipped: []local.BadRecord{{File: evil, Reason: evil}},
 	})
 	fmt.Fprintln(&out, plainLine(local.Progress{Job: evil, Total: 1}, ""))
 	fmt.Fprintln(&out, barLine(local.Progress{Job: evil, Total: 1}, "", 0))

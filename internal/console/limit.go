@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -13,7 +14,7 @@ import (
 // ReportOf makes the JSON report of a run that ended with err, or well.
 func ReportOf(stages []mapreduce.Job, res local.Result, err error) Report {
 	r := Report{
-		Job: stages[0].Name, State: "SUCCEEDED", Elapsed: res.Elapsed.Seconds(),
+		Job: stages[0].Name, State: wire.Succeeded, Elapsed: res.Elapsed.Seconds(),
 		Counters: Flatten(res.Counts), Output: res.Output, Stages: stagesOf(res),
 	}
 	if f, ok := errors.AsType[interface {
@@ -23,9 +24,9 @@ func ReportOf(stages []mapreduce.Job, res local.Result, err error) Report {
 		r.Result = f.Result() // it failed because of what it found
 	}
 	if err != nil {
-		r.State, r.Error = "FAILED", Failure(err)
+		r.State, r.Error = wire.Failed, Failure(err)
 		if errors.Is(err, context.Canceled) {
-			r.State, r.Error = "CANCELLED", "interrupted"
+			r.State, r.Error = wire.Cancelled, "interrupted"
 		}
 	}
 	return r

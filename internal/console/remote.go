@@ -54,7 +54,7 @@ func (r *Remote) Progress() local.Progress {
 	switch {
 	case r.away > awayAfter:
 		p.Phase = local.Waiting
-	case s.State == "QUEUED":
+	case s.State == wire.Queued:
 		p.Phase = local.Queued
 	case s.Maps.Total == 0 && s.Reduces.Total == 0:
 	case s.Committing:
@@ -85,10 +85,7 @@ func ResultOf(s wire.JobStatus) (local.Result, error) {
 		Elapsed: time.Duration(s.Ended-s.Submitted) * time.Millisecond,
 		Stages:  []local.StageResult{{Job: s.Name, Maps: s.Maps.Total, Reduces: s.Reduces.Total, Counts: mapreduce.Counts(s.Counts)}},
 	}
-	for _, b := range s.Bad {
-		res.Skipped = append(res.Skipped, local.BadRecord(b))
-	}
-	slices.SortFunc(res.Skipped, local.BadRecord.Compare)
+	res.Skipped = slices.SortedFunc(slices.Values(s.Bad), local.BadRecord.Compare)
 	if s.State != wire.Succeeded {
 		if s.State == wire.Cancelled {
 			return res, fmt.Errorf("%s was cancelled: %s", s.Job, human.Printable(s.Error))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -87,7 +88,7 @@ func users(w io.Writer, counts mapreduce.Counts) {
 // Report is the JSON object that a run prints for machines.
 type Report struct {
 	Job      string           `json:"job"`
-	State    string           `json:"state"` // SUCCEEDED, FAILED or CANCELLED
+	State    wire.JobState    `json:"state"` // SUCCEEDED, FAILED or CANCELLED
 	Elapsed  float64          `json:"elapsed_s"`
 	Counters map[string]int64 `json:"counters"` // built-in by name, others as group.name
 	// Output is the directory; empty unless it SUCCEEDED, and where the result was only shown.

@@ -48,10 +48,10 @@ type stage struct {
 
 // A Recording is what a chain of jobs did.
 type Recording struct {
-	mu      sync.Mutex
-	stages  []*stage // guarded by mu
-	records int      // guarded by mu
-	pairs   int      // guarded by mu
+	mu      sync.Mutex // guards the fields below
+	stages  []*stage
+	records int
+	pairs   int
 }
 
 // Watch returns the jobs so that their run is recorded. Jobs that do not say how many splits and reduces they want get a few of

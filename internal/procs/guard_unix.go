@@ -14,8 +14,8 @@ import (
 // the shell kills the groups that are left: a signal that cannot be caught leaves nobody else to do it. (Linux can tie a process to a
 // thread of its parent, and Go ends threads when it likes.)
 var guard struct {
-	mu   sync.Mutex
-	tell *os.File // nil before the first group
+	mu   sync.Mutex // guards tell and what is written to it
+	tell *os.File   // nil before the first group
 }
 
 const guardScript = `

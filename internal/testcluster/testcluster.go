@@ -263,7 +263,7 @@ func (c *Cluster) Finish(id wire.JobID) wire.JobStatus {
 			time.Sleep(50 * time.Millisecond) // the master may be away
 			continue
 		}
-		if s.State != "QUEUED" && s.State != "RUNNING" {
+		if s.State.Ended() {
 			return s
 		}
 	}

@@ -58,11 +58,7 @@ type Ended struct {
 }
 
 // A BadRecord is a record that was skipped.
-type BadRecord struct {
-	File   string `json:"file"`
-	Offset int64  `json:"offset"`
-	Reason string `json:"reason"`
-}
+type BadRecord = mapreduce.BadRecord
 
 // MaxBad is how many skipped records of an attempt, and MaxBadJob how many of a job, are told one by one.
 const (

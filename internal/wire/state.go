@@ -12,5 +12,8 @@ const (
 	Cancelled JobState = "CANCELLED" // somebody asked for it; no output
 )
 
+// Ended reports whether nothing more happens to the job.
+func (s JobState) Ended() bool { return s != Queued && s != Running }
+
 // JobStates are all of them, in the order in which a job can come to them.
 var JobStates = []JobState{Queued, Running, Succeeded, Failed, Cancelled}

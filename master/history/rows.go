@@ -23,7 +23,7 @@ func (s *Store) summarise(rows map[uint64]*wire.PastJob, n uint64, e *Entry) err
 		}
 		if v == nil {
 			s.jobs++
-			j = &wire.PastJob{Job: e.Job, Stages: 1, State: "QUEUED"}
+			j = &wire.PastJob{Job: e.Job, Stages: 1, State: wire.Queued}
 		} else if j, err = parseJob(v); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func apply(j *wire.PastJob, e *Entry) {
 		if j.Stage = e.Stage + 1; e.Stage == 0 {
 			j.Planned = e.At
 		}
-		j.State = "RUNNING"
+		j.State = wire.Running
 		j.Maps, j.Reduces = j.Maps+int(e.Maps), j.Reduces+int(e.Reduces)
 	case wire.PastEnded:
 		j.State, j.Error, j.Ended, j.EndedWall, j.Counts, j.Attempts = e.State, e.Text, e.At, e.Wall, e.Counts, e.Tries

@@ -176,11 +176,8 @@ type Page struct {
 // Lines returns lines of the log from a number on, or from the oldest that is remembered.
 func (c *Tracker) Lines(from uint64) Page {
 	const page = 5_000
-	p := Page{First: max(from, c.log.before), Header: drive.Header{Version: drive.FileVersion, State: c.cfg.Scheduler, Refill: true, Spread: true}}
+	p := Page{First: max(from, c.log.before), Header: drive.HeaderOf(c.cfg.Scheduler, c.cfg.drive(nil, nil))}
 	p.Header.Lost = p.First - from
-	if !c.cfg.SecondAttempts.Off {
-		p.Header.Late = &c.cfg.SecondAttempts.LATE
-	}
 	rest := c.log.lines[min(p.First-c.log.before, uint64(len(c.log.lines))):]
 	p.Lines, p.More = rest[:min(len(rest), page):min(len(rest), page)], len(rest) > page
 	return p

@@ -108,6 +108,14 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	return n
 }
 
+// moveTo notes where a node is now. Another may be where it was.
+func (c *Tracker) moveTo(n *node, addr string) {
+	if c.byAddr[n.addr] == n {
+		delete(c.byAddr, n.addr)
+	}
+	c.byAddr[addr] = n
+}
+
 // Report takes in what a worker says about itself and answers with what it should do. durable is
 // how many of the records made so far are on disk: as for AnswerTo.
 func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire.Answer, error) {
@@ -133,8 +141,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		if n.addr == "" {
 			c.foundOutput()
 		}
-		delete(c.byAddr, n.addr)
-		c.byAddr[r.Addr] = n
+		c.moveTo(n, r.Addr)
 	}
 	n.seq, n.heard, n.addr, n.speed, n.suspect, n.loose = r.Seq, now, r.Addr, r.Speed, false, false
 	c.bringUp(now, n, r)

@@ -11,49 +11,87 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Tracker is the state of the master.
+// A Tracker is the state of the master. One goroutine uses it: it has no locks, and what is said of its parts holds between calls.
 type Tracker struct {
 	cfg    Config
 	engine *drive.Loop
+
+	fleet             // the workers
+	gauges            // what is measured of them
+	pulse             // when they were heard
+	backlog           // the jobs
+	tenants           // whose they are
+	restart           // what the master before has left open
+	turn              // the round under way
+	outbox            // what is left to be done
+	plans   planning  // where announced jobs will run
+	log     decisions // for those who ask why
+	tally   Tally
+}
+
+// fleet is every worker that was ever heard or read of; none is forgotten. A node stands in nodes at its place in topo, and in
+// byName. racks has the id that topo has for a rack, and that of the first for a name that cannot be a rack's.
+type fleet struct {
 	topo   *topology.Builder
 	racks  map[string]topology.RackID
-
 	nodes  []*node // by topology.NodeID
 	byName map[wire.NodeName]*node
-	byAddr map[string]*node
+	byAddr map[string]*node // who reported from there last
+}
 
+// gauges are measured as time goes by, and the policies are told.
+type gauges struct {
 	monitor *netmon.Monitor
 	watched time.Duration // when it was last sampled
 	gaugeAt time.Duration // when the policies are told of load and progress next
 	lacks   lacks
+}
 
+// pulse is what tells a silent worker from a master that did not run, or a network that was down. Both only grow.
+type pulse struct {
+	newest time.Duration // when a node was heard last, as of the last Tick
+	ticked time.Duration // when that was
+}
+
+// backlog is the jobs. Records alone make them and change their state, so that a restart finds the same; forget lets go of the
+// oldest in ended, with its request. A stage is in stages from when the policies are told of it until they are told of its end.
+// Numbers are given out once, also over restarts: those of attempts begin with the epoch of the master.
+type backlog struct {
 	jobs     map[wire.JobID]*job
-	requests map[string]wire.JobID // by submission
-	users    map[string]*user
-	ended    []wire.JobID // oldest first
+	requests map[string]wire.JobID // by user and submission
+	ended    []wire.JobID          // oldest first; none before Resume
 	stages   map[scheduler.JobID]*stage
 	bans     []ban // the one that ends first is first
 	lastJob  int64
-	lastSID  scheduler.JobID
+	lastSID  scheduler.JobID // of this master only
 	lastTry  uint64
-	// usersMost is how many users there may be before the idle ones are forgotten.
-	usersMost int
+}
 
-	noted     int64         // records made since the start
-	newest    time.Duration // when a node was heard last, as of the last Tick
-	ticked    time.Duration // when that was
-	resumed   bool          // Replay is over
-	resumedAt time.Duration // when that was
-	graceEnd  time.Duration // until when unheard-of nodes keep their work
-	out       Output
+// tenants are the users who have jobs or limits, or had jobs lately, and some others.
+type tenants struct {
+	users     map[string]*user
+	usersMost int // how many there may be before the idle ones are forgotten
+}
 
+// restart is how far this master has taken over. Policies are asked nothing in rounds before it has resumed. Before graceEnd nothing
+// is offered: what runs where is not known.
+type restart struct {
+	resumed    bool          // Replay is over
+	resumedAt  time.Duration // when that was
+	graceEnd   time.Duration // until when unheard-of nodes keep their work; 0 when the grace is over
 	graceLeast time.Duration // before which the grace does not end
+}
 
-	plans    planning
-	log      decisions
-	tally    Tally
-	rejected []rejected // by the round under way
-	placed   []*stage   // whose reduces it has started
+// turn is what a round has decided that must wait for its end, as it asks the policies again. Empty between rounds.
+type turn struct {
+	rejected []rejected
+	placed   []*stage // whose reduces it has started
+}
+
+// outbox is what calls have left to be done since the last Take. A record that is in it is applied already.
+type outbox struct {
+	out   Output
+	noted int64 // records made since the start
 }
 
 // Output is what a call leaves to be done.
@@ -88,10 +126,11 @@ func New(cfg Config, p scheduler.Policy, a scheduler.Admission) (*Tracker, error
 		return nil, err
 	}
 	c := &Tracker{
-		cfg: cfg, topo: b, monitor: monitor, byAddr: map[string]*node{}, racks: map[string]topology.RackID{},
-		byName: map[wire.NodeName]*node{}, jobs: map[wire.JobID]*job{}, requests: map[string]wire.JobID{},
-		users: map[string]*user{}, usersMost: maxIdle,
-		stages: map[scheduler.JobID]*stage{}, lastTry: cfg.Epoch << 32,
+		cfg:     cfg,
+		fleet:   fleet{topo: b, racks: map[string]topology.RackID{}, byName: map[wire.NodeName]*node{}, byAddr: map[string]*node{}},
+		gauges:  gauges{monitor: monitor},
+		backlog: backlog{jobs: map[wire.JobID]*job{}, requests: map[string]wire.JobID{}, stages: map[scheduler.JobID]*stage{}, lastTry: cfg.Epoch << 32},
+		tenants: tenants{users: map[string]*user{}, usersMost: maxIdle},
 	}
 	c.engine = drive.New(scheduler.NewEngine(state, p, a), cfg.drive(c.progress, c.hear))
 	return c, nil

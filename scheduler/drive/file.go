@@ -22,16 +22,30 @@ type Header struct {
 	State   scheduler.Config `json:"state"`
 	Refill  bool             `json:"refill,omitempty"`
 	Spread  bool             `json:"spread,omitempty"`
-	Late    *LATE            `json:"late,omitempty"` // the rule of second attempts; nil starts none
+	// The rule of second attempts, under its name; none of them starts none.
+	Late *LATE `json:"late,omitempty"`
+	Lag  *Lag  `json:"lag,omitempty"`
 	// Lost is how many lines before the first were forgotten: such a log cannot be replayed.
 	Lost uint64 `json:"lost,omitempty"`
+}
+
+// HeaderOf is the header of a log of rounds that go as cfg says.
+func HeaderOf(state scheduler.Config, cfg Config) Header {
+	h := Header{Version: FileVersion, State: state, Refill: cfg.Refill, Spread: cfg.Spread}
+	if cfg.Seconds != nil {
+		cfg.Seconds.name(&h)
+	}
+	return h
 }
 
 // Config is how rounds went.
 func (h *Header) Config() Config {
 	c := Config{Refill: h.Refill, Spread: h.Spread}
-	if h.Late != nil {
+	switch {
+	case h.Late != nil:
 		c.Seconds = *h.Late
+	case h.Lag != nil:
+		c.Seconds = *h.Lag
 	}
 	return c
 }
@@ -162,8 +176,11 @@ func readHeader(b []byte) (h Header, err error) {
 	if h.Version < 1 || h.Version > FileVersion { // a later version only has more to say
 		return h, fmt.Errorf("version %d, this program reads versions 1 to %d", h.Version, FileVersion)
 	}
-	if h.Late != nil {
-		return h, h.Late.Validate()
+	if h.Late != nil && h.Lag != nil {
+		return h, errors.New("late and lag: second attempts go by one rule")
+	}
+	if rule := h.Config().Seconds; rule != nil {
+		return h, rule.Validate()
 	}
 	return h, nil
 }

@@ -32,6 +32,8 @@ func (l Lag) Validate() error {
 	return nil
 }
 
+func (l Lag) name(h *Header) { h.Lag = &l }
+
 // Most implements Rule.
 func (l Lag) Most(v *scheduler.View, k scheduler.Kind) int {
 	return int(l.Cap * float64(v.Total().Slots[k]))

@@ -36,6 +36,8 @@ func (l LATE) Validate() error {
 	return nil
 }
 
+func (l LATE) name(h *Header) { h.Late = &l }
+
 // Most implements Rule.
 func (l LATE) Most(v *scheduler.View, _ scheduler.Kind) int {
 	use := v.ClusterUsed()

@@ -17,6 +17,8 @@ type Rule interface {
 	Validate() error
 	// Most is how many second attempts may run at once when one of kind k is added.
 	Most(v *scheduler.View, k scheduler.Kind) int
+	// name writes the rule into the header of a log, under its name: one that a log could not name could not be replayed.
+	name(h *Header)
 }
 
 // second starts second attempts where the rule wants them and there is room.

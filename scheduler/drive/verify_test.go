@@ -109,6 +109,8 @@ func TestVerify(t *testing.T) {
 		"empty":      {"", "is empty"},
 		"no header":  {lines[1], "millrace_decisions"},
 		"version":    {`{"millrace_decisions":9}`, "version 9"},
+		"two rules":  {`{"millrace_decisions":3,"late":{},"lag":{}}`, "one rule"},
+		"bad lag":    {`{"millrace_decisions":3,"lag":{"Cap":2}}`, "cap 2"},
 		"no names":   {lines[0] + lines[2], "does not begin with the names"},
 		"unknown":    {lines[0] + `{"Kind":3,"Policy":{"Name":"nosuch"}}`, "log:2: at 0s: no policy nosuch"},
 		"forgotten":  {strings.Replace(lines[0], `"refill"`, `"lost":7,"refill"`, 1) + lines[1], "7 lines before"},
@@ -118,6 +120,44 @@ func TestVerify(t *testing.T) {
 	} {
 		if _, err := Verify(strings.NewReader(c.text), "log", makeTwo); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestVerifyKnowsBothRules: second attempts by either rule are decided again from the file alone, and not without the rule.
+func TestVerifyKnowsBothRules(t *testing.T) {
+	oldestOnly := func(Named, Named) (scheduler.Policy, scheduler.Admission, error) { return &oldest{}, nil, nil }
+	for name, c := range map[string]struct {
+		rule Rule
+		want string
+	}{
+		"late": {LATE{After: time.Second, Slower: 1.5, Share: 1}, "launch j1/map/3@0 second, launch j1/map/2@0 second"},
+		"lag":  {Lag{After: time.Second, Behind: 0.2, Cap: 1}, "launch j1/map/3@0 second"},
+	} {
+		h := HeaderOf(scheduler.DefaultConfig(), Config{Seconds: c.rule, Refill: true, Spread: true})
+		if back := h.Config(); back.Seconds != c.rule || !back.Refill || !back.Spread {
+			t.Errorf("%s: the header gives %+v back", name, back)
+		}
+		r := slow(t, Config{Seconds: c.rule})
+		r.want(All, c.want)
+		head, err := json.Marshal(HeaderOf(scheduler.DefaultConfig(), r.cfg))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := "\n"
+		for _, l := range append([]Line{{Kind: LinePolicies, Policy: Named{Name: "oldest"}}}, r.lines...) {
+			line, err := Encode(&l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(line) + "\n"
+		}
+		if _, err := Verify(strings.NewReader(string(head)+text), name, oldestOnly); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		without := strings.Replace(string(head), `"`+name+`"`, `"none"`, 1)
+		if _, err := Verify(strings.NewReader(without+text), name, oldestOnly); err == nil || !strings.Contains(err.Error(), "the log says") {
+			t.Errorf("%s without its rule: %v", name, err)
 		}
 	}
 }

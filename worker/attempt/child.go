@@ -91,7 +91,7 @@ func ChildOf(build func(*wire.Program) ([]mapreduce.Job, error)) int {
 
 // speaker writes words, whole, from several goroutines.
 func speaker(w io.Writer) func(Word) error {
-	var mu sync.Mutex
+	var mu sync.Mutex // guards enc: two words written at once would mix
 	enc := json.NewEncoder(w)
 	return func(word Word) error {
 		mu.Lock()

@@ -75,7 +75,8 @@ func Run(ctx context.Context, s *Setting, l *wire.Launch, stages []mapreduce.Job
 	}
 	end.Counts, end.InBytes, end.OutBytes, end.Skipped, end.Sum = wire.Counts(res.counts), res.in, res.out, len(res.skipped), res.sum
 	for _, b := range res.skipped[:min(len(res.skipped), wire.MaxBad)] {
-		end.Bad = append(end.Bad, wire.BadRecord{File: b.File, Offset: b.Offset, Reason: cut(b.Reason, maxReason)})
+		b.Reason = cut(b.Reason, maxReason)
+		end.Bad = append(end.Bad, b)
 	}
 	return end, res.output
 }
@@ -83,7 +84,7 @@ func Run(ctx context.Context, s *Setting, l *wire.Launch, stages []mapreduce.Job
 type result struct {
 	counts  mapreduce.Counts
 	in, out int64
-	skipped []task.BadRecord
+	skipped []wire.BadRecord
 	sum     uint64 // as in wire.Ended
 	output  *shuffle.Output
 }

@@ -36,7 +36,7 @@ func (m *FS) SyncDir(name string) error {
 	return nil
 }
 
-// settle carries a change of names out on a table.
+// settle carries a change of names out on a table. m.mu is held.
 func (m *FS) settle(safe map[*node]map[string]*node, l link) {
 	if l.from != nil && safe[l.from][l.old] == l.node {
 		delete(safe[l.from], l.old)
@@ -76,7 +76,7 @@ func (m *FS) Crash(rng *rand.Rand) *FS {
 	return out
 }
 
-// fill copies what is in a directory, all of it durable.
+// fill copies what is in a directory, all of it durable. The lock of the disk that it copies from is held; nobody else knows m yet.
 func (m *FS) fill(to, from *node, safe map[*node]map[string]*node, rng *rand.Rand, seen map[*node]bool) {
 	m.safe[to] = map[string]*node{}
 	for _, name := range slices.Sorted(maps.Keys(safe[from])) {

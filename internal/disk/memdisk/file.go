@@ -30,18 +30,17 @@ func (w write) apply(content []byte) []byte {
 	return content
 }
 
-// A file is an open file. Its own position is guarded by posMu, the content by the
-// disk's lock; posMu is taken first.
+// A file is an open file. The disk's lock guards its content. Lock order: posMu, closeMu, FS.mu; the last two are not held together.
 type file struct {
 	fs    *FS
 	node  *node
 	name  string
 	write bool
 
-	posMu sync.Mutex
+	posMu sync.Mutex // guards pos; held while Write appends, so that two of them do not write at one place
 	pos   int64
 
-	closeMu sync.Mutex
+	closeMu sync.Mutex // guards closed; what has begun before a Close goes on
 	closed  bool
 }
 
@@ -58,7 +57,7 @@ func (f *file) ask(op string, write bool) error {
 	return nil
 }
 
-// Read reads on from where the last Read or Write ended.
+// Read reads on from where the last Read ended.
 func (f *file) Read(b []byte) (int, error) {
 	f.posMu.Lock()
 	defer f.posMu.Unlock()
@@ -127,6 +126,7 @@ func (f *file) WriteAt(b []byte, off int64) (int, error) {
 	return len(b), err
 }
 
+// change carries a write out. The disk's lock is held.
 func (f *file) change(w write) {
 	before := len(f.node.data)
 	f.node.data = w.apply(f.node.data)

@@ -14,7 +14,7 @@ import (
 )
 
 // A node is a file or a directory. names and data are what a program sees; safe is
-// what the disk surely holds; writes are on their way there.
+// what the disk surely holds; writes are on their way there. FS.mu guards all of it.
 type node struct {
 	dir    bool
 	names  map[string]*node
@@ -35,7 +35,7 @@ type link struct {
 
 // FS is a disk.FS in memory. The zero value is not ready; use New.
 type FS struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below and all nodes; not held while fail is called
 	root  *node
 	safe  map[*node]map[string]*node // names the disk surely holds, by directory
 	links []link                     // oldest first
@@ -100,7 +100,7 @@ func split(name string) []string {
 	return strings.Split(name, "/")
 }
 
-// find walks to a name.
+// find walks to a name. m.mu is held.
 func (m *FS) find(op, name string) (*node, error) {
 	n := m.root
 	for _, part := range split(name) {
@@ -111,7 +111,7 @@ func (m *FS) find(op, name string) (*node, error) {
 	return n, nil
 }
 
-// place walks to the directory of a name.
+// place walks to the directory of a name. m.mu is held.
 func (m *FS) place(op, name string) (dir *node, base string, err error) {
 	if !fs.ValidPath(name) || name == "." {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}

@@ -1,0 +1,28 @@
+package tracker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// TestAnAddressThatAnotherHas: w2 has come to where w1 was, before w1 came back elsewhere. Bytes to that address are w2's.
+func TestAnAddressThatAnotherHas(t *testing.T) {
+	c := newCore(t)
+	c.Resume(0)
+	tell := func(at time.Duration, r wire.Report) {
+		t.Helper()
+		r.Seq, r.Idle, r.Capacity, r.Full = uint64(at), -1, wire.Capacity{Containers: 1}, true
+		if _, err := c.Report(at, &r, 1<<62); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tell(time.Second, wire.Report{Node: "w1", Session: "first", Rack: "r1", Addr: "host:1"})
+	tell(20*time.Second, wire.Report{Node: "w2", Session: "s", Rack: "r2", Addr: "host:1"})
+	tell(21*time.Second, wire.Report{Node: "w1", Session: "second", Rack: "r1", Addr: "host:2"})
+	tell(22*time.Second, wire.Report{Node: "w3", Session: "s", Rack: "r1", Addr: "host:3", Net: []wire.NetBytes{{Peer: "host:1", What: "dfs", Sent: 100}}})
+	if n := c.Net(22 * time.Second).Nodes[2]; n.Node != "w3" || n.Sent["dfs"] != 100 {
+		t.Errorf("%s has sent %v, want 100 bytes", n.Node, n.Sent)
+	}
+}
