@@ -108,9 +108,23 @@ func guard(word string, h http.Handler) http.Handler {
 	})
 }
 
-// playerOf is the page that plays what a cluster's policies decided, as far as its master remembers it: 32 MiB.
+// maxPlayed bounds the log that the dashboard holds in memory to play it.
+const maxPlayed = 64 << 20
+
+// A playedLog is such a log.
+type playedLog struct{ bytes.Buffer }
+
+func (l *playedLog) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > maxPlayed {
+		return 0, fmt.Errorf("the decision log has more than %d MiB: too much for this page (millrace scheduler log --export FILE, then millrace play FILE)", maxPlayed>>20)
+	}
+	return l.Buffer.Write(p)
+}
+
+// playerOf is the page that plays what a cluster's policies decided.
 func playerOf(ctx context.Context, c *client.Client) ([]byte, error) {
-	var log, page bytes.Buffer
+	var log playedLog
+	var page bytes.Buffer
 	if _, err := exportDecisions(ctx, c, &log); err != nil {
 		return nil, err
 	}

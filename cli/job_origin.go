@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,10 +39,13 @@ func describe(cmd *cobra.Command, cl *client.Client, o *trace.Origin, jobs []wir
 const maxMachines = 5_000
 
 func describeNodes(o *trace.Origin, nodes []wire.NodeStatus, net *wire.NetStatus) {
-	racks, cards := map[string]bool{}, map[wire.NodeName]float64{}
-	for _, n := range net.Nodes {
-		cards[n.Node] = n.NIC
+	racks, cards, joined := map[string]bool{}, map[wire.NodeName]float64{}, map[wire.NodeName]int{}
+	for i, n := range net.Nodes {
+		cards[n.Node], joined[n.Node] = n.NIC, i
 	}
+	nodes = slices.Clone(nodes)
+	// As they joined: who is asked first goes by it.
+	slices.SortStableFunc(nodes, func(a, b wire.NodeStatus) int { return cmp.Compare(joined[a.Node], joined[b.Node]) })
 	for _, n := range nodes {
 		room := int(max(n.Capacity.Containers, n.Capacity.MapSlots+n.Capacity.ReduceSlots, n.Capacity.VCores))
 		if room == 0 { // never heard of since the master started
@@ -49,7 +54,7 @@ func describeNodes(o *trace.Origin, nodes []wire.NodeStatus, net *wire.NetStatus
 		racks[n.Rack] = true
 		o.Room += room
 		o.Nodes++
-		o.Machines = append(o.Machines, trace.Machine{Name: string(n.Node), Rack: n.Rack, Class: n.Machine, Room: room, NIC: cards[n.Node]})
+		o.Machines = append(o.Machines, trace.Machine{Name: string(n.Node), Rack: n.Rack, Class: n.Machine, Speed: n.Speed, Room: room, NIC: cards[n.Node]})
 	}
 	if o.Racks = len(racks); len(o.Machines) > maxMachines {
 		o.Machines = nil

@@ -50,6 +50,9 @@ func printPolicies(w io.Writer, p *wire.Policies) {
 			fmt.Fprintf(w, "%-10s %s %.4g\n", "", f.Name, f.Value)
 		}
 	}
+	for _, n := range p.Notes {
+		fmt.Fprintf(w, "%-10s %s\n", "note", n)
+	}
 }
 
 // shortParam is a parameter for users: of a classifier, that there is one, and how large.
@@ -76,7 +79,11 @@ func newSchedulerSet() *cobra.Command {
 					return err
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "the cluster now uses %s\n", args[0])
-				return nil
+				p, err := cl.Policies(cmd.Context())
+				for _, n := range p.Notes {
+					fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", n)
+				}
+				return err
 			})
 		},
 	}

@@ -37,8 +37,8 @@ func newSchedulerLog() *cobra.Command {
 reason and the jobs that had a task for that place, too, and why a job got nothing, when the reason changed. The
 master remembers the last 20,000; those of one job are in its history as well (millrace job history).
 
---export writes all that the policies were told and asked since the master started, as far as it is remembered
-(32 MiB): millrace scheduler verify replays it.`,
+--export writes all that the policies were told and asked since the master started: millrace scheduler verify replays
+it. The master keeps 32 MiB of it in memory and 256 MiB, compressed, on disk; a log that outgrows both begins anew.`,
 		Example: `  millrace scheduler log --follow --job job-12
   millrace scheduler log --export decisions.jsonl && millrace scheduler verify decisions.jsonl`,
 		Args: cobra.NoArgs,

@@ -308,12 +308,33 @@ func tasksOf(jobs []*sim.Job) (n int) {
 	return n
 }
 
+// describeClasses tells of the machines of a scenario with classes, one by one.
+func (o *simOptions) describeClasses(to *trace.Origin, topo *topology.Topology) {
+	to.Room = 0
+	for i := range o.more.Classes {
+		c := &o.more.Classes[i]
+		has := o.capacityOf(c)
+		room := int(max(has.Containers, has.MapSlots+has.ReduceSlots, has.VCores))
+		for range c.Count {
+			at := topo.Node(topology.NodeID(len(to.Machines)))
+			to.Machines = append(to.Machines, trace.Machine{Name: at.Name, Rack: topo.Rack(at.Rack).Name, Class: at.Class, Speed: c.Speed, Room: room, NIC: float64(at.NIC)})
+			to.Room += room
+		}
+	}
+	if len(to.Machines) > maxMachines {
+		to.Machines = nil
+	}
+}
+
 func (o *simOptions) writeHistory(topo *topology.Topology, runs []*simRun) error {
 	first := runs[0]
 	if first.watch == nil {
 		return fmt.Errorf("no history is kept of runs with more than %s tasks", human.Count(keptTasks))
 	}
 	origin := trace.Origin{Source: "sim", Policy: first.arm.policy, Admission: first.arm.admission, Nodes: o.nodes, Racks: o.racks, Room: o.nodes * o.containers}
+	if len(o.more.Classes) > 0 {
+		o.describeClasses(&origin, topo)
+	}
 	f, err := os.Create(o.history)
 	if err != nil {
 		return err

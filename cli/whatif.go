@@ -59,9 +59,9 @@ the simulator is off; differences between policies that are smaller than that me
 The first replay changes policies when the cluster did. The others have one policy all the time, and the
 admission policy that the cluster had last, or that of --admission.
 
-Tasks take as long as they took, wherever they run. Where the history has the rates of the racks' links,
-their data moves over those, and only the rest of their time is fixed. Blocks are placed at random, as a
-history does not say where they were; a later stage of a chain is submitted when it was. Jobs that failed
+Tasks take as long as they took, on a machine of the same speed. Where the history has the rates of the
+racks' links, data moves over those, and only the rest of a task's time is fixed. Blocks are placed at random,
+as a history does not say where they were; a later stage of a chain is submitted when it was. Jobs that failed
 are left out.`,
 		Example: `  millrace job history --export week.jsonl && millrace whatif week.jsonl
   millrace whatif week.jsonl --policies fair,fbq,mine.star --param fbq.limits=4000 --out report

@@ -144,7 +144,7 @@ func made(p trace.Period) (policy scheduler.Policy, admission scheduler.Admissio
 func (o *whatIf) replay(a arm) (*simRun, error) {
 	fail := func(err error) (*simRun, error) { return nil, fmt.Errorf("%s: %w", a.name, err) }
 	cfg := sim.Config{
-		Topology: o.topo, Capacities: o.room, State: scheduler.DefaultConfig(), Model: sim.NewFixed(),
+		Topology: o.topo, Capacities: o.room, Speeds: compare.OriginSpeeds(o.history.Origin), State: scheduler.DefaultConfig(), Model: sim.NewFixed(),
 		DriverStart: o.past.DriverStart, Seed: o.seed,
 	}
 	asCluster(&cfg, o.noSecond)

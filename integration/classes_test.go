@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/api"
+	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master"
@@ -54,6 +56,11 @@ func TestSlowClass(t *testing.T) {
 			w.Speed, w.Capacity = speeds[w.Node], wire.Capacity{Containers: 2}
 		},
 	})
+	for _, n := range c.Nodes() {
+		if n.Speed != speeds[n.Node] {
+			t.Errorf("%s says that its speed is %g", n.Node, n.Speed)
+		}
+	}
 	w, err := c.DFS.Create(t.Context(), "/in", dfs.CreateOptions{Replication: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -125,10 +132,10 @@ func (d *decisions) idle() (percent float64) {
 	return percent
 }
 
-// hybridClasses has one strong machine and two weak ones, in racks of their own.
-func hybridClasses(t *testing.T) *testcluster.Cluster {
+// hybridClasses has one strong machine and some weak ones, in racks of their own.
+func hybridClasses(t *testing.T, weak int) *testcluster.Cluster {
 	return testcluster.Start(t, testcluster.Config{
-		Workers: 3,
+		Workers: 1 + weak,
 		Racks:   3,
 		Master: func(m *master.Config) {
 			m.Policy, m.PolicyParams, m.Admission, m.Placement = "hybrid", map[string]string{"scale": "0.0001", "steal": "false"}, "unlimited", "two-plus-one"
@@ -149,7 +156,7 @@ func hybridClasses(t *testing.T) *testcluster.Cluster {
 // on the strong machine only, a large one on the weak machines only.
 func TestHybridUsesClasses(t *testing.T) {
 	t.Parallel()
-	c := hybridClasses(t)
+	c := hybridClasses(t, 2)
 	for name, size := range map[string]int{"/small": 100 << 10, "/large": 6 << 20} { // 1.7 MB is the border
 		w, err := c.DFS.Create(t.Context(), name, dfs.CreateOptions{Replication: 3})
 		if err != nil {
@@ -190,5 +197,45 @@ func TestHybridUsesClasses(t *testing.T) {
 				t.Errorf("the %s job has %ss on %v", name, kind, slices.Sorted(maps.Keys(on)))
 			}
 		}
+	}
+}
+
+// TestHybridWithoutScaleUp: hybrid is taken by a cluster that has no scale-up machine, and says so wherever a user looks: when it
+// is set, in the status, the log and a job's reasons; jobs run on what there is. It has nothing to say when the machine comes.
+func TestHybridWithoutScaleUp(t *testing.T) {
+	require.Tool(t, "go")
+	t.Parallel()
+	c := hybridClasses(t, 3) // three copies have a place without the strong one
+	c.Wait("four workers", func() bool { return len(c.Nodes()) == 4 })
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(millrace, append(args, "--master", c.Addr)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	const lacks = `hybrid has no machine of class "scale-up": small jobs run beside the large ones, on all machines`
+	if out := run("scheduler", "status"); strings.Contains(out, "note") {
+		t.Errorf("there is a scale-up machine:\n%s", out)
+	}
+	run("node", "drain", "w1")
+	c.Wait("the machine to leave", func() bool { return strings.Contains(run("scheduler", "status"), lacks) })
+	if out := run("scheduler", "set", "hybrid", "--param", "scale=1e6"); !strings.Contains(out, "note: "+lacks) {
+		t.Errorf("scheduler set says %s", out)
+	}
+	id := c.Submit(wire.JobSpec{}, "sleep", "--maps", "7", "--reduces", "0", "--map-time", "2s", "--output", "dfs:/out")
+	c.Wait("its maps", func() bool { return c.Status(id).Maps.Running > 0 })
+	if out := run("job", "why", string(id)); !strings.Contains(out, lacks) {
+		t.Errorf("job why says %s", out)
+	}
+	if s := c.Finish(id); s.State != "SUCCEEDED" {
+		t.Errorf("%+v", s)
+	}
+	c.Wait("the log to say it", func() bool { return strings.Contains(run("scheduler", "log"), lacks) })
+	run("node", "undrain", "w1")
+	c.Wait("the log to say that it came", func() bool { return strings.Contains(run("scheduler", "log"), "have all the machines") })
+	if out := run("scheduler", "status"); strings.Contains(out, lacks) {
+		t.Errorf("the machine is back:\n%s", out)
 	}
 }

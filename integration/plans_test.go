@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
@@ -85,6 +86,48 @@ func TestAnnouncedJobRunsWhereItsInputIs(t *testing.T) {
 				t.Errorf("without a plan it ran in %v", ran)
 			}
 		})
+	}
+}
+
+// TestOutputGoesWhereItIsRead: a job writes what an announced one will read, as in a batch with after. Its blocks are in the rack of that
+// one's plan, and all maps that read them run there, beside them.
+func TestOutputGoesWhereItIsRead(t *testing.T) {
+	t.Parallel()
+	const parts = 8
+	c := testcluster.Start(t, testcluster.Config{Workers: 4, Racks: 4, Master: func(m *master.Config) {
+		m.Policy, m.Admission, m.Jobs.SecondAttempts.Off = "corral", "unlimited", true
+		m.Jobs.Links = topology.Links{Uplink: topology.Mbps(10)}
+		set := m.Names
+		m.Names = func(n *names.Config) { set(n); n.Replication = 1 }
+	}})
+	var text bytes.Buffer
+	for i := range 40_000 {
+		fmt.Fprintln(&text, "word", i)
+	}
+	write(t, c, "/in", text.Bytes(), dfs.CreateOptions{})
+	args := []string{"--input", "dfs:/mid", "--output", "dfs:/out", "--reducers", "1", "--split-bytes", "32KiB"}
+	spec := wire.JobSpec{
+		Name: "daily", User: "ann", Recurring: true, Stages: 1, Program: wire.Program{Builtin: "wordcount", Args: args},
+		Expect: wire.Expected{Input: 640 << 10, Shuffle: 2e9, MapMillis: 50, ReduceMillis: 50},
+	}
+	p, err := api.SchedulerPlan.Call(t.Context(), c.Client, c.Addr, wire.PlanRequest{Jobs: []wire.JobSpec{spec}})
+	if err != nil || len(p.Plans) != 1 || len(p.Plans[0].MapRacks) != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if s := c.Finish(c.Submit(wire.JobSpec{User: "ann"}, "wordcount", "--input", "dfs:/in", "--output", "dfs:/mid", "--reducers", fmt.Sprint(parts))); s.State != "SUCCEEDED" {
+		t.Fatalf("%+v", s)
+	}
+	in := map[string]int{} // parts by rack
+	for i := range parts {
+		at, err := c.DFS.Locate(t.Context(), fmt.Sprintf("/mid/part-r-%05d", i), 0, 1<<20)
+		if err != nil || len(at.Blocks) != 1 || len(at.Blocks[0].Places) != 1 {
+			t.Fatalf("part %d: %+v, %v", i, at, err)
+		}
+		in[at.Blocks[0].Places[0].Rack]++
+	}
+	s := c.Finish(c.Submit(spec, append([]string{"wordcount"}, args...)...))
+	if racks := p.Plans[0].MapRacks; s.State != "SUCCEEDED" || in[racks[0]] != parts || s.Locality["node"] != s.Maps.Total || s.Maps.Total < parts {
+		t.Errorf("%s: planned for %v, %d parts in %v; %v of %d maps had their input there", s.State, racks, parts, in, s.Locality, s.Maps.Total)
 	}
 }
 

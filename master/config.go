@@ -38,6 +38,11 @@ type Config struct {
 	// fewer snapshots, longer starts. Default 4 MiB.
 	CompactFrom int64
 
+	// KeepDecisions is how many bytes of the decision log are kept on disk, compressed, behind those that Jobs.KeepLines keeps
+	// in memory. A log that outgrows it begins anew, and is not replayed. Larger: logs of longer runs are. Default 256 MiB: on
+	// the smallest of clusters some weeks.
+	KeepDecisions int64
+
 	// Program, if set, describes a built-in program, or says what is wrong with it, so that bad submissions are refused
 	// at once.
 	Program func(p *wire.Program) (Program, error)
@@ -70,7 +75,7 @@ type Config struct {
 // DefaultConfig is a master for a small cluster.
 func DefaultConfig() Config {
 	return Config{
-		Listen: "127.0.0.1:7070", Jobs: tracker.DefaultConfig(), Policy: "fair", Admission: "marp", Placement: "rack-aware", LocalPaths: LocalPathsAuto,
+		Listen: "127.0.0.1:7070", Jobs: tracker.DefaultConfig(), Policy: "fair", Admission: "marp", Placement: "rack-aware", LocalPaths: LocalPathsAuto, KeepDecisions: 256 << 20,
 		Hold: time.Second, Gone: 500 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	}
 }

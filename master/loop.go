@@ -97,7 +97,13 @@ func (m *Master) flush() error {
 	}
 	m.tellPast(first, &out)
 	m.maybeCompact()
+	if out.Replanned {
+		m.readers.set(m.jobs.Readers())
+	}
 	m.logBroken(out.Broken)
+	for _, n := range out.Notes {
+		m.cfg.Log.Warn("what the policies have to work with has changed", "note", n)
+	}
 	for _, n := range out.Wake {
 		m.unpark(n, false)
 		// What must not be said before it is durable is said then.

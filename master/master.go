@@ -31,6 +31,8 @@ type Master struct {
 	jobs      *tracker.Tracker
 	log       jobLog
 	audit     *audit.Log
+	spool     *spool // of the decision log
+	readers   readers
 	tasks     taskLife
 	past      *history.Store // nil if it cannot be opened: pastError says why
 	peers     *rpc.Client    // to workers
@@ -187,6 +189,7 @@ func (m *Master) openNames() error {
 	cfg.Disk, cfg.Checkpoint = root, filepath.Join(m.cfg.Dir, "names", "checkpoint.db")
 	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(m.begin) }, time.Now
 	cfg.Placement = func(t *topology.Topology) (placement.Policy, error) { return place(t) }
+	cfg.Readers = m.readers.racks
 	cfg.Superuser, cfg.Admins = cmp.Or(m.cfg.Superuser, currentUser()), m.cfg.Key != nil
 	if m.cfg.Groups != "" {
 		if m.groups, err = loadGroups(m.cfg.Groups); err != nil {
@@ -224,6 +227,9 @@ func (m *Master) openJobs() error {
 	cc := m.cfg.Jobs
 	m.kept.exempt, cc.Exempt = m.names.Superuser, m.names.Superuser
 	cc.Epoch, cc.Heartbeat = m.names.Epoch(), m.cfg.Hold // a worker with nothing to say reports that often
+	if cc.Spill, err = m.openSpool(); err != nil {
+		return err
+	}
 	if m.jobs, err = tracker.New(cc, p, a); err != nil {
 		return err
 	}
@@ -234,6 +240,7 @@ func (m *Master) openJobs() error {
 	m.noteLimits()
 	m.openPast()
 	m.jobs.Resume(m.now())
+	m.readers.set(m.jobs.Readers())
 	for _, j := range m.jobs.List(wire.JobsRequest{Active: true}) {
 		m.tasks.begin(j.Job, j.User)
 	}
@@ -274,7 +281,7 @@ func (m *Master) Close() error {
 		errs = append(errs, m.server.Close())
 	}
 	m.wg.Wait()
-	errs = append(errs, m.audit.Close())
+	errs = append(errs, m.audit.Close(), m.spool.Close())
 	if m.past != nil {
 		errs = append(errs, m.past.Close())
 	}
@@ -290,6 +297,6 @@ func (m *Master) Close() error {
 	for _, d := range m.disks {
 		errs = append(errs, d.Close())
 	}
-	m.past, m.log.journal, m.peers, m.names, m.disks = nil, nil, nil, nil, nil
+	m.past, m.log.journal, m.peers, m.names, m.disks, m.spool = nil, nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }

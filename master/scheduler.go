@@ -58,7 +58,7 @@ func (m *Master) figured(now time.Duration, id wire.JobID) (wire.JobStatus, erro
 
 // policies are those in use, and what they work with.
 func (m *Master) policies(now time.Duration) wire.Policies {
-	return wire.Policies{Policy: m.policy, Admission: m.admit, Figures: m.jobs.Figures(now)}
+	return wire.Policies{Policy: m.policy, Admission: m.admit, Figures: m.jobs.Figures(now), Notes: m.jobs.Notes()}
 }
 
 func (m *Master) tally(now time.Duration) wire.SchedulerStatus {

@@ -16,6 +16,22 @@ type Figurer interface {
 	Figures(now time.Duration, v *View) []Figure
 }
 
+// A Noter is a policy or admission that says what the cluster lacks for it, and what it does meanwhile.
+type Noter interface {
+	// Notes returns a sentence for each, without a stop; none if nothing is amiss.
+	Notes(v *View) []string
+}
+
+// Notes returns what admission and policy lack.
+func (g *Engine) Notes() (out []string) {
+	for _, who := range [...]any{g.admission, g.policy} {
+		if n, ok := who.(Noter); ok {
+			out = append(out, n.Notes(&g.state.view)...)
+		}
+	}
+	return out
+}
+
 // Figures returns what admission and policy show.
 func (g *Engine) Figures(now time.Duration) (out []Figure) {
 	for _, who := range [...]any{g.admission, g.policy} {

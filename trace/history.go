@@ -8,7 +8,7 @@ import (
 )
 
 // HistoryVersion is the version of the history format that is written.
-const HistoryVersion = 3
+const HistoryVersion = 4
 
 // A History is what happened on a cluster, real or simulated: jobs and, where they are
 // known, the attempts of their tasks. Its format is described in
@@ -48,8 +48,9 @@ type Machine struct {
 	Name  string  `json:"name"`
 	Rack  string  `json:"rack"`
 	Class string  `json:"class,omitempty"`
-	Room  int     `json:"room"`          // containers or slots
-	NIC   float64 `json:"nic,omitempty"` // of its card, bytes a second; 0: not known
+	Speed float64 `json:"speed,omitempty"` // part of that of the others: at 0.5 tasks took twice as long; 0: 1
+	Room  int     `json:"room"`            // containers or slots
+	NIC   float64 `json:"nic,omitempty"`   // of its card, bytes a second; 0: not known
 }
 
 // A Link joins a rack and the core.
@@ -149,8 +150,9 @@ const (
 	maxTime  = 1_000_000_000 * time.Second
 )
 
-// maxOrigin bounds the lists of an origin, maxRate a rate in bytes a second.
+// maxOrigin bounds the lists of an origin, maxRate a rate in bytes a second, minSpeed, and one over it, the speeds of machines.
 const (
+	minSpeed  = 1e-3
 	maxOrigin = 1_000_000
 	maxRate   = 1e15
 )
@@ -172,6 +174,11 @@ func (o *Origin) validate() error {
 	for _, m := range o.Machines {
 		if m.Name == "" || m.Room < 0 || m.Room > maxTasks || !(m.NIC >= 0 && m.NIC <= maxRate) {
 			return fmt.Errorf("machine %q with room %d and a card of %g bytes a second: must have a name, and none may be negative", m.Name, m.Room, m.NIC)
+		}
+	}
+	for _, m := range o.Machines {
+		if m.Speed != 0 && !(m.Speed >= minSpeed && m.Speed <= 1/minSpeed) {
+			return fmt.Errorf("machine %q has a speed of %g: must be %g to %g", m.Name, m.Speed, minSpeed, 1/minSpeed)
 		}
 	}
 	for _, l := range o.Links {

@@ -195,7 +195,7 @@ func (w *Worker) open() (net.Listener, error) {
 	}
 	w.session = rand.Text()
 	w.roster = roster.New(roster.Config{
-		Node: w.cfg.Node, Session: w.session, Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine,
+		Node: w.cfg.Node, Session: w.session, Rack: w.cfg.Rack, Addr: w.addr, Machine: w.cfg.Machine, Speed: w.cfg.Speed,
 		Capacity: w.cfg.Capacity, Held: held, Isolation: w.jail.mode,
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	})

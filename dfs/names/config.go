@@ -50,6 +50,10 @@ type Config struct {
 	// Epoch is the least that this opening gets; it is always above the one before.
 	Epoch uint64
 
+	// Readers tells in which racks a user's file will be read, if a plan says so: its blocks go there, unless the writer says
+	// otherwise. It must not block; nil knows of no plans.
+	Readers func(path, user string) (racks []string)
+
 	// Placement makes the policy that chooses nodes, for a cluster that grew.
 	Placement func(*topology.Topology) (placement.Policy, error)
 	// Replication and BlockSize are for files that do not say (HDFS: 3, 128 MiB; ours 64 MiB).

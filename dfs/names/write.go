@@ -129,7 +129,11 @@ func (u *building) report(n *node, length int64) {
 }
 
 func (s *Service) addBlock(i *inode, r *wire.AddBlockRequest, edits []edit) (wire.Pipeline, error) {
-	chosen, err := s.choose(i, nil, r.Writer, r.Exclude, r.Hints)
+	hints := r.Hints
+	if len(hints) == 0 && s.cfg.Readers != nil {
+		hints = s.cfg.Readers(i.path(), i.owner.name)
+	}
+	chosen, err := s.choose(i, nil, r.Writer, r.Exclude, hints)
 	if err != nil {
 		return wire.Pipeline{}, err
 	}

@@ -110,6 +110,7 @@ type Report struct {
 	Rack     string     `json:"rack"`
 	Addr     string     `json:"addr"`
 	Machine  string     `json:"machine,omitempty"`
+	Speed    float64    `json:"speed,omitempty"` // of the emulated machine, part of that of its own; 0: none is emulated
 	Capacity Capacity   `json:"capacity"`
 	Running  []Progress `json:"running,omitempty"`
 	Ended    []Ended    `json:"ended,omitempty"`
@@ -283,6 +284,7 @@ type NodeStatus struct {
 	Sick     string   `json:"sick,omitempty"` // why it is sick or excluded
 	Capacity Capacity `json:"capacity"`
 	Machine  string   `json:"machine,omitempty"` // its class, as the policies know it
+	Speed    float64  `json:"speed,omitempty"`   // of the emulated machine; 0: none is emulated
 	Running  int      `json:"running"`
 	Silent   int64    `json:"silent_ms"`
 	// Isolation is how users' code is kept apart on the node: none or user.

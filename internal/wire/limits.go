@@ -56,6 +56,9 @@ func (r *Report) Check() error {
 	if c := r.Capacity; min(c.MapSlots, c.ReduceSlots, c.Containers, c.VCores) < 0 || c.MemoryMB < 0 || c.Attempts() > maxAttempts {
 		return Errorf(Invalid, "worker %q reports a capacity of %s", r.Node, c)
 	}
+	if !(r.Speed >= 0 && r.Speed <= 1) {
+		return Errorf(Invalid, "worker %q reports a speed of %g: at most 1", r.Node, r.Speed)
+	}
 	r.Sick = Clip(r.Sick, MaxReason)
 	return nil
 }

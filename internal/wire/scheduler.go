@@ -52,4 +52,6 @@ type Policies struct {
 	Admission Choice `json:"admission"`
 	// Figures are numbers that they work with.
 	Figures []Figure `json:"figures,omitempty"`
+	// Notes say what the cluster lacks for them, and what they do meanwhile.
+	Notes []string `json:"notes,omitempty"`
 }

@@ -59,6 +59,8 @@ type Config struct {
 	// simulator replays. Larger: a longer memory, and more of it taken. Default 20,000 and 32 MiB, two hours of a small cluster.
 	KeepDecisions int
 	KeepLines     int64
+	// Spill, if set, is given the lines that leave that memory, in order. It must not call back, nor wait.
+	Spill func(p Page)
 	// SecondAttempts starts second attempts of slow tasks.
 	SecondAttempts SecondAttempts
 	// MaxTasks bounds the maps, and the reduces, of a stage. Default 2,000,000 maps.

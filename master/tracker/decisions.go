@@ -98,6 +98,9 @@ func (c *Tracker) hear(l *drive.Line) {
 		for i := range n {
 			c.log.bytes -= sizeOfLine(&c.log.lines[i])
 		}
+		if c.cfg.Spill != nil {
+			c.cfg.Spill(Page{Lines: c.log.lines[:n:n], First: c.log.before})
+		}
 		c.log.lines = append([]drive.Line(nil), c.log.lines[n:]...)
 		c.log.before += uint64(n)
 	}

@@ -217,6 +217,23 @@ func (c *Tracker) Plans() wire.Plans {
 	return out
 }
 
+// A Reader is an announced job with a plan: where the maps will run that read what it reads.
+type Reader struct {
+	User   string
+	Inputs []string
+	Racks  []string
+}
+
+// Readers lists them.
+func (c *Tracker) Readers() (out []Reader) {
+	for _, e := range c.plans.expected {
+		if len(e.racks[0]) > 0 {
+			out = append(out, Reader{e.spec.User, e.spec.Inputs, e.racks[0]})
+		}
+	}
+	return out
+}
+
 // unplanned says what is missing for a plan.
 func (c *Tracker) unplanned(e *expected) string {
 	switch s := c.foreseen(e.at, e); {
@@ -235,6 +252,7 @@ func (c *Tracker) unplanned(e *expected) string {
 // applyExpected keeps the list of announced jobs.
 func (c *Tracker) applyExpected(r *Record) {
 	list := &c.plans.expected
+	c.out.Replanned = c.out.Replanned || len(*list) > 0 && r.Kind == JobEnded || r.Kind == Expected || r.Kind == Dropped
 	switch r.Kind {
 	case Expected:
 		var e *expected

@@ -1,6 +1,8 @@
 package tracker
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -18,6 +20,7 @@ func (c *Tracker) gauge(now time.Duration) {
 		c.feed(now, scheduler.CPUSample(topology.NoNode, idle))
 	}
 	c.planAgain(now)
+	c.tellLacks(now)
 	for _, st := range c.liveStages() {
 		c.letGo(now, st)
 		if p := st.percent(); p > 0 && p != st.gauged {
@@ -25,6 +28,24 @@ func (c *Tracker) gauge(now time.Duration) {
 			c.feed(now, scheduler.Progress(st.sid, p))
 		}
 	}
+}
+
+// Notes say what the cluster lacks for the policies, and what they do meanwhile.
+func (c *Tracker) Notes() []string { return c.engine.Notes() }
+
+// lacks are what is amiss for the policies: as it was last seen, and as it was last told.
+type lacks struct{ seen, told string }
+
+// tellLacks writes down what is amiss for the policies when it has changed and stayed so for a heartbeat: after a start workers come one by one.
+func (c *Tracker) tellLacks(now time.Duration) {
+	text := strings.Join(c.Notes(), "; ")
+	if text == c.lacks.seen && text != c.lacks.told {
+		c.lacks.told = text
+		why := cmp.Or(text, "the policies have all the machines that they place work on")
+		c.decided(wire.Decision{At: int64(now), Do: "note", Why: why})
+		c.out.Notes = append(c.out.Notes, why)
+	}
+	c.lacks.seen = text
 }
 
 // idle is the mean of what the workers that are up say of their processors.

@@ -29,6 +29,7 @@ type node struct {
 type machine struct {
 	addr      string
 	class     string
+	speed     float64 // of the emulated machine; 0: none is
 	isolation string
 	platform  string // of the programs it runs
 	capacity  wire.Capacity
@@ -142,7 +143,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		}
 		c.moveTo(n, r.Addr)
 	}
-	n.seq, n.heard, n.addr, n.suspect, n.loose = r.Seq, now, r.Addr, false, false
+	n.seq, n.heard, n.addr, n.speed, n.suspect, n.loose = r.Seq, now, r.Addr, r.Speed, false, false
 	c.bringUp(now, n, r)
 	for i := range r.Ended {
 		r.Ended[i].Bounded()

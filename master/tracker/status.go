@@ -3,6 +3,7 @@ package tracker
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -97,7 +98,7 @@ func (c *Tracker) Why(now time.Duration, id wire.JobID) (string, error) {
 	case st.committing:
 		return string(id) + " is giving its output its name", nil
 	}
-	return c.spell(c.engine.Explain(now, st.sid)) + c.notServing(now), nil
+	return strings.Join(append([]string{c.spell(c.engine.Explain(now, st.sid)) + c.notServing(now)}, c.Notes()...), "; "), nil
 }
 
 // spell writes a reason with jobs named as users know them (job-12): names are often shared.
@@ -118,7 +119,7 @@ func (c *Tracker) Nodes(now time.Duration) []wire.NodeStatus {
 	out := make([]wire.NodeStatus, 0, len(c.nodes))
 	for _, n := range c.nodes {
 		s := wire.NodeStatus{
-			Node: n.name, Rack: n.rack, Addr: n.addr, State: "down", Capacity: n.capacity, Running: len(n.want), Machine: n.class,
+			Node: n.name, Rack: n.rack, Addr: n.addr, State: "down", Capacity: n.capacity, Running: len(n.want), Machine: n.class, Speed: n.speed,
 			Silent: (now - n.heard).Milliseconds(), Sick: n.sick, Isolation: n.isolation,
 		}
 		switch {

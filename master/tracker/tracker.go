@@ -44,6 +44,7 @@ type gauges struct {
 	monitor *netmon.Monitor
 	watched time.Duration // when it was last sampled
 	gaugeAt time.Duration // when the policies are told of load and progress next
+	lacks   lacks
 }
 
 // pulse is what tells a silent worker from a master that did not run, or a network that was down. Both only grow.
@@ -102,6 +103,9 @@ type Output struct {
 	Changed []wire.JobID    // for those who watch them
 	Clean   []Leftover      // directories of the block store that nobody needs any more
 	Broken  []error         // rules that policies have broken, for the log
+	// Replanned says that Readers may be others.
+	Replanned bool
+	Notes     []string // what the cluster has begun to lack for the policies, or lacks no more, for the log
 }
 
 // New returns a master without jobs and nodes.

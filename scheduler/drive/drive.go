@@ -60,6 +60,9 @@ func (d *Loop) Explain(now time.Duration, id scheduler.JobID) scheduler.Reason {
 	return d.engine.Explain(now, id)
 }
 
+// Notes say what the cluster lacks for the policies.
+func (d *Loop) Notes() []string { return d.engine.Notes() }
+
 // Figures are those that the policies show.
 func (d *Loop) Figures(now time.Duration) []scheduler.Figure { return d.engine.Figures(now) }
 

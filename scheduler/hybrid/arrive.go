@@ -1,6 +1,7 @@
 package hybrid
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/millrace/millrace/scheduler"
@@ -71,6 +72,17 @@ func (p *Policy) nodeChanged(n topology.NodeID, v *scheduler.View) {
 			p.release(j, r, v)
 		}
 	}
+}
+
+// Notes implements scheduler.Noter. Without any machine there is nothing to say: nothing runs.
+func (p *Policy) Notes(*scheduler.View) []string {
+	switch {
+	case !p.cfg.Classify || (p.ready[up] > 0) == (p.ready[out] > 0):
+		return nil
+	case p.ready[up] == 0:
+		return []string{fmt.Sprintf("hybrid has no machine of class %q: small jobs run beside the large ones, on all machines", p.cfg.Up)}
+	}
+	return []string{fmt.Sprintf("hybrid has only machines of class %q: large jobs run on them, too", p.cfg.Up)}
 }
 
 // checkBan releases a job that may use no node of its class.

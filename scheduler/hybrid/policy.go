@@ -55,6 +55,7 @@ var (
 	_ scheduler.Policy    = (*Policy)(nil)
 	_ scheduler.Ticker    = (*Policy)(nil)
 	_ scheduler.Explainer = (*Policy)(nil)
+	_ scheduler.Noter     = (*Policy)(nil)
 )
 
 // A record is what the policy knows about one unfinished, ready job.

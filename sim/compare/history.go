@@ -52,8 +52,8 @@ func pastJob(j *sim.JobResult) trace.PastJob {
 	return p
 }
 
-// Replay makes a workload of a history: tasks take as long as their attempts took,
-// reduces from the end of the last map on. Maps of which nobody says where their data was
+// Replay makes a workload of a history: tasks take as long as their attempts took, on a
+// machine of speed 1, reduces from the end of the last map on. Maps of which nobody says where their data was
 // may run anywhere. Jobs without attempts become tasks as those of
 // a trace do.
 func Replay(h *trace.History, cfg sim.WorkloadConfig, rng *rand.Rand) []*sim.Job {
@@ -64,9 +64,10 @@ func Replay(h *trace.History, cfg sim.WorkloadConfig, rng *rand.Rand) []*sim.Job
 			byJob[a.Job] = append(byJob[a.Job], a)
 		}
 	}
+	speeds := speedOf(h.Origin)
 	for i, past := range h.Jobs {
 		if runs := byJob[past.ID]; len(runs) > 0 {
-			replayed(made[i], past, runs)
+			replayed(made[i], past, runs, speeds)
 		}
 		s := made[i].Spec
 		s.Name, s.User, s.Queue, s.Deadline = cmp.Or(past.Name, past.ID), cmp.Or(past.User, s.User), past.Queue, past.Deadline
@@ -76,7 +77,7 @@ func Replay(h *trace.History, cfg sim.WorkloadConfig, rng *rand.Rand) []*sim.Job
 }
 
 // replayed gives a job the tasks and times that it had.
-func replayed(j *sim.Job, past trace.PastJob, runs []trace.PastAttempt) {
+func replayed(j *sim.Job, past trace.PastJob, runs []trace.PastAttempt, speeds func(node string) float64) {
 	var mapsDone time.Duration
 	placed := false
 	for _, a := range runs {
@@ -90,9 +91,9 @@ func replayed(j *sim.Job, past trace.PastJob, runs []trace.PastAttempt) {
 	j.Maps, j.Reduces = make([]time.Duration, past.Maps), make([]time.Duration, past.Reduces)
 	for _, a := range runs {
 		if a.Kind == "map" {
-			j.Maps[a.Index] = a.End - a.Start
+			j.Maps[a.Index] = scaled(a.End-a.Start, speeds(a.Node))
 		} else {
-			j.Reduces[a.Index] = a.End - max(a.Start, mapsDone)
+			j.Reduces[a.Index] = scaled(a.End-max(a.Start, mapsDone), speeds(a.Node))
 		}
 	}
 	j.Spec.Splits = scheduler.Splits{}

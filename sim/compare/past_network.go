@@ -53,9 +53,11 @@ func takeOff(h *trace.History, jobs []*sim.Job, t *topology.Topology) {
 			last[a.Job] = max(last[a.Job], a.End)
 		}
 	}
+	speeds := speedOf(h.Origin)
 	for _, a := range h.Attempts {
 		i := at[a.Job]
 		past, j := &h.Jobs[i], jobs[i]
+		less := func(d *time.Duration, by time.Duration) { *d = max(0, *d-scaled(by, speeds(a.Node))) } // as the times are
 		switch {
 		case a.Lost:
 		case a.Kind == "map" && a.Locality == "remote":
@@ -71,8 +73,6 @@ func takeOff(h *trace.History, jobs []*sim.Job, t *topology.Topology) {
 		}
 	}
 }
-
-func less(d *time.Duration, by time.Duration) { *d = max(0, *d-by) }
 
 // machines is the cluster of a history that tells of its machines one by one.
 func machines(o trace.Origin) (*topology.Topology, []scheduler.Capacity, error) {

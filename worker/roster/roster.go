@@ -23,6 +23,7 @@ type Config struct {
 	Rack     string
 	Addr     string
 	Machine  string
+	Speed    float64 // 0: no machine is emulated
 	Capacity wire.Capacity
 	Held     []wire.AttemptID // map output found on disk
 	// Isolation is how users' code is kept apart.
@@ -95,7 +96,7 @@ func New(cfg Config) *Roster {
 func (c *Roster) Report() *wire.Report {
 	c.seq++
 	r := &wire.Report{
-		Node: c.cfg.Node, Session: c.cfg.Session, Seq: c.seq, Rack: c.cfg.Rack, Addr: c.cfg.Addr, Machine: c.cfg.Machine,
+		Node: c.cfg.Node, Session: c.cfg.Session, Seq: c.seq, Rack: c.cfg.Rack, Addr: c.cfg.Addr, Machine: c.cfg.Machine, Speed: c.cfg.Speed,
 		Capacity: c.cfg.Capacity, Idle: -1, Draining: c.draining, Sick: c.sick, Full: c.full, Isolation: c.cfg.Isolation,
 		Fresh: c.epoch == 0, Platform: c.cfg.Platform,
 	}
