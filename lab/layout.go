@@ -175,13 +175,3 @@ type figureLayout struct {
 func (l *layout) Figure(r Report, f Figure) figureLayout {
 	return figureLayout{f, FigureFile(r, f), l.Link(f.Caption)}
 }
-
-// Key is what to look at first: the strips of its headlines or, where it has none, its first figure.
-func (r reportLayout) Key() []Figure { return r.Figures[:r.keys()] }
-
-// Others are the figures after these.
-func (r reportLayout) Others() []Figure { return r.Figures[r.keys():] }
-
-func (r reportLayout) keys() int {
-	return min(len(r.Figures), max(1, len(r.Headlines)))
-}

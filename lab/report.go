@@ -43,6 +43,16 @@ type Report struct {
 	document *Document // nil where it is no experiment
 }
 
+// Key is what to look at first: the strips of its headlines or, where it has none, its first figure.
+func (r Report) Key() []Figure { return r.Figures[:r.keys()] }
+
+// Others are the figures after these.
+func (r Report) Others() []Figure { return r.Figures[r.keys():] }
+
+func (r Report) keys() int {
+	return min(len(r.Figures), max(1, len(r.Headlines)))
+}
+
 // comparison is the ID of what is no experiment.
 const comparison = "comparison"
 

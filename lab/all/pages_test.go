@@ -2,6 +2,8 @@ package all
 
 import (
 	"cmp"
+	"encoding/xml"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -15,7 +17,12 @@ import (
 	"github.com/millrace/millrace/lab/live"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write docs/lab from the words of the documents and the committed results")
+var (
+	rewrite = flag.Bool("rewrite", false, "write docs/lab from the words of the documents and the committed results")
+	figures = flag.String("figures", "", "with -rewrite: take the key charts from this directory, DIR/figures of lab run --out DIR")
+)
+
+const pages = "../../docs/lab"
 
 // The pages below docs/lab are the words of the documents, with the figures of the committed run.
 func TestPagesAreTheWords(t *testing.T) {
@@ -31,8 +38,11 @@ func TestPagesAreTheWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if *rewrite && *figures != "" {
+		takeFigures(t, all)
+	}
 	for _, d := range Documents() {
-		path := filepath.Join("..", "..", "docs", "lab", d.ID+".md")
+		path := filepath.Join(pages, d.ID+".md")
 		want := pageOf(d, reports, alive)
 		if *rewrite {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
@@ -51,6 +61,9 @@ func pageOf(d *lab.Document, reports map[string]lab.Report, alive []lab.Report) 
 	fmt.Fprintf(&b, "# %s\n\n", d.Title)
 	if said, err := d.Sentence(slices.Collect(maps.Values(reports))); err == nil { // else the committed run is older than the sentence
 		fmt.Fprintf(&b, "> %s\n\n", said)
+	}
+	if key := slices.IndexFunc(d.Experiments, func(e *lab.Experiment) bool { return len(reports[e.ID].Headlines) > 0 }); key >= 0 {
+		writeFigures(&b, reports[d.Experiments[key].ID], 1)
 	}
 	fmt.Fprintf(&b, "%s\n\n## The document\n\n> %s\n\n%s\n\n<details><summary>Words</summary>\n\n", d.Front, d.Reference, d.Intro)
 	for _, w := range d.Words {
@@ -80,14 +93,74 @@ func writeExperiment(b *strings.Builder, e *lab.Experiment, r lab.Report) {
 	}
 	fmt.Fprintf(b, "\n## %s: %s\n\n*%s; repetitions of the committed run: %d; %d reproduced, %d direction, %d shape only, %d not reproduced*\n\n", e.ID, e.Title, e.Source, r.Seeds, count[lab.Reproduced], count[lab.Direction], count[lab.ShapeOnly], count[lab.NotReproduced])
 	fmt.Fprintf(b, "**Finding.** %s\n\n", r.Finding())
+	writeFigures(b, r, len(r.Key()))
 	fmt.Fprintf(b, "**Question.** %s\n\n**Set-up.** %s\n\n**How to read it.** %s\n\n", e.Question, r.Setup, e.Read)
-	for _, f := range r.Figures {
-		fmt.Fprintf(b, "- Chart `%s`: %s\n", f.Name, f.Caption)
+	if len(r.Others()) > 0 {
+		b.WriteString("More charts, in the [report](results/index.html):\n\n")
+	}
+	for _, f := range r.Others() {
+		fmt.Fprintf(b, "- `%s`: %s\n", f.Name, f.Caption)
 	}
 	for _, v := range []lab.Verdict{lab.Direction, lab.NotReproduced} {
 		if len(rows[v]) > 0 {
 			fmt.Fprintf(b, "\n%s", markdown([]string{string(v), "published", "measured", "accepted", "why"}, rows[v]))
 		}
+	}
+}
+
+// writeFigures writes the first n key charts of an experiment.
+func writeFigures(b *strings.Builder, r lab.Report, n int) {
+	for _, f := range r.Key()[:n] {
+		fmt.Fprintf(b, "![%s of %s](figures/%s.svg)\n\n*%s*\n\n", f.Name, r.ID, lab.FigureFile(r, f), f.Caption)
+	}
+}
+
+// takeFigures puts the key charts of a run in place of those that are there.
+func takeFigures(t *testing.T, reports []lab.Report) {
+	t.Helper()
+	to := filepath.Join(pages, "figures")
+	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(to, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		for _, f := range r.Key() {
+			name := lab.FigureFile(r, f) + ".svg"
+			svg, err := os.ReadFile(filepath.Join(*figures, name))
+			if err = errors.Join(err, os.WriteFile(filepath.Join(to, name), svg, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestFigures: every key chart is there, is a picture, and belongs to an experiment.
+func TestFigures(t *testing.T) {
+	reports, err := lab.ReadReports(committed[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]bool{}
+	files, err := os.ReadDir(filepath.Join(pages, "figures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		left[f.Name()] = true
+	}
+	for _, r := range reports {
+		for _, f := range r.Key() {
+			name := lab.FigureFile(r, f) + ".svg"
+			svg, err := os.ReadFile(filepath.Join(pages, "figures", name))
+			if err = errors.Join(err, xml.Unmarshal(svg, new(struct {
+				XMLName xml.Name `xml:"svg"`
+			}))); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			delete(left, name)
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("%v belong to no experiment", slices.Sorted(maps.Keys(left)))
 	}
 }
 
