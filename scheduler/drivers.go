@@ -14,6 +14,9 @@ import (
 
 // driverFor finds a driver that may be placed on n: oldest job first.
 func (g *Engine) driverFor(n topology.NodeID) (Decision, bool) {
+	if g.apart {
+		return Decision{}, false
+	}
 	for _, j := range g.state.drivers.list {
 		if g.state.takesDriver(n, j) {
 			return runDriver(j), true
@@ -27,8 +30,9 @@ func runDriver(j *Job) Decision {
 }
 
 // PlaceDrivers gives every waiting driver a place, oldest job first, on a node with as few drivers as any that could take
-// it: neither the loss of one node nor a partition of few nodes then hits them all.
+// it: neither the loss of one node nor a partition of few nodes then hits them all. Give places none from then on.
 func (g *Engine) PlaceDrivers(now time.Duration, each func(topology.NodeID, Decision)) error {
+	g.apart = true
 	var without *Job // it has found no place, and no node is banned for it: who asks for as much need not look
 	for _, j := range slices.Clone(g.state.drivers.list) {
 		if without != nil && j.demand == without.demand {
@@ -55,15 +59,29 @@ func (s *State) takesDriver(n topology.NodeID, j *Job) bool {
 	return s.view.Fits(n, j, Driver) && s.leavesRoom(n, j)
 }
 
-// fewestDrivers returns the first of the nodes with fewest drivers that could take j's, NoNode if none could.
+// fewestDrivers returns the first of the nodes with fewest drivers that could take j's, NoNode if none could. A node's last
+// place for a task goes to a driver only where every node would give its last: a partition of few nodes would have no
+// task any more while the others are busy with theirs.
 func (s *State) fewestDrivers(j *Job) topology.NodeID {
+	spare := false
+	for i := range s.nodes {
+		spare = spare || s.keepsTask(topology.NodeID(i), j)
+	}
 	best, least := topology.NoNode, int32(math.MaxInt32)
 	for i := range s.nodes {
-		if has := s.nodes[i].use.Tasks[Driver]; has < least && s.takesDriver(topology.NodeID(i), j) {
-			best, least = topology.NodeID(i), has
+		n := topology.NodeID(i)
+		if has := s.nodes[i].use.Tasks[Driver]; has < least && s.takesDriver(n, j) && (!spare || s.keepsTask(n, j)) {
+			best, least = n, has
 		}
 	}
 	return best
+}
+
+// keepsTask reports whether n, with j's driver, could hold a task of j beside its drivers, once its tasks have ended.
+func (s *State) keepsTask(n topology.NodeID, j *Job) bool {
+	held := s.heldByDrivers(n)
+	held.add(Driver, j.demand[Driver])
+	return s.nodes[n].state == NodeIsReady && !j.Banned(n) && s.nodes[n].cap.fits(&held, Map, j.demand[Map])
 }
 
 // explainDriver says why an admitted job has no driver yet.

@@ -245,6 +245,23 @@ func TestSpread(t *testing.T) {
 	}
 }
 
+// TestDriversLeavePartitions: where the other node is busy with tasks, the second driver waits for it: it would have the last place
+// of this one, where a policy may want all tasks of small jobs.
+func TestDriversLeavePartitions(t *testing.T) {
+	r := newRig(t, &oldest{}, 2, Config{Spread: true})
+	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 2}))
+	r.want(Admit, "start j1/map/0@-1")
+	if err := r.Round(r.now, Round{Parts: Offer, Nodes: []topology.NodeID{1}}, func(Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []scheduler.JobID{2, 3} {
+		r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: id, Maps: 1, HasDriver: true}))
+	}
+	r.want(Admit|Offer, "start j2/map/0@-1, start j3/map/0@-1, launch j2/driver/0@0")
+	r.feed(scheduler.TaskFinished(task(scheduler.Map, 0), 1, 0, 0, 0))
+	r.want(Offer, "launch j3/driver/0@1")
+}
+
 // TestReplayNotices: the log of a driver, replayed, says the same; with a line changed it does not.
 func TestReplayNotices(t *testing.T) {
 	rule := LATE{After: time.Second, Slower: 1.5, Share: 1}
