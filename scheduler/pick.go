@@ -159,17 +159,47 @@ var (
 // places that drivers leave, while a map is pending, reduces are not tried at
 // all: else they could fill the cluster and wait for ever for their own maps.
 func (v *View) KindOrder(n topology.NodeID, reduceShare float64) []Kind {
-	c := v.Capacity(n)
-	if c.Slotted() || len(v.s.pending[Reduce].list) == 0 {
-		return mapsFirst
+	if kinds := v.undisputed(n); kinds != nil {
+		return kinds
 	}
-	if len(v.s.pending[Map].list) == 0 {
+	used := &v.s.use
+	return v.disputed(n, reduceShare, used.Slots[Reduce], v.s.total.Slots[Map]-used.Slots[Driver])
+}
+
+// KindOrderAmong is KindOrder where n is one of a group of nodes that is for some jobs alone: all places are those of the group.
+// Else the reduces of others, which fill their own nodes and wait there for their maps, would keep those of this group from starting.
+func (v *View) KindOrderAmong(n topology.NodeID, reduceShare float64, group func(topology.NodeID) bool) []Kind {
+	if kinds := v.undisputed(n); kinds != nil {
+		return kinds
+	}
+	var reduces, places int32
+	for i := range v.s.nodes {
+		if node := &v.s.nodes[i]; node.state == NodeIsReady && group(topology.NodeID(i)) {
+			reduces += node.use.Slots[Reduce]
+			places += node.cap.Slots(Map, v.s.cfg.Unit) - node.use.Slots[Driver]
+		}
+	}
+	return v.disputed(n, reduceShare, reduces, places)
+}
+
+// undisputed is the order where the kinds do not compete for n, else nil.
+func (v *View) undisputed(n topology.NodeID) []Kind {
+	c := v.Capacity(n)
+	switch {
+	case c.Slotted() || len(v.s.pending[Reduce].list) == 0:
+		return mapsFirst
+	case len(v.s.pending[Map].list) == 0:
 		return reducesFirst
 	}
-	if used := &v.s.use; float64(used.Slots[Reduce]+1) > reduceShare*float64(v.s.total.Slots[Map]-used.Slots[Driver]) {
+	return nil
+}
+
+func (v *View) disputed(n topology.NodeID, reduceShare float64, reduces, places int32) []Kind {
+	c := v.Capacity(n)
+	switch {
+	case float64(reduces+1) > reduceShare*float64(places):
 		return mapsOnly
-	}
-	if float64(v.Used(n).Slots[Reduce]) < math.Ceil(reduceShare*float64(c.Slots(Map, v.s.cfg.Unit))) {
+	case float64(v.Used(n).Slots[Reduce]) < math.Ceil(reduceShare*float64(c.Slots(Map, v.s.cfg.Unit))):
 		return reducesFirst
 	}
 	return mapsFirst

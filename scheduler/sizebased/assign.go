@@ -20,7 +20,7 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	p.applyFeedback(now)
 	own := p.serves(n, v)
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job of queues {a} to {b} has work for {node}", Node: n, A: int64(own.from) + 1, B: int64(own.to)}
-	for _, k := range v.KindOrder(n, p.cfg.Reduces.Share) {
+	for _, k := range p.kinds(n, own, v) {
 		first := p.first(k, own)
 		if first == nil && !p.lends(n, v) {
 			continue
@@ -36,6 +36,14 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 		}
 	}
 	return scheduler.Idle(why)
+}
+
+// kinds says which kinds to try on n: between maps and reduces of its own partition.
+func (p *Policy) kinds(n topology.NodeID, own span, v *scheduler.View) []scheduler.Kind {
+	if p.partition == nil {
+		return v.KindOrder(n, p.cfg.Reduces.Share)
+	}
+	return v.KindOrderAmong(n, p.cfg.Reduces.Share, func(m topology.NodeID) bool { return p.partition.of(m, v) == own })
 }
 
 // Abstains implements scheduler.Abstainer: partitions that do not lend leave many nodes
