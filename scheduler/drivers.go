@@ -59,8 +59,8 @@ func (s *State) takesDriver(n topology.NodeID, j *Job) bool {
 	return s.view.Fits(n, j, Driver) && s.leavesRoom(n, j)
 }
 
-// fewestDrivers returns the first of the nodes with fewest drivers that could take j's, NoNode if none could. A node's last
-// place for a task goes to a driver only where every node would give its last: a partition of few nodes would have no
+// fewestDrivers returns the first of the nodes with fewest drivers that could take j's, NoNode if none could. A node that has
+// a driver gives its last place for a task to another only where every node would: a partition of few nodes would have no
 // task any more while the others are busy with theirs.
 func (s *State) fewestDrivers(j *Job) topology.NodeID {
 	spare := false
@@ -70,7 +70,7 @@ func (s *State) fewestDrivers(j *Job) topology.NodeID {
 	best, least := topology.NoNode, int32(math.MaxInt32)
 	for i := range s.nodes {
 		n := topology.NodeID(i)
-		if has := s.nodes[i].use.Tasks[Driver]; has < least && s.takesDriver(n, j) && (!spare || s.keepsTask(n, j)) {
+		if has := s.nodes[i].use.Tasks[Driver]; has < least && s.takesDriver(n, j) && (!spare || has == 0 || s.keepsTask(n, j)) {
 			best, least = n, has
 		}
 	}
