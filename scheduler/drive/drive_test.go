@@ -262,6 +262,16 @@ func TestDriversLeavePartitions(t *testing.T) {
 	r.want(Offer, "launch j3/driver/0@1")
 }
 
+// TestSpreadGoesOn: a driver that waits for its user's limit keeps nobody else from a place.
+func TestSpreadGoesOn(t *testing.T) {
+	r := newRig(t, &oldest{}, 2, Config{Spread: true})
+	r.feed(scheduler.UserLimit("ann", 2))
+	for id, user := range []string{"ann", "ann", "bob"} {
+		r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: scheduler.JobID(id), User: user, Maps: 1, HasDriver: true}))
+	}
+	r.want(Admit|Offer, "start j0/map/0@-1, start j1/map/0@-1, start j2/map/0@-1, launch j0/driver/0@0, launch j2/driver/0@1")
+}
+
 // TestReplayNotices: the log of a driver, replayed, says the same; with a line changed it does not.
 func TestReplayNotices(t *testing.T) {
 	rule := LATE{After: time.Second, Slower: 1.5, Share: 1}
