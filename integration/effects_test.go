@@ -140,8 +140,8 @@ func TestAdhocJobsArePacked(t *testing.T) {
 			t.Errorf("%s: its maps ran in %d racks", policy, len(racks))
 		}
 	}
-	if took["jobpacker-adhoc-agg"] < took["jobpacker"]*3/2 {
-		t.Errorf("it took %v: want half as long again where it is packed", took)
+	if took["jobpacker-adhoc-agg"] < took["jobpacker"]*5/4 {
+		t.Errorf("it took %v: want a quarter longer where it is packed", took)
 	}
 }
 
