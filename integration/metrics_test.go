@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -17,20 +16,6 @@ import (
 
 var metricName = regexp.MustCompile(`(?m)^# TYPE (millrace_\w+) `)
 
-func get(t *testing.T, cl *http.Client, url string) (int, string) {
-	t.Helper()
-	resp, err := cl.Get(url)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
-}
-
 // TestMetrics scrapes a master and a worker after a job: the numbers are those of the cluster, and the table of
 // docs/operations.md has every one of them and no other.
 func TestMetrics(t *testing.T) {
@@ -43,10 +28,10 @@ func TestMetrics(t *testing.T) {
 	var names []string
 	all := ""
 	c.Wait("bytes between nodes are counted", func() bool {
-		_, all = get(t, http.DefaultClient, "http://"+c.Addr+"/metrics")
+		_, all = testcluster.Get(t, http.DefaultClient, "http://"+c.Addr+"/metrics")
 		return strings.Contains(all, "\nmillrace_node_sent_bytes_total{")
 	})
-	code, worker := get(t, http.DefaultClient, "http://"+c.Workers[0].Worker.Addr()+"/metrics")
+	code, worker := testcluster.Get(t, http.DefaultClient, "http://"+c.Workers[0].Worker.Addr()+"/metrics")
 	if code != 200 {
 		t.Errorf("worker: %d %s", code, worker)
 	}
@@ -80,7 +65,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("shown:\n%v\nin the table:\n%v", names, told)
 	}
 	for _, addr := range []string{c.Addr, c.Workers[0].Worker.Addr()} {
-		if code, body := get(t, http.DefaultClient, "http://"+addr+"/healthz"); code != 200 || body != "ok\n" {
+		if code, body := testcluster.Get(t, http.DefaultClient, "http://"+addr+"/healthz"); code != 200 || body != "ok\n" {
 			t.Errorf("healthz: %d %q", code, body)
 		}
 	}
@@ -98,10 +83,10 @@ func TestMetricsWithKey(t *testing.T) {
 	tr := &http.Transport{TLSClientConfig: cfg.TLS}
 	defer tr.CloseIdleConnections()
 	for _, addr := range []string{c.Addr, c.Workers[0].Worker.Addr()} {
-		if code, body := get(t, &http.Client{Transport: tr}, "https://"+addr+"/metrics"); code != 200 || !strings.Contains(body, "\nmillrace_") {
+		if code, body := testcluster.Get(t, &http.Client{Transport: tr}, "https://"+addr+"/metrics"); code != 200 || !strings.Contains(body, "\nmillrace_") {
 			t.Errorf("%d %s", code, body)
 		}
-		if code, body := get(t, http.DefaultClient, "http://"+addr+"/metrics"); code == 200 {
+		if code, body := testcluster.Get(t, http.DefaultClient, "http://"+addr+"/metrics"); code == 200 {
 			t.Errorf("without a certificate: %d %s", code, body)
 		}
 	}

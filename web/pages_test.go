@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"html"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -28,21 +27,6 @@ func pages(c *master.Config) {
 	}
 }
 
-// get returns the code and the body of an answer.
-func get(t *testing.T, cl *http.Client, url string) (int, string) {
-	t.Helper()
-	resp, err := cl.Get(url)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
-}
-
 var href = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 
 // crawl looks at every page that can be reached from the first, and returns them by address.
@@ -55,7 +39,7 @@ func crawl(t *testing.T, base string) map[string]string {
 		if _, seen := all[path]; seen {
 			continue
 		}
-		code, body := get(t, http.DefaultClient, base+path)
+		code, body := testcluster.Get(t, http.DefaultClient, base+path)
 		if code != 200 {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
@@ -164,7 +148,7 @@ func TestDashboardAnswers(t *testing.T) {
 		"/jobs/job-1/log": 400, "/jobs/job-1/log?stage=0&task=map&index=99999999999&try=1": 400, "/jobs?state=NONE&user=%3Cb%3E": 200, "/jobs?before=zzz": 200,
 		"/healthz": 200, "/metrics": 200, "/reports/x.html": 404,
 	} {
-		if code, body := get(t, http.DefaultClient, base+path); code != want || strings.Contains(body, "<b>\"") {
+		if code, body := testcluster.Get(t, http.DefaultClient, base+path); code != want || strings.Contains(body, "<b>\"") {
 			t.Errorf("%s: %d, want %d: %s", path, code, want, body)
 		}
 	}
@@ -199,7 +183,7 @@ func TestDashboardWithKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := testcluster.Start(t, testcluster.Config{Workers: 1, Key: k, Master: pages})
-	if code, body := get(t, http.DefaultClient, "http://"+c.Addr+"/"); code == 200 {
+	if code, body := testcluster.Get(t, http.DefaultClient, "http://"+c.Addr+"/"); code == 200 {
 		t.Errorf("without a certificate: %s", body)
 	}
 	cfg, err := k.Client(secure.User, "bob", "")
@@ -208,12 +192,12 @@ func TestDashboardWithKey(t *testing.T) {
 	}
 	tr := &http.Transport{TLSClientConfig: cfg.TLS}
 	defer tr.CloseIdleConnections()
-	if code, body := get(t, &http.Client{Transport: tr}, "https://"+c.Addr+"/"); code != 200 || !strings.Contains(body, "1 of 1") {
+	if code, body := testcluster.Get(t, &http.Client{Transport: tr}, "https://"+c.Addr+"/"); code != 200 || !strings.Contains(body, "1 of 1") {
 		t.Errorf("a user: %d %s", code, body)
 	}
 	// Logs are their owner's, whoever may look at the rest.
 	id := c.Finish(c.Submit(wire.JobSpec{}, "sleep", "--maps", "1", "--map-time", "1ms", "--output", "dfs:/out")).Job
-	if code, body := get(t, &http.Client{Transport: tr}, "https://"+c.Addr+"/jobs/"+string(id)+"/log?stage=0&task=map&index=0&try=1"); code != http.StatusForbidden {
+	if code, body := testcluster.Get(t, &http.Client{Transport: tr}, "https://"+c.Addr+"/jobs/"+string(id)+"/log?stage=0&task=map&index=0&try=1"); code != http.StatusForbidden {
 		t.Errorf("another's log: %d %s", code, body)
 	}
 }

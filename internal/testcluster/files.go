@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"path"
 	"strings"
+	"testing"
 
 	"github.com/millrace/millrace/dfs"
 )
@@ -46,4 +48,19 @@ func (c *Cluster) Parts(dir string) (parts, others []string) {
 		parts = append(parts, string(b))
 	}
 	return parts, others
+}
+
+// Get returns the code and the body of an answer; code 0 and the error where there is none.
+func Get(t testing.TB, cl *http.Client, url string) (int, string) {
+	t.Helper()
+	resp, err := cl.Get(url)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
 }
