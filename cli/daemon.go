@@ -78,7 +78,7 @@ func newMaster() *cobra.Command {
 				n.BlockSize, n.Replication = int64(blockSize), store.Replication
 				n.DeadAfter, n.LeaseTimeout = store.DeadAfter, store.LeaseTimeout
 			}
-			cfg.History, cfg.Program, cfg.Dashboard = past.set, knownProgram, dashboard
+			cfg.History, cfg.Program, cfg.Dashboard, cfg.ScriptHost = past.set, knownProgram, dashboard, scriptHost
 			return runMaster(cmd, cfg, addrFile)
 		},
 	}

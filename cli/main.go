@@ -202,7 +202,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newDemo(), newRun(), newGen(), newBench(), newBenchChild(), newBare(), newTrace(), newScheduler(), newLab(), newSim(), newPlay(), newPlayRun(), newWhatIf(), newMaster(), newWorker(), newTask(), newCluster(), newDFS(), newJob(), newNode(), newNet(), newQueue(), newUser(), newDashboard(), newConfig(), newHealth(), newVersion())
+	root.AddCommand(newDemo(), newRun(), newGen(), newBench(), newBenchChild(), newBare(), newTrace(), newScheduler(), newLab(), newSim(), newPlay(), newPlayRun(), newScriptHost(), newWhatIf(), newMaster(), newWorker(), newTask(), newCluster(), newDFS(), newJob(), newNode(), newNet(), newQueue(), newUser(), newDashboard(), newConfig(), newHealth(), newVersion())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)

@@ -109,6 +109,8 @@ func readTapes(ctx context.Context, name string) (about string, tapes []*play.Re
 // tapeOfLog replays the decision log of a live cluster, which gives the reasons back.
 func tapeOfLog(data []byte, name string) (*play.Recording, error) {
 	var names, admits []string
+	mk, stop := watchedNamed(name)
+	defer stop()
 	remember := func(policy, admission drive.Named) (scheduler.Policy, scheduler.Admission, error) {
 		if policy.Name != "" {
 			names = append(names, policy.Name)
@@ -116,7 +118,7 @@ func tapeOfLog(data []byte, name string) (*play.Recording, error) {
 		if admission.Name != "" {
 			admits = append(admits, admission.Name)
 		}
-		return makeNamed(policy, admission)
+		return mk(policy, admission)
 	}
 	tape := play.NewRecorder("", "")
 	if _, err := drive.Follow(bytes.NewReader(data), name, remember, tape.Hear); err != nil {

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,24 +14,42 @@ import (
 	"github.com/millrace/millrace/scheduler/script"
 )
 
-// scriptPolicy is the name of a policy that a script makes: its one parameter, code, is the text. A name that ends in .star is
+// scriptPolicy is the name of a policy that a script makes: its parameter code is the text. A name that ends in .star is
 // such a policy in a file.
-const scriptPolicy = "script"
+const scriptPolicy = scheduler.ScriptName
 
 // makePolicy makes a policy by name, or of a script.
 func makePolicy(a *arm) (scheduler.Policy, error) {
-	if a.policy != scriptPolicy {
-		return policies.Policy(a.policy, a.params)
+	return namedPolicy(a.policy, a.params, a.name)
+}
+
+// namedPolicy makes a policy that a log, a history or a user names. Of a script that has no name, errors have the one that is given.
+func namedPolicy(name string, params map[string]string, unnamed string) (scheduler.Policy, error) {
+	if name != scriptPolicy {
+		return policies.Policy(name, params)
 	}
-	for name := range a.params {
-		if name != "code" {
-			return nil, fmt.Errorf("policy script: no parameter %q: it has code, the text of the script", name)
-		}
+	p, err := script.Make(params, unnamed)
+	if err != nil {
+		return nil, err
 	}
-	if a.params["code"] == "" {
-		return nil, errors.New("policy script: give its text as the parameter code, or name a file that ends in .star as the policy")
+	return p, nil
+}
+
+// readScript reads the file of a script, and returns its name and text.
+func readScript(file string) (name, text string, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", "", failed(err)
 	}
-	return script.New(a.name, a.params["code"])
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, script.MaxText+1))
+	if err != nil {
+		return "", "", failed(err)
+	}
+	if len(b) > script.MaxText {
+		return "", "", fmt.Errorf("%s: a script has at most %d bytes", file, script.MaxText)
+	}
+	return strings.TrimSuffix(filepath.Base(file), ".star"), string(b), nil
 }
 
 // readScripts reads the files of policies that are scripts.
@@ -41,14 +59,14 @@ func (o *simOptions) readScripts() error {
 		if !strings.HasSuffix(a.policy, ".star") {
 			continue
 		}
-		text, err := os.ReadFile(a.policy)
+		name, text, err := readScript(a.policy)
 		if err != nil {
-			return failed(err)
+			return err
 		}
 		if a.name == a.policy {
-			a.name = strings.TrimSuffix(filepath.Base(a.policy), ".star")
+			a.name = name
 		}
-		a.policy, a.params = scriptPolicy, map[string]string{"code": string(text)}
+		a.policy, a.params = scriptPolicy, map[string]string{"code": text}
 	}
 	return nil
 }

@@ -114,15 +114,14 @@ func (o *examineOptions) tell(cmd *cobra.Command, what string, make func() sched
 func (o *examineOptions) maker(what string) (func() scheduler.Policy, error) {
 	make := func() (scheduler.Policy, error) { return policies.Policy(what, policies.UsualParams(what, o.params)) }
 	if strings.HasSuffix(what, ".star") {
-		text, err := os.ReadFile(what)
+		name, text, err := readScript(what)
 		if err != nil {
-			return nil, failed(err)
+			return nil, err
 		}
 		if len(o.params) > 0 {
 			return nil, errors.New("--param: a script has no parameters")
 		}
-		name := strings.TrimSuffix(filepath.Base(what), ".star")
-		make = func() (scheduler.Policy, error) { return script.New(name, string(text)) }
+		make = func() (scheduler.Policy, error) { return script.New(name, text) }
 	}
 	if _, err := make(); err != nil {
 		return nil, err

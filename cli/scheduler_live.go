@@ -1,16 +1,19 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler/hybrid"
+	"github.com/millrace/millrace/scheduler/script"
 )
 
 func newSchedulerGet() *cobra.Command {
@@ -28,6 +31,9 @@ func newSchedulerGet() *cobra.Command {
 					return printJSON(cmd, p)
 				}
 				printPolicies(cmd.OutOrStdout(), &p)
+				if p.Policy.Name == scriptPolicy {
+					fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", strings.TrimSpace(p.Policy.Params["code"]))
+				}
 				return nil
 			})
 		},
@@ -40,6 +46,10 @@ func newSchedulerGet() *cobra.Command {
 func printPolicies(w io.Writer, p *wire.Policies) {
 	for i, c := range []wire.Choice{p.Policy, p.Admission} {
 		fmt.Fprintf(w, "%-10s %s", [...]string{"assignment", "admission"}[i], c.Name)
+		if c.Name == scriptPolicy {
+			fmt.Fprintf(w, " %s\n", c.Params["name"])
+			continue
+		}
 		for _, k := range slices.Sorted(maps.Keys(c.Params)) {
 			fmt.Fprintf(w, " %s=%s", k, shortParam(k, c.Params[k]))
 		}
@@ -63,33 +73,75 @@ func shortParam(name, value string) string {
 	return value
 }
 
+const setHelp = `Change a cluster's assignment or admission policy while jobs run. The policies that the master was started with
+are back when it is restarted.
+
+A policy may be a script (docs/policies/write-your-own.md), as a file that ends in .star, or as script:FILE. The master
+tries it in random situations, as millrace scheduler test does, and refuses one that breaks a promise. It runs in a
+process of its own, and is there again when the master is restarted, until another policy is set. A script that fails
+while it decides, or takes too long, counts as a broken rule (millrace scheduler status), and the policy that the master
+was started with takes its place.`
+
 func newSchedulerSet() *cobra.Command {
 	var m masterFlags
 	var params []string
 	cmd := &cobra.Command{
-		Use: "set POLICY", Short: "Change a cluster's policy while jobs run, until its master is restarted",
-		Example: "  millrace scheduler set fbq --param K=2", Args: onePolicy,
+		Use: "set POLICY|FILE.star", Short: "Change a cluster's policy while jobs run, until its master is restarted",
+		Long:    setHelp,
+		Example: "  millrace scheduler set fbq --param K=2\n  millrace scheduler set mine.star",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && isScript(args[0]) {
+				return nil
+			}
+			return onePolicy(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			values, err := parseParams(params)
+			c, err := chosen(args[0], params)
 			if err != nil {
 				return err
 			}
 			return withClient(&m, func(cl *client.Client) error {
-				if err := cl.SetPolicy(cmd.Context(), wire.Choice{Name: args[0], Params: values}); err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "the cluster now uses %s\n", args[0])
-				p, err := cl.Policies(cmd.Context())
-				for _, n := range p.Notes {
-					fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", n)
-				}
-				return err
+				return setPolicy(cmd, cl, c, strings.TrimPrefix(args[0], scriptPrefix))
 			})
 		},
 	}
 	m.define(cmd)
 	cmd.Flags().StringArrayVar(&params, "param", nil, "parameter, as name=value; may be given several times")
 	return cmd
+}
+
+// setPolicy puts a policy in place, and says what the cluster lacks for it.
+func setPolicy(cmd *cobra.Command, cl *client.Client, c wire.Choice, name string) error {
+	if err := cl.SetPolicy(cmd.Context(), c); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "the cluster now uses %s\n", name)
+	p, err := cl.Policies(cmd.Context())
+	for _, n := range p.Notes {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", n)
+	}
+	return err
+}
+
+// scriptPrefix marks the file of a script, whatever it is called.
+const scriptPrefix = scriptPolicy + ":"
+
+func isScript(policy string) bool {
+	return strings.HasPrefix(policy, scriptPrefix) || strings.HasSuffix(policy, ".star")
+}
+
+// chosen is the policy of a name, or of the file of a script.
+func chosen(policy string, params []string) (c wire.Choice, err error) {
+	if !isScript(policy) {
+		c.Name = policy
+		c.Params, err = parseParams(params)
+		return c, err
+	}
+	if len(params) > 0 {
+		return c, errors.New("--param: a script has no parameters")
+	}
+	name, text, err := readScript(strings.TrimPrefix(policy, scriptPrefix))
+	return wire.Choice{Name: scriptPolicy, Params: script.Params(name, text)}, err
 }
 
 func newNodeDrain(m *masterFlags, undo bool) *cobra.Command {

@@ -188,7 +188,9 @@ differs is named with its line, and the exit code is 1.`,
 				return failed(err)
 			}
 			defer f.Close()
-			v, err := drive.Verify(f, args[0], makeNamed)
+			mk, stop := watchedNamed(args[0])
+			defer stop()
+			v, err := drive.Verify(f, args[0], mk)
 			if err != nil {
 				return failed(err)
 			}
@@ -198,10 +200,24 @@ differs is named with its line, and the exit code is 1.`,
 	}
 }
 
+// watchedNamed is makeNamed for a log of which nobody knows whether it names a script: then memory is bounded from there on, until
+// stop is called.
+func watchedNamed(log string) (mk drive.Maker, stop func()) {
+	watch := func() {}
+	mk = func(policy, admission drive.Named) (scheduler.Policy, scheduler.Admission, error) {
+		if policy.Name == scriptPolicy {
+			watch()
+			watch = watchMemory("a script of "+log, apartMemory)
+		}
+		return makeNamed(policy, admission)
+	}
+	return mk, func() { watch() }
+}
+
 // makeNamed makes the policies that a log names.
 func makeNamed(policy, admission drive.Named) (p scheduler.Policy, a scheduler.Admission, err error) {
 	if policy.Name != "" {
-		if p, err = policies.Policy(policy.Name, policy.Params); err != nil {
+		if p, err = namedPolicy(policy.Name, policy.Params, "the script of the log"); err != nil {
 			return nil, nil, err
 		}
 	}

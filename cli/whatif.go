@@ -93,7 +93,7 @@ func (o *whatIf) run(cmd *cobra.Command) error {
 	if err := o.read(); err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(o.arms, func(a arm) bool { return a.policy == scriptPolicy }); i >= 0 {
+	if i := slices.IndexFunc(o.arms, func(a arm) bool { return a.scripted() }); i >= 0 {
 		at := min(runtime.GOMAXPROCS(0), len(o.arms))
 		defer watchMemory("a replay under "+o.arms[i].name, apartMemory+uint64(at)*taskMemory*uint64(len(o.history.Attempts)))()
 	}

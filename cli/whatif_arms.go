@@ -71,6 +71,11 @@ func (o *whatIf) checkArms() error {
 	return nil
 }
 
+// scripted reports whether a script decides, at one time or another.
+func (a *arm) scripted() bool {
+	return a.policy == scriptPolicy || slices.ContainsFunc(a.periods, func(p trace.Period) bool { return p.Policy == scriptPolicy })
+}
+
 // repeats reports whether an arm tries nothing new.
 func (a *arm) repeats(ran *arm) bool {
 	return len(ran.periods) < 2 && a.name == ran.name && a.admission == ran.admission && maps.Equal(a.params, ran.params)
@@ -107,6 +112,9 @@ func (o *whatIf) whatRan() (a arm, err error) {
 func namesOf(periods []trace.Period) string {
 	var names []string
 	for _, p := range periods {
+		if p.Policy == scriptPolicy && p.Params["name"] != "" {
+			p.Policy = p.Params["name"]
+		}
 		names = append(names, p.Policy)
 	}
 	if names = slices.Compact(names); len(names) > 3 {
@@ -135,7 +143,7 @@ func (o *whatIf) admit(a, ran *arm, live func(string, map[string]string) map[str
 
 // made makes the policies of a period.
 func made(p trace.Period) (policy scheduler.Policy, admission scheduler.Admission, err error) {
-	if policy, err = policies.Policy(p.Policy, p.Params); err == nil && p.Admission != "" {
+	if policy, err = namedPolicy(p.Policy, p.Params, "the script of the history"); err == nil && p.Admission != "" {
 		admission, err = policies.Admission(p.Admission, p.AdmissionParams)
 	}
 	return policy, admission, err

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os/exec"
 	"time"
 
 	"github.com/millrace/millrace/dfs/names"
@@ -46,6 +47,10 @@ type Config struct {
 	// Program, if set, describes a built-in program, or says what is wrong with it, so that bad submissions are refused
 	// at once.
 	Program func(p *wire.Program) (Program, error)
+
+	// ScriptHost, if set, makes the command of the process in which a policy's script runs; it calls scripthost.Serve and bounds its
+	// own memory. Without it the master takes no scripts.
+	ScriptHost func() (*exec.Cmd, error)
 
 	// Dashboard, if set, makes the pages that the master shows to browsers out of calls of its API.
 	Dashboard func(call func(ctx context.Context, method string, req, resp any) error) http.Handler

@@ -89,6 +89,7 @@ func (m *Master) loop() {
 
 // flush appends what the tracker wants kept and hands the answers over.
 func (m *Master) flush() error {
+	m.mendScript()
 	out := m.jobs.Take()
 	first := m.last
 	m.tasks.follow(out.Records, time.Now())

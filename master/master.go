@@ -20,6 +20,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master/history"
 	"github.com/millrace/millrace/master/tracker"
+	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/topology"
 )
@@ -95,6 +96,7 @@ type place struct {
 type choices struct {
 	policy wire.Choice
 	admit  wire.Choice
+	script scripted
 	load   loadLog
 	broken broken
 }
@@ -212,14 +214,11 @@ func (m *Master) openJobs() error {
 	if err != nil {
 		return err
 	}
-	if m.policy, err = m.choose(m.cfg.Policy, m.cfg.PolicyParams); err != nil {
+	var p scheduler.Policy
+	if m.policy, p, err = m.usual(); err != nil {
 		return err
 	}
 	m.admit = wire.Choice{Name: m.cfg.Admission, Params: policies.LiveParams(m.cfg.Admission, m.cfg.AdmissionParams)}
-	p, err := policies.Policy(m.policy.Name, m.policy.Params)
-	if err != nil {
-		return err
-	}
 	a, err := policies.Admission(m.admit.Name, m.admit.Params)
 	if err != nil {
 		return err
@@ -239,6 +238,7 @@ func (m *Master) openJobs() error {
 	}
 	m.noteLimits()
 	m.openPast()
+	m.restoreScript()
 	m.jobs.Resume(m.now())
 	m.readers.set(m.jobs.Readers())
 	for _, j := range m.jobs.List(wire.JobsRequest{Active: true}) {

@@ -75,8 +75,11 @@ func (m *Master) routeTasks() {
 	})
 }
 
-// setPolicy replaces a policy while jobs run. It lasts until the master is restarted.
+// setPolicy replaces a policy while jobs run. It lasts until the master is restarted; a script lasts longer.
 func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (none, error) {
+	if r.Name == scheduler.ScriptName {
+		return m.setScript(ctx, c, r)
+	}
 	r, err := m.choose(r.Name, r.Params)
 	if err != nil {
 		return none{}, wire.Errorf(wire.Invalid, "%w", err)
@@ -84,9 +87,8 @@ func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (no
 	p, perr := policies.Policy(r.Name, r.Params)
 	if perr == nil {
 		return ask(ctx, m, func(now time.Duration) (none, error) {
-			m.policy = r
-			m.jobs.Announce(now, r, wire.Choice{})
-			m.jobs.SetPolicy(now, p)
+			m.put(now, r, p, nil)
+			m.jobs.KeepScript(now, nil)
 			m.cfg.Log.Info("policy changed", "policy", r.Name, "by", c.User)
 			return none{}, nil
 		})

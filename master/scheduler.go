@@ -3,6 +3,7 @@ package master
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/metrics"
@@ -58,7 +59,11 @@ func (m *Master) figured(now time.Duration, id wire.JobID) (wire.JobStatus, erro
 
 // policies are those in use, and what they work with.
 func (m *Master) policies(now time.Duration) wire.Policies {
-	return wire.Policies{Policy: m.policy, Admission: m.admit, Figures: m.jobs.Figures(now), Notes: m.jobs.Notes()}
+	notes := m.jobs.Notes()
+	if m.script.note != "" {
+		notes = append(slices.Clip(notes), m.script.note)
+	}
+	return wire.Policies{Policy: m.policy, Admission: m.admit, Figures: m.jobs.Figures(now), Notes: notes}
 }
 
 func (m *Master) tally(now time.Duration) wire.SchedulerStatus {

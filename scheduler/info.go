@@ -17,6 +17,9 @@ const (
 	Placing    Seam = "placement"  // New returns a block placement policy
 )
 
+// ScriptName is the name of the assignment policy that a script makes; scheduler/script has it. Its text is a parameter.
+const ScriptName = "script"
+
 // An Info describes one policy: what `millrace scheduler ls` prints, and how to
 // make one. Each family declares its own; scheduler/policies lists them.
 type Info struct {

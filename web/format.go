@@ -3,9 +3,7 @@ package web
 import (
 	"fmt"
 	"html/template"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,11 +33,8 @@ func when(ms int64) string {
 
 // params are a policy's parameters in one line.
 func params(c wire.Choice) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
-		out = append(out, k+"="+c.Params[k])
-	}
-	return strings.Join(out, " ")
+	_, list, _ := strings.Cut(c.String(), " ")
+	return list
 }
 
 // share is how much of some tasks is done, those that run with what they say.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,12 +13,16 @@ type Choice struct {
 	Params map[string]string `json:"params,omitempty"`
 }
 
-// String writes it as a command line would.
+// String writes it as a command line would, but for texts of several lines.
 func (c Choice) String() string {
 	var out strings.Builder
 	out.WriteString(c.Name)
 	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
-		out.WriteString(" " + k + "=" + c.Params[k])
+		v := c.Params[k]
+		if n := strings.Count(strings.TrimSpace(v), "\n"); n > 0 {
+			v = fmt.Sprintf("(%d lines)", n+1)
+		}
+		out.WriteString(" " + k + "=" + v)
 	}
 	return out.String()
 }

@@ -109,6 +109,9 @@ func (c *Tracker) hear(l *drive.Line) {
 // sizeOfLine is what a line takes, roughly.
 func sizeOfLine(l *drive.Line) int64 {
 	n := int64(500 + 100*len(l.Steps) + 40*len(l.Asked) + 8*len(l.Round.Nodes) + 400*len(l.Expected) + 100*len(l.Plans))
+	for _, v := range l.Policy.Params {
+		n += int64(len(v)) // a script
+	}
 	if s := l.Event.Spec; s != nil {
 		n += int64(300 + 12*s.Splits.Len() + 4*len(s.Splits.Replicas))
 	}

@@ -26,6 +26,7 @@ const (
 	Limited   RecordKind = "limited"    // Text: a user, or all; Limits
 	Expected  RecordKind = "expected"   // Spec, Racks: somebody says that this job will come, or it was planned
 	Dropped   RecordKind = "dropped"    // Spec.Name, Spec.User: such jobs will not
+	Scripted  RecordKind = "scripted"   // Policy: the script that decides; nil: none does
 )
 
 // What only a snapshot holds, beside the kinds above.
@@ -59,6 +60,7 @@ type Record struct {
 	Lesson *scheduler.Lesson `json:"lesson,omitempty"`
 	Limits *wire.Limits      `json:"limits,omitempty"`
 	Racks  *PlannedRacks     `json:"racks,omitempty"`
+	Policy *wire.Choice      `json:"policy,omitempty"`
 
 	Bad []wire.BadRecord `json:"bad,omitempty"`
 }
@@ -105,6 +107,9 @@ func (c *Tracker) apply(r *Record) {
 	c.applyExpected(r)
 	switch r.Kind {
 	case Expected, Dropped:
+		return
+	case Scripted:
+		c.script = r.Policy
 		return
 	case Submitted:
 		c.applySubmitted(r)

@@ -25,6 +25,9 @@ func (c *Tracker) Snapshot(now time.Duration) []Record {
 			out = append(out, Record{At: now, Kind: Limited, Text: name, Limits: &l})
 		}
 	}
+	if c.script != nil {
+		out = append(out, Record{At: now, Kind: Scripted, Policy: c.script})
+	}
 	for _, n := range c.nodes {
 		if n.drain {
 			out = append(out, Record{At: now, Kind: Drained, Task: &TaskRecord{Node: n.name, Rack: n.rack}})

@@ -27,6 +27,7 @@ type Tracker struct {
 	plans   planning  // where announced jobs will run
 	log     decisions // for those who ask why
 	tally   Tally
+	script  *wire.Choice // the policy, if a script makes it
 }
 
 // fleet is every worker that was ever heard or read of; none is forgotten. A node stands in nodes at its place in topo, and in
@@ -141,7 +142,9 @@ func (c *Tracker) View() *scheduler.View { return c.engine.View() }
 
 // SetPolicy replaces the policy while jobs run.
 func (c *Tracker) SetPolicy(now time.Duration, p scheduler.Policy) {
-	c.engine.SetPolicy(now, p)
+	if c.engine.SetPolicy(now, p); !c.resumed {
+		return // Resume teaches and plans
+	}
 	c.teach(now)
 	if len(c.plans.expected) > 0 {
 		c.losePlans()
@@ -149,6 +152,19 @@ func (c *Tracker) SetPolicy(now time.Duration, p scheduler.Policy) {
 	}
 	c.offerAll(now)
 }
+
+// KeepScript writes down the script that decides from here on, also after a restart; nil: none does.
+func (c *Tracker) KeepScript(now time.Duration, p *wire.Choice) {
+	if p != nil || c.script != nil {
+		c.note(Record{At: now, Kind: Scripted, Policy: p})
+	}
+}
+
+// Script is the one that decides, or nil.
+func (c *Tracker) Script() *wire.Choice { return c.script }
+
+// Broke counts and reports that a policy has broken a rule of which the rounds know nothing.
+func (c *Tracker) Broke(now time.Duration, err error) { c.broken(now, err) }
 
 // SetAdmission replaces the admission policy while jobs wait.
 func (c *Tracker) SetAdmission(now time.Duration, a scheduler.Admission) {

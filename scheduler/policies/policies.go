@@ -94,7 +94,7 @@ func CheckName(name string) error {
 	if !regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`).MatchString(name) {
 		return fmt.Errorf("the name %.60q: want at most 40 small letters, digits and hyphens, a letter first", name)
 	}
-	if All[name] != nil {
+	if All[name] != nil || name == scheduler.ScriptName {
 		return fmt.Errorf("there is a policy %s already: choose another name", name)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/schedulertest"
@@ -72,9 +73,11 @@ func TestMistakes(t *testing.T) {
 		shortest + theOldest:            "define either",
 		"load('x', 'y')":                "load",
 		"open('/etc/passwd')":           "undefined: open",
-		"x = [i for i in range(1<<40)]": "too many steps",
-		strings.Repeat("#", MaxText+1):  "at most",
-		"def f(): f()\nf()\nkey = f":    "recursively",
+		"x = [i for i in range(1<<40)]": "range of 1099511627776 numbers: at most 1000000",
+		"x = max(range(1<<40))":         "at most 1000000",
+		"def f():\n    for i in range(1000000):\n        i = i + 1\nf()\nkey = f": "too many steps",
+		strings.Repeat("#", MaxText+1):                                            "at most",
+		"def f(): f()\nf()\nkey = f":                                              "recursively",
 	} {
 		if _, err := New("s", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
@@ -99,6 +102,52 @@ def assign(node, cluster, now):
 	var said []string
 	if _, err := r.Offer(0, 0, func(d scheduler.Decision) { said = append(said, d.Reason.Say) }); err != nil || p.Err() != nil || strings.Join(said, ", ") != "call 1, call 2, call 3" {
 		t.Errorf("%q, %v, %v", said, err, p.Err())
+	}
+}
+
+// TestKept: a job that a script has kept shows what it had when it was listed last, and nothing that must be asked anew; jobs that have
+// ended are forgotten.
+func TestKept(t *testing.T) {
+	p, err := New("s", `
+def assign(node, cluster, now):
+    jobs = cluster.jobs("map")
+    if not jobs:
+        return run(state["kept"], "map") if now > 9 else idle("%s had %d, now %s" % (state["kept"].name, state["kept"].pending_maps, state["kept"].maps_on if now > 5 else "?"))
+    state["kept"] = jobs[0]
+    return run(jobs[0], "map", "%d" % jobs[0].maps_on(node))
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := schedulertest.NewRig(t, p, 1, scheduler.Capacity{Containers: 3})
+	r.Submit(&scheduler.JobSpec{ID: 1, Name: "j", Maps: 2})
+	why, err := r.Offer(0, 0, nil)
+	if err != nil || p.Err() != nil || why.Say != "j had 1, now ?" {
+		t.Errorf("%q, %v, %v", why.Say, err, p.Err())
+	}
+	if _, err = r.Offer(10*time.Second, 0, nil); err != nil || p.Err() == nil || !strings.Contains(p.Err().Error(), "where none may start") {
+		t.Errorf("a job that has nothing to start: %v, %v", err, p.Err())
+	}
+	for text, want := range map[string]string{
+		`state["n"] = state.get("n", node); return run(cluster.jobs("map")[0], "map", str(cluster.jobs("map")[0].maps_on(state["n"])))`:                                "",
+		`state["j"] = state.get("j") or cluster.jobs("map")[0]; return idle(str(state["j"].maps_on(node))) if state.get("again") else state.update(again=1) or idle()`: "maps_on is known of the jobs and the machine of this call",
+	} {
+		p, err := New("s", "def assign(node, cluster, now):\n    "+text+"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := schedulertest.NewRig(t, p, 1, scheduler.Capacity{Containers: 2})
+		r.Submit(&scheduler.JobSpec{ID: 1, Name: "j", Maps: 1})
+		r.Serve(0)
+		r.Serve(0)
+		if got := p.Err(); want == "" && got != nil && !strings.Contains(got.Error(), "out of range") || want != "" && (got == nil || !strings.Contains(got.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, got, want)
+		}
+	}
+	asked := p.asks.(*Program)
+	p.Observe(0, scheduler.JobFinished(1), nil)
+	if _, err := asked.Ask(&Question{Ended: p.ended}); err != nil || len(asked.jobs) != 0 {
+		t.Errorf("%d jobs are remembered, %v", len(asked.jobs), err)
 	}
 }
 

@@ -10,28 +10,22 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/millrace/millrace/scheduler"
-	"github.com/millrace/millrace/topology"
 )
 
-// The values that a script is given can be read and not changed. Each is a window on the View, open during a call.
+// The values that a script is given can be read and not changed. They show what a Question had.
 
 // job is a job as a script sees it.
 type job struct {
-	p *Policy
-	j *scheduler.Job
+	p      *Program
+	f      Job
+	listed uint64 // the call in which it was listed last
 }
 
 // node is a machine as a script sees it.
-type node struct {
-	p *Policy
-	n topology.NodeID
-}
+type node struct{ f Node }
 
 // cluster is what assign chooses from.
-type cluster struct {
-	p *Policy
-	n topology.NodeID
-}
+type cluster struct{ p *Program }
 
 // decision is what run and idle return.
 type decision struct {
@@ -47,37 +41,34 @@ var (
 	_ starlark.HasAttrs   = (*cluster)(nil)
 )
 
-func (j *job) name() string  { return j.j.Spec().Name }
-func (n *node) name() string { return n.p.view.Topology().Node(n.n).Name }
-
 // jobAttrs are what a script may ask of a job.
-var jobAttrs = map[string]func(j *scheduler.Job) starlark.Value{
-	"id":              func(j *scheduler.Job) starlark.Value { return starlark.MakeInt(int(j.ID())) },
-	"name":            func(j *scheduler.Job) starlark.Value { return starlark.String(j.Spec().Name) },
-	"user":            func(j *scheduler.Job) starlark.Value { return starlark.String(j.Spec().User) },
-	"queue":           func(j *scheduler.Job) starlark.Value { return starlark.String(j.Spec().Queue) },
-	"pool":            func(j *scheduler.Job) starlark.Value { return starlark.String(j.Spec().Pool) },
-	"priority":        func(j *scheduler.Job) starlark.Value { return starlark.MakeInt(int(j.Priority())) },
-	"weight":          func(j *scheduler.Job) starlark.Value { return starlark.Float(j.Weight()) },
-	"submitted":       func(j *scheduler.Job) starlark.Value { return starlark.Float(j.Submitted().Seconds()) },
-	"deadline":        func(j *scheduler.Job) starlark.Value { return starlark.Float(j.Spec().Deadline.Seconds()) },
-	"maps":            func(j *scheduler.Job) starlark.Value { return count(j.Total(scheduler.Map)) },
-	"reduces":         func(j *scheduler.Job) starlark.Value { return count(j.Total(scheduler.Reduce)) },
-	"pending_maps":    func(j *scheduler.Job) starlark.Value { return count(j.Pending(scheduler.Map)) },
-	"pending_reduces": func(j *scheduler.Job) starlark.Value { return count(j.Pending(scheduler.Reduce)) },
-	"running_maps":    func(j *scheduler.Job) starlark.Value { return count(j.Running(scheduler.Map)) },
-	"running_reduces": func(j *scheduler.Job) starlark.Value { return count(j.Running(scheduler.Reduce)) },
-	"done_maps":       func(j *scheduler.Job) starlark.Value { return count(j.Done(scheduler.Map)) },
-	"done_reduces":    func(j *scheduler.Job) starlark.Value { return count(j.Done(scheduler.Reduce)) },
-	"held":            func(j *scheduler.Job) starlark.Value { return count(j.Held()) },
-	"input_bytes":     func(j *scheduler.Job) starlark.Value { return starlark.MakeInt64(j.Spec().Input.Bytes) },
-	"shuffle_bytes":   func(j *scheduler.Job) starlark.Value { return starlark.MakeInt64(j.Spec().Shuffle.Bytes) },
+var jobAttrs = map[string]func(f *Job) starlark.Value{
+	"id":              func(f *Job) starlark.Value { return count(int32(f.ID)) },
+	"name":            func(f *Job) starlark.Value { return starlark.String(f.Name) },
+	"user":            func(f *Job) starlark.Value { return starlark.String(f.User) },
+	"queue":           func(f *Job) starlark.Value { return starlark.String(f.Queue) },
+	"pool":            func(f *Job) starlark.Value { return starlark.String(f.Pool) },
+	"priority":        func(f *Job) starlark.Value { return count(f.Priority) },
+	"weight":          func(f *Job) starlark.Value { return starlark.Float(f.Weight) },
+	"submitted":       func(f *Job) starlark.Value { return starlark.Float(f.Submitted) },
+	"deadline":        func(f *Job) starlark.Value { return starlark.Float(f.Deadline) },
+	"maps":            func(f *Job) starlark.Value { return count(f.Total[scheduler.Map]) },
+	"reduces":         func(f *Job) starlark.Value { return count(f.Total[scheduler.Reduce]) },
+	"pending_maps":    func(f *Job) starlark.Value { return count(f.Pending[scheduler.Map]) },
+	"pending_reduces": func(f *Job) starlark.Value { return count(f.Pending[scheduler.Reduce]) },
+	"running_maps":    func(f *Job) starlark.Value { return count(f.Running[scheduler.Map]) },
+	"running_reduces": func(f *Job) starlark.Value { return count(f.Running[scheduler.Reduce]) },
+	"done_maps":       func(f *Job) starlark.Value { return count(f.Done[scheduler.Map]) },
+	"done_reduces":    func(f *Job) starlark.Value { return count(f.Done[scheduler.Reduce]) },
+	"held":            func(f *Job) starlark.Value { return count(f.Held) },
+	"input_bytes":     func(f *Job) starlark.Value { return starlark.MakeInt64(f.Input) },
+	"shuffle_bytes":   func(f *Job) starlark.Value { return starlark.MakeInt64(f.Shuffle) },
 }
 
 func count(n int32) starlark.Value { return starlark.MakeInt(int(n)) }
 
 // String implements starlark.Value.
-func (j *job) String() string { return "job " + j.name() }
+func (j *job) String() string { return "job " + j.f.Name }
 
 // Type implements starlark.Value.
 func (j *job) Type() string { return "job" }
@@ -89,11 +80,11 @@ func (j *job) Freeze() {}
 func (j *job) Truth() starlark.Bool { return true }
 
 // Hash implements starlark.Value, so that scripts can keep jobs in dictionaries.
-func (j *job) Hash() (uint32, error) { return uint32(j.j.ID()), nil }
+func (j *job) Hash() (uint32, error) { return uint32(j.f.ID), nil }
 
-// CompareSameType implements starlark.Comparable: two values of one job are equal.
+// CompareSameType implements starlark.Comparable: a job has one value.
 func (j *job) CompareSameType(op syntax.Token, other starlark.Value, _ int) (bool, error) {
-	switch same := j.j == other.(*job).j; op {
+	switch same := j == other.(*job); op {
 	case syntax.EQL:
 		return same, nil
 	case syntax.NEQ:
@@ -105,7 +96,7 @@ func (j *job) CompareSameType(op syntax.Token, other starlark.Value, _ int) (boo
 // Attr implements starlark.HasAttrs.
 func (j *job) Attr(name string) (starlark.Value, error) {
 	if of, ok := jobAttrs[name]; ok {
-		return of(j.j), nil
+		return of(&j.f), nil
 	}
 	switch name {
 	case "maps_on", "maps_near":
@@ -114,17 +105,19 @@ func (j *job) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// local counts the maps that wait with input on a node, or in its rack.
+// local counts the maps that wait with input on the node that asks, or in its rack.
 func (j *job) local(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var n *node
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &n); err != nil {
 		return nil, err
 	}
-	v := j.p.view
-	if b.Name() == "maps_on" {
-		return count(v.LocalOn(j.j, n.n)), nil
+	if q := j.p.asked; q == nil || j.listed != j.p.calls || n.f.ID != q.Node.ID {
+		return nil, fmt.Errorf("%s is known of the jobs and the machine of this call, not of those that were kept: job %s, machine %s", b.Name(), j.f.Name, n.f.Name)
 	}
-	return count(v.LocalIn(j.j, v.RackOf(n.n))), nil
+	if b.Name() == "maps_on" {
+		return count(j.f.On), nil
+	}
+	return count(j.f.Near), nil
 }
 
 // AttrNames implements starlark.HasAttrs.
@@ -133,7 +126,7 @@ func (j *job) AttrNames() []string {
 }
 
 // String implements starlark.Value.
-func (n *node) String() string { return "node " + n.name() }
+func (n *node) String() string { return "node " + n.f.Name }
 
 // Type implements starlark.Value.
 func (n *node) Type() string { return "node" }
@@ -145,25 +138,23 @@ func (n *node) Freeze() {}
 func (n *node) Truth() starlark.Bool { return true }
 
 // Hash implements starlark.Value.
-func (n *node) Hash() (uint32, error) { return uint32(n.n), nil }
+func (n *node) Hash() (uint32, error) { return uint32(n.f.ID), nil }
 
 // Attr implements starlark.HasAttrs.
 func (n *node) Attr(name string) (starlark.Value, error) {
-	v := n.p.view
-	rack := v.RackOf(n.n)
 	switch name {
 	case "name":
-		return starlark.String(n.name()), nil
+		return starlark.String(n.f.Name), nil
 	case "rack":
-		return starlark.String(v.Topology().Rack(rack).Name), nil
+		return starlark.String(n.f.Rack), nil
 	case "class":
-		return starlark.String(v.Topology().Node(n.n).Class), nil
+		return starlark.String(n.f.Class), nil
 	case "running":
-		return count(v.Used(n.n).Work()), nil
+		return count(n.f.Running), nil
 	case "free":
-		return count(v.FreeSlots(n.n, scheduler.Map)), nil
+		return count(n.f.Free), nil
 	case "congested":
-		return starlark.Bool(v.Net(rack).Congested), nil
+		return starlark.Bool(n.f.Congested), nil
 	}
 	return nil, nil
 }
@@ -190,15 +181,18 @@ func (c *cluster) Hash() (uint32, error) { return 0, fmt.Errorf("the cluster is 
 
 // Attr implements starlark.HasAttrs.
 func (c *cluster) Attr(name string) (starlark.Value, error) {
-	switch v := c.p.view; name {
+	if c.p.asked == nil {
+		return nil, fmt.Errorf("the cluster is known during assign only")
+	}
+	switch q := c.p.asked; name {
 	case "jobs":
 		return starlark.NewBuiltin(name, c.jobs), nil
 	case "containers":
-		return count(v.Total().Slots[scheduler.Map]), nil
+		return count(q.Cluster.Containers), nil
 	case "free":
-		return count(v.Free()), nil
+		return count(q.Cluster.Free), nil
 	case "waiting":
-		return starlark.MakeInt(v.Waiting().Len()), nil
+		return starlark.MakeInt(q.Cluster.Waiting), nil
 	}
 	return nil, nil
 }
@@ -216,11 +210,10 @@ func (c *cluster) jobs(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err != nil {
 		return nil, err
 	}
-	var out []starlark.Value
-	if c.p.view.HasRoom(c.n, k) {
-		for _, j := range c.p.candidates(c.n, k) {
-			out = append(out, j)
-		}
+	list := c.p.asked.jobs(k)
+	out := make([]starlark.Value, len(list))
+	for i := range list {
+		out[i] = c.p.job(&list[i])
 	}
 	return starlark.NewList(out), nil
 }
