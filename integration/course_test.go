@@ -68,7 +68,7 @@ func TestCourse(t *testing.T) {
 func TestAssignments(t *testing.T) {
 	t.Parallel()
 	require.Tool(t, "python3")
-	for name, given := range map[string][2]string{
+	for name, given := range map[string][2]string{ // TestWhatIsTaughtIsRun wants each
 		"ngrams": {"./skeleton", "./answer"}, "visits": {"./skeleton", "./answer"},
 		"policy": {"skeleton.star", "answer.star"}, "limit": {"cluster.yaml", "answer.yaml"},
 	} {

@@ -18,8 +18,8 @@ import (
 type forecasts struct{ at, err []float64 }
 
 // forecast runs a job alone and samples the error of its forecast every 3 s between the first and the last end of a map.
-func forecast(job *sim.Job, seed uint64) (out forecasts, err error) {
-	cfg, err := workers(ownNodes, "deadline-max", nil, seed)
+func forecast(job *sim.Job, nodes int, seed uint64) (out forecasts, err error) {
+	cfg, err := workers(nodes, "deadline-max", nil, seed)
 	if err != nil {
 		return out, err
 	}
@@ -31,7 +31,7 @@ func forecast(job *sim.Job, seed uint64) (out forecasts, err error) {
 		if live == nil || live.Done(scheduler.Map) == live.Total(scheduler.Map) {
 			return
 		}
-		if f, ok := cfg.Policy.(*deadline.Policy).Forecast(now, live, 60); ok {
+		if f, ok := cfg.Policy.(*deadline.Policy).Forecast(now, live, nodes); ok {
 			out.at, out.err = append(out.at, now.Seconds()), append(out.err, f)
 		}
 	}
@@ -47,9 +47,10 @@ func forecast(job *sim.Job, seed uint64) (out forecasts, err error) {
 }
 
 func estimator(r *lab.Recorder) {
+	nodes := r.Int("nodes", ownNodes)
 	kinds := []func(*rand.Rand) *sim.Job{wordCountJob, simulatorJob, joinJob}
 	runs := lab.Sweep(r, kinds, r.Seeds(20, 5), func(kind func(*rand.Rand) *sim.Job, seed uint64) (forecasts, error) {
-		return forecast(kind(rand.New(rand.NewPCG(seed, 8))), seed)
+		return forecast(kind(rand.New(rand.NewPCG(seed, 8))), nodes, seed)
 	})
 	checkWordCount(r, runs[0])
 	checkSimulator(r, runs[1])

@@ -46,21 +46,36 @@ var goalPolicies = map[string]struct {
 
 // goalRuns runs the four jobs under policies; workers may be taken away.
 func goalRuns(r *lab.Recorder, names []string, n int, faults []sim.Fault) map[string][]goalRun {
-	nodes := r.Int("nodes", ownNodes)
+	at := newGoalSetup(r)
 	return lab.Named(r, names, n, func(name string) string { return name }, func(name string, seed uint64) (goalRun, error) {
-		return runGoals(name, nodes, seed, seed == r.Seed(), faults)
+		return at.run(name, seed, seed == r.Seed(), faults)
 	})
 }
 
-// goalConfig sets up a run of the four jobs.
-func goalConfig(name string, nodes int, seed uint64) (sim.Config, []*sim.Job, error) {
-	p := goalPolicies[name]
-	cfg, err := workers(nodes, p.policy, p.params, seed)
-	return cfg, goals(seed), err
+// goalSetup is what a reader may set.
+type goalSetup struct {
+	nodes int
+	goal  float64 // times the goals of the source
 }
 
-func runGoals(name string, nodes int, seed uint64, watched bool, faults []sim.Fault) (goalRun, error) {
-	cfg, jobs, err := goalConfig(name, nodes, seed)
+func newGoalSetup(r *lab.Recorder) goalSetup {
+	return goalSetup{r.Int("nodes", ownNodes), r.Float("goal", 1)}
+}
+
+// config sets up a run of the four jobs.
+func (g goalSetup) config(name string, seed uint64) (sim.Config, []*sim.Job, error) {
+	p, jobs := goalPolicies[name], goals(seed)
+	if g.goal != 1 {
+		for _, j := range jobs {
+			j.Spec.Deadline = j.Spec.Submit + lab.Seconds(g.goal*(j.Spec.Deadline-j.Spec.Submit).Seconds())
+		}
+	}
+	cfg, err := workers(g.nodes, p.policy, p.params, seed)
+	return cfg, jobs, err
+}
+
+func (g goalSetup) run(name string, seed uint64, watched bool, faults []sim.Fault) (goalRun, error) {
+	cfg, jobs, err := g.config(name, seed)
 	if err != nil {
 		return goalRun{}, err
 	}
@@ -80,7 +95,7 @@ func runGoals(name string, nodes int, seed uint64, watched bool, faults []sim.Fa
 		out.completion[i] = res.Jobs[i].Completion().Seconds()
 	}
 	out.early, out.share = slots.early/900, slots.share/out.completion[2]
-	out.makespan, out.busy = res.Makespan, res.Busy[scheduler.Map].Seconds()/(60*res.Makespan.Seconds())
+	out.makespan, out.busy = res.Makespan, res.Busy[scheduler.Map].Seconds()/(float64(g.nodes)*res.Makespan.Seconds())
 	return out, nil
 }
 
@@ -124,9 +139,9 @@ func fourGoals(r *lab.Recorder) {
 	}
 	drawOverGoals(r, runs, names)
 	strips(r, runs)
-	nodes := r.Int("nodes", ownNodes)
+	at := newGoalSetup(r)
 	scene := func(name string) lab.Scene {
-		return lab.Scene{Name: goalPolicies[name].policy, Setup: func() (sim.Config, []*sim.Job, error) { return goalConfig(name, nodes, r.Seed()) }}
+		return lab.Scene{Name: goalPolicies[name].policy, Setup: func() (sim.Config, []*sim.Job, error) { return at.config(name, r.Seed()) }}
 	}
 	r.Watch(scene("min"), scene("max"))
 }

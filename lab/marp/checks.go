@@ -29,7 +29,7 @@ func sixTeraSorts(r *lab.Recorder) {
 	r.Figure("completion", g.bars("Completion of the batch", 782.5, 696.5, 641.3, 634.4))
 	drawBatches(r, g)
 	scene := func(name string, b batchSetup) lab.Scene {
-		b.nodes = r.Int("nodes", ownNodes)
+		b = b.in(r)
 		return lab.Scene{Name: "fair", Admission: name, Setup: func() (sim.Config, []*sim.Job, error) {
 			cfg, jobs, _, err := b.config(r.Seed())
 			return cfg, jobs, err

@@ -11,7 +11,7 @@ import (
 
 // batches runs one set-up over many seeds. The watcher sees the first.
 func batches(r *lab.Recorder, b batchSetup, n int) []batchRun {
-	b.nodes = r.Int("nodes", ownNodes)
+	b = b.in(r)
 	return lab.Repeat(r, n, func(seed uint64) (batchRun, error) {
 		mine := b
 		if seed > r.Seed() {

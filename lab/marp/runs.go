@@ -63,6 +63,15 @@ func parallelRun(k batchKind, jobs int) batchSetup {
 	return batchSetup{kind: k, jobs: jobs, marp: max(0.25, admission.Smallest(jobs, clusterMB, driverMB))}
 }
 
+// in is the set-up as the reader has set it: with so many nodes, and so many times the work of each task.
+func (b batchSetup) in(r *lab.Recorder) batchSetup {
+	b.nodes = r.Int("nodes", ownNodes)
+	if f := r.Float("work", 1); f != 1 {
+		b.kind = b.kind.scaled(f)
+	}
+	return b
+}
+
 // config sets a run up.
 func (b batchSetup) config(seed uint64) (sim.Config, []*sim.Job, *logged, error) {
 	cfg, err := machine(b.hold, cmp.Or(b.nodes, ownNodes))

@@ -59,6 +59,25 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// TestEveryFormat: each format of others has a sample, which TestSamples reads, and stands on the page that says what is lost.
+func TestEveryFormat(t *testing.T) {
+	page, err := os.ReadFile("../../docs/traces.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range All {
+		if f.read == nil {
+			continue // ours, which package trace reads
+		}
+		if samples, err := filepath.Glob("testdata/sample*." + f.Name); err != nil || len(samples) == 0 {
+			t.Errorf("no sample of %s: %v", f.Name, err)
+		}
+		if !bytes.Contains(page, []byte("| `"+f.Name+"` |")) {
+			t.Errorf("docs/traces.md does not list %s", f.Name)
+		}
+	}
+}
+
 // What the samples mean, said by hand: docs/traces.md promises it.
 func TestMeaning(t *testing.T) {
 	s := time.Second
@@ -119,9 +138,13 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// What SWF and SLS can say survives writing and reading.
+// What formats of others that we write can say survives writing and reading.
 func TestThereAndBack(t *testing.T) {
-	for _, format := range []string{"swf", "sls"} {
+	for _, f := range All {
+		format := f.Name
+		if f.read == nil || f.write == nil {
+			continue
+		}
 		first, err := Read("", Source{"a", bytes.NewReader(sample(t, "sample."+format))})
 		if err != nil {
 			t.Fatal(err)
