@@ -110,6 +110,9 @@ func (r *Recorder) start(v *scheduler.View, at int64, s *drive.Step) int32 {
 	if s.Second {
 		how += second
 	}
+	if len(a.Job) == 0 {
+		a.reserve(r.expected)
+	}
 	i := int32(len(a.Job))
 	a.Job, a.Kind, a.Task, a.Node = append(a.Job, j), append(a.Kind, uint8(s.Task.Kind)), append(a.Task, s.Task.Index), append(a.Node, int32(s.Node))
 	a.Place = append(a.Place, r.take(s.Node))

@@ -38,7 +38,7 @@ func Pack(recordings []*Recording) ([]byte, error) {
 	p.out = append(p.out, head...)
 	for i, r := range recordings {
 		p.about(r.Decisions.Attempt)
-		p.attempts(&r.Attempts, heads[i].Grain, named(r.Decisions.Attempt))
+		p.attempts(&r.Attempts, heads[i].Grain, named(r.Decisions.Attempt, len(r.Attempts.Job)))
 		p.decisions(&r.Decisions, &r.Attempts)
 		p.lists(r.Others)
 		p.net(&r.Net)

@@ -20,29 +20,34 @@ func grainOf(a *Attempts) int64 {
 	return 1
 }
 
-// kindOf is the tasks of a job of one kind, as which attempts are alike.
-type kindOf struct {
-	job  int32
-	kind uint8
+// alike numbers the tasks of a job of one kind, as which attempts are alike, and says how many numbers there may be.
+func alike(a *Attempts) (of func(i int) int, most int) {
+	const kinds = 4
+	for _, j := range a.Job {
+		most = max(most, kinds*(int(j)+1))
+	}
+	return func(i int) int { return kinds*int(a.Job[i]) + int(a.Kind[i])%kinds }, most
 }
 
-// named are the attempts that decisions are about.
-func named(about []int32) map[int32]bool {
-	out := map[int32]bool{}
+// named marks the attempts, of so many, that decisions are about.
+func named(about []int32, attempts int) []bool {
+	out := make([]bool, attempts)
 	for _, i := range about {
-		out[i] = true
+		if i >= 0 {
+			out[i] = true
+		}
 	}
 	return out
 }
 
-func (p *packer) attempts(a *Attempts, grain int64, named map[int32]bool) {
+func (p *packer) attempts(a *Attempts, grain int64, named []bool) {
 	n, starts := len(a.Job), sumsOf(a.Start)
 	p.recent(a.Job)
 	p.out = append(append(append(p.out, a.Kind...), a.Near...), a.How...)
-	of := func(i int) kindOf { return kindOf{a.Job[i], a.Kind[i]} }
-	next := map[kindOf]int32{} // tasks start in order, more or less
+	of, most := alike(a)
+	next := make([]int32, most) // tasks start in order, more or less
 	for i := range n {
-		if grain == 1 || named[int32(i)] {
+		if grain == 1 || named[i] {
 			p.out = binary.AppendVarint(p.out, int64(a.Task[i]-next[of(i)]))
 			next[of(i)] = a.Task[i] + 1
 		}
@@ -60,7 +65,7 @@ func (p *packer) attempts(a *Attempts, grain int64, named map[int32]bool) {
 		return d
 	})
 	p.rooms(a, starts, took, grain)
-	away := map[kindOf]int64{}
+	away := make([]int64, most)
 	put(p, n, func(i int) int64 {
 		d := a.Away[i] - away[of(i)]
 		away[of(i)] = a.Away[i]

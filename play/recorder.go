@@ -32,6 +32,8 @@ type Recorder struct {
 	last    struct{ attempt, net int64 } // times
 	thin    thinning
 
+	expected int // attempts
+
 	made      map[scheduler.JobID]*made
 	congested map[topology.RackID]bool
 	done      scheduler.TaskID // that was finished last

@@ -1,5 +1,7 @@
 package play
 
+import "slices"
+
 // A Recording is all that a page needs to show a run. Lists of one kind of thing are columns, which pack well; times are
 // milliseconds, those of starts and decisions counted from the one before.
 type Recording struct {
@@ -65,6 +67,19 @@ type Attempts struct {
 	Near  []uint8 `json:"near"` // 0 on the node of its input, 1 in its rack, 2 elsewhere, 3 no matter
 	How   []uint8 `json:"how"`  // the hows below
 	Away  []int64 `json:"away"` // bytes that it read from other racks, once it is done: input of a map, map output of a reduce
+}
+
+// reserve makes room for so many.
+func (a *Attempts) reserve(n int) {
+	for _, c := range []*[]int32{&a.Job, &a.Task, &a.Node, &a.Place} {
+		*c = slices.Grow(*c, n)
+	}
+	for _, c := range []*[]int64{&a.Start, &a.Took, &a.Away} {
+		*c = slices.Grow(*c, n)
+	}
+	for _, c := range []*[]uint8{&a.Kind, &a.Near, &a.How} {
+		*c = slices.Grow(*c, n)
+	}
 }
 
 // How an attempt ended, and whether it was a second one.

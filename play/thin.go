@@ -14,6 +14,7 @@ func (r *Recorder) Expect(tasks int) {
 	for r.thin.every = 1; int64(tasks)/r.thin.every >= MaxDecisions; {
 		r.thin.every *= 2
 	}
+	r.expected = min(tasks+tasks/16, maxAttempts) // some have a second attempt
 }
 
 // keeps reports whether the next decision is to be kept, and makes room for it.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -11,7 +12,7 @@ import (
 type gauged struct {
 	*fixed
 	processors int
-	computing  map[stop]span
+	computing  map[try]span
 	ended      map[scheduler.JobID][2]int // maps and reduces
 	busy       time.Duration              // of all processors, since it was asked last
 	noted      time.Duration              // up to when busy counts
@@ -28,7 +29,7 @@ var _ Gauge = (*gauged)(nil)
 
 // NewGauged returns the model of fixed times that says how idle so many processors are.
 func NewGauged(processors int) Model {
-	return &gauged{fixed: NewFixed().(*fixed), processors: max(1, processors), computing: map[stop]span{}, ended: map[scheduler.JobID][2]int{}}
+	return &gauged{fixed: NewFixed().(*fixed), processors: max(1, processors), computing: map[try]span{}, ended: map[scheduler.JobID][2]int{}}
 }
 
 func (g *gauged) Start(now time.Duration, a Attempt, job *Job) {
@@ -40,12 +41,12 @@ func (g *gauged) Start(now time.Duration, a Attempt, job *Job) {
 
 func (g *gauged) begin(now time.Duration, a Attempt, job *Job) {
 	g.count(now)
-	g.computing[stop{keyOf(a), a.Try}] = span{a.Task, now, now + job.length(a)}
+	g.computing[tryOf(a)] = span{a.Task, now, now + job.length(a)}
 }
 
 func (g *gauged) MapsDone(now time.Duration, job *Job) {
 	for _, a := range g.waits[job.Spec.ID] {
-		if !g.stopped[stop{keyOf(a), a.Try}] {
+		if !slices.Contains(g.stopped[a.Try], keyOf(a)) {
 			g.begin(now, a, job)
 		}
 	}
@@ -54,7 +55,7 @@ func (g *gauged) MapsDone(now time.Duration, job *Job) {
 
 func (g *gauged) Stop(now time.Duration, a Attempt) {
 	g.count(now)
-	delete(g.computing, stop{keyOf(a), a.Try})
+	delete(g.computing, tryOf(a))
 	g.fixed.Stop(now, a)
 }
 
@@ -62,7 +63,7 @@ func (g *gauged) End(now time.Duration) (Attempt, bool) {
 	a, ok := g.fixed.End(now)
 	if ok {
 		g.count(now)
-		delete(g.computing, stop{keyOf(a), a.Try})
+		delete(g.computing, tryOf(a))
 		n := g.ended[a.Task.Job]
 		n[kindOf(a.Task)]++
 		g.ended[a.Task.Job] = n

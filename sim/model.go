@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -46,8 +47,8 @@ type Phases interface {
 // 2.5): until then it sits in its slot.
 type fixed struct {
 	ends queue[Attempt]
-	// stopped has the attempts in ends and waits that were stopped: few are, so what runs is in no map.
-	stopped map[stop]bool
+	// stopped has the attempts in ends and waits that were stopped, by their try: few are, so what runs is in no map.
+	stopped map[uint32][]key
 	waits   map[scheduler.JobID][]Attempt // reduces that wait for maps, by launch
 	done    map[scheduler.JobID]bool      // all maps have ended
 	jobs    map[scheduler.JobID]*Job
@@ -60,18 +61,21 @@ type key struct {
 	node int32
 }
 
-type stop struct {
+// NewFixed returns the model of fixed times.
+func NewFixed() Model {
+	return &fixed{
+		stopped: map[uint32][]key{}, waits: map[scheduler.JobID][]Attempt{},
+		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{}, doneAt: map[scheduler.JobID]time.Duration{},
+	}
+}
+
+// try is an attempt among those of its task on its node.
+type try struct {
 	key
 	try uint32
 }
 
-// NewFixed returns the model of fixed times.
-func NewFixed() Model {
-	return &fixed{
-		stopped: map[stop]bool{}, waits: map[scheduler.JobID][]Attempt{},
-		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{}, doneAt: map[scheduler.JobID]time.Duration{},
-	}
-}
+func tryOf(a Attempt) try { return try{keyOf(a), a.Try} }
 
 func keyOf(a Attempt) key { return key{a.Task, int32(a.Node)} }
 
@@ -99,18 +103,25 @@ func (f *fixed) MapsDone(now time.Duration, job *Job) {
 func (f *fixed) MapsUndone(_ time.Duration, job *Job) { delete(f.done, job.Spec.ID) }
 
 func (f *fixed) Stop(_ time.Duration, a Attempt) {
-	f.stopped[stop{keyOf(a), a.Try}] = true
+	f.stopped[a.Try] = append(f.stopped[a.Try], keyOf(a))
 }
 
 // isStopped reports whether an attempt that leaves ends or waits was stopped, and forgets it.
 func (f *fixed) isStopped(a *Attempt) bool {
-	if len(f.stopped) == 0 {
+	keys, some := f.stopped[a.Try]
+	if !some {
 		return false
 	}
-	s := stop{keyOf(*a), a.Try}
-	was := f.stopped[s]
-	delete(f.stopped, s)
-	return was
+	i := slices.Index(keys, keyOf(*a))
+	if i < 0 {
+		return false
+	}
+	if keys = slices.Delete(keys, i, i+1); len(keys) > 0 {
+		f.stopped[a.Try] = keys
+	} else {
+		delete(f.stopped, a.Try)
+	}
+	return true
 }
 
 func (f *fixed) Next() time.Duration {

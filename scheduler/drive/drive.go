@@ -36,6 +36,7 @@ type Loop struct {
 	cfg    Config
 	line   *Line         // the round under way, if it is logged; it is spare then
 	spare  Line          // it is large, and there are millions of rounds
+	event  Line          // the last event that was logged, for the same reason
 	taker  func(Step)    // who gets the steps of that round
 	noting func(Step)    // writes a step down, then gives it
 	next   time.Duration // when the policies want their next tick
@@ -96,7 +97,8 @@ func (d *Loop) NodeKnown(now time.Duration, n topology.NodeID) {
 func (d *Loop) Feed(now time.Duration, e scheduler.Event) error {
 	err := d.engine.Feed(now, e)
 	if err == nil && d.cfg.Log != nil { // a line is large
-		d.log(&Line{Kind: LineEvent, At: now, Event: e})
+		d.event.Kind, d.event.At, d.event.Event = LineEvent, now, e
+		d.log(&d.event)
 	}
 	return err
 }
