@@ -39,10 +39,23 @@ func (v *View) Free() int32 {
 	return max(0, v.s.total.Slots[Map]-v.s.use.Work()-v.s.use.Slots[Driver])
 }
 
+// Kinds is View.KindOrder. With Ramp, reduces that wait for nobody come first also where reduces hold as much as they may: they end
+// by themselves, and so do their jobs. AllowsReduce refuses the others there.
+func (r *ReduceRule) Kinds(v *View, n topology.NodeID) []Kind {
+	kinds := v.KindOrder(n, r.Share)
+	if r.Ramp > 0 && len(kinds) == 1 {
+		return reducesFirst
+	}
+	return kinds
+}
+
 // AllowsReduce reports whether a reduce of j may be launched on n now.
 func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, first Needy) bool {
 	if r.Ramp <= 0 || !waits(j) || v.s.nodes[n].cap.Slotted() {
 		return true
+	}
+	if len(v.KindOrder(n, r.Share)) == 1 {
+		return false
 	}
 	if j.tasks[Map].pending > 0 && j.use.Tasks[Reduce]+1 > r.most(j, v.spare(j)) {
 		return false

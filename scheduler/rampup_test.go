@@ -61,6 +61,24 @@ func TestReducesFollowMaps(t *testing.T) {
 	}
 }
 
+// Where reduces hold as much as they may, those whose maps have all ended still come first, and those that would wait do not start.
+func TestReducesThatWaitForNobody(t *testing.T) {
+	g, large := ramp(t, Capacity{Containers: 4}, 15)
+	hold(t, g, 1, Reduce, 0, 2) // half
+	small := mustSubmit(t, g, &JobSpec{ID: 2, Maps: 1, Reduces: 1})
+	hold(t, g, 2, Map, 0, 1)
+	mustFeed(t, g, TaskFinished(TaskID{Job: 2}, 0, 0, 0, 0))
+	rule := ReduceRule{Slowstart: -1, Share: 0.5, Ramp: 0.5}
+	first := Needy{Job: large, Owed: equal}
+	if kinds := rule.Kinds(g.View(), 0); len(kinds) != 2 || kinds[0] != Reduce || !rule.AllowsReduce(g.View(), 0, small, first) || rule.AllowsReduce(g.View(), 0, large, first) {
+		t.Errorf("%v are tried; a reduce of small may start: %v, of large: %v", kinds, rule.AllowsReduce(g.View(), 0, small, first), rule.AllowsReduce(g.View(), 0, large, first))
+	}
+	rule.Ramp = 0
+	if kinds := rule.Kinds(g.View(), 0); len(kinds) != 1 || kinds[0] != Map {
+		t.Errorf("as published %v are tried", kinds)
+	}
+}
+
 // Reduces that wait give their containers to maps and drivers of jobs that are owed more, and to their own job's maps,
 // as many as are owed; one that was given back may not start again while that is so.
 func TestWaitingReducesGiveBack(t *testing.T) {
