@@ -17,10 +17,10 @@ const module = "github.com/millrace/millrace"
 
 // file is one parsed source file.
 type file struct {
-	path string // below the module root, with slashes
+	path   string // below the module root, with slashes
 	folder string // its folder, "." for the root
-	ast  *ast.File
-	test bool
+	ast    *ast.File
+	test   bool
 }
 
 var fset = token.NewFileSet()
