@@ -60,7 +60,7 @@ func (k *taught) look(d ast.Decl) {
 func TestWhatIsTaughtIsRun(t *testing.T) {
 	k := taught{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, f := range load(t) {
-		if f.room == "integration" && f.test {
+		if f.folder == "integration" && f.test {
 			for _, d := range f.ast.Decls {
 				k.look(d)
 			}
