@@ -38,8 +38,13 @@ func TestHowFarFullLinksCanBeForetold(t *testing.T) {
 		arm         string
 		least, most float64 // the median error of a job
 	}{
-		{&narrowLinks, "fair", 0.1, 0.4}, {&narrowLinks, "nas", 0.03, 0.2}, {&batches, "fair", 0.1, 0.4}, {&batches, "jobpacker", 0.03, 0.2}, {&batches, "corral", 0, 0.05},
-		{&circuits, "fair", 0.1, 0.4}, {&queues, "capacity", 0, 0.03},
+		{&narrowLinks, "fair", 0.1, 0.4},
+		{&narrowLinks, "nas", 0.03, 0.2},
+		{&batches, "fair", 0.1, 0.4},
+		{&batches, "jobpacker", 0.03, 0.2},
+		{&batches, "corral", 0, 0.05},
+		{&circuits, "fair", 0.1, 0.4},
+		{&queues, "capacity", 0, 0.03},
 	} {
 		var errors []float64
 		for seed := range uint64(20) {
