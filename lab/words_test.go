@@ -188,6 +188,10 @@ func TestSentence(t *testing.T) {
 	if got := r.Finding(); got != "X: published 1; measured 1 (reproduced)." {
 		t.Errorf("finding %q", got)
 	}
+	r.Checks[0].Item = "regime A: 11: x"
+	if got := r.Finding(); got != "Regime A: x: published 1; measured 1 (reproduced)." {
+		t.Errorf("finding %q", got)
+	}
 	defer func() {
 		if p := recover(); p == nil || !strings.Contains(p.(string), "Sensitivity") {
 			t.Errorf("a sentence without a part: %v", p)
