@@ -11,7 +11,7 @@ endif
 # As the product is built; with cgo, a dependency would compile C for a minute.
 export CGO_ENABLED := 0
 
-.PHONY: help vuln reproducible build check test race stress memory faults containers mutants mutate soak fuzz bench lab image cluster cluster-down fmt deadcode types cross pictures clean
+.PHONY: help vuln reproducible build check test race stress memory faults containers mutants mutate soak fuzz bench lab renew image cluster cluster-down fmt deadcode types cross pictures clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -83,6 +83,14 @@ bench: build ## the speed table of this machine, then the named benchmarks
 LAB ?= all
 lab: ## the committed experiments again (LAB: only these), quickly; fails if a verdict differs
 	go run ./cmd/millrace lab run $(LAB) --quick --expect docs/lab/results/results.json,docs/lab/results/quick.json,docs/lab/results/model.json >/dev/null
+
+renew: ## run the experiments LAB again and put them into docs/lab: results, pages and charts; the others keep theirs, with their dates
+	@test -n "$(LAB)" || { echo 'renew needs LAB="nas-40 nas-sweeps"'; exit 2; }
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; mkdir $$dir/figures; \
+	cp docs/lab/results/results.json $$dir/report.json; cp docs/lab/results/index.html $$dir/report.html; cp docs/lab/figures/*.svg $$dir/figures; \
+	go run ./cmd/millrace lab run $(LAB) --keep --out $$dir --date "$$(date +%F)" >/dev/null; \
+	cp $$dir/report.json docs/lab/results/results.json; sed 's|\. <a href="play/[^"]*">[^<]*</a>||' $$dir/report.html >docs/lab/results/index.html; \
+	go test ./lab/all -run Pages -rewrite -figures $$dir/figures
 
 vuln: ## known vulnerabilities in what the binary calls; needs the database of vuln.go.dev
 	@if curl -fsS -m 10 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then $(TOOLS) govulncheck $(PACKAGES); \

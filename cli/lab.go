@@ -16,6 +16,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/internal/human"
@@ -98,32 +99,14 @@ func newLabRun() *cobra.Command {
 				l.quick, l.asJSON, l.out, l.date, l.progress = o.Quick, o.asJSON, o.out, o.date, o.mode
 				return l.run(cmd, args)
 			}
-			if args, err = orExpected(args, o.expect); err != nil {
-				return failed(err)
-			}
-			if o.list, err = experiments(args); err != nil {
-				return err
-			}
-			if o.Seeds < 0 || o.Seeds > 10_000 {
-				return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
-			}
-			if err := o.takeSet(); err != nil {
+			if err := o.take(args); err != nil {
 				return err
 			}
 			return failed(o.run(cmd))
 		},
 	}
-	f := cmd.Flags()
-	f.IntVar(&o.Seeds, "seeds", 0, "repetitions (0: as many as the experiment wants)")
-	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
-	l.define(f)
-	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
-	f.StringArrayVar(&o.set, "set", nil, "change a number of the set-up, NAME=VALUE, such as nodes=60 or load=0.8; nothing is judged then; a wrong name lists the right ones. policy=NAME, or policy=FILE.star for a script, is run beside the two policies that the experiment lets you watch")
-	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv, the figures as SVG and CSV, and in play/ a player of two runs of an experiment")
-	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
-	f.StringVar(&o.date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
-	f.BoolVar(&o.asJSON, "json", false, "print a JSON object for each experiment")
-	f.StringVar(&o.progress, "progress", o.progress, "auto, bar, plain or none")
+	o.define(cmd.Flags())
+	l.define(cmd.Flags())
 	return cmd
 }
 
@@ -135,10 +118,26 @@ type labRun struct {
 	set            []string
 	own            *arm // a policy of the reader's, if there is one
 	out, date      string
+	keep           bool // the other experiments of the report in out
+	earlier        *lab.Earlier
 	expect         []string
 	progress       string
 	mode           console.Mode
 	planned, ended atomic.Int64 // repetitions
+}
+
+// define adds its flags.
+func (o *labRun) define(f *pflag.FlagSet) {
+	f.IntVar(&o.Seeds, "seeds", 0, "repetitions (0: as many as the experiment wants)")
+	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
+	f.StringArrayVar(&o.set, "set", nil, "change a number of the set-up, NAME=VALUE, such as nodes=60 or load=0.8; nothing is judged then; a wrong name lists the right ones. policy=NAME, or policy=FILE.star for a script, is run beside the two policies that the experiment lets you watch")
+	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv, the figures as SVG and CSV, and in play/ a player of two runs of an experiment")
+	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
+	f.StringVar(&o.date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")
+	f.BoolVar(&o.keep, "keep", false, "with --out: keep the other experiments of the report that is there, each with the date of its run")
+	f.BoolVar(&o.asJSON, "json", false, "print a JSON object for each experiment")
+	f.StringVar(&o.progress, "progress", o.progress, "auto, bar, plain or none")
 }
 
 // watch shows how many repetitions are done until the returned function is called.
@@ -156,6 +155,24 @@ func (o *labRun) watch(began time.Time) (stop func()) {
 		said = n
 		return fmt.Sprintf("%d of %s that are planned so far, after %s", n, human.Many(o.planned.Load(), "repetition"), human.Duration(time.Since(began)))
 	})
+}
+
+// take reads what is asked for.
+func (o *labRun) take(args []string) error {
+	args, err := orExpected(args, o.expect)
+	if err != nil {
+		return failed(err)
+	}
+	if o.list, err = experiments(args); err != nil {
+		return err
+	}
+	if o.Seeds < 0 || o.Seeds > 10_000 {
+		return fmt.Errorf("--seeds is %d, must be in 0..10000", o.Seeds)
+	}
+	if err := o.takeSet(); err != nil {
+		return err
+	}
+	return o.takeEarlier()
 }
 
 // takeSet reads --set: a policy of the reader's, and numbers of the set-up.
@@ -243,12 +260,40 @@ func (o *labRun) run(cmd *cobra.Command) error {
 	if o.out == "" || len(reports) == 0 {
 		return err
 	}
-	err = errors.Join(err, o.writeScenes(cmd, reports, mostPage))
-	if werr := lab.WriteFiles(o.out, lab.Page{Date: o.date, Quick: o.Quick, Reports: reports}); werr != nil {
+	return errors.Join(err, o.write(cmd, reports))
+}
+
+// write writes the report, with what is to be kept of the one before.
+func (o *labRun) write(cmd *cobra.Command, reports []lab.Report) error {
+	for i := range reports {
+		reports[i].Date = o.date
+	}
+	err := o.writeScenes(cmd, reports, mostPage)
+	if o.earlier != nil {
+		var kerr error
+		if reports, kerr = o.earlier.With(reports, all.Find); kerr != nil {
+			return errors.Join(err, kerr)
+		}
+	}
+	if werr := lab.WriteFiles(o.out, lab.Page{Date: o.date, Quick: o.Quick, Reports: reports, Earlier: o.earlier}); werr != nil {
 		return errors.Join(err, werr)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "report of %s: %s\n", human.Many(int64(len(reports)), "experiment"), filepath.Join(o.out, "report.html"))
 	return err
+}
+
+// takeEarlier reads the report of which the experiments that are not run are to be kept.
+func (o *labRun) takeEarlier() (err error) {
+	switch {
+	case !o.keep:
+		return nil
+	case o.out == "":
+		return errors.New("--keep needs --out DIR, where the report is whose other experiments are kept")
+	case len(o.set) > 0:
+		return errors.New("--keep and --set do not go together: with another set-up nothing is judged")
+	}
+	o.earlier, err = lab.ReadEarlier(o.out)
+	return failed(err)
 }
 
 // agree compares verdicts with an earlier run's, and says what it could not compare.

@@ -38,7 +38,7 @@ func (o *liveLab) define(f *pflag.FlagSet) {
 func (o *liveLab) refuse(f *pflag.FlagSet) error {
 	for name, instead := range map[string]string{
 		"seeds": "--repeat runs each arm several times", "seed": "the jobs of a live laboratory are always the same", "set": "--arms chooses what is compared",
-		"expect": "its verdict is printed",
+		"expect": "its verdict is printed", "keep": "its page has what ran now",
 	} {
 		if f.Changed(name) {
 			return fmt.Errorf("--%s means nothing with --live: %s", name, instead)

@@ -19,16 +19,19 @@ const (
 )
 
 // A Check is one published statement beside what was measured. Within, Between, AtLeast, AtMost, Holds and Reported make one; its methods return
-// a changed copy, so that a check is built in one expression and added to the report whole.
+// a changed copy, so that a check is built in one expression and added to the report whole. Its claim decides which verdicts it can have.
 type Check struct {
 	Item      string  `json:"item"`
 	Published string  `json:"published"`
+	Claim     Claim   `json:"claim"`
 	Measured  string  `json:"measured"`
 	Tolerance string  `json:"tolerance"`
 	Verdict   Verdict `json:"verdict"`
 	Why       string  `json:"why,omitempty"`
 
-	scale *scale // for the picture; nil where there are no numbers
+	ok, way bool   // it lies in what is accepted; its order or sign is as published
+	late    bool   // what is accepted was set after the values had been seen
+	scale   *scale // for the picture; nil where there are no numbers
 }
 
 // scale places a measured number beside what is accepted and what was published.
@@ -37,51 +40,54 @@ type scale struct {
 	want             float64 // NaN where no single number was published
 }
 
+// newCheck judges a statement.
+func newCheck(item string, published Said, measured, accepted string, ok bool) Check {
+	c := Check{Item: item, Published: published.text, Claim: published.claim, Measured: measured, Tolerance: accepted, ok: ok}
+	return c.judged()
+}
+
+// judged is the check with the verdict that its claim allows.
+func (c Check) judged() Check {
+	c.Verdict = c.Claim.grade(c.ok && !c.late, c.way || c.ok)
+	return c
+}
+
 // Within checks a number against its published value.
 func Within(item string, measured, published, tolerance float64) Check {
-	return Check{
-		Item: item, Published: stats.Text(published), Measured: stats.Text(measured), Tolerance: "± " + stats.Text(tolerance),
-		Verdict: verdict(math.Abs(measured-published) <= tolerance), scale: &scale{measured, published - tolerance, published + tolerance, published},
-	}
+	c := newCheck(item, Number(stats.Text(published)), stats.Text(measured), "± "+stats.Text(tolerance), math.Abs(measured-published) <= tolerance)
+	c.scale = &scale{measured, published - tolerance, published + tolerance, published}
+	return c
 }
 
 // Between checks a number against bounds; published says what the document says.
-func Between(item, published string, measured, low, high float64) Check {
+func Between(item string, published Said, measured, low, high float64) Check {
 	return bounded(item, published, fmt.Sprintf("%s to %s", stats.Text(low), stats.Text(high)), scale{measured, low, high, math.NaN()})
 }
 
 // AtLeast checks a number against a lower bound.
-func AtLeast(item, published string, measured, low float64) Check {
+func AtLeast(item string, published Said, measured, low float64) Check {
 	return bounded(item, published, "at least "+stats.Text(low), scale{measured, low, math.Inf(1), math.NaN()})
 }
 
 // AtMost checks a number against an upper bound.
-func AtMost(item, published string, measured, high float64) Check {
+func AtMost(item string, published Said, measured, high float64) Check {
 	return bounded(item, published, "at most "+stats.Text(high), scale{measured, math.Inf(-1), high, math.NaN()})
 }
 
-func bounded(item, published, accepted string, s scale) Check {
-	return Check{
-		Item: item, Published: published, Measured: stats.Text(s.value), Tolerance: accepted,
-		Verdict: verdict(s.value >= s.low && s.value <= s.high), scale: &s,
-	}
+func bounded(item string, published Said, accepted string, s scale) Check {
+	c := newCheck(item, published, stats.Text(s.value), accepted, s.value >= s.low && s.value <= s.high)
+	c.scale = &s
+	return c
 }
 
 // Holds checks a statement; accepted says what must hold.
-func Holds(item, published, measured string, ok bool, accepted string) Check {
-	return Check{Item: item, Published: published, Measured: measured, Tolerance: accepted, Verdict: verdict(ok)}
+func Holds(item string, published Said, measured string, ok bool, accepted string) Check {
+	return newCheck(item, published, measured, accepted, ok)
 }
 
 // Reported shows what was measured and judges nothing.
 func Reported(item, published, measured string) Check {
-	return Check{Item: item, Published: published, Measured: measured, Tolerance: "reported", Verdict: ShapeOnly}
-}
-
-func verdict(ok bool) Verdict {
-	if ok {
-		return Reproduced
-	}
-	return NotReproduced
+	return newCheck(item, Said{published, nothingClaim}, measured, "reported", false)
 }
 
 // Because adds a remark.
@@ -93,31 +99,17 @@ func (c Check) Because(why string) Check {
 	return c
 }
 
-// Sign grades a row of which the document says only which way it goes: such a row shows a direction, never a value.
-func Sign(c Check) Check {
-	if c.Verdict == Reproduced {
-		c.Verdict = Direction
-		return c.Because("published without a value: only the direction can agree")
-	}
-	return c
-}
-
-// Ours grades a row that nobody published: our specification expects it, and the remark says whether it holds.
-func Ours(c Check) Check {
-	said := "nobody published it; our specification expects it, and it holds"
-	if c.Verdict != Reproduced {
-		said = "nobody published it; our specification expects it, and it does not hold"
-	}
-	c.Verdict = ShapeOnly
-	return c.Because(said)
-}
-
 // Direction grades a check that failed: ok says that the order or the sign is as published all the same.
 func (c Check) Direction(ok bool) Check {
-	if c.Verdict == NotReproduced && ok {
-		c.Verdict = Direction
-	}
-	return c
+	c.way = ok
+	return c.judged()
+}
+
+// Late says that what is accepted was set by us, after the values had been seen: who has seen them can always draw a bound around them, so that
+// such a row shows a direction at most.
+func (c Check) Late() Check {
+	c.late = true
+	return c.judged()
 }
 
 // SameSide grades a number that failed: it is on the same side of the value that means no effect as the published one.
@@ -125,9 +117,9 @@ func (c Check) SameSide(none float64) Check {
 	return c.Direction((c.scale.value-none)*(c.scale.want-none) > 0)
 }
 
-// Missed adds a reason, if the check failed, or has no more than the direction.
+// Missed adds a reason, if the measurement does not lie in what is accepted.
 func (c Check) Missed(why string) Check {
-	if c.Verdict != NotReproduced && c.Verdict != Direction {
+	if c.ok || c.Verdict == ShapeOnly {
 		return c
 	}
 	return c.Because(why)
@@ -153,16 +145,22 @@ func (c Check) Shown(format string, args ...any) Check {
 	return c
 }
 
-// Quoted prints what was published in another way.
-func (c Check) Quoted(published string) Check {
-	c.Published = published
-	return c
+// Quoted says in the document's words what was published, and what kind of statement that is.
+func (c Check) Quoted(published Said) Check {
+	c.Published, c.Claim = published.text, published.claim
+	return c.judged()
 }
 
-// admitted says of a check that failed without a reason that none is known.
+// admitted is a check as a report has it: with the verdict that its claim allows, and why no other; of one that failed without a reason it says
+// that none is known.
 func (c Check) admitted() Check {
+	c = c.judged()
 	if c.Why == "" {
-		return c.Missed("reason not known")
+		c = c.Missed("reason not known")
+	}
+	c = c.Because(c.Claim.note(c.ok))
+	if c.late {
+		c = c.Because("what is accepted is a bound of ours that was set after the values had been seen: such a row shows a direction at most")
 	}
 	return c
 }

@@ -33,6 +33,9 @@ func WriteFiles(dir string, p Page) error {
 	}
 	for _, r := range p.Reports {
 		for _, f := range r.Figures {
+			if f.Chart == nil {
+				continue // kept: it is there
+			}
 			if err := writeFigure(filepath.Join(dir, "figures", FigureFile(r, f)), f); err != nil {
 				return fmt.Errorf("write figure %s: %w", f.Name, err)
 			}

@@ -3,7 +3,9 @@ package lab
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/stats"
@@ -116,11 +118,11 @@ func (r Report) Finding() string {
 	return ""
 }
 
+// itemNumber matches the number of a statement, also behind the name of a regime: "4: " and "regime A: 11: ".
+var itemNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(|[^:]*: )[0-9]+(?:, [0-9]+)*: `) })
+
 // sentence is a check in words.
 func (c Check) sentence() string {
-	_, item, numbered := strings.Cut(c.Item, ": ")
-	if !numbered {
-		item = c.Item
-	}
+	item := itemNumber().ReplaceAllString(c.Item, "$1")
 	return fmt.Sprintf("%s%s: published %s; measured %s (%s).", strings.ToUpper(item[:1]), item[1:], c.Published, c.Measured, c.Verdict)
 }

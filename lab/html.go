@@ -16,6 +16,7 @@ type Page struct {
 	Date    string // when it was made; empty leaves it out, so that bytes repeat
 	Quick   bool   // it is of a quick run
 	Reports []Report
+	Earlier *Earlier // where reports were kept that ran before; nil: all have run now
 }
 
 // WriteHTML writes a page that needs nothing else: an index with the verdicts, then for each group of experiments its
@@ -30,7 +31,7 @@ var pageText string
 
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
-		"picture": picture, "class": class,
+		"class": class,
 		"chart": func(c chart.Chart) template.HTML { return template.HTML(chart.Inline(c)) }, //nolint:gosec // chart escapes every text
 		"style": func() template.CSS { return template.CSS(chart.Style) },                    //nolint:gosec // a constant
 	}).Parse(pageText))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,7 +29,7 @@ func TestInterruptKeepsWhatIsDone(t *testing.T) {
 			Repeat(r, 3, func(uint64) (int, error) { return 0, errors.New("ran after the end") })
 		}},
 		{ID: "fast", Run: func(r *Recorder) {
-			r.Check(Holds("1", "", "", true, ""))
+			r.Check(Holds("1", Order(""), "", true, ""))
 		}},
 	}
 	reports, err := RunAll(ctx, list, Options{}, func(r Report, _ error) {
@@ -95,10 +96,19 @@ func TestGrades(t *testing.T) {
 		{Within("gain", 0.9, 1.58, 0.25).SameSide(1), NotReproduced},
 		{Within("gain", 1.5, 1.58, 0.25).SameSide(1), Reproduced},
 		{Within("time", 0.9, 0.62, 0.15).SameSide(1), Direction},
-		{AtMost("bound", "below 1", 1.2, 1).SameSide(1), NotReproduced}, // no single number was published
-		{Holds("order", "a > b > c", "a, c, b", false, "this order").Direction(true), Direction},
-		{Holds("order", "a > b > c", "b, c, a", false, "this order").Direction(false), NotReproduced},
+		{AtMost("bound", Number("below 1"), 1.2, 1).SameSide(1), NotReproduced}, // no single number was published
+		{Holds("order", Order("a > b > c"), "a, c, b", false, "this order").Direction(true), Direction},
+		{Holds("order", Order("a > b > c"), "b, c, a", false, "this order").Direction(false), NotReproduced},
 		{Reported("shape", "nothing", "1").Direction(true), ShapeOnly},
+		{AtMost("sign", Sign("falls"), 0.1, 1), Direction},
+		{AtMost("sign", Sign("falls much"), 0.9, 0.5).Direction(true), Direction},
+		{AtMost("sign", Sign("falls"), 1.1, 1), NotReproduced},
+		{Within("gain", 1.58, 1.58, 0.25).Quoted(Sign("more")), Direction},
+		{Within("theory", 1, 1, 0).Quoted(Nobody("1 by theory")), ShapeOnly},
+		{Within("theory", 2, 1, 0).Quoted(Nobody("1 by theory")).Direction(true), ShapeOnly},
+		{AtMost("mark", Target("ours"), 1, 2), Reproduced},
+		{Within("gain", 1.5, 1.58, 0.25).Late(), Direction},
+		{Within("gain", 0.9, 1.58, 0.25).Late(), NotReproduced},
 	} {
 		if c.check.Verdict != c.want {
 			t.Errorf("%s, measured %s: %s, want %s", c.check.Item, c.check.Measured, c.check.Verdict, c.want)
@@ -109,5 +119,34 @@ func TestGrades(t *testing.T) {
 	}
 	if got := tally(Report{Checks: []Check{{Verdict: Direction}, {Verdict: Reproduced}, {Verdict: NotReproduced}, {Verdict: ShapeOnly}}}); got != (verdicts{1, 1, 1, 1}) {
 		t.Errorf("counted %+v", got)
+	}
+}
+
+// TestClaimsBoundVerdicts: a report never has more of a row than its source states, whatever an experiment writes into it, and says why.
+func TestClaimsBoundVerdicts(t *testing.T) {
+	e := &Experiment{ID: "x", Run: func(r *Recorder) {
+		for _, said := range []Said{Number("1"), Order("a > b"), Sign("falls"), Nobody("nothing")} {
+			for _, ok := range []bool{true, false} {
+				c := Holds(said.text, said, "", ok, "")
+				c.Verdict = Reproduced
+				r.Check(c)
+			}
+		}
+	}}
+	r, err := Run(t.Context(), e, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Verdict
+	for _, c := range r.Checks {
+		got = append(got, c.Verdict)
+	}
+	if want := []Verdict{Reproduced, NotReproduced, Reproduced, NotReproduced, Direction, NotReproduced, ShapeOnly, ShapeOnly}; !slices.Equal(got, want) {
+		t.Errorf("verdicts %v, want %v", got, want)
+	}
+	for i, want := range map[int]string{4: "only the direction", 6: "it holds", 7: "does not hold"} {
+		if !strings.Contains(r.Checks[i].Why, want) {
+			t.Errorf("row %d: %q does not say %q", i, r.Checks[i].Why, want)
+		}
 	}
 }

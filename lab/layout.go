@@ -36,6 +36,7 @@ type reportLayout struct {
 type row struct {
 	Check
 	Anchor, Experiment string
+	kept               bool
 }
 
 // layOut puts the reports below their documents, which stand in the order in which they come.
@@ -92,7 +93,7 @@ func (l *layout) Link(text string) template.HTML {
 
 func rowsOf(r Report) (rows []row) {
 	for i, c := range r.Checks {
-		rows = append(rows, row{c, fmt.Sprintf("%s-row-%d", r.ID, i+1), r.ID})
+		rows = append(rows, row{c, fmt.Sprintf("%s-row-%d", r.ID, i+1), r.ID, r.kept})
 	}
 	return rows
 }
@@ -169,9 +170,18 @@ type figureLayout struct {
 	Figure
 	File   string
 	Linked template.HTML
+	Kept   template.HTML // the drawing, where the report was kept
 }
 
 // Figure lays out a figure of a report.
 func (l *layout) Figure(r Report, f Figure) figureLayout {
-	return figureLayout{f, FigureFile(r, f), l.Link(f.Caption)}
+	return figureLayout{f, FigureFile(r, f), l.Link(f.Caption), l.drawing(r.kept, FigureFile(r, f))}
+}
+
+// Picture shows where a statement lies.
+func (l *layout) Picture(r row) template.HTML {
+	if kept := l.drawing(r.kept, r.Anchor); kept != "" {
+		return kept
+	}
+	return picture(r.Check)
 }

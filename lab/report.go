@@ -19,6 +19,7 @@ type Report struct {
 	Source string `json:"source"`
 	// Document names who published the experiment, under which title and when.
 	Document string  `json:"document,omitempty"`
+	Date     string  `json:"date,omitempty"` // when it ran, where that was said
 	Seeds    int     `json:"seeds"`
 	Live     bool    `json:"live,omitempty"` // it ran on clusters of processes, too
 	Checks   []Check `json:"checks"`
@@ -41,6 +42,7 @@ type Report struct {
 	Player string  `json:"-"`
 
 	document *Document // nil where it is no experiment
+	kept     bool      // it ran before, and its drawings are those of the page before
 }
 
 // Key is what to look at first: the strips of its headlines or, where it has none, its first figure.

@@ -15,7 +15,7 @@ func TestSet(t *testing.T) {
 		nodes, load = 4*r.NodesPerRack(4, 10), r.Float("load", 0.7)
 		Repeat(r, 2, func(uint64) (int, error) { ran.Add(1); return 0, nil })
 		r.Fact("jobs", 3)
-		r.Check(Holds("1: holds", "yes", "yes", true, "yes"))
+		r.Check(Holds("1: holds", Order("yes"), "yes", true, "yes"))
 		r.Headline(Headline{Name: "it", Published: "1"}, ReadOne("a", 1))
 	}).Experiments[0]
 	for name, c := range map[string]struct {

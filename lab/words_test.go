@@ -84,7 +84,7 @@ func TestWords(t *testing.T) {
 		r.Fact("jobs", "1,000")
 		r.Figure("bars-1", chart.Bars{}, Facts{"value": 12.3456})
 		r.Figure("bars-own", chart.Bars{})
-		r.Check(Holds("1", "", "", false, "").Missed(r.Say("why")), Holds("2", "", "", false, "").Missed(r.Say("shared")), Holds("3", "", "", false, ""))
+		r.Check(Holds("1", Order(""), "", false, "").Missed(r.Say("why")), Holds("2", Order(""), "", false, "").Missed(r.Say("shared")), Holds("3", Order(""), "", false, ""))
 	})
 	if d.Title != "Title" || d.Front != "Front, on\ntwo lines." || d.Reference != "A. Author: A Title. 2020." || d.Intro != "What it is about." || d.Notes != "## Exercises\n\n1. Think.\n\n" {
 		t.Errorf("document: %+v", d)
@@ -139,21 +139,21 @@ func TestChecks(t *testing.T) {
 		got  Check
 		want Check
 	}{
-		{Within("a", 1.05, 1, 0.1), Check{"a", "1", "1.05", "± 0.1", Reproduced, "", nil}},
-		{Within("a", 1.2, 1, 0.1).Missed("x").Missed("y"), Check{"a", "1", "1.2", "± 0.1", NotReproduced, "x; y", nil}},
-		{Between("a", "p", 2, 1, 2).Missed("x"), Check{"a", "p", "2", "1 to 2", Reproduced, "", nil}},
-		{AtLeast("a", "p", 1, 1.5).Because("r").Missed("x"), Check{"a", "p", "1", "at least 1.5", NotReproduced, "r; x", nil}},
-		{AtMost("a", "p", 1, 1.5).Because("").Accept("little"), Check{"a", "p", "1", "little", Reproduced, "", nil}},
-		{AtMost("a", "p", 1, 1.5).Shown("%.3f", 1.0).Quoted("q").Mark(2), Check{"a", "q", "1.000", "at most 1.5", Reproduced, "", nil}},
-		{Holds("a", "p", "m", false, "this"), Check{"a", "p", "m", "this", NotReproduced, "", nil}},
-		{Reported("a", "p", "m").Missed("x"), Check{"a", "p", "m", "reported", ShapeOnly, "", nil}},
+		{Within("a", 1.05, 1, 0.1), Check{"a", "1", numberClaim, "1.05", "± 0.1", Reproduced, "", true, false, false, nil}},
+		{Within("a", 1.2, 1, 0.1).Missed("x").Missed("y"), Check{"a", "1", numberClaim, "1.2", "± 0.1", NotReproduced, "x; y", false, false, false, nil}},
+		{Between("a", Number("p"), 2, 1, 2).Missed("x"), Check{"a", "p", numberClaim, "2", "1 to 2", Reproduced, "", true, false, false, nil}},
+		{AtLeast("a", Sign("p"), 1, 1.5).Because("r").Missed("x"), Check{"a", "p", signClaim, "1", "at least 1.5", NotReproduced, "r; x", false, false, false, nil}},
+		{AtMost("a", Target("p"), 1, 1.5).Because("").Accept("little"), Check{"a", "p", targetClaim, "1", "little", Reproduced, "", true, false, false, nil}},
+		{AtMost("a", Number("p"), 1, 1.5).Shown("%.3f", 1.0).Quoted(Sign("q")).Mark(2).Missed("x"), Check{"a", "q", signClaim, "1.000", "at most 1.5", Direction, "", true, false, false, nil}},
+		{Holds("a", Order("p"), "m", false, "this"), Check{"a", "p", orderClaim, "m", "this", NotReproduced, "", false, false, false, nil}},
+		{Reported("a", "p", "m").Missed("x"), Check{"a", "p", nothingClaim, "m", "reported", ShapeOnly, "", false, false, false, nil}},
 	} {
 		c.got.scale = nil
 		if c.got != c.want {
 			t.Errorf("got %+v, want %+v", c.got, c.want)
 		}
 	}
-	one := Between("a", "p", 2, 1, 3)
+	one := Between("a", Number("p"), 2, 1, 3)
 	if two := one.Mark(2.5); one.scale.want == two.scale.want {
 		t.Error("a changed copy changed the check")
 	}
@@ -186,6 +186,10 @@ func TestSentence(t *testing.T) {
 	}
 	r.Headlines = nil
 	if got := r.Finding(); got != "X: published 1; measured 1 (reproduced)." {
+		t.Errorf("finding %q", got)
+	}
+	r.Checks[0].Item = "regime A: 11: x"
+	if got := r.Finding(); got != "Regime A: x: published 1; measured 1 (reproduced)." {
 		t.Errorf("finding %q", got)
 	}
 	defer func() {

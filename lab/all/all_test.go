@@ -205,9 +205,54 @@ func TestReasonsOrWhatWasTried(t *testing.T) {
 	}
 	for _, r := range reports {
 		for _, c := range r.Checks {
-			if strings.Contains(c.Why, "not known") && !strings.Contains(c.Why, "tried") {
+			if said := strings.ToLower(c.Why); strings.Contains(said, "not known") && !strings.Contains(said, "tried") {
 				t.Errorf("%s: %q has no reason, and no list of what was tried: %s", r.ID, c.Item, c.Why)
 			}
+		}
+	}
+}
+
+// A row has no better verdict than its claim allows, and its claim is what its words say: who prints a number prints a digit, and of what nobody
+// published the page says so.
+func TestClaimsAreWhatIsSaid(t *testing.T) {
+	reports, err := lab.ReadReports(append(committed, "../../docs/lab/results/model.json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[lab.Claim]int{}
+	for _, r := range reports {
+		for _, c := range r.Checks {
+			count[c.Claim]++
+			bad := ""
+			switch said := strings.ToLower(c.Published); c.Claim {
+			case "number":
+				if !strings.ContainsAny(said, "0123456789") {
+					bad = "a number without a digit"
+				}
+			case "order":
+			case "sign":
+				if c.Verdict == lab.Reproduced {
+					bad = "a sign is reproduced"
+				}
+			case "nobody":
+				if c.Verdict != lab.ShapeOnly || !strings.Contains(c.Why, "nobody published it") {
+					bad = "what nobody published is judged"
+				}
+			case "nothing":
+				if c.Verdict != lab.ShapeOnly {
+					bad = "what is not to be judged is"
+				}
+			default:
+				bad = "no claim of a published experiment"
+			}
+			if bad != "" {
+				t.Errorf("%s: %q, published %q, is %s: %s", r.ID, c.Item, c.Published, c.Verdict, bad)
+			}
+		}
+	}
+	for _, claim := range []lab.Claim{"number", "order", "sign", "nobody", "nothing"} {
+		if count[claim] == 0 {
+			t.Errorf("no row has the claim %s", claim)
 		}
 	}
 }

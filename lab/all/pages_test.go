@@ -2,6 +2,7 @@ package all
 
 import (
 	"cmp"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -19,6 +20,8 @@ import (
 
 var (
 	rewrite = flag.Bool("rewrite", false, "write docs/lab from the words of the documents and the committed results")
+	renewed = flag.String("renewed", "", "with -rewrite: put the reports of this report.json into the file that -into names, in place of those of the same experiments")
+	into    = flag.String("into", "", "with -renewed: a file of docs/lab/results, quick.json or model.json")
 	figures = flag.String("figures", "", "with -rewrite: take the key charts from this directory, DIR/figures of lab run --out DIR")
 )
 
@@ -65,14 +68,8 @@ func pageOf(d *lab.Document, reports map[string]lab.Report, alive []lab.Report) 
 	if key := slices.IndexFunc(d.Experiments, func(e *lab.Experiment) bool { return len(reports[e.ID].Headlines) > 0 }); key >= 0 {
 		writeFigures(&b, reports[d.Experiments[key].ID], 1)
 	}
-	fmt.Fprintf(&b, "%s\n\n## The document\n\n> %s\n\n%s\n\n<details><summary>Words</summary>\n\n", d.Front, d.Reference, d.Intro)
-	for _, w := range d.Words {
-		fmt.Fprintf(&b, "- **%s**: %s\n", w.Name, w.Meaning)
-	}
-	for _, t := range d.Tables {
-		fmt.Fprintf(&b, "\n%s\n\n%s", t.Title, markdown(t.Head, t.Rows))
-	}
-	b.WriteString("\n</details>\n")
+	fmt.Fprintf(&b, "%s\n\n## The document\n\n> %s\n\n%s\n", d.Front, d.Reference, d.Intro)
+	folded(&b, "Words", glossary(d))
 	for _, e := range d.Experiments {
 		writeExperiment(&b, e, reports[e.ID])
 		for _, r := range alive {
@@ -91,21 +88,45 @@ func writeExperiment(b *strings.Builder, e *lab.Experiment, r lab.Report) {
 		count[c.Verdict]++
 		rows[c.Verdict] = append(rows[c.Verdict], []string{c.Item, c.Published, c.Measured, c.Tolerance, c.Why})
 	}
-	fmt.Fprintf(b, "\n## %s: %s\n\n*%s; repetitions of the committed run: %d; %d reproduced, %d direction, %d shape only, %d not reproduced*\n\n", e.ID, e.Title, e.Source, r.Seeds, count[lab.Reproduced], count[lab.Direction], count[lab.ShapeOnly], count[lab.NotReproduced])
-	fmt.Fprintf(b, "**Finding.** %s\n\n", r.Finding())
+	fmt.Fprintf(b, "\n## %s: %s\n\n**%s**\n\n", e.ID, e.Title, r.Finding())
 	writeFigures(b, r, len(r.Key()))
-	fmt.Fprintf(b, "**Question.** %s\n\n**Set-up.** %s\n\n**How to read it.** %s\n\n", e.Question, r.Setup, e.Read)
-	if len(r.Others()) > 0 {
-		b.WriteString("More charts, in the [report](results/index.html):\n\n")
-	}
-	for _, f := range r.Others() {
-		fmt.Fprintf(b, "- `%s`: %s\n", f.Name, f.Caption)
-	}
+	fmt.Fprintf(b, "**Question.** %s\n\n*%s; repetitions of the committed run: %d; %d reproduced, %d direction, %d shape only, %d not reproduced*\n", e.Question, e.Source, r.Seeds, count[lab.Reproduced], count[lab.Direction], count[lab.ShapeOnly], count[lab.NotReproduced])
+	folded(b, "Set-up, how to read it, and more charts", fmt.Sprintf("**Set-up.** %s\n\n**How to read it.** %s\n%s", r.Setup, e.Read, otherCharts(r)))
 	for _, v := range []lab.Verdict{lab.Direction, lab.NotReproduced} {
 		if len(rows[v]) > 0 {
-			fmt.Fprintf(b, "\n%s", markdown([]string{string(v), "published", "measured", "accepted", "why"}, rows[v]))
+			folded(b, fmt.Sprintf("%d of %s", len(rows[v]), v), markdown([]string{string(v), "published", "measured", "accepted", "why"}, rows[v]))
 		}
 	}
+}
+
+// otherCharts lists the charts that only the report has.
+func otherCharts(r lab.Report) string {
+	if len(r.Others()) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nMore charts, in the [report](results/index.html):\n\n")
+	for _, f := range r.Others() {
+		fmt.Fprintf(&b, "- `%s`: %s\n", f.Name, f.Caption)
+	}
+	return b.String()
+}
+
+// folded writes what a reader opens to see.
+func folded(b *strings.Builder, what, text string) {
+	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n%s\n</details>\n", what, text)
+}
+
+// glossary is the words and tables of a document.
+func glossary(d *lab.Document) string {
+	var b strings.Builder
+	for _, w := range d.Words {
+		fmt.Fprintf(&b, "- **%s**: %s\n", w.Name, w.Meaning)
+	}
+	for _, t := range d.Tables {
+		fmt.Fprintf(&b, "\n%s\n\n%s", t.Title, markdown(t.Head, t.Rows))
+	}
+	return b.String()
 }
 
 // writeFigures writes the first n key charts of an experiment.
@@ -130,6 +151,37 @@ func takeFigures(t *testing.T, reports []lab.Report) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestRenew puts reports of experiments that ran again among those that did not: quick.json and model.json have no page that lab run --keep
+// could renew.
+func TestRenew(t *testing.T) {
+	if !*rewrite || *renewed == "" {
+		return // this is how the files are written, and tests nothing
+	}
+	path := filepath.Join(filepath.Dir(committed[0]), *into)
+	now, err := lab.ReadReports(*renewed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := lab.ReadReports(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range now {
+		i := slices.IndexFunc(all, func(old lab.Report) bool { return old.ID == r.ID })
+		if i < 0 {
+			t.Fatalf("%s has no %s: make it with all its experiments", path, r.ID)
+		}
+		all[i] = r
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -170,9 +222,9 @@ func writeLive(b *strings.Builder, r lab.Report) {
 	for _, c := range r.Checks {
 		fmt.Fprintf(b, " %s%s: %s (accepted: %s).", strings.ToUpper(c.Item[:1]), c.Item[1:], c.Measured, c.Tolerance)
 	}
-	b.WriteString("\n\n")
+	b.WriteString("\n")
 	for _, t := range r.Tables {
-		b.WriteString(markdown(t.Head, t.Rows))
+		folded(b, t.Title, markdown(t.Head, t.Rows))
 	}
 }
 
@@ -191,4 +243,33 @@ func markdown(head []string, rows [][]string) string {
 		line(r)
 	}
 	return b.String()
+}
+
+// TestPagesBeginWithWhatWasFound: the section of an experiment has its finding, then its key chart; tables fold away. No page says that something
+// is impossible, which no run shows.
+func TestPagesBeginWithWhatWasFound(t *testing.T) {
+	for _, d := range Documents() {
+		data, err := os.ReadFile(filepath.Join(pages, d.ID+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"cannot", "incast", "impossible"} {
+			if at := strings.Index(strings.ToLower(string(data)), bad); at >= 0 {
+				t.Errorf("%s.md says %q: %s", d.ID, bad, data[max(0, at-80):min(len(data), at+80)])
+			}
+		}
+		sections := strings.Split(string(data), "\n## ")
+		for _, e := range d.Experiments {
+			i := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, e.ID+": ") })
+			if i < 0 {
+				t.Errorf("%s.md has no section %s", d.ID, e.ID)
+				continue
+			}
+			paras := strings.Split(sections[i], "\n\n")
+			open, _, _ := strings.Cut(sections[i], "<details>")
+			if len(paras) < 3 || !strings.HasPrefix(paras[1], "**") || !strings.HasPrefix(paras[2], "![") || strings.Contains(open, "\n|") {
+				t.Errorf("%s does not begin with its finding and its key chart, with tables folded:\n%s", e.ID, open)
+			}
+		}
+	}
 }

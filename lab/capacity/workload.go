@@ -96,7 +96,11 @@ func capJobs(phased bool, o capOptions, queue func(side, typ int) string, rng *r
 			for range t.maps {
 				spec.Splits.Add(capBlock, lab.SomeNodes(rng, cmp.Or(o.nodes, capNodes), o.copies)...)
 			}
-			jobs = append(jobs, &sim.Job{Spec: spec, Cost: t.cost})
+			cost := t.cost
+			if typ >= longTypes {
+				cost = withOverhead(cost, o.overhead)
+			}
+			jobs = append(jobs, &sim.Job{Spec: spec, Cost: cost})
 		}
 	}
 	return jobs
@@ -153,6 +157,7 @@ type capOptions struct {
 	copies   int
 	nodes    int               // 0: capNodes
 	longOnly bool              // without the small jobs
+	overhead float64           // seconds that a map of a small job takes more
 	params   map[string]string // of the policy, further ones
 	watch    *compare.Watcher  // of the first repetition
 	devices  *sim.DeviceConfig // nil means MRPERF's

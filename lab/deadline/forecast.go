@@ -89,14 +89,14 @@ func checkWordCount(r *lab.Recorder, runs []forecasts) {
 		good += 100 * float64(n) / float64(len(f.err)) / float64(len(runs))
 		early += 100 * f.nearest(0.1) / float64(len(runs))
 	}
-	r.Check(lab.Between("8: WordCount, samples with an error below 5 %, %", "most of the run", good, 80, 100).Because("mean over runs"))
-	r.Check(lab.AtLeast("8: WordCount, error at 10 % of the run, %", "pessimistic at first", early, 0).Because("above 0 is pessimistic; that the first wave is slow is built into the workload"))
+	r.Check(lab.Between("8: WordCount, samples with an error below 5 %, %", lab.Number("below 5 % for most of the run"), good, 80, 100).Because("mean over runs"))
+	r.Check(lab.AtLeast("8: WordCount, error at 10 % of the run, %", lab.Sign("pessimistic at first"), early, 0).Because("above 0 is pessimistic; that the first wave is slow is built into the workload"))
 }
 
 func checkSimulator(r *lab.Recorder, runs []forecasts) {
 	for _, part := range []float64{0.1, 0.25, 0.5, 0.75} {
 		_, _, worst := stats.Range(lab.Each(runs, func(f forecasts) float64 { return f.nearest(part) }))
-		r.Check(lab.Between(fmt.Sprintf("9: Simulator, error at %.0f %% of the run, %% (largest)", 100*part), "optimistic", 100*worst, -100, 0).Because("below 0 is optimistic; of all runs the error nearest to pessimistic"))
+		r.Check(lab.Between(fmt.Sprintf("9: Simulator, error at %.0f %% of the run, %% (largest)", 100*part), lab.Sign("optimistic"), 100*worst, -100, 0).Because("below 0 is optimistic; of all runs the error nearest to pessimistic"))
 	}
 	earliest := 1.0
 	for _, f := range runs {
@@ -104,7 +104,7 @@ func checkSimulator(r *lab.Recorder, runs []forecasts) {
 			earliest = min(earliest, f.at[k])
 		}
 	}
-	r.Check(lab.Between("9: Simulator, part of the run from which the error stays below 10 %", "towards the end", earliest, 0.7, 1).Because("earliest of all runs; 1 is the end"))
+	r.Check(lab.Between("9: Simulator, part of the run from which the error stays below 10 %", lab.Sign("towards the end"), earliest, 0.7, 1).Because("earliest of all runs; 1 is the end"))
 }
 
 func checkJoin(r *lab.Recorder, runs []forecasts) {
@@ -123,5 +123,5 @@ func checkJoin(r *lab.Recorder, runs []forecasts) {
 			ratio += stats.Mean(start) / stats.Mean(end) / float64(len(runs))
 		}
 	}
-	r.Check(lab.AtLeast("10: Join, mean error of the first quarter over that of the second half", "far better in the second half", ratio, 3).Because("absolute errors; mean over runs of the quotient"))
+	r.Check(lab.AtLeast("10: Join, mean error of the first quarter over that of the second half", lab.Sign("far better in the second half"), ratio, 3).Because("absolute errors; mean over runs of the quotient"))
 }

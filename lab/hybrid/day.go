@@ -1,6 +1,8 @@
 package hybrid
 
 import (
+	"strings"
+
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
 )
@@ -32,7 +34,8 @@ func wholeDay(r *lab.Recorder, at setting, online bool) []scaled {
 	}
 	rows := []scaled{{what + ", x1", got}}
 	if online {
-		rows = append(rows, scaled{what + ", x1, the label rule classifies", map[string][]hybridRun{"FS": got["FS"], "H-FS-with": got["ruled"]}})
+		short := strings.Replace(what, " against 600", "", 1) // a strip has room for some fifty letters
+		rows = append(rows, scaled{short + ", x1, the label rule", map[string][]hybridRun{"FS": got["FS"], "H-FS-with": got["ruled"]}})
 	}
 	for _, q := range wholeQuantities(online) {
 		over := func(a, b string) string { return stats.Text(lab.Ratio(got[a], got[b], q.of).Mean) }

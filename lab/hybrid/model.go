@@ -61,8 +61,8 @@ func compareLabels(r *lab.Recorder, c *hybrid.Trained, judge []labelledJob) {
 	}
 	all, half := 100*float64(right)/float64(len(judge)), 100*float64(mixedRight)/float64(len(judge))
 	r.Check(lab.Within("3: large jobs that the trained classifier calls small without their shuffle size", float64(unsafe), 0, 0).Because("with the margin: a job of unknown shuffle size must be well beyond the boundary to be called small"))
-	r.Check(lab.Between("3: right on recurring jobs, %", "96.2", all, 95, 100).Because("ours is higher because the label rule is a formula, and the source's labels are measurements").Mark(96.2))
-	r.Check(lab.Between("3: right when half of the jobs are not recurring, %", "85.7", half, 80, all).Because("accepted up to the share with all recurring: not knowing must cost something. The labels come from the label rule").Mark(85.7))
+	r.Check(lab.Between("3: right on recurring jobs, %", lab.Number("96.2"), all, 95, 100).Because("the label rule is a formula here, and the source's labels are measurements").Mark(96.2))
+	r.Check(lab.Between("3: right when half of the jobs are not recurring, %", lab.Number("85.7"), half, 80, all).Because("accepted up to the share with all recurring: not knowing must cost something. The labels come from the label rule").Mark(85.7))
 	drawClasses(r, judge, blind, all, half)
 }
 

@@ -139,7 +139,7 @@ func dataPlacement(r *lab.Recorder, at setting, online bool, n int) (rows []scal
 		fs.name, fs.cluster, fs.on = "FS", traditional, false
 		got := hybrids(r, at.of([]hybridVariant{with, without, fs}, judgedScale), n)
 		e := lab.Ratio(got["H-w/o-DPS"], got["H-FS-with"], of)
-		r.Check(lab.Between(item+", H-w/o-DPS / H-FS-with, "+name, stats.Text(published), e.Mean, 1.03, published+0.15).Mark(published).SameSide(1).Shown("%.3f", e.Mean).
+		r.Check(lab.Between(item+", H-w/o-DPS / H-FS-with, "+name, lab.Number(stats.Text(published)), e.Mean, 1.03, published+0.15).Mark(published).SameSide(1).Shown("%.3f", e.Mean).
 			Missed(r.Say("reads", readFacts(got, wires[name]))))
 		over := func(of func(hybridRun) float64) string {
 			return stats.Text(lab.Ratio(got["H-FS-with"], got["FS"], of).Mean)

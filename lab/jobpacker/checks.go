@@ -132,10 +132,10 @@ var otherOrders = []string{"2", "3", "4"}
 // subBatches is item 10.
 func subBatches(r *lab.Recorder, runs map[string][]packRun) {
 	why := r.Say("orders", orderFacts(runs))
-	r.Check(lab.Sign(lab.Between("10: makespan with 5 sub-batches over 1", "lower (below 1)", packRatio(runs, "jobpacker", "B1", packMakespan), 0, 1).Accept("at most 1")).Missed(sayRange(r, runs, "jobpacker", "B1")).Missed(why))
+	r.Check(lab.Between("10: makespan with 5 sub-batches over 1", lab.Sign("lower (below 1)"), packRatio(runs, "jobpacker", "B1", packMakespan), 0, 1).Accept("at most 1").Missed(sayRange(r, runs, "jobpacker", "B1")).Missed(why))
 	for _, b := range []string{"8", "10", "20"} {
 		flat := packRatio(runs, "B"+b, "jobpacker", packMakespan)
-		r.Check(lab.Between("10: makespan with "+b+" sub-batches over 5", "flat", flat, 0.95, 1.05).Mark(1).Shown("%.3f", flat).Missed(sayRange(r, runs, "B"+b, "jobpacker")).Missed(why))
+		r.Check(lab.Between("10: makespan with "+b+" sub-batches over 5", lab.Number("flat: 1"), flat, 0.95, 1.05).Mark(1).Shown("%.3f", flat).Missed(sayRange(r, runs, "B"+b, "jobpacker")).Missed(why))
 	}
 }
 
@@ -226,8 +226,8 @@ func share(r *lab.Recorder) {
 	why := r.Say("one rack", lab.Facts{"idle": idle, "over": over, "n": human.Many(int64(len(runs["corral"])), "repetition")})
 	r.Check(lab.Within("6: shuffle over circuits, JobPacker, %", jp, 98.3, 5).Because(fmt.Sprintf("%d jobs from %s", jobs, from)))
 	r.Check(lab.Within("6: shuffle over circuits, F-Hybrid, %", fair, 1.3, 4).Because("its reduces are everywhere, so that hardly any transfer between two racks is an elephant"))
-	r.Check(lab.Between("6: shuffle over circuits, Corral, %", "23.9", corral, 5, 50).Because(why).Mark(23.9))
-	r.Check(lab.Holds("6: JobPacker above Corral above F-Hybrid", "98.3, 23.9, 1.3 %", fmt.Sprintf("%s, %s, %s %%", stats.Text(jp), stats.Text(corral), stats.Text(fair)), jp > corral && corral > fair, "in this order").Missed(why))
+	r.Check(lab.Between("6: shuffle over circuits, Corral, %", lab.Number("23.9"), corral, 5, 50).Because(why).Mark(23.9))
+	r.Check(lab.Holds("6: JobPacker above Corral above F-Hybrid", lab.Order("98.3, 23.9, 1.3 %"), fmt.Sprintf("%s, %s, %s %%", stats.Text(jp), stats.Text(corral), stats.Text(fair)), jp > corral && corral > fair, "in this order").Missed(why))
 	var said []string
 	for _, v := range variants {
 		said = append(said, fmt.Sprintf("%s TB under %s", stats.Text(lab.Mean(runs[v.name], crossed)), packTitles[v.name]))
@@ -249,11 +249,11 @@ func makespans(r *lab.Recorder, label string, runs map[string][]packRun) (jp, co
 		"wide": over(wideCorral, "corral"), "idle": uncrossed(runs["corral"]), "n": human.Many(int64(len(runs["corral"])), "repetition"),
 		"busy": lab.Mean(runs["corral"], busyShare), "fair": lab.Mean(runs["f-hybrid"], busyShare),
 	})
-	r.Check(lab.Holds(label+"7: makespan, JobPacker < Corral < F-Hybrid", "0.65, 0.85, 1", fmt.Sprintf("%s, %s, 1", stats.Text(jp), stats.Text(corral)), jp < corral && corral < 1, "in this order").
+	r.Check(lab.Holds(label+"7: makespan, JobPacker < Corral < F-Hybrid", lab.Order("0.65, 0.85, 1"), fmt.Sprintf("%s, %s, 1", stats.Text(jp), stats.Text(corral)), jp < corral && corral < 1, "in this order").
 		Direction(jp < min(corral, 1)).Because("over that of F-Hybrid").Missed(rack))
 	r.Check(lab.Within(label+"7: makespan of JobPacker over F-Hybrid", jp, 0.65, 0.15).SameSide(1).Missed(network))
 	r.Check(lab.Within(label+"7: makespan of Corral over F-Hybrid", corral, 0.85, 0.15).SameSide(1).Missed(rack))
-	r.Check(lab.Between(label+"7: makespan of JobPacker over F-EPS", "within 5 %", over("jobpacker", "f-eps"), 0, 1.1).Accept("at most 1.1").Missed(network))
+	r.Check(lab.Between(label+"7: makespan of JobPacker over F-EPS", lab.Number("within 5 %"), over("jobpacker", "f-eps"), 0, 1.1).Accept("at most 1.1").Missed(network))
 	return jp, corral
 }
 

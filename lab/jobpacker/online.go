@@ -121,11 +121,11 @@ func onlineChecks(r *lab.Recorder, runs map[string][]packRun) {
 	aim("8: median completion of JobPacker over F-Hybrid", "jobpacker", "f-hybrid", 0.57)
 	aim("8: median completion of Corral over F-Hybrid", "corral", "f-hybrid", 0.79)
 	jp, corral := of("jobpacker", "f-hybrid"), of("corral", "f-hybrid")
-	r.Check(lab.Holds("8: median completion, JobPacker < Corral < F-Hybrid", "0.57, 0.79, 1", fmt.Sprintf("%s, %s, 1", stats.Text(jp), stats.Text(corral)), jp < corral && corral < 1, "in this order").
+	r.Check(lab.Holds("8: median completion, JobPacker < Corral < F-Hybrid", lab.Order("0.57, 0.79, 1"), fmt.Sprintf("%s, %s, 1", stats.Text(jp), stats.Text(corral)), jp < corral && corral < 1, "in this order").
 		Direction(jp < min(corral, 1)).Missed(say("jobpacker", "f-hybrid")))
 	aim("8: with SWIM's reduces, JobPacker over F-Hybrid", "swim jobpacker", "swim f-hybrid", 0.57)
 	aim("8: with SWIM's reduces, Corral over F-Hybrid", "swim corral", "swim f-hybrid", 0.79)
-	r.Check(lab.Between("12, 16: shuffle over circuits, JobPacker, %", "much higher than the others", lab.Mean(runs["jobpacker"], opticalShare), 90, 100).Because("Figures 4.12 and 4.16 of the source, not items of that number").Missed(sayCircuits(r, runs)))
+	r.Check(lab.Between("12, 16: shuffle over circuits, JobPacker, %", lab.Sign("much higher than the others"), lab.Mean(runs["jobpacker"], opticalShare), 90, 100).Because("Figures 4.12 and 4.16 of the source, not items of that number").Missed(sayCircuits(r, runs)))
 	aim("9: mixed, recurring jobs, JobPacker over F-Hybrid", "mixed 1", "mixed f-hybrid", 0.60)
 	adhoc := packRatio(runs, "mixed 1", "mixed f-hybrid", adhocMedian)
 	r.Check(lab.Within("9: mixed, ad-hoc jobs, JobPacker over F-Hybrid", adhoc, 0.62, 0.15).SameSide(1).Shown("%.3f", adhoc).Because(sayMedians(r, runs, "mixed 1", "mixed f-hybrid", adhocMedian, adhocMedianAll)))
@@ -133,9 +133,9 @@ func onlineChecks(r *lab.Recorder, runs map[string][]packRun) {
 	for _, d := range otherIntervals {
 		vary = max(vary, math.Abs(of("interval "+d.String(), "jobpacker")-1))
 	}
-	r.Check(lab.Between("11: median by reconfiguration interval, change from 1 s", "minimal", vary, 0, 0.1).Because("the larger of the changes with 0.1 and 3 s; 0.1 is 10 %").Accept("at most 0.1").Shown("%.4f", vary).Missed(say("interval 3s", "jobpacker")))
+	r.Check(lab.Between("11: median by reconfiguration interval, change from 1 s", lab.Number("minimal: 0"), vary, 0, 0.1).Because("the larger of the changes with 0.1 and 3 s; 0.1 is 10 %").Accept("at most 0.1").Shown("%.4f", vary).Missed(say("interval 3s", "jobpacker")))
 	three := of("interval 3s", "f-hybrid")
-	r.Check(lab.Between("11: median with an interval of 3 s over F-Hybrid", "0.62 (38 % below)", three, 0, 0.75).Mark(0.62).Accept("at most 0.75").SameSide(1).Missed(say("interval 3s", "f-hybrid")))
+	r.Check(lab.Between("11: median with an interval of 3 s over F-Hybrid", lab.Number("0.62 (38 % below)"), three, 0, 0.75).Mark(0.62).Accept("at most 0.75").SameSide(1).Missed(say("interval 3s", "f-hybrid")))
 	slowstarts(r, of, say)
 	provisions(r, runs, of, say)
 	wrongPlansRows(r, of, say)
@@ -144,7 +144,7 @@ func onlineChecks(r *lab.Recorder, runs map[string][]packRun) {
 		of, all func(packRun) float64
 	}{{"recurring", packMedian, packMedianAll}, {"ad-hoc", adhocMedian, adhocMedianAll}} {
 		v := packRatio(runs, "mixed aggregated", "mixed 1", c.of)
-		r.Check(lab.Sign(lab.AtLeast("15: aggregating ad-hoc jobs, "+c.kind+" median over without", "not better", v, 1).Shown("%.4f", v).Because("1 is accepted")).Missed(sayMedians(r, runs, "mixed aggregated", "mixed 1", c.of, c.all)))
+		r.Check(lab.AtLeast("15: aggregating ad-hoc jobs, "+c.kind+" median over without", lab.Sign("not better"), v, 1).Shown("%.4f", v).Because("1 is accepted").Because(sayMedians(r, runs, "mixed aggregated", "mixed 1", c.of, c.all)))
 	}
 }
 
@@ -152,17 +152,17 @@ func onlineChecks(r *lab.Recorder, runs map[string][]packRun) {
 func slowstarts(r *lab.Recorder, of func(name, base string) float64, say func(name, base string) string) {
 	for _, s := range []string{"0.5", "0.8"} {
 		v := of("slowstart "+s, "jobpacker")
-		r.Check(lab.Between("12: median with slow start "+s+" over 0.7", "flat", v, 0.95, 1.05).Mark(1).Shown("%.4f", v).Missed(say("slowstart "+s, "jobpacker")))
+		r.Check(lab.Between("12: median with slow start "+s+" over 0.7", lab.Number("flat: 1"), v, 0.95, 1.05).Mark(1).Shown("%.4f", v).Missed(say("slowstart "+s, "jobpacker")))
 	}
 	v := of("slowstart 0.2", "jobpacker")
-	r.Check(lab.Sign(lab.AtLeast("12: median with slow start 0.2 over 0.7", "not better (slightly worse)", v, 0.995).Shown("%.4f", v)).Missed(say("slowstart 0.2", "jobpacker")))
+	r.Check(lab.AtLeast("12: median with slow start 0.2 over 0.7", lab.Sign("not better (slightly worse)"), v, 0.995).Shown("%.4f", v).Because(say("slowstart 0.2", "jobpacker")))
 }
 
 // provisions is item 13.
 func provisions(r *lab.Recorder, runs map[string][]packRun, of func(name, base string) float64, say func(name, base string) string) {
 	none, twice := of("mixed 0", "mixed 1"), of("mixed 2", "mixed 1")
-	r.Check(lab.Sign(lab.AtLeast("13: mixed, no over-provisioning over ratio 1", "worse (above 1)", none, math.Nextafter(1, 2)).Accept("above 1").Shown("%.4f", none)).Missed(say("mixed 0", "mixed 1")).Missed(sayRoom(r, runs)))
-	r.Check(lab.Between("13: mixed, ratio 2 over ratio 1", "flat", twice, 0.93, 1.07).Mark(1).Shown("%.4f", twice).Missed(say("mixed 2", "mixed 1")))
+	r.Check(lab.AtLeast("13: mixed, no over-provisioning over ratio 1", lab.Sign("worse (above 1)"), none, math.Nextafter(1, 2)).Accept("above 1").Shown("%.4f", none).Missed(say("mixed 0", "mixed 1")).Missed(sayRoom(r, runs)))
+	r.Check(lab.Between("13: mixed, ratio 2 over ratio 1", lab.Number("flat: 1"), twice, 0.93, 1.07).Mark(1).Shown("%.4f", twice).Missed(say("mixed 2", "mixed 1")))
 }
 
 // wrongPlansRows is item 14. The source has a value with wrong sizes and one with wrong arrivals; here both are wrong at once.
@@ -174,6 +174,6 @@ func wrongPlansRows(r *lab.Recorder, of func(name, base string) float64, say fun
 	}{{"F-Hybrid", "f-hybrid", 0.67, 0.77}, {"Corral", "wrong corral", 0.75, 0.78}} {
 		v := of("wrong jobpacker", c.base)
 		published := fmt.Sprintf("%s with wrong sizes, %s with wrong arrivals", stats.Text(c.sizes), stats.Text(c.arrivals))
-		r.Check(lab.Between("14: with wrong plans, JobPacker over "+c.title, published, v, c.sizes-0.15, c.arrivals+0.15).Direction(v < 1).Because(told+"; accepted are both values ± 0.15").Shown("%.3f", v).Missed(say("wrong jobpacker", c.base)))
+		r.Check(lab.Between("14: with wrong plans, JobPacker over "+c.title, lab.Number(published), v, c.sizes-0.15, c.arrivals+0.15).Direction(v < 1).Because(told+"; accepted are both values ± 0.15").Shown("%.3f", v).Missed(say("wrong jobpacker", c.base)))
 	}
 }

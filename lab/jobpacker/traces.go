@@ -2,7 +2,6 @@ package jobpacker
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/millrace/millrace/internal/chart"
@@ -61,11 +60,14 @@ func traceFact(r *lab.Recorder, row traceRow, jobs []trace.Job) []chart.Bar {
 		}
 	}
 	in := "in " + row.file
-	r.Check(lab.Within("5: jobs in "+row.file, float64(len(jobs)), row.jobs, 0))
-	r.Check(lab.Within("5: heavy jobs", heavy, row.heavy, 0).Because(in).Shown("%.0f", heavy).Quoted(fmt.Sprintf("%.0f", row.heavy)))
-	r.Check(lab.Within("5: recall of the 1 GB rule, %", 100*both/heavy, row.recall, 0.05).Because(in))
-	r.Check(lab.Within("5: precision of the rule, %", 100*both/large, row.precise, 0.05).Because(in))
-	r.Check(lab.Within("5: share of shuffle bytes, %", 100*heavyBytes/bytes, row.volume, 0.05).Because(in + ", that of the heavy jobs"))
+	counted := func(v float64) lab.Said {
+		return lab.Nobody("nothing; " + stats.Text(v) + " in our specification's count")
+	}
+	r.Check(lab.Within("5: jobs in "+row.file, float64(len(jobs)), row.jobs, 0).Quoted(counted(row.jobs)))
+	r.Check(lab.Within("5: heavy jobs", heavy, row.heavy, 0).Because(in).Shown("%.0f", heavy).Quoted(counted(row.heavy)))
+	r.Check(lab.Within("5: recall of the 1 GB rule, %", 100*both/heavy, row.recall, 0.05).Because(in).Quoted(counted(row.recall)))
+	r.Check(lab.Within("5: precision of the rule, %", 100*both/large, row.precise, 0.05).Because(in).Quoted(counted(row.precise)))
+	r.Check(lab.Within("5: share of shuffle bytes, %", 100*heavyBytes/bytes, row.volume, 0.05).Because(in + ", that of the heavy jobs").Quoted(counted(row.volume)))
 	name, _, _ := strings.Cut(row.file, "_samples")
 	if _, end, ok := strings.Cut(row.file, "1hr_"); ok {
 		name += ", " + strings.TrimSuffix(end, ".tsv")

@@ -31,7 +31,7 @@ func (l *Laboratory) checks(v Verdict) []lab.Check {
 	for i := 0; i < len(v.Rows); i += len(l.Measures) {
 		first = append(first, fmt.Sprintf("%s %s", v.Rows[i].Arm, stats.Text(stats.Mean(v.Rows[i].Live))))
 	}
-	ours := "nothing, it is our own mark"
+	ours := lab.Target("nothing, it is our own mark")
 	return []lab.Check{
 		lab.AtMost("error of the simulator, of a job in the median, %", ours, 100*v.MedianError, 100*maxError),
 		lab.AtLeast("order of the arms in the simulator and on the cluster, Kendall's tau", ours, v.Tau, minTau),

@@ -28,11 +28,11 @@ func ablation(r *lab.Recorder) {
 			r.Check(lab.Reported(item, "not claimed", measured).Because(model[name] + " in the specification's model"))
 			continue
 		}
-		r.Check(lab.Holds(item, "more without it (5.2)", measured, without > with, "more without the drop").Because(r.Say("argument", lab.Facts{"model": model[name]})))
+		r.Check(lab.Holds(item, lab.Sign("more without it (5.2)"), measured, without > with, "more without the drop").Because(r.Say("argument", lab.Facts{"model": model[name]})))
 	}
 	noSleep := run("cbt", false, func(c *admission.Config, _ *admission.Limits) { c.AfterIncrease = 0 })
-	r.Check(lab.Between("12: CBT without its sleep raises MARP three times within 15 s, % of runs", "several starts in a row", rushes(noSleep), 90, 100).Because("within 15 s of the first increase"))
-	r.Check(lab.Holds("12: mean number of running jobs, without the sleep against with it", "rises", fmt.Sprintf("%s against %s jobs", stats.Text(concurrency(noSleep)), stats.Text(concurrency(base.runs["cbt"]))), concurrency(noSleep) > concurrency(base.runs["cbt"]), "more without the sleep").Because("4.65 against 3.02 in the specification's model"))
+	r.Check(lab.Between("12: CBT without its sleep raises MARP three times within 15 s, % of runs", lab.Order("several starts in a row"), rushes(noSleep), 90, 100).Because("within 15 s of the first increase"))
+	r.Check(lab.Holds("12: mean number of running jobs, without the sleep against with it", lab.Sign("rises"), fmt.Sprintf("%s against %s jobs", stats.Text(concurrency(noSleep)), stats.Text(concurrency(base.runs["cbt"]))), concurrency(noSleep) > concurrency(base.runs["cbt"]), "more without the sleep").Because("4.65 against 3.02 in the specification's model"))
 	delayFactor(r, base, run)
 	delaysWithoutDisk(r, n)
 }
@@ -54,7 +54,7 @@ func delayFactor(r *lab.Recorder, base gainRuns, run func(control string, fast b
 			continue
 		}
 		want := map[string]string{"cbt": "687 -> 646, 673", "cbtws": "657 -> 627, 605"}[name]
-		r.Check(lab.Holds("15: no reload delay, "+name+", s", "faster (7.5)", measured, quick < was && was-quick < 150, "faster, by less than 150 s").Because(want + " in the specification's model; the source hopes for up to 150 s"))
+		r.Check(lab.Holds("15: no reload delay, "+name+", s", lab.Sign("faster (7.5)"), measured, quick < was && was-quick < 150, "faster, by less than 150 s").Because(want + " in the specification's model; the source hopes for up to 150 s"))
 	}
 	r.Figure("delays", bars)
 }

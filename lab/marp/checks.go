@@ -20,7 +20,7 @@ func sixTeraSorts(r *lab.Recorder) {
 		r.Check(lab.Within("4: gain of "+controllers[i]+", %", g.gain[controllers[i]], published, 5).Because(calibrated))
 	}
 	order(r, "4: TeraSort", g, "782 > 697 > 641, 634 s")
-	r.Check(lab.Between("4: CBTwS and CBTwAT apart, % of PRJ", "0.9", math.Abs(g.gain["cbtws"]-g.gain["cbtwat"]), 0, 5).Because("points between their gains").Mark(0.9))
+	r.Check(lab.Between("4: CBTwS and CBTwAT apart, % of PRJ", lab.Number("0.9"), math.Abs(g.gain["cbtws"]-g.gain["cbtwat"]), 0, 5).Because("points between their gains").Mark(0.9))
 	staircase(r, g.runs["cbt"])
 	smoothing(r, n)
 	progressRates(r, g)
@@ -93,18 +93,18 @@ func staircase(r *lab.Recorder, runs []batchRun) {
 			begins++
 		}
 	}
-	r.Check(lab.Holds("9: CBT, from the first increase to the second job's first map, s", "about 30 s", stats.Span(gaps, "s"), stats.Mean(gaps) > 20 && stats.Mean(gaps) < 37, "a mean of 20 to 37 s").Because("mean and range of the runs"))
-	r.Check(lab.Between("9: processors busy in that gap, %", "20 to 30 (Fig. 5.3)", stats.Mean(busy), 15, 35))
-	r.Check(lab.Between("9: runs in which MARP begins 0.050, 0.090, 0.130, %", "all", 100*float64(begins)/float64(len(runs)), 90, 100).Because("where a job was about to end first, it begins otherwise"))
+	r.Check(lab.Holds("9: CBT, from the first increase to the second job's first map, s", lab.Number("about 30 s"), stats.Span(gaps, "s"), stats.Mean(gaps) > 20 && stats.Mean(gaps) < 37, "a mean of 20 to 37 s").Because("mean and range of the runs"))
+	r.Check(lab.Between("9: processors busy in that gap, %", lab.Number("20 to 30 (Fig. 5.3)"), stats.Mean(busy), 15, 35))
+	r.Check(lab.Between("9: runs in which MARP begins 0.050, 0.090, 0.130, %", lab.Number("all: 0.050, 0.090, 0.130"), 100*float64(begins)/float64(len(runs)), 90, 100).Because("where a job was about to end first, it begins otherwise"))
 	share := 100 * float64(late) / float64(len(runs))
-	r.Check(lab.Between("9: CBT, runs in which the second job starts only after the first one's maps, %", "the next job starts when the last one's maps are done (Fig. 5.3)", share, 90, 100))
+	r.Check(lab.Between("9: CBT, runs in which the second job starts only after the first one's maps, %", lab.Order("the next job starts when the last one's maps are done (Fig. 5.3)"), share, 90, 100))
 }
 
 func oneByOne(r *lab.Recorder) {
 	n := r.Seeds(200, 200)
 	fifo := stats.NewEstimate(lab.Each(batches(r, batchSetup{kind: teraSort3, jobs: 4, marp: 0.05}, n), total))
 	all := stats.NewEstimate(lab.Each(batches(r, parallelRun(teraSort3, 4), n), total))
-	r.Check(lab.Between("5: four jobs, all at once / one by one", "442 / 697 = 0.634", all.Mean/fifo.Mean, 0.58, 0.70).Because(calibrated).Mark(0.634))
+	r.Check(lab.Between("5: four jobs, all at once / one by one", lab.Number("442 / 697 = 0.634"), all.Mean/fifo.Mean, 0.58, 0.70).Because(calibrated).Mark(0.634))
 	r.Check(lab.Reported("5: one by one and all at once, s", "697 and 442", stats.Text(fifo.Mean)+" and "+stats.Text(all.Mean)).Because("the source does not say which jobs these were; TeraSorts of 3 GB are assumed"))
 	bars := chart.Bars{Frame: chart.Frame{Title: "Completion of four TeraSorts", X: chart.Axis{Label: "s"}}}
 	bars.Bars = []chart.Bar{fifo.Bar("one by one", 697), all.Bar("all at once", 442)}
@@ -128,7 +128,7 @@ func others(r *lab.Recorder) {
 	for _, name := range controllers {
 		smaller = smaller && sorts.gain[name] > 0 && sorts.gain[name] < words.gain[name]
 	}
-	r.Check(lab.Holds("7: all three beat PRJ on Sort, by less than on WordCount", "smaller gains", sorts.texts()+" against "+words.texts()+" %", smaller, "each above 0 and below WordCount's").Because("gains of CBT, CBTwS, CBTwAT on Sort against WordCount"))
+	r.Check(lab.Holds("7: all three beat PRJ on Sort, by less than on WordCount", lab.Sign("smaller gains"), sorts.texts()+" against "+words.texts()+" %", smaller, "each above 0 and below WordCount's").Because("gains of CBT, CBTwS, CBTwAT on Sort against WordCount"))
 	r.Figure("wordcount", words.bars("Completion of the batch, WordCount 6 x 2 GB", 900, 767, 706, 695))
 	r.Figure("sort", sorts.bars("Completion of the batch, Sort 6 x 2.5 GB", 838, 793, 751, 755))
 }
@@ -136,7 +136,7 @@ func others(r *lab.Recorder) {
 // order checks that all controllers beat PRJ and CBT least of them.
 func order(r *lab.Recorder, item string, g gainRuns, published string) {
 	m := func(name string) float64 { return g.total[name].Mean }
-	r.Check(lab.Holds(item+": order of means, PRJ > CBT > CBTwS and CBTwAT", published, fmt.Sprintf("%s > %s > %s, %s s", stats.Text(m("prj")), stats.Text(m("cbt")), stats.Text(m("cbtws")), stats.Text(m("cbtwat"))),
+	r.Check(lab.Holds(item+": order of means, PRJ > CBT > CBTwS and CBTwAT", lab.Order(published), fmt.Sprintf("%s > %s > %s, %s s", stats.Text(m("prj")), stats.Text(m("cbt")), stats.Text(m("cbtws")), stats.Text(m("cbtwat"))),
 		m("prj") > m("cbt") && m("cbt") > max(m("cbtws"), m("cbtwat")), "in this order").
 		Direction(m("prj") > max(m("cbt"), m("cbtws"), m("cbtwat"))).Because(calibrated).Missed(r.Say("order of controllers")))
 }

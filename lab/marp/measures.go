@@ -18,7 +18,7 @@ func smoothing(r *lab.Recorder, n int) {
 			raw, smooth, err := measured(batchSetup{kind: teraSort3, jobs: 6, control: name}, seed)
 			return stats.Deviation(smooth) * stats.Deviation(smooth) / (stats.Deviation(raw) * stats.Deviation(raw)), err
 		})
-		r.Check(lab.Between("13: variance of the smoothed delta over the raw one, "+name, "smoother (5.3)", stats.Mean(ratios), 0, 0.5).Because(map[string]string{"cbtws": "0.17", "cbtwat": "0.18"}[name] + " in the specification's model"))
+		r.Check(lab.Between("13: variance of the smoothed delta over the raw one, "+name, lab.Sign("smoother (5.3)"), stats.Mean(ratios), 0, 0.5).Because(map[string]string{"cbtws": "0.17", "cbtwat": "0.18"}[name] + " in the specification's model"))
 	}
 }
 
@@ -63,7 +63,7 @@ func progressRates(r *lab.Recorder, g gainRuns) {
 		}
 		rate[name] = stats.Mean(all)
 	}
-	r.Check(lab.Holds("14: progress of a running job in 10 s, PRJ < CBT < CBTwS, points", "in this order (Fig. 6.21)", fmt.Sprintf("%s < %s < %s; CBTwAT %s", stats.Text(rate["prj"]), stats.Text(rate["cbt"]), stats.Text(rate["cbtws"]), stats.Text(rate["cbtwat"])), rate["prj"] < rate["cbt"] && rate["cbt"] < rate["cbtws"], "PRJ below CBT below CBTwS").Because("1.26 < 2.77 < 4.81 in the specification's model"))
+	r.Check(lab.Holds("14: progress of a running job in 10 s, PRJ < CBT < CBTwS, points", lab.Order("in this order (Fig. 6.21)"), fmt.Sprintf("%s < %s < %s; CBTwAT %s", stats.Text(rate["prj"]), stats.Text(rate["cbt"]), stats.Text(rate["cbtws"]), stats.Text(rate["cbtwat"])), rate["prj"] < rate["cbt"] && rate["cbt"] < rate["cbtws"], "PRJ below CBT below CBTwS").Because("1.26 < 2.77 < 4.81 in the specification's model"))
 	alone, err := batchSetup{kind: teraSort3, jobs: 1, marp: 0.25}.run(r.Seed())
 	r.Must(err)
 	six, better := g.runs["prj"][0].rates, 0
@@ -72,7 +72,7 @@ func progressRates(r *lab.Recorder, g gainRuns) {
 			better++
 		}
 	}
-	r.Check(lab.Between("14: intervals in which a job alone beats the mean of six, %", "nearly all", 100*float64(better)/float64(len(alone.rates)), 80, 100).Because("97 in the specification's model"))
+	r.Check(lab.Between("14: intervals in which a job alone beats the mean of six, %", lab.Number("nearly all: 100 %"), 100*float64(better)/float64(len(alone.rates)), 80, 100).Because("97 in the specification's model"))
 }
 
 // firstThreshold is item 18: which explored threshold scores best.
@@ -92,7 +92,7 @@ func firstThreshold(r *lab.Recorder, n int) {
 			first++
 		}
 	}
-	r.Check(lab.Between("18: runs in which the first explored threshold is the single best, %", "the first one is favoured (7.3.4)", 100*float64(first)/float64(max(unique, 1)), 90, 100).Because(fmt.Sprintf("of %d runs with a single best; a third would be chance", unique)))
+	r.Check(lab.Between("18: runs in which the first explored threshold is the single best, %", lab.Sign("the first one is favoured (7.3.4)"), 100*float64(first)/float64(max(unique, 1)), 90, 100).Because(fmt.Sprintf("of %d runs with a single best; a third would be chance", unique)))
 }
 
 // spreadOfTotals is item 19.

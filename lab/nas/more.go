@@ -39,15 +39,15 @@ func ablation(r *lab.Recorder) {
 			held = append(held, fmt.Sprintf("from %s %s", limit, stats.Text(runs.ratio("held from "+limit, "nas-mts-ca", throughput))))
 		}
 		r.Check(lab.Reported(label+"5: throughput by the use of a link from which CR-RTS holds reduces, over never", "0.8; nothing on others", strings.Join(append(held, "never 1"), ", ")).Because(r.Say("held from")))
-		r.Check(lab.Holds(label+"5: throughput, MTS < MTS+CA-RTS < NAS", "each step adds", fmt.Sprintf("MTS 1, MTS+CA-RTS %s, NAS %s", stats.Text(with), stats.Text(all)), with > 1 && all > with, "MTS+CA-RTS above 1, NAS above that").
+		r.Check(lab.Holds(label+"5: throughput, MTS < MTS+CA-RTS < NAS", lab.Order("each step adds"), fmt.Sprintf("MTS 1, MTS+CA-RTS %s, NAS %s", stats.Text(with), stats.Text(all)), with > 1 && all > with, "MTS+CA-RTS above 1, NAS above that").
 			Direction(all > 1).Missed(r.Say("placement and holding", lab.Facts{"with": with, "all": all})))
 		for i, name := range []string{"nas-no-both", "nas-no-tt", "nas-no-mct"} {
 			r.Check(lab.Within(label+"6: congestion occurrences, "+name+" over nas", runs.ratio(name, "nas", congestion), congestionPublished[i], 0.15).SameSide(1).
-				Because("above 1 racks become congested more often without it").Missed(r.Say("occurrences")))
+				Because("above 1 racks become congested more often without it").Missed(r.Say("occurrences", lab.Facts{"time": runs.ratio(name, "nas", congested)}, runs.between(name, "nas", congestion))))
 		}
 		drawAblation(r, g, runs)
 	}
-	r.Check(lab.Holds("5: each mechanism adds throughput in at least one regime", "each step adds", fmt.Sprintf("CA-RTS at most %+.3f, CR-RTS at most %+.3f of MTS's throughput", ca, cr), ca > 0 && cr > 0, "both above 0").
+	r.Check(lab.Holds("5: each mechanism adds throughput in at least one regime", lab.Order("each step adds"), fmt.Sprintf("CA-RTS at most %+.3f, CR-RTS at most %+.3f of MTS's throughput", ca, cr), ca > 0 && cr > 0, "both above 0").
 		Missed(r.Say("regime by regime", lab.Facts{"each": strings.Join(each, "; ")})))
 	if r.Quick() {
 		r.Only("four runs of eight")
@@ -73,7 +73,7 @@ func wholeDay(r *lab.Recorder) {
 			dayThroughput(r, label, runs, from, len(day))
 		}
 		c := runs.overFair(completion, "delay", "sw-delay", "nas")
-		r.Check(lab.Holds(label+"13: mean completion", "nas < sw-delay < delay < fair", fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", stats.Text(c[0]), stats.Text(c[1]), stats.Text(c[2])),
+		r.Check(lab.Holds(label+"13: mean completion", lab.Order("nas < sw-delay < delay < fair"), fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", stats.Text(c[0]), stats.Text(c[1]), stats.Text(c[2])),
 			c[2] < c[1] && c[1] < c[0] && c[0] < 1, "this order").Direction(c[2] < min(c[0], c[1], 1)).Missed(r.Say("order of a day", dayFacts(runs))))
 		drawDay(r, scale, runs)
 	}
@@ -90,7 +90,7 @@ func runDay(r *lab.Recorder, day []trace.Job, scale float64) nasRuns {
 
 func dayThroughput(r *lab.Recorder, label string, runs nasRuns, from string, jobs int) {
 	t := runs.overFair(throughput, "delay", "sw-delay", "nas")
-	r.Check(lab.Holds(label+"13: throughput", "nas > sw-delay > delay > fair", fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", stats.Text(t[0]), stats.Text(t[1]), stats.Text(t[2])),
+	r.Check(lab.Holds(label+"13: throughput", lab.Order("nas > sw-delay > delay > fair"), fmt.Sprintf("fair 1, delay %s, sw-delay %s, nas %s", stats.Text(t[0]), stats.Text(t[1]), stats.Text(t[2])),
 		t[2] > t[1] && t[1] > t[0] && t[0] > 1, "this order").Direction(t[2] > max(t[0], t[1], 1)).Missed(r.Say("one run of a day", dayFacts(runs))))
 	for i, base := range dayNames[:3] {
 		r.Check(lab.Within(label+"13: throughput of nas over "+base, runs.ratio("nas", base, throughput), nasPublished.throughput600[i], 0.3).SameSide(1).

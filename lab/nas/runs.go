@@ -92,6 +92,7 @@ type nasRun struct {
 	times      []float64 // completion of each job, seconds
 	traffic    sim.Traffic
 	episodes   float64
+	congested  float64 // rack-seconds
 	overlap    float64 // mean map progress at the first reduce
 	overload   float64 // share of node samples above the traffic threshold
 	makespan   float64
@@ -178,7 +179,7 @@ func (c nasCluster) run(policy string, extra map[string]string, traced []trace.J
 func measureNAS(res *sim.Result, watch *loadWatch, scale float64) nasRun {
 	n := float64(len(res.Jobs))
 	out := nasRun{
-		throughput: n / res.Makespan.Hours(), traffic: *res.Network, episodes: float64(res.Congestion.Episodes),
+		throughput: n / res.Makespan.Hours(), traffic: *res.Network, episodes: float64(res.Congestion.Episodes), congested: res.Congestion.Congested.Seconds(),
 		makespan: res.Makespan.Seconds(), overlap: stats.Mean(watch.overlaps), overload: float64(watch.over) / math.Max(1, float64(watch.samples)),
 	}
 	out.skew = inboundSkew(res.Network.Matrix)

@@ -29,11 +29,11 @@ func heartbeat(r *lab.Recorder) {
 	busy := 0.0
 	for i, s := range policies {
 		now, late := average(runs[2*i]), average(runs[2*i+1])
-		r.Check(lab.Sign(lab.AtLeast("19: median of "+s.policy+", every 3 s / at once", "rises or stays (V-A)", late.q[50]/now.q[50], 1)))
+		r.Check(lab.AtLeast("19: median of "+s.policy+", every 3 s / at once", lab.Sign("rises or stays (V-A)"), late.q[50]/now.q[50], 1))
 		busy += late.busy / now.busy / float64(len(policies))
 		bars.Bars = append(bars.Bars, stats.NewEstimate(now.medians).Bar(s.policy, math.NaN()), stats.NewEstimate(late.medians).Bar(s.policy+", 3 s", math.NaN()).In(1))
 	}
-	r.Check(lab.Sign(lab.AtMost("19: utilisation, every 3 s / at once, mean over the policies", "drops: below 1 (V-A)", busy, 1).Because("the offered work is the same, so the drop shows only in how long the last jobs take")))
+	r.Check(lab.AtMost("19: utilisation, every 3 s / at once, mean over the policies", lab.Sign("drops: below 1 (V-A)"), busy, 1).Because("the offered work is the same, so the drop shows only in how long the last jobs take"))
 	r.Figure("medians", bars)
 }
 
@@ -45,8 +45,8 @@ func restart(r *lab.Recorder) {
 		{policy: "tags", params: tags, load: 0.7, slowstart: 0.05}, {policy: "tags restart", params: again, load: 0.7, slowstart: 0.05},
 	}, n)
 	kept, lost := average(runs[0]), average(runs[1])
-	r.Check(lab.Sign(lab.AtLeast("21: work done, restart / keeping", "grows: above 1 (IV-C)", lost.work/kept.work, 1.0001).Because("slot-seconds that tasks ran, in all")))
-	r.Check(lab.Sign(lab.AtLeast("21: p95, restart / keeping", "worse: above 1 (IV-C)", lost.q[95]/kept.q[95], 1)))
+	r.Check(lab.AtLeast("21: work done, restart / keeping", lab.Sign("grows: above 1 (IV-C)"), lost.work/kept.work, 1.0001).Because("slot-seconds that tasks ran, in all"))
+	r.Check(lab.AtLeast("21: p95, restart / keeping", lab.Sign("worse: above 1 (IV-C)"), lost.q[95]/kept.q[95], 1))
 	r.Figure("cdf", chart.CDF{
 		Frame:   chart.Frame{Title: "Slowdown under TAGS, load 0.7", X: chart.Axis{Label: "slowdown", Log: true}, Y: chart.Axis{Label: "share of jobs"}},
 		Samples: []chart.Sample{{Name: "work kept", Values: kept.slow}, {Name: "restart", Values: lost.slow}},

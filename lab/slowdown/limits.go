@@ -86,9 +86,9 @@ func fbqLimits(r *lab.Recorder, at atLoad) {
 	}
 	calm, best := spreadOver(0.7)
 	busy, _ := spreadOver(0.9)
-	r.Check(lab.Between("13: FBQ, largest over smallest p95 over limits, load 0.7", "hardly depends on the limit (R7)", calm, 1, 1.6))
-	r.Check(lab.Sign(lab.AtLeast("13: the same at load 0.9, over that at 0.7", "depends more on it: above 1 (R8)", busy/calm, 1)))
-	r.Check(lab.Holds("13: FBQ's lowest V(95) is at 12,000 to 16,000 s", "at 12,000 (R7)", fmt.Sprintf("at %g", best), best >= 12000 && best <= 16000, "12,000 or 16,000 of the four tried").Because("limits are in slot-seconds"))
+	r.Check(lab.Between("13: FBQ, largest over smallest p95 over limits, load 0.7", lab.Sign("hardly depends on the limit (R7)"), calm, 1, 1.6))
+	r.Check(lab.AtLeast("13: the same at load 0.9, over that at 0.7", lab.Sign("depends more on it: above 1 (R8)"), busy/calm, 1))
+	r.Check(lab.Holds("13: FBQ's lowest V(95) is at 12,000 to 16,000 s", lab.Number("at 12,000 (R7)"), fmt.Sprintf("at %g", best), best >= 12000 && best <= 16000, "12,000 or 16,000 of the four tried").Because("limits are in slot-seconds"))
 	l := chart.Lines{Frame: chart.Frame{Title: "FBQ: 95th percentile of slowdown by limit (Fig. 8)", X: chart.Axis{Label: "limit, slot-seconds"}, Y: chart.Axis{Label: "slowdown, 95th percentile", Log: true}}}
 	for _, load := range []float64{0.7, 0.9} {
 		l.Series = append(l.Series, chart.Curve(fmt.Sprintf("load %g", load), fbqGrid, func(l float64) float64 { return at(limited("fbq", 100, l), load).q[95] }))
@@ -98,7 +98,7 @@ func fbqLimits(r *lab.Recorder, at atLoad) {
 
 func sitaLimits(r *lab.Recorder, at atLoad) {
 	median := func(l float64) float64 { return at(limited("sita", 30, l), 0.7).q[50] }
-	r.Check(lab.AtLeast("14: SITA 30 %, median at 24,000 / at 14,000 slot-seconds", "very poor above 20,000 (R6)", median(24000)/median(14000), 2.5))
+	r.Check(lab.AtLeast("14: SITA 30 %, median at 24,000 / at 14,000 slot-seconds", lab.Sign("very poor above 20,000 (R6)"), median(24000)/median(14000), 2.5))
 	stable := lab.Each([]float64{14000, 16000, 18000, 20000}, median)
 	low, _, high := stats.Range(stable)
 	r.Check(lab.Reported("14: SITA 30 %, median at 14,000, 16,000, 18,000 and 20,000 slot-seconds", "stable (R6)", fmt.Sprintf("%s: largest over smallest %s", stats.Texts(stable...), stats.Text(high/low))).Because(r.Say("stable range")))
@@ -112,9 +112,9 @@ func sitaLimits(r *lab.Recorder, at atLoad) {
 			best, lowest = share, v
 		}
 	}
-	r.Check(lab.Holds("14: SITA's best share of partition 1", "20 or 30 % (R3)", "V(95) "+strings.Join(shares, ", "), best >= 20 && best <= 40, "lowest at 20 to 40 %").Because("each share with its best limit"))
+	r.Check(lab.Holds("14: SITA's best share of partition 1", lab.Number("20 or 30 % (R3)"), "V(95) "+strings.Join(shares, ", "), best >= 20 && best <= 40, "lowest at 20 to 40 %").Because("each share with its best limit"))
 	published, other := at(limited("sita", 30, 18000), 0.7), at(limited("fbq", 100, 12000), 0.7)
-	r.Check(lab.Within("10: V(95) SITA at 30 % and 18,000 / FBQ at 12,000", published.v(95)/other.v(95), 1, 0.15).Quoted("very close: 1 (R10)").Because(fmt.Sprintf("their medians: %s and %s; ", stats.Text(published.q[50]), stats.Text(other.q[50])) + r.Say("best limit", lab.Facts{"best": human.Count(int64(bestLimit(at, "sita", 30, sitaGrid)))})))
+	r.Check(lab.Within("10: V(95) SITA at 30 % and 18,000 / FBQ at 12,000", published.v(95)/other.v(95), 1, 0.15).Quoted(lab.Number("very close: 1 (R10)")).Because(fmt.Sprintf("their medians: %s and %s; ", stats.Text(published.q[50]), stats.Text(other.q[50])) + r.Say("best limit", lab.Facts{"best": human.Count(int64(bestLimit(at, "sita", 30, sitaGrid)))})))
 	r.Figure("sita", limitLines("SITA, 30 %", at, "sita", 30, sitaGrid))
 }
 
@@ -128,14 +128,14 @@ func limitLines(title string, at atLoad, policy string, share int, grid []float6
 
 func tagsLimits(r *lab.Recorder, at atLoad) {
 	low, high := at(limited("tags", 50, 8000), 0.7), at(limited("tags", 50, 14000), 0.7)
-	r.Check(lab.Sign(lab.AtMost("15: TAGS 50 %, V(95) at 14,000 / at 8,000 slot-seconds", "falls (R5)", high.v(95)/low.v(95), 1)))
-	r.Check(lab.Sign(lab.AtLeast("15: TAGS 50 %, median at 14,000 / at 8,000 slot-seconds", "rises (R5)", high.q[50]/low.q[50], 1)))
+	r.Check(lab.AtMost("15: TAGS 50 %, V(95) at 14,000 / at 8,000 slot-seconds", lab.Sign("falls (R5)"), high.v(95)/low.v(95), 1))
+	r.Check(lab.AtLeast("15: TAGS 50 %, median at 14,000 / at 8,000 slot-seconds", lab.Sign("rises (R5)"), high.q[50]/low.q[50], 1))
 	least, most := math.Inf(1), 0.0
 	for share, limit := range map[int]float64{20: 2000, 30: 4000, 40: 8000, 50: 12000} {
 		v := at(limited("tags", share, limit), 0.7).v(95)
 		least, most = min(least, v), max(most, v)
 	}
-	r.Check(lab.Holds("15: TAGS at 20 to 50 % with fitting limits, V(95)", "hardly matters (R2)", fmt.Sprintf("V(95) %s to %s", stats.Text(least), stats.Text(most)), most/least <= 1.25, "largest at most 1.25 times the smallest").Because("fitting are the limits that our specification names for these shares (2,000, 4,000, 8,000 and 12,000 slot-seconds at 20, 30, 40 and 50 %), which need not be the best ones of the rows below; its own model has 5.0 to 5.6"))
+	r.Check(lab.Holds("15: TAGS at 20 to 50 % with fitting limits, V(95)", lab.Sign("hardly matters (R2)"), fmt.Sprintf("V(95) %s to %s", stats.Text(least), stats.Text(most)), most/least <= 1.25, "largest at most 1.25 times the smallest").Because("fitting are the limits that our specification names for these shares (2,000, 4,000, 8,000 and 12,000 slot-seconds at 20, 30, 40 and 50 %), which need not be the best ones of the rows below; its own model has 5.0 to 5.6"))
 	r.Figure("tags", limitLines("TAGS, 50 %", at, "tags", 50, tagsGrid))
 }
 
@@ -155,6 +155,6 @@ func bestLimit(at atLoad, policy string, share int, grid []float64) float64 {
 func bestLimits(r *lab.Recorder, at atLoad) {
 	for _, share := range []int{20, 30, 40, 50} {
 		s, t := bestLimit(at, "sita", share, sitaGrid), bestLimit(at, "tags", share, tagsGrid)
-		r.Check(lab.Sign(lab.Holds(fmt.Sprintf("16: best limit at %d %%, SITA above TAGS", share), "above (R4)", fmt.Sprintf("SITA %g, TAGS %g", s, t), s > t, "SITA's above that of TAGS").Because("in slot-seconds, of the limits tried: SITA 6,000 to 24,000, TAGS 2,000 to 14,000")))
+		r.Check(lab.Holds(fmt.Sprintf("16: best limit at %d %%, SITA above TAGS", share), lab.Sign("above (R4)"), fmt.Sprintf("SITA %g, TAGS %g", s, t), s > t, "SITA's above that of TAGS").Because("in slot-seconds, of the limits tried: SITA 6,000 to 24,000, TAGS 2,000 to 14,000"))
 	}
 }

@@ -54,36 +54,36 @@ func checkLevels(r *lab.Recorder, at lookup) {
 	r.Check(lab.Within("1: FIFO median slowdown, load 0.7", fifo.q[50], 2.8, 0.6).Because(fitted))
 	r.Check(lab.Within("1: FIFO 95th percentile", fifo.q[95], 23.8, 6).Because(fitted))
 	r.Check(lab.Within("1: FIFO variability V(95)", fifo.v(95), 8.5, 2).Because(fitted))
-	r.Check(lab.AtLeast("2: p95 FIFO / FBQ, load 0.7", "halved: 2 (R15)", fifo.q[95]/fbq.q[95], 1.8).Mark(2))
-	r.Check(lab.AtLeast("2: p95 FIFO / SITA, load 0.7", "halved: 2 (R15)", fifo.q[95]/sita.q[95], 1.8).Mark(2))
-	r.Check(lab.Sign(lab.AtMost("8: V(95) TAGS / FIFO", "below 1 (R10)", tags.v(95)/fifo.v(95), 1)))
-	r.Check(lab.Sign(lab.AtLeast("8: median TAGS / FIFO", "above 1 (R10)", tags.q[50]/fifo.q[50], 1)))
-	r.Check(lab.Sign(lab.AtMost("9: median COMP / FIFO", "below 1", comp.q[50]/fifo.q[50], 1)))
-	r.Check(lab.Sign(lab.AtMost("9: V(80) COMP / FIFO", "below 1 (R13)", comp.v(80)/fifo.v(80), 1)))
-	r.Check(lab.Sign(lab.AtMost("9: V(90) COMP / FIFO", "below 1 (R13)", comp.v(90)/fifo.v(90), 1)))
-	r.Check(lab.Between("9: V(95) COMP / FIFO", "about 1 (R13)", comp.v(95)/fifo.v(95), 0.8, 1.25).Mark(1))
-	r.Check(lab.Sign(lab.AtLeast("9: V(99) COMP / FIFO", "above 1 (R13)", comp.v(99)/fifo.v(99), 1)))
+	r.Check(lab.AtLeast("2: p95 FIFO / FBQ, load 0.7", lab.Number("halved: 2 (R15)"), fifo.q[95]/fbq.q[95], 1.8).Mark(2))
+	r.Check(lab.AtLeast("2: p95 FIFO / SITA, load 0.7", lab.Number("halved: 2 (R15)"), fifo.q[95]/sita.q[95], 1.8).Mark(2))
+	r.Check(lab.AtMost("8: V(95) TAGS / FIFO", lab.Sign("below 1 (R10)"), tags.v(95)/fifo.v(95), 1))
+	r.Check(lab.AtLeast("8: median TAGS / FIFO", lab.Sign("above 1 (R10)"), tags.q[50]/fifo.q[50], 1))
+	r.Check(lab.AtMost("9: median COMP / FIFO", lab.Sign("below 1"), comp.q[50]/fifo.q[50], 1))
+	r.Check(lab.AtMost("9: V(80) COMP / FIFO", lab.Sign("below 1 (R13)"), comp.v(80)/fifo.v(80), 1))
+	r.Check(lab.AtMost("9: V(90) COMP / FIFO", lab.Sign("below 1 (R13)"), comp.v(90)/fifo.v(90), 1))
+	r.Check(lab.Between("9: V(95) COMP / FIFO", lab.Number("about 1 (R13)"), comp.v(95)/fifo.v(95), 0.8, 1.25).Mark(1))
+	r.Check(lab.AtLeast("9: V(99) COMP / FIFO", lab.Sign("above 1 (R13)"), comp.v(99)/fifo.v(99), 1))
 }
 
 func checkHighLoad(r *lab.Recorder, at lookup) {
 	fifo, fbq, sita, tags, comp := at("fifo", 0.9, 0.05), at("fbq", 0.9, 0.05), at("sita", 0.9, 0.05), at("tags", 0.9, 0.05), at("comp", 0.9, 0.05)
-	r.Check(lab.AtLeast("2: p95 FIFO / SITA, load 0.9", "halved: 2 (R15)", fifo.q[95]/sita.q[95], 1.8).Mark(2))
-	r.Check(lab.AtLeast("2: p95 FIFO / FBQ, load 0.9, slow start 0.05", "halved: 2 (R15)", fifo.q[95]/fbq.q[95], 1.3).Mark(2).Because("how much FBQ gains here depends on how many reduces jobs have, which was not published"))
-	r.Check(lab.AtLeast("2: p95 FIFO / FBQ, load 0.9, slow start 1", "halved: 2 (R15)", at("fifo", 0.9, 1).q[95]/at("fbq", 0.9, 1).q[95], 2).Mark(2))
-	r.Check(lab.Between("6: median TAGS / FIFO, load 0.9", "twice: 2 (R11)", tags.q[50]/fifo.q[50], 1.4, 2.6).Mark(2).SameSide(1).Missed(r.Say("overload", lab.Facts{"first": tags.partitions[0], "second": tags.partitions[1]})))
-	r.Check(lab.AtLeast("6: p95 TAGS, load 0.9", "above 60 (R11)", tags.q[95], 60).Mark(60))
-	r.Check(lab.Between("7: median SITA / FIFO, load 0.9", "half: 0.5 (R12)", sita.q[50]/fifo.q[50], 0.4, 0.6).Mark(0.5).SameSide(1).Missed(r.Say("better than half")))
-	r.Check(lab.Sign(lab.AtLeast("7: mean slowdown of 31,600 to 100,000 slot-seconds, SITA / FIFO", "above 1 (R12)", sita.bySize[7]/fifo.bySize[7], 1).Because("load 0.9; published for jobs above 31,600 slot-seconds")))
-	r.Check(lab.Sign(lab.AtLeast("7: mean slowdown of 100,000 to 316,000 slot-seconds, SITA / FIFO", "above 1 (R12)", sita.bySize[8]/fifo.bySize[8], 1).Because("load 0.9; published for jobs above 31,600 slot-seconds")))
-	r.Check(lab.Sign(lab.AtLeast("9: V(95) COMP / FIFO, load 0.9", "COMP varies far more than FIFO (R11)", comp.v(95)/fifo.v(95), 2).Because("twice FIFO's is what our specification asks for")))
-	r.Check(lab.AtLeast("9: p95 COMP, load 0.9", "above 60 (R11)", comp.q[95], 60).Mark(60).Direction(comp.q[95] > fifo.q[95]).Missed(r.Say("p95 of COMP", lab.Facts{"fifo": fifo.q[95]})))
+	r.Check(lab.AtLeast("2: p95 FIFO / SITA, load 0.9", lab.Number("halved: 2 (R15)"), fifo.q[95]/sita.q[95], 1.8).Mark(2))
+	r.Check(lab.AtLeast("2: p95 FIFO / FBQ, load 0.9, slow start 0.05", lab.Number("halved: 2 (R15)"), fifo.q[95]/fbq.q[95], 1.3).Mark(2).Because("how much FBQ gains here depends on how many reduces jobs have, which was not published"))
+	r.Check(lab.AtLeast("2: p95 FIFO / FBQ, load 0.9, slow start 1", lab.Number("halved: 2 (R15)"), at("fifo", 0.9, 1).q[95]/at("fbq", 0.9, 1).q[95], 2).Mark(2))
+	r.Check(lab.Between("6: median TAGS / FIFO, load 0.9", lab.Number("twice: 2 (R11)"), tags.q[50]/fifo.q[50], 1.4, 2.6).Mark(2).SameSide(1).Missed(r.Say("overload", lab.Facts{"first": tags.partitions[0], "second": tags.partitions[1]})))
+	r.Check(lab.AtLeast("6: p95 TAGS, load 0.9", lab.Number("above 60 (R11)"), tags.q[95], 60).Mark(60))
+	r.Check(lab.Between("7: median SITA / FIFO, load 0.9", lab.Number("half: 0.5 (R12)"), sita.q[50]/fifo.q[50], 0.4, 0.6).Mark(0.5).SameSide(1).Missed(r.Say("better than half")))
+	r.Check(lab.AtLeast("7: mean slowdown of 31,600 to 100,000 slot-seconds, SITA / FIFO", lab.Sign("above 1 (R12)"), sita.bySize[7]/fifo.bySize[7], 1).Because("load 0.9; published for jobs above 31,600 slot-seconds"))
+	r.Check(lab.AtLeast("7: mean slowdown of 100,000 to 316,000 slot-seconds, SITA / FIFO", lab.Sign("above 1 (R12)"), sita.bySize[8]/fifo.bySize[8], 1).Because("load 0.9; published for jobs above 31,600 slot-seconds"))
+	r.Check(lab.AtLeast("9: V(95) COMP / FIFO, load 0.9", lab.Sign("COMP varies far more than FIFO (R11)"), comp.v(95)/fifo.v(95), 2).Because("twice FIFO's is what our specification asks for"))
+	r.Check(lab.AtLeast("9: p95 COMP, load 0.9", lab.Number("above 60 (R11)"), comp.q[95], 60).Mark(60).Direction(comp.q[95] > fifo.q[95]).Missed(r.Say("p95 of COMP", lab.Facts{"fifo": fifo.q[95]})))
 	four := at("fbq4", 0.9, 1)
-	r.Check(lab.Between("11: median FBQ K=4 / K=2, slow start 1", "30 % lower: 0.7 (R16)", four.q[50]/at("fbq", 0.9, 1).q[50], 0.6, 0.8).Mark(0.7).SameSide(1))
-	r.Check(lab.Between("11: jobs below 4,000 slot-seconds above p95, K=4, %", "none: 0 (R16)", 100*four.small, 0, 0.5).Mark(0))
-	r.Check(lab.Sign(lab.AtMost("12: median COMP / FBQ, K=4", "below 1 (R17)", at("comp4", 0.9, 0.05).q[50]/at("fbq4", 0.9, 0.05).q[50], 1)))
-	r.Check(lab.Sign(lab.AtLeast("12: V(95) COMP / FBQ, K=4, slow start 1", "above 1 (R17)", at("comp4", 0.9, 1).v(95)/four.v(95), 1)))
-	r.Check(lab.Sign(lab.AtLeast("20: p95 FBQ, slow start 0.05 / 1", "hoarding hurts: above 1 (VI-C)", fbq.q[95]/at("fbq", 0.9, 1).q[95], 1.5)))
-	r.Check(lab.Ours(lab.Between("20: p95 FIFO, slow start 0.05 / 1", "nothing; FIFO should hardly change", fifo.q[95]/at("fifo", 0.9, 1).q[95], 0.9, 1.1)))
+	r.Check(lab.Between("11: median FBQ K=4 / K=2, slow start 1", lab.Number("30 % lower: 0.7 (R16)"), four.q[50]/at("fbq", 0.9, 1).q[50], 0.6, 0.8).Mark(0.7).SameSide(1))
+	r.Check(lab.Between("11: jobs below 4,000 slot-seconds above p95, K=4, %", lab.Number("none: 0 (R16)"), 100*four.small, 0, 0.5).Mark(0))
+	r.Check(lab.AtMost("12: median COMP / FBQ, K=4", lab.Sign("below 1 (R17)"), at("comp4", 0.9, 0.05).q[50]/at("fbq4", 0.9, 0.05).q[50], 1))
+	r.Check(lab.AtLeast("12: V(95) COMP / FBQ, K=4, slow start 1", lab.Sign("above 1 (R17)"), at("comp4", 0.9, 1).v(95)/four.v(95), 1))
+	r.Check(lab.AtLeast("20: p95 FBQ, slow start 0.05 / 1", lab.Sign("hoarding hurts: above 1 (VI-C)"), fbq.q[95]/at("fbq", 0.9, 1).q[95], 1.5))
+	r.Check(lab.Between("20: p95 FIFO, slow start 0.05 / 1", lab.Nobody("nothing; FIFO should hardly change"), fifo.q[95]/at("fifo", 0.9, 1).q[95], 0.9, 1.1))
 }
 
 func checkSizes(r *lab.Recorder, at lookup) {
@@ -96,19 +96,19 @@ func checkSizes(r *lab.Recorder, at lookup) {
 		}
 		return high / low
 	}
-	r.Check(lab.Sign(lab.AtLeast("10: largest over smallest mean slowdown by size, FIFO", "uneven: small jobs suffer (R14)", flat("fifo"), 10)))
+	r.Check(lab.AtLeast("10: largest over smallest mean slowdown by size, FIFO", lab.Sign("uneven: small jobs suffer (R14)"), flat("fifo"), 10))
 	for _, name := range []string{"fbq", "sita", "comp"} {
-		r.Check(lab.Sign(lab.AtMost("10: the same, "+name, "flat (R14)", flat(name), 6)))
+		r.Check(lab.AtMost("10: the same, "+name, lab.Sign("flat (R14)"), flat(name), 6))
 	}
 	falling := true
 	for i, m := range at("fifo", 0.7, 0.05).bySize[1:] {
 		falling = falling && !(m > 1.1*at("fifo", 0.7, 0.05).bySize[i])
 	}
-	r.Check(lab.Sign(lab.Holds("10: FIFO's mean slowdown falls with size (10 % noise)", "small jobs are slowed most (R14)", stats.Texts(at("fifo", 0.7, 0.05).bySize...), falling, "no range above 1.1 times the one before").Because("from jobs of 10 to 31.6 slot-seconds to those of 100,000 to 316,000, each range half a decade")))
-	r.Check(lab.Sign(lab.Holds("10: TAGS is less even than those three", "FBQ, SITA and COMP are flatter (R14)", "largest over smallest "+stats.Text(flat("tags")), flat("tags") > max(flat("fbq"), flat("sita"), flat("comp")), "above FBQ, SITA and COMP")))
+	r.Check(lab.Holds("10: FIFO's mean slowdown falls with size (10 % noise)", lab.Sign("small jobs are slowed most (R14)"), stats.Texts(at("fifo", 0.7, 0.05).bySize...), falling, "no range above 1.1 times the one before").Because("from jobs of 10 to 31.6 slot-seconds to those of 100,000 to 316,000, each range half a decade"))
+	r.Check(lab.Holds("10: TAGS is less even than those three", lab.Sign("FBQ, SITA and COMP are flatter (R14)"), "largest over smallest "+stats.Text(flat("tags")), flat("tags") > max(flat("fbq"), flat("sita"), flat("comp")), "above FBQ, SITA and COMP"))
 	for _, name := range []string{"tags", "sita"} {
 		s := at(name, 0.7, 0.05).bySize
-		r.Check(lab.Sign(lab.Holds("17: jobs just too big for partition 1 suffer, "+name, "these, not the largest (R19)", fmt.Sprintf("mean slowdown %s and %s against %s of the largest", stats.Text(s[6]), stats.Text(s[7]), stats.Text(s[8])), s[6] > s[8] && s[7] > s[8], "both above the largest").Because("jobs of 10,000 to 31,600 and of 31,600 to 100,000 slot-seconds against those above; the limit is 12,000")))
+		r.Check(lab.Holds("17: jobs just too big for partition 1 suffer, "+name, lab.Sign("these, not the largest (R19)"), fmt.Sprintf("mean slowdown %s and %s against %s of the largest", stats.Text(s[6]), stats.Text(s[7]), stats.Text(s[8])), s[6] > s[8] && s[7] > s[8], "both above the largest").Because("jobs of 10,000 to 31,600 and of 31,600 to 100,000 slot-seconds against those above; the limit is 12,000"))
 	}
 }
 
@@ -125,8 +125,8 @@ func whoPays(r *lab.Recorder, runs map[string][]spread) {
 			}
 			item := fmt.Sprintf("R18: jobs that are slower under %s than under FIFO, load %g, %%", strings.ToUpper(name), load)
 			why := fmt.Sprintf("%s %% are slower by more than a tenth; of those that are slower %s %% are above 10,000 slot-seconds", stats.Text(much), stats.Text(large))
-			r.Check(lab.AtMost(item, "below 5, large ones (R18)", jobs, 5).Because("the same job under both policies").Because(why).Missed(r.Say("who pays")))
-			r.Check(lab.AtMost(item+", by rank", "below 5 (R18)", ranks, 5).Because("the slowest job under one policy beside the slowest under the other, and so on: the curves of the distribution").Missed(r.Say("who pays")))
+			r.Check(lab.AtMost(item, lab.Number("below 5, large ones (R18)"), jobs, 5).Because("the same job under both policies").Because(why).Missed(r.Say("who pays")))
+			r.Check(lab.AtMost(item+", by rank", lab.Number("below 5 (R18)"), ranks, 5).Because("the slowest job under one policy beside the slowest under the other, and so on: the curves of the distribution").Missed(r.Say("who pays")))
 		}
 	}
 }

@@ -75,8 +75,12 @@ func partitionLoads(r *lab.Recorder, at atLoad) {
 			limit := bestLimit(at, policy, share, grids[policy])
 			s := at(limited(policy, share, limit), 0.7)
 			name := fmt.Sprintf("%s %d %%, limit %g", strings.ToUpper(policy), share, limit)
-			r.Check(lab.Sign(lab.AtMost("R9: work done in partition 1 / in 2, "+name, "clearly below 1 (R9)", s.first/(1-s.first), 1).
-				Because(fmt.Sprintf("utilisation %s and %s; \"load\" is read as work, as our specification does", stats.Text(s.partitions[0]), stats.Text(s.partitions[1]))).Missed(r.Say("young work"))))
+			said := lab.Sign("clearly below 1 (R9)")
+			if policy == "tags" {
+				said = lab.Nobody("nothing at this limit of ours; the last two rows have that of the source")
+			}
+			r.Check(lab.AtMost("R9: work done in partition 1 / in 2, "+name, said, s.first/(1-s.first), 1).
+				Because(fmt.Sprintf("utilisation %s and %s; \"load\" is read as work, as our specification does", stats.Text(s.partitions[0]), stats.Text(s.partitions[1]))).Missed(r.Say("young work")))
 			for k, u := range s.partitions {
 				bars.Bars = append(bars.Bars, chart.Plain(name, u).In(k))
 			}
@@ -84,9 +88,9 @@ func partitionLoads(r *lab.Recorder, at atLoad) {
 	}
 	r.Figure("partitions", bars)
 	ours := at(limited("sita", 30, 12000), 0.7)
-	r.Check(lab.Sign(lab.AtMost("R9: utilisation of partition 1 / of 2, SITA 30 %, limit 12000", "below 1 (R9)", ours.partitions[0]/ours.partitions[1], 1).Because("the same with load read as utilisation, at the limit of the other pages")))
+	r.Check(lab.AtMost("R9: utilisation of partition 1 / of 2, SITA 30 %, limit 12000", lab.Sign("below 1 (R9)"), ours.partitions[0]/ours.partitions[1], 1).Because("the same with load read as utilisation, at the limit of the other pages"))
 	r.Check(lab.Within("SITA 30 %, limit 18000: work done in partition 1, %", 100*at(limited("sita", 30, 18000), 0.7).first, 35, 6))
 	tags := at(limited("tags", 50, 14000), 0.7)
 	r.Check(lab.Within("TAGS 50 %, limit 14000: work done in partition 1, %", 100*tags.first, 35, 6).Missed(r.Say("young work")))
-	r.Check(lab.Within("R9: TAGS 50 %, limit 14000: utilisation of partition 2", tags.partitions[1], 0.91, 0.1).Quoted("very high (R9); 0.91 if 35 % of the work is in partition 1").Missed(r.Say("young work")))
+	r.Check(lab.Within("R9: TAGS 50 %, limit 14000: utilisation of partition 2", tags.partitions[1], 0.91, 0.1).Quoted(lab.Sign("very high (R9); 0.91 if 35 % of the work is in partition 1")).Missed(r.Say("young work")))
 }
