@@ -73,7 +73,7 @@ func (w *Worker) program(ctx context.Context, l *wire.Launch) (*os.File, []strin
 	if w.cfg.TaskNetwork == NetworkNone {
 		return nil, nil, fmt.Errorf("worker %s runs no programs, only commands: they need the cluster's network, and it has --task-network %s", w.cfg.Node, NetworkNone)
 	}
-	path, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User), l.Spec.User, l.ID.Job, wire.Side{Path: p.Exe, Hash: p.Hash})
+	path, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User, ""), l.Spec.User, l.ID.Job, wire.Side{Path: p.Exe, Hash: p.Hash})
 	if err != nil {
 		return nil, nil, err
 	}
