@@ -38,7 +38,7 @@ func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir stri
 		return lost(err)
 	}
 	defer logs.Close()
-	sandbox, err := w.jail.enter(dir, fmt.Sprintf("sandbox-%s-%d-%d", l.ID.Kind, l.ID.Index, l.ID.Try), w.limitOf(l))
+	sandbox, err := w.jail.enter(dir, fmt.Sprintf("sandbox-%s-%d-%d", l.ID.Kind, l.ID.Index, l.ID.Try), limits{w.limitOf(l), w.processorsOf(l)})
 	if err != nil {
 		return lost(err)
 	}
@@ -113,6 +113,14 @@ func (w *Worker) limitOf(l *wire.Launch) int64 {
 	return 4*w.budgetOf(l).Total() + 256<<20
 }
 
+// processorsOf is how many processors an attempt may use: on an emulated machine its own, which its pace is of; on a real one as many as there are.
+func (w *Worker) processorsOf(l *wire.Launch) float64 {
+	if w.cfg.Speed == 0 {
+		return 0
+	}
+	return float64(max(1, l.VCores))
+}
+
 func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.Ended, string, error) {
 	order, err := c.order()
 	if err != nil {
@@ -181,7 +189,7 @@ func (c *childRun) order() ([]byte, error) {
 	}
 	return json.Marshal(attempt.Order{
 		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Memory: c.w.budgetOf(c.l).Total(),
-		Scratch: c.sandbox.path(), SideDir: filepath.Join(c.sandbox.path(), "side"), Sandboxed: c.sandbox.uid != 0,
+		Scratch: c.sandbox.path(), SideDir: filepath.Join(c.sandbox.path(), "side"), Sandboxed: c.sandbox.uid != 0 || c.sandbox.caged(),
 		OneMachine: c.w.oneMachine(), Emulate: links, Rack: c.w.cfg.Rack, FetchStall: c.w.cfg.FetchStall, Speed: c.w.cfg.Speed, Gate: gate,
 	})
 }
