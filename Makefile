@@ -37,7 +37,7 @@ PURE := scheduler|topology|netmon|dfs/placement
 SINGLE := examples|docs/course|sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
 # Tests of integration that look at programs from outside: once is enough.
 APART := Course|Assignments|Play|Pictures|Browser|Example$$|Loops|OnesOwn|OwnPolicy
-race: ## tests of all rooms that start goroutines under the race detector, with coverage
+race: ## tests of all packages that start goroutines under the race detector, with coverage
 	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|(cli|integration)$$)'))
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip '$(APART)|LiveLaboratories',./integration)
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork',./cli)
@@ -119,7 +119,7 @@ cluster-down: ## stop the containers; their volumes stay
 fmt: ## format in place
 	$(TOOLS) gofumpt -w .
 
-# Rooms that only tests use, and the interface for own programs, which nobody in the house may call.
+# Packages that only tests use, and the interface for own programs, which no package here may call.
 TESTROOMS := dfs/dfstest|integration|internal/disk/memdisk|internal/memnet|internal/require|internal/testcluster|scheduler/schedulertest|mapreduce|local/run.go|local/config.go
 deadcode: ## functions that only tests reach: the list may only become shorter
 	@$(TOOLS) deadcode $(PACKAGES) | grep -vE '^($(TESTROOMS))[/:]' | sed -E 's/:[0-9]+:[0-9]+: unreachable func: / /' | LC_ALL=C sort | \

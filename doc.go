@@ -15,7 +15,7 @@
 // [Main] gives the program its flags (-input, -output, -reducers, -memory and so
 // on), runs the job with a progress bar, and prints a summary.
 //
-// # The rooms of the house
+// # The packages
 //
 //	mapreduce     what a user writes: jobs, mappers, reducers, folds, formats, codecs
 //	jobs          the jobs that are built into the millrace command

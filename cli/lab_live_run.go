@@ -92,10 +92,10 @@ func (o *liveLab) arm(ctx context.Context, l *live.Laboratory, a *live.Arm, cost
 		r = liveRun{replay: newReplay(cl), lab: l, list: l.Jobs(o.quick), costs: costs}
 		for _, step := range []func(context.Context) error{r.prepare, r.announce, r.submitAll, r.judge} {
 			if err := step(ctx); err != nil {
-				return err
+				return errors.Join(err, r.close())
 			}
 		}
-		return nil
+		return r.close()
 	})
 	return &r.out, err
 }
@@ -104,6 +104,9 @@ func (o *liveLab) arm(ctx context.Context, l *live.Laboratory, a *live.Arm, cost
 func (r *liveRun) prepare(ctx context.Context) error {
 	o := &replayOptions{scaleTime: 1, scaleBytes: 1}
 	r.reads = true
+	if err := r.open(ctx); err != nil {
+		return err
+	}
 	for i, j := range r.list {
 		if j.Spec.Splits.Len() > 0 {
 			if err := r.put(ctx, i, j); err != nil {
@@ -114,9 +117,33 @@ func (r *liveRun) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.jobs = append(r.jobs, dueJob{at: j.Spec.Submit, spec: spec})
+		due := dueJob{at: j.Spec.Submit, spec: spec}
+		if j.Spec.User != "" {
+			if due.as, err = r.cl.As(j.Spec.User); err != nil {
+				return err
+			}
+		}
+		r.jobs = append(r.jobs, due)
 	}
 	return nil
+}
+
+// close ends the connections of users.
+func (r *liveRun) close() (err error) {
+	for i := range r.jobs {
+		if as := r.jobs[i].as; as != nil {
+			err = errors.Join(err, as.Close())
+		}
+	}
+	return err
+}
+
+// open makes the directory of the jobs' outputs, one for all users.
+func (r *liveRun) open(ctx context.Context) error {
+	if err := r.cl.DFS().Mkdir(ctx, r.dir, true); err != nil {
+		return err
+	}
+	return r.cl.DFS().SetRights(ctx, wire.SetRightsRequest{Path: r.dir, Mode: 0o1777})
 }
 
 // put writes the input of a job, a block for each map, and takes down where it is.

@@ -156,10 +156,14 @@ func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) 
 		}
 		return min(time.Duration(stats.Mean(x)), 1000*time.Hour).String()
 	}
+	expected := int64(0)
+	if s.Input.Known {
+		expected = max(s.Input.Bytes, 1) // 0 would say that nobody knows
+	}
 	args := []string{
 		"--maps", strconv.Itoa(int(s.Maps)), "--reduces", strconv.Itoa(int(s.Reduces)), "--map-time", length(j.Maps), "--reduce-time", length(j.Reduces),
 		"--shuffle-bytes", strconv.FormatInt(s.Shuffle.Bytes, 10), "--output", fmt.Sprintf("dfs:%s/%d", r.dir, i),
-		"--name", s.Name, "--pool", cmp.Or(s.Pool, s.User), "--expect-input", strconv.FormatInt(max(s.Input.Bytes, 1), 10),
+		"--name", s.Name, "--pool", cmp.Or(s.Pool, s.User), "--expect-input", strconv.FormatInt(expected, 10),
 		"--expect-shuffle", strconv.FormatInt(s.Shuffle.Bytes, 10), "--expect-map-time", s.MapTime.String(), "--expect-reduce-time", s.ReduceTime.String(),
 		"--queue", s.Queue, "--recurring=" + strconv.FormatBool(s.Recurring),
 	}

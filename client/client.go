@@ -125,6 +125,13 @@ func (c *Client) DFS() *dfs.Client { return c.dfs }
 // User is on whose behalf calls are made.
 func (c *Client) User() string { return c.cfg.User }
 
+// As is a client of the same cluster for another user: where there is no key, or for who has it.
+func (c *Client) As(user string) (*Client, error) {
+	cfg := c.cfg
+	cfg.User = user
+	return New(cfg)
+}
+
 // Addr is the master's address.
 func (c *Client) Addr() string { return c.addr }
 

@@ -283,10 +283,10 @@ func (p *processes) endVictim(id wire.JobID) {
 	if err := p.cl.Kill(p.t.Context(), id, "enough"); err != nil {
 		p.t.Fatal(err)
 	}
-	p.wait("no process and no room of a program is left", func() bool {
+	p.wait("no process and no sandbox of a program is left", func() bool {
 		out, _ := exec.Command("pgrep", "-f", "sleep "+lonely()).Output() // nothing found is an error of pgrep's
-		rooms, _ := filepath.Glob(filepath.Join(p.dir, "w1", "scratch", "*", "sandbox-*"))
-		return len(out) == 0 && len(rooms) == 0
+		sandboxes, _ := filepath.Glob(filepath.Join(p.dir, "w1", "scratch", "*", "sandbox-*"))
+		return len(out) == 0 && len(sandboxes) == 0
 	})
 }
 

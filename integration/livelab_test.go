@@ -19,7 +19,8 @@ func TestLiveLaboratories(t *testing.T) {
 		{"small-jobs", "fair", "fifo"},
 		{"deadlines", "deadline-max", "fifo"},
 		{"queues", "capacity", "fifo"},
-		{"marp-curve", "cbt", "marp 0.1"}, // the controller climbs the curve from where the other stays
+		{"users", "user limit 100", "user limit 25"}, // for who came first
+		{"marp-curve", "cbt", "marp 0.1"},            // the controller climbs the curve from where the other stays
 		{"locality", "delay", "fair"},
 		{"batches", "corral", "fair"},
 		{"two-classes", "hybrid", "fair"},
@@ -34,7 +35,7 @@ func TestLiveLaboratories(t *testing.T) {
 		t.Run(l.id, func(t *testing.T) {
 			switch l.id {
 			case "small-jobs":
-			case "deadlines", "queues", "locality", "batches":
+			case "deadlines", "queues", "users", "locality", "batches":
 				require.Faults(t) // with the long tests of live clusters
 			default:
 				require.Stress(t) // the longest of them

@@ -34,5 +34,5 @@
 //   - Emitting never fails towards user code. The first failure (a full disk, a
 //     record over the limit) stops the attempt after the current record.
 //
-// Rooms that run jobs: local (one process), and the cluster's master and worker.
+// Packages that run jobs: local (one process), and the cluster's master and worker.
 package mapreduce

@@ -59,7 +59,7 @@ func (p *packer) attempts(a *Attempts, grain int64, named map[int32]bool) {
 		p.took[task] = took[i]
 		return d
 	})
-	p.rooms(a, starts, took, grain)
+	p.placesOf(a, starts, took, grain)
 	away := map[kindOf]int64{}
 	put(p, n, func(i int) int64 {
 		d := a.Away[i] - away[of(i)]
@@ -135,8 +135,8 @@ func beat(list []int32, starts []int64) (best int64) {
 	return best
 }
 
-// rooms appends the places of a machine: most attempts take the first that is free.
-func (p *packer) rooms(a *Attempts, starts, took []int64, grain int64) {
+// placesOf appends the places of a machine: most attempts take the first that is free.
+func (p *packer) placesOf(a *Attempts, starts, took []int64, grain int64) {
 	until := map[int32][]int64{} // by node
 	put(p, len(a.Place), func(i int) int32 {
 		ends := until[a.Node[i]]

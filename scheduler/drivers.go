@@ -14,7 +14,7 @@ import (
 
 // driverFor finds a driver that may be placed on n: oldest job first.
 func (g *Engine) driverFor(n topology.NodeID) (Decision, bool) {
-	if g.apart {
+	if g.state.apart {
 		return Decision{}, false
 	}
 	for _, j := range g.state.drivers.list {
@@ -32,7 +32,7 @@ func runDriver(j *Job) Decision {
 // PlaceDrivers gives every waiting driver a place, oldest job first, on a node with as few drivers as any that could take
 // it: neither the loss of one node nor a partition of few nodes then hits them all. Give places none from then on.
 func (g *Engine) PlaceDrivers(now time.Duration, each func(topology.NodeID, Decision)) error {
-	g.apart = true
+	g.state.apart = true
 	var without *Job // it has found no place, and might have any: who asks for as much need not look
 	for _, j := range slices.Clone(g.state.drivers.list) {
 		if without != nil && j.demand == without.demand {
@@ -63,18 +63,41 @@ func (s *State) takesDriver(n topology.NodeID, j *Job) bool {
 // a driver gives its last place for a task to another only where every node would: a partition of few nodes would have no
 // task any more while the others are busy with theirs.
 func (s *State) fewestDrivers(j *Job) topology.NodeID {
-	spare := false
-	for i := range s.nodes {
-		spare = spare || s.keepsTask(topology.NodeID(i), j)
-	}
+	spare := s.spareTasks(j)
 	best, least := topology.NoNode, int32(math.MaxInt32)
 	for i := range s.nodes {
 		n := topology.NodeID(i)
-		if has := s.nodes[i].use.Tasks[Driver]; has < least && s.takesDriver(n, j) && (!spare || has == 0 || s.keepsTask(n, j)) {
+		if has := s.nodes[i].use.Tasks[Driver]; has < least && s.view.Fits(n, j, Driver) && s.wantsDriver(n, j, spare) {
 			best, least = n, has
 		}
 	}
 	return best
+}
+
+// spareTasks reports whether some node, with j's driver, could hold a task of j beside its drivers.
+func (s *State) spareTasks(j *Job) bool {
+	for i := range s.nodes {
+		if s.keepsTask(topology.NodeID(i), j) {
+			return true
+		}
+	}
+	return false
+}
+
+// wantsDriver reports whether j's driver may be placed on n once n has room for it; spare is of spareTasks.
+func (s *State) wantsDriver(n topology.NodeID, j *Job, spare bool) bool {
+	return s.nodes[n].state == NodeIsReady && !j.Banned(n) && s.leavesRoom(n, j) &&
+		(!spare || !s.apart || s.nodes[n].use.Tasks[Driver] == 0 || s.keepsTask(n, j))
+}
+
+// placeableDriver is the oldest job whose driver waits for a place and not for its user's limit; nil if there is none.
+func (s *State) placeableDriver() *Job {
+	for _, j := range s.drivers.list {
+		if !j.AtLimit(Driver) {
+			return j
+		}
+	}
+	return nil
 }
 
 // keepsTask reports whether n, with j's driver, could hold a task of j beside its drivers, once its tasks have ended.

@@ -23,7 +23,6 @@ type Engine struct {
 	admission Admission
 	due       [2]time.Duration // next Tick of admission and of policy
 	held      []Event          // plans that the admission holds back, oldest first
-	apart     bool             // PlaceDrivers places drivers, Give none
 }
 
 // NewEngine joins the three. A nil admission admits every job at once.

@@ -39,10 +39,23 @@ func (v *View) Free() int32 {
 	return max(0, v.s.total.Slots[Map]-v.s.use.Work()-v.s.use.Slots[Driver])
 }
 
+// Kinds is View.KindOrder. With Ramp, reduces that wait for nobody come first also where reduces hold as much as they may: they end
+// by themselves, and so do their jobs. AllowsReduce refuses the others there.
+func (r *ReduceRule) Kinds(v *View, n topology.NodeID) []Kind {
+	kinds := v.KindOrder(n, r.Share)
+	if r.Ramp > 0 && len(kinds) == 1 {
+		return reducesFirst
+	}
+	return kinds
+}
+
 // AllowsReduce reports whether a reduce of j may be launched on n now.
 func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, first Needy) bool {
 	if r.Ramp <= 0 || !waits(j) || v.s.nodes[n].cap.Slotted() {
 		return true
+	}
+	if len(v.KindOrder(n, r.Share)) == 1 {
+		return false
 	}
 	if j.tasks[Map].pending > 0 && j.use.Tasks[Reduce]+1 > r.most(j, v.spare(j)) {
 		return false
@@ -84,14 +97,14 @@ func (r *ReduceRule) GiveBack(now time.Duration, v *View, first Needy) (victim V
 		return Victim{}, false
 	}
 	free := v.Free()
-	if d := v.s.drivers.list; len(d) > 0 && free == 0 && starves(now, d[0].admitted) {
-		if j := richest(v, Needy{d[0], first.Owed}, free); j != nil {
-			return giveBack(v, j, d[0], "a reduce of {job} that waits for maps gives its container to the driver of {other}"), true
+	if to := v.s.placeableDriver(); to != nil && free == 0 && starves(now, to.admitted) {
+		if a := richest(v, Needy{to, first.Owed}, free, v.s.reduceForDriver(to)); a != nil {
+			return giveBack(a, to, "a reduce of {job} that waits for maps gives its container to the driver of {other}"), true
 		}
 	}
 	if b := first.Job; b != nil && free < b.tasks[Map].pending && starves(now, max(b.lastMap, b.ready)) {
-		if j := richest(v, first, free); j != nil {
-			return giveBack(v, j, first.Job, toMap), true
+		if a := richest(v, first, free, v.s.newestReduce); a != nil {
+			return giveBack(a, b, toMap), true
 		}
 	}
 	return r.toOwnMap(v, free)
@@ -100,38 +113,60 @@ func (r *ReduceRule) GiveBack(now time.Duration, v *View, first Needy) (victim V
 // toOwnMap names a reduce of a job whose reduces hold more than they may while its maps wait.
 func (r *ReduceRule) toOwnMap(v *View, free int32) (victim Victim, found bool) {
 	for _, j := range v.s.pending[Map].list {
-		if j.use.Tasks[Reduce] > 0 && free < j.tasks[Map].pending && j.use.Tasks[Reduce] > r.most(j, free) && onContainers(v, j) {
-			return giveBack(v, j, j, toMap), true
+		if j.use.Tasks[Reduce] > 0 && free < j.tasks[Map].pending && j.use.Tasks[Reduce] > r.most(j, free) {
+			if a := v.s.newestReduce(j); a != nil {
+				return giveBack(a, j, toMap), true
+			}
 		}
 	}
 	return Victim{}, false
 }
 
-// richest is the job with waiting reduces that holds most of those that owe the needy job a
-// container; nil if there is none. Of equals the newest.
-func richest(v *View, first Needy, free int32) (most *Job) {
+// richest is a waiting reduce, by which, of the job that holds most of those that owe the needy job a container; nil if there
+// is none. Of equals the newest.
+func richest(v *View, first Needy, free int32, which func(*Job) *attempt) (a *attempt) {
+	most := int32(-1)
 	for _, j := range v.s.live.list {
-		if j == first.Job || j.use.Tasks[Reduce] == 0 || !waits(j) || !first.Owed(j, 0, first.Job, free) || !onContainers(v, j) {
+		if j == first.Job || j.use.Tasks[Reduce] == 0 || !waits(j) || j.use.Work() < most || !first.Owed(j, 0, first.Job, free) {
 			continue
 		}
-		if most == nil || j.use.Work() >= most.use.Work() {
-			most = j
+		if of := which(j); of != nil {
+			a, most = of, j.use.Work()
 		}
 	}
-	return most
+	return a
 }
 
-// onContainers reports whether the newest reduce of j shares its node's containers with maps.
-func onContainers(v *View, j *Job) bool {
-	return !v.s.nodes[v.s.attempts.all[j.tasks[Reduce].head].Node].cap.Slotted()
+// newestReduce is the newest reduce of j if it shares its node's containers with maps.
+func (s *State) newestReduce(j *Job) *attempt {
+	if a := &s.attempts.all[j.tasks[Reduce].head]; !s.nodes[a.Node].cap.Slotted() {
+		return a
+	}
+	return nil
+}
+
+// reduceForDriver finds the newest reduce of a job whose place to's driver would take. Any other would be launched again where
+// it was, and give way again, for ever.
+func (s *State) reduceForDriver(to *Job) func(*Job) *attempt {
+	spare := s.spareTasks(to)
+	return func(j *Job) *attempt {
+		for at := j.tasks[Reduce].head; at >= 0; at = s.attempts.all[at].nextJob {
+			a := &s.attempts.all[at]
+			held := s.nodes[a.Node].use
+			held.sub(Reduce, a.demand)
+			if c := &s.nodes[a.Node].cap; !c.Slotted() && c.fits(&held, Driver, to.demand[Driver]) && s.wantsDriver(a.Node, to, spare) {
+				return a
+			}
+		}
+		return nil
+	}
 }
 
 const toMap = "a reduce of {job} that waits for maps gives its container to a map of {other}"
 
-// giveBack makes the newest reduce of j give its container to another job, or its own.
-func giveBack(v *View, j, to *Job, say string) Victim {
-	a := &v.s.attempts.all[j.tasks[Reduce].head]
-	return Victim{Task: a.Task, Node: a.Node, Reason: Reason{Code: ForSlowstart, Say: say, Job: j.id, Other: to.id}}
+// giveBack makes a reduce give its container to another job, or its own.
+func giveBack(a *attempt, to *Job, say string) Victim {
+	return Victim{Task: a.Task, Node: a.Node, Reason: Reason{Code: ForSlowstart, Say: say, Job: a.Task.Job, Other: to.id}}
 }
 
 // Follows says why a reduce of j may have to wait although slow start is over: it would itself

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"testing"
 	"time"
+
+	"github.com/millrace/millrace/topology"
 )
 
 // equal owes by containers held, as fair does.
@@ -56,6 +58,24 @@ func TestReducesFollowMaps(t *testing.T) {
 	}
 	if v, found := rule.GiveBack(time.Minute, g.View(), Needy{Job: j, Owed: equal}); found {
 		t.Errorf("%v gives back a slot that no map can use", v.Task)
+	}
+}
+
+// Where reduces hold as much as they may, those whose maps have all ended still come first, and those that would wait do not start.
+func TestReducesThatWaitForNobody(t *testing.T) {
+	g, large := ramp(t, Capacity{Containers: 4}, 15)
+	hold(t, g, 1, Reduce, 0, 2) // half
+	small := mustSubmit(t, g, &JobSpec{ID: 2, Maps: 1, Reduces: 1})
+	hold(t, g, 2, Map, 0, 1)
+	mustFeed(t, g, TaskFinished(TaskID{Job: 2}, 0, 0, 0, 0))
+	rule := ReduceRule{Slowstart: -1, Share: 0.5, Ramp: 0.5}
+	first := Needy{Job: large, Owed: equal}
+	if kinds := rule.Kinds(g.View(), 0); len(kinds) != 2 || kinds[0] != Reduce || !rule.AllowsReduce(g.View(), 0, small, first) || rule.AllowsReduce(g.View(), 0, large, first) {
+		t.Errorf("%v are tried; a reduce of small may start: %v, of large: %v", kinds, rule.AllowsReduce(g.View(), 0, small, first), rule.AllowsReduce(g.View(), 0, large, first))
+	}
+	rule.Ramp = 0
+	if kinds := rule.Kinds(g.View(), 0); len(kinds) != 1 || kinds[0] != Map {
+		t.Errorf("as published %v are tried", kinds)
 	}
 }
 
@@ -115,6 +135,51 @@ func TestWaitingReducesGiveWayToDrivers(t *testing.T) {
 	mustSubmit(t, g, &JobSpec{ID: 2, Maps: 1, HasDriver: true})
 	if victim, found := rule.GiveBack(time.Minute, g.View(), Needy{Owed: equal}); !found || victim.Task.Kind != Reduce {
 		t.Errorf("nobody gives way to a driver: %v", victim)
+	}
+}
+
+// A reduce gives its place to a driver only where the driver would take it: not on a node that keeps its last place for tasks while
+// another has one to spare, nor for a driver that waits for its user's limit. It would start again there, and give way again, for ever.
+func TestReducesGiveWayOnlyWhereDriversGo(t *testing.T) {
+	rule := ReduceRule{Slowstart: -1, Share: 1, Ramp: 0.5}
+	for _, tc := range []struct {
+		name   string
+		reduce topology.NodeID // of two nodes with three containers: the first has two drivers, the second one
+		limit  int32           // of the user whose driver waits
+		gives  bool
+	}{
+		{"the first keeps its last place", 0, 0, false},
+		{"the second has one to spare", 1, 0, true},
+		{"its user is at the limit", 1, 1, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := newTestEngine(t, 1, 2, Capacity{Containers: 3}, nil)
+			place := func() (placed bool) {
+				if err := g.PlaceDrivers(time.Minute, func(topology.NodeID, Decision) { placed = true }); err != nil {
+					t.Fatal(err)
+				}
+				return placed
+			}
+			place()
+			for i, n := range []topology.NodeID{0, 0, 1} {
+				id := JobID(i + 1)
+				mustSubmit(t, g, &JobSpec{ID: id, Maps: 1, Reduces: 2, HasDriver: true})
+				mustFeed(t, g, Launched(TaskID{Job: id, Kind: Driver}, n, Anywhere, false))
+				mustFeed(t, g, JobReady(id, nil))
+			}
+			mustFeed(t, g, Launched(TaskID{Job: 1, Kind: Reduce}, tc.reduce, Remote, false))
+			mustFeed(t, g, Launched(TaskID{Job: 1}, 1, Remote, false))
+			mustFeed(t, g, Launched(TaskID{Job: 2}, 1-tc.reduce, Remote, false))
+			mustSubmit(t, g, &JobSpec{ID: 4, User: "ann", Maps: 20, HasDriver: true})
+			mustFeed(t, g, UserLimit("ann", tc.limit))
+			victim, found := rule.GiveBack(time.Minute, g.View(), Needy{Owed: func(*Job, int32, *Job, int32) bool { return true }})
+			if found != tc.gives {
+				t.Fatalf("a reduce gives way: %v, %v", found, victim.Task)
+			}
+			if found && (g.End(time.Minute, victim) != nil || !place()) {
+				t.Error("the driver does not take the place that a reduce gave")
+			}
+		})
 	}
 }
 

@@ -60,6 +60,7 @@ type State struct {
 	ended     *Job // dropped by the next Apply, so that observers can still see it
 
 	live, waiting, drivers jobList
+	apart                  bool // PlaceDrivers places drivers, Give none
 	pending, runnable      [NumKinds]jobList
 	groups                 groups
 	limits                 map[string]int32 // containers, by user

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -34,5 +35,46 @@ func TestPolicyThatKills(t *testing.T) {
 	}
 	if got := res.Jobs[0].Attempts; got != 6 {
 		t.Errorf("the restarted job had %d attempts, want 2 before and 4 after", got)
+	}
+}
+
+// restless stops the map that it has started, whenever it is asked.
+type restless struct{ scheduler.Policy }
+
+func (restless) Kill(_ time.Duration, v *scheduler.View) (scheduler.Victim, bool) {
+	for a := range v.RunningOn(0) {
+		return scheduler.Victim{Task: a.Task, Node: a.Node, Reason: scheduler.Reason{Say: "{job} must go", Job: a.Task.Job}}, true
+	}
+	return scheduler.Victim{}, false
+}
+
+// eager has something to do at the very moment at which an attempt starts, as links have with transfers of no bytes.
+type eager struct {
+	Model
+	at time.Duration
+}
+
+func (e *eager) Start(now time.Duration, a Attempt, j *Job) {
+	e.at = now
+	e.Model.Start(now, a, j)
+}
+
+func (e *eager) Next() time.Duration { return min(e.at, e.Model.Next()) }
+
+// A policy that stops for ever what it starts ends the run with what it does, and does not hang it.
+func TestPolicyThatStopsForEver(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policies.Policy("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(Config{
+		Topology: topo, Capacity: scheduler.Capacity{Containers: 2}, Policy: restless{p}, State: scheduler.DefaultConfig(), Model: &eager{Model: NewFixed()},
+	}, []*Job{{Spec: &scheduler.JobSpec{ID: 1, Maps: 1}, Maps: []time.Duration{time.Second}}})
+	if want := "stopped 1021 attempts without any time passing, the last j1/map/0: j1 must go"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("it ends with %v, want %s", err, want)
 	}
 }

@@ -69,6 +69,7 @@ func (s *simulation) carryOut(d drive.Step) {
 	case drive.Stop:
 		s.moved = s.now
 		if mine, ok := s.running[d.Node].find(d.Task); ok {
+			s.countStop(&d)
 			s.stop(mine)
 			s.gotRoom(d.Node)
 		}
@@ -79,6 +80,21 @@ func (s *simulation) carryOut(d drive.Step) {
 		}
 	case drive.Start, drive.Reject:
 		s.judged(&d)
+	}
+}
+
+// mostStops is how many attempts a policy may stop at one time, beside ten for every container: one that starts again what it
+// has stopped would go on for ever, and no time would pass.
+const mostStops = 1000
+
+// countStop ends a run that stands still.
+func (s *simulation) countStop(d *drive.Step) {
+	if s.stopsAt != s.now {
+		s.stopsAt, s.stops = s.now, 0
+	}
+	v := s.drive.View()
+	if s.stops++; s.stops > mostStops+10*int(v.Total().Places()) && s.err == nil {
+		s.err = fmt.Errorf("at %v: the policy has stopped %d attempts without any time passing, the last %v: %s (it starts again what it stops)", s.now, s.stops, d.Task, d.Reason.Text(v))
 	}
 }
 

@@ -73,6 +73,8 @@ type simulation struct {
 	drivers int           // drivers that wait for a place
 	coming  int           // jobs that have not arrived
 	moved   time.Duration // when something last arrived, started or ended
+	stops   int           // attempts that the policy has stopped at stopsAt
+	stopsAt time.Duration
 	idle    [2]*idleNodes // by kind
 	err     error
 	// abstains, where the policy is an Abstainer and nobody else needs heartbeats

@@ -179,10 +179,10 @@ func userFrames(stack string) string {
 	return stack
 }
 
-// calledBy reports whether a function is one of the rooms that call user code.
+// calledBy reports whether a function is one of the packages that call user code.
 func calledBy(name string) bool {
-	for _, room := range []string{"task", "mapreduce", "shuffle", "local", "jobs"} {
-		if rest, ok := strings.CutPrefix(name, engine+room); ok && (rest[0] == '.' || rest[0] == '/') {
+	for _, pkg := range []string{"task", "mapreduce", "shuffle", "local", "jobs"} {
+		if rest, ok := strings.CutPrefix(name, engine+pkg); ok && (rest[0] == '.' || rest[0] == '/') {
 			return true
 		}
 	}

@@ -127,7 +127,7 @@ func (s *Service) load() error {
 		if st, err = readState(tx); err != nil {
 			return err
 		}
-		s.take(&st)
+		s.resumeFrom(&st)
 		return writeState(tx, st)
 	})
 	if err == nil {
@@ -147,8 +147,8 @@ func (s *Service) load() error {
 	return nil
 }
 
-// take brings the service to a stored state, in the next epoch.
-func (s *Service) take(st *state) {
+// resumeFrom brings the service to a stored state, in the next epoch.
+func (s *Service) resumeFrom(st *state) {
 	if st.Cluster == "" {
 		st.Cluster = fmt.Sprintf("cluster-%016x", s.cfg.Rand.Uint64())
 	}
@@ -186,7 +186,7 @@ func (s *Service) loadInodes(tx *bolt.Tx) error {
 	s.blocks = make(map[wire.BlockID]*block, n)
 	parents := make(map[wire.FileID][]*inode)
 	err := eachImage(tx, func(id wire.FileID, m *image) error {
-		i, err := s.revive(id, m)
+		i, err := s.inodeOf(id, m)
 		if err == nil && id != rootID {
 			parents[m.parent] = append(parents[m.parent], i)
 		}
@@ -195,7 +195,7 @@ func (s *Service) loadInodes(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.hang(s.root, parents, map[wire.FileID]bool{}); err != nil {
+	if err := s.linkChildren(s.root, parents, map[wire.FileID]bool{}); err != nil {
 		return err
 	}
 	if err := s.checkShared(); err != nil {
@@ -207,8 +207,8 @@ func (s *Service) loadInodes(tx *bolt.Tx) error {
 	return nil
 }
 
-// revive makes an inode of its image; it has no parent yet.
-func (s *Service) revive(id wire.FileID, m *image) (*inode, error) {
+// inodeOf makes an inode of its image; it has no parent yet.
+func (s *Service) inodeOf(id wire.FileID, m *image) (*inode, error) {
 	if id == rootID {
 		s.root.dir.quota, s.root.mtime = m.quota, m.mtime
 		if m.group != "" { // else it is of a version without rights
@@ -252,8 +252,8 @@ func (s *Service) revive(id wire.FileID, m *image) (*inode, error) {
 	return i, nil
 }
 
-// hang links the children of a directory, and theirs, and counts them.
-func (s *Service) hang(dir *inode, parents map[wire.FileID][]*inode, done map[wire.FileID]bool) error {
+// linkChildren links the children of a directory, and theirs, and counts them.
+func (s *Service) linkChildren(dir *inode, parents map[wire.FileID][]*inode, done map[wire.FileID]bool) error {
 	if done[dir.id] || dir.dir == nil {
 		return wire.Errorf(wire.Corrupt, "entry %x: is not a directory with a parent", inodeKey(dir.id))
 	}
@@ -269,7 +269,7 @@ func (s *Service) hang(dir *inode, parents map[wire.FileID][]*inode, done map[wi
 			}
 		}
 		if i.dir != nil {
-			if err := s.hang(i, parents, done); err != nil {
+			if err := s.linkChildren(i, parents, done); err != nil {
 				return err
 			}
 		}

@@ -105,7 +105,7 @@ func fromJournal(cfg Config, damage error) (*Service, *Loss, error) {
 		return nil, nil, beyond("the file %q does not have the cluster's name", ownerFile)
 	}
 	s := newService(cfg)
-	s.take(&state{Version: stateVersion, Cluster: cluster, Epoch: epoch, NextFile: rootID + 1, NextBlock: 1})
+	s.resumeFrom(&state{Version: stateVersion, Cluster: cluster, Epoch: epoch, NextFile: rootID + 1, NextBlock: 1})
 	j, err := journal.Open(cfg.Disk, "journal", cfg.Journal, 1, s.replay)
 	if err != nil {
 		return nil, nil, err
@@ -137,7 +137,7 @@ func (s *Service) salvageFile(l *Loss) error {
 			st, err := decodeState(v)
 			if err == nil {
 				found = true
-				s.take(&st)
+				s.resumeFrom(&st)
 			}
 			return err
 		}
@@ -162,7 +162,7 @@ func (s *Service) salvageInode(k, v []byte, parents map[wire.FileID][]*inode, l 
 		l.Bad = append(l.Bad, err.Error())
 		return nil
 	}
-	i, err := s.revive(id, m)
+	i, err := s.inodeOf(id, m)
 	if err == nil && id != rootID {
 		parents[m.parent] = append(parents[m.parent], i)
 	}
@@ -172,7 +172,7 @@ func (s *Service) salvageInode(k, v []byte, parents map[wire.FileID][]*inode, l 
 // salvageTree hangs what was saved below the root.
 func (s *Service) salvageTree(parents map[wire.FileID][]*inode, l *Loss) error {
 	s.adopt(parents, l)
-	if err := s.hang(s.root, parents, map[wire.FileID]bool{}); err != nil {
+	if err := s.linkChildren(s.root, parents, map[wire.FileID]bool{}); err != nil {
 		return err
 	}
 	for id, i := range s.inodes {

@@ -36,11 +36,11 @@ func (s *Service) AddBlock(r wire.AddBlockRequest) (wire.Pipeline, error) {
 		if err != nil {
 			return none, err
 		}
-		if again, err := s.repeated(i, &r); again || err != nil {
+		if before, err := s.givenBefore(i, &r); before || err != nil {
 			if err != nil {
 				return none, err
 			}
-			return s.again(i, &r)
+			return s.givePipelineAgain(i, &r)
 		}
 		var edits []edit
 		copies := int64(i.file.replicas)
@@ -60,9 +60,9 @@ func (s *Service) AddBlock(r wire.AddBlockRequest) (wire.Pipeline, error) {
 	})
 }
 
-// repeated reports whether the block asked for was given out before. It refuses a
+// givenBefore reports whether the block asked for was given out before. It refuses a
 // Previous that is not the file's.
-func (s *Service) repeated(i *inode, r *wire.AddBlockRequest) (bool, error) {
+func (s *Service) givenBefore(i *inode, r *wire.AddBlockRequest) (bool, error) {
 	blocks := i.file.blocks
 	last := i.file.last()
 	switch {
@@ -78,9 +78,9 @@ func (s *Service) repeated(i *inode, r *wire.AddBlockRequest) (bool, error) {
 	return false, wire.Errorf(wire.Invalid, "%s: the block before the one asked for is not the file's last", i.path())
 }
 
-// again answers a repeated request: with the same pipeline, or with a new one and a new
+// givePipelineAgain answers a repeated request: with the same pipeline, or with a new one and a new
 // generation where one of its nodes is excluded or gone.
-func (s *Service) again(i *inode, r *wire.AddBlockRequest) (wire.Pipeline, error) {
+func (s *Service) givePipelineAgain(i *inode, r *wire.AddBlockRequest) (wire.Pipeline, error) {
 	b := i.file.last()
 	p := wire.Pipeline{Block: b.Block}
 	for _, name := range b.building.pipeline {

@@ -1,4 +1,4 @@
-// Package disk is the seam between rooms that keep files and the disk under them: what
+// Package disk is the seam between packages that keep files and the disk under them: what
 // the block store and the journals write goes through an [FS], so that a test can make
 // writes fail, lie, or vanish in a power cut.
 //

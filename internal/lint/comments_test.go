@@ -12,15 +12,15 @@ func TestPackageComments(t *testing.T) {
 		if f.test {
 			continue
 		}
-		name[f.room] = f.ast.Name.Name
+		name[f.folder] = f.ast.Name.Name
 		if f.ast.Doc != nil {
-			count[f.room]++
+			count[f.folder]++
 			checkComment(t, f)
 		}
 	}
-	for room, pkg := range name {
-		if n := count[room]; n != 1 {
-			t.Errorf("%s (package %s) has %d package comments, want 1", room, pkg, n)
+	for folder, pkg := range name {
+		if n := count[folder]; n != 1 {
+			t.Errorf("%s (package %s) has %d package comments, want 1", folder, pkg, n)
 		}
 	}
 }

@@ -17,10 +17,10 @@ const module = "github.com/millrace/millrace"
 
 // file is one parsed source file.
 type file struct {
-	path string // below the module root, with slashes
-	room string // its folder, "." for the root
-	ast  *ast.File
-	test bool
+	path   string // below the module root, with slashes
+	folder string // its folder, "." for the root
+	ast    *ast.File
+	test   bool
 }
 
 var fset = token.NewFileSet()
@@ -81,5 +81,5 @@ func (f file) imports() []string {
 	return out
 }
 
-// under reports whether room is dir or lies below it.
-func under(room, dir string) bool { return room == dir || strings.HasPrefix(room, dir+"/") }
+// under reports whether folder is dir or lies below it.
+func under(folder, dir string) bool { return folder == dir || strings.HasPrefix(folder, dir+"/") }

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-func isPure(room string) bool {
-	return slices.ContainsFunc(pure, func(p string) bool { return under(room, p) }) &&
-		!under(room, "scheduler/schedulertest")
+func isPure(folder string) bool {
+	return slices.ContainsFunc(pure, func(p string) bool { return under(folder, p) }) &&
+		!under(folder, "scheduler/schedulertest")
 }
 
 func TestPureRoomsHaveNoEffects(t *testing.T) {
 	checked := 0
 	for _, f := range load(t) {
-		if f.test || !isPure(f.room) {
+		if f.test || !isPure(f.folder) {
 			continue
 		}
 		checked++
@@ -23,7 +23,7 @@ func TestPureRoomsHaveNoEffects(t *testing.T) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.GoStmt:
-				t.Errorf("%s: a pure room starts no goroutine", fset.Position(n.Pos()))
+				t.Errorf("%s: a pure package starts no goroutine", fset.Position(n.Pos()))
 			case *ast.SelectorExpr:
 				checkSelector(t, n)
 			}
@@ -31,14 +31,14 @@ func TestPureRoomsHaveNoEffects(t *testing.T) {
 		})
 	}
 	if checked == 0 {
-		t.Fatal("no file of a pure room found")
+		t.Fatal("no file of a pure package found")
 	}
 }
 
 func checkImports(t *testing.T, f file) {
 	for _, p := range f.imports() {
 		if slices.Contains(impure, p) || strings.HasPrefix(p, "net/") {
-			t.Errorf("%s: a pure room may not import %q", f.path, p)
+			t.Errorf("%s: a pure package may not import %q", f.path, p)
 		}
 		if p == "math/rand" {
 			t.Errorf("%s: use math/rand/v2 with a *rand.Rand that is passed in", f.path)
@@ -49,7 +49,7 @@ func checkImports(t *testing.T, f file) {
 func TestLeaseCodeReadsNoClock(t *testing.T) {
 	checked := 0
 	for _, f := range load(t) {
-		if f.test || !slices.Contains(clockless, f.room) {
+		if f.test || !slices.Contains(clockless, f.folder) {
 			continue
 		}
 		checked++
@@ -61,7 +61,7 @@ func TestLeaseCodeReadsNoClock(t *testing.T) {
 		})
 	}
 	if checked == 0 {
-		t.Fatal("no file of such a room found")
+		t.Fatal("no file of such a package found")
 	}
 }
 
@@ -79,8 +79,8 @@ func checkSelector(t *testing.T, s *ast.SelectorExpr) {
 	}
 	switch {
 	case readsClock(s):
-		t.Errorf("%s: a pure room reads no clock: time.%s", fset.Position(s.Pos()), s.Sel.Name)
+		t.Errorf("%s: a pure package reads no clock: time.%s", fset.Position(s.Pos()), s.Sel.Name)
 	case pkg.Name == "rand" && !slices.Contains([]string{"Rand", "Source", "New", "NewPCG", "PCG", "Zipf", "NewZipf"}, s.Sel.Name):
-		t.Errorf("%s: a pure room uses no global randomness: rand.%s", fset.Position(s.Pos()), s.Sel.Name)
+		t.Errorf("%s: a pure package uses no global randomness: rand.%s", fset.Position(s.Pos()), s.Sel.Name)
 	}
 }

@@ -1,12 +1,12 @@
 package lint
 
-// rooms says what each room may import of the other rooms of this module, by path
-// below the module. A room's own sub-rooms may import it and each other only where
+// packages says what each package may import of the other packages of this module, by path
+// below the module. A package's own subpackages may import it and each other only where
 // a row says so. Test files are free.
 //
 // The table is the architecture: a new row is a decision, and a new import that no
 // row allows fails the build.
-var rooms = map[string][]string{
+var packages = map[string][]string{
 	// Nothing of ours.
 	"topology":             nil,
 	"storage":              {"internal/suggest"},
@@ -130,15 +130,15 @@ func labDocument(looksInto ...string) []string {
 	return append(looksInto, "lab", "topology", "scheduler", "scheduler/policies", "trace", "sim", "sim/compare", "internal/chart", "internal/human", "internal/stats")
 }
 
-// pure rooms decide and do nothing else: the simulator and the live cluster run the
+// pure packages decide and do nothing else: the simulator and the live cluster run the
 // same code.
 var pure = []string{"topology", "netmon", "dfs/placement", "scheduler", "sim", "internal/chart", "internal/stats", "master/tracker", "worker/roster"}
 
-// impure lists what a pure room may not import.
+// impure lists what a pure package may not import.
 var impure = []string{"os", "net", "context", "log", "io/fs", "os/exec", "log/slog", "syscall", "unsafe", "crypto/rand", "runtime"}
 
 // wallClock lists the functions of package time that read the clock or wait.
 var wallClock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
-// clockless rooms are not pure, but measure leases and timeouts with a clock that is passed in and never jumps.
+// clockless packages are not pure, but measure leases and timeouts with a clock that is passed in and never jumps.
 var clockless = []string{"dfs/names", "dfs/token"}

@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// rooms are where mistakes are made, with the tests that are run if those of the package itself and of the packages below
-// the room notice nothing.
-var rooms = map[string][]string{
+// packages are where mistakes are made, with the tests that are run if those of the package itself and of those below
+// the folder notice nothing.
+var packages = map[string][]string{
 	"shuffle":   {"./task/...", "./local"},
 	"task":      {"./local"},
 	"mapreduce": {"./jobs", "./local"},
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-// tally counts the mistakes of a room.
+// tally counts the mistakes of a folder.
 type tally struct{ made, noticed int }
 
 func run(n int, seed uint64, in string, whole bool) error {
@@ -76,14 +76,14 @@ func run(n int, seed uint64, in string, whole bool) error {
 			return err
 		}
 		made++
-		room, _, _ := strings.Cut(c.file, "/")
-		if counts[room] == nil {
-			counts[room] = &tally{}
+		folder, _, _ := strings.Cut(c.file, "/")
+		if counts[folder] == nil {
+			counts[folder] = &tally{}
 		}
-		counts[room].made++
+		counts[folder].made++
 		word := "SURVIVED"
 		if noticed != "" {
-			counts[room].noticed++
+			counts[folder].noticed++
 			word = "noticed by " + noticed
 		}
 		fmt.Printf("%3d %s:%d: %s: %s\n", made, c.file, c.line, strings.Join(strings.Fields(c.what), " "), word)
@@ -95,18 +95,18 @@ func run(n int, seed uint64, in string, whole bool) error {
 func report(seed uint64, counts map[string]*tally) {
 	var all tally
 	fmt.Printf("\nseed %d\n", seed)
-	for _, room := range slices.Sorted(maps.Keys(counts)) {
-		c := counts[room]
+	for _, folder := range slices.Sorted(maps.Keys(counts)) {
+		c := counts[folder]
 		all.made, all.noticed = all.made+c.made, all.noticed+c.noticed
-		fmt.Printf("%-10s %d of %d noticed, %.0f %%\n", room, c.noticed, c.made, 100*float64(c.noticed)/float64(c.made))
+		fmt.Printf("%-10s %d of %d noticed, %.0f %%\n", folder, c.noticed, c.made, 100*float64(c.noticed)/float64(c.made))
 	}
 	fmt.Printf("%-10s %d of %d noticed, %.0f %%\n", "all", all.noticed, all.made, 100*float64(all.noticed)/float64(all.made))
 }
 
-// changes lists what can be changed in files of the rooms whose path begins so.
+// changes lists what can be changed in files of the packages whose path begins so.
 func changes(in string) (out []change, err error) {
-	for _, room := range slices.Sorted(maps.Keys(rooms)) {
-		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
+	for _, folder := range slices.Sorted(maps.Keys(packages)) {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !ours(path) || !strings.HasPrefix(filepath.ToSlash(path), in) {
 				return err
 			}
@@ -119,7 +119,7 @@ func changes(in string) (out []change, err error) {
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("look for what can be changed in %s: %w", room, err)
+			return nil, fmt.Errorf("look for what can be changed in %s: %w", folder, err)
 		}
 	}
 	if len(out) == 0 {
@@ -170,8 +170,8 @@ func try(dir string, c *change, whole bool) (string, error) {
 	if out, err := exec.Command("go", "vet", "-overlay", overlay, pkg).CombinedOutput(); err != nil && !bytes.Contains(out, []byte("vet:")) || bytes.Contains(out, []byte("declared and not used")) {
 		return "", errBuild
 	}
-	room, _, _ := strings.Cut(c.file, "/")
-	nearest := append([]string{pkg}, rooms[room]...)
+	folder, _, _ := strings.Cut(c.file, "/")
+	nearest := append([]string{pkg}, packages[folder]...)
 	if whole {
 		nearest = append(nearest, far)
 	}

@@ -2,7 +2,7 @@
 // knows no socket; internal/rpc carries its values, as JSON, and gives an error that a
 // handler returned back to the caller with its kind.
 //
-// Rooms branch on kinds with errors.Is(err, wire.NotFound), never on text. The kinds
+// Packages branch on kinds with errors.Is(err, wire.NotFound), never on text. The kinds
 // NotFound, Exists and Denied also match fs.ErrNotExist, fs.ErrExist and
 // fs.ErrPermission, so that code written for files need not know the wire.
 package wire

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -9,17 +10,17 @@ import (
 )
 
 // TestHowFarTableIICanBeForetold: tasks that take a thousandth longer, each by another amount, hardly change the mean of a job of table-ii under
-// fifo, sita and tags, and change it much under fbq and comp: whoever crosses a limit, or leaves the ring of the last jobs, a moment earlier meets
+// fifo, sita, fbq and tags, and change it much under comp: whoever leaves the ring of the last jobs a moment earlier meets
 // other jobs, and a large one then waits or does not. A difference between simulator and cluster within this spread says nothing about
 // either. docs/lab/live.md has what `go test ./lab/live -run Foretold -v` prints.
 func TestHowFarTableIICanBeForetold(t *testing.T) {
 	for _, c := range []struct {
 		arm         string
 		least, most float64 // the largest mean over the smallest
-	}{{"fifo", 1, 1.03}, {"sita", 1, 1.03}, {"fbq", 1.03, 1.5}, {"tags", 1, 1.03}, {"comp", 1.3, 2.5}} {
+	}{{"fifo", 1, 1.03}, {"sita", 1, 1.03}, {"fbq", 1, 1.03}, {"tags", 1, 1.03}, {"comp", 1.3, 2.5}} {
 		var means []float64
 		for seed := range uint64(40) {
-			means = append(means, table2.meanWithNoise(t, c.arm, 0.001, rand.New(rand.NewPCG(seed, 7))))
+			means = append(means, stats.Mean(table2.withNoise(t, c.arm, 0.001, seed).Seconds))
 		}
 		low, mid, high := stats.Range(means)
 		t.Logf("%s: a job takes %.2f to %.2f s, median %.2f", c.arm, low, high, mid)
@@ -29,9 +30,36 @@ func TestHowFarTableIICanBeForetold(t *testing.T) {
 	}
 }
 
-// meanWithNoise simulates an arm whose tasks take longer by a random share, with that mean.
-func (l *Laboratory) meanWithNoise(t *testing.T, arm string, share float64, rng *rand.Rand) float64 {
+// TestHowFarFullLinksCanBeForetold: two simulations of one laboratory whose tasks differ by a hundredth differ in the time of a job, where links are
+// full, by more than the tenth that simulator and cluster may differ by: who ends a moment earlier gets another node, and its bytes another link.
+func TestHowFarFullLinksCanBeForetold(t *testing.T) {
+	for _, c := range []struct {
+		lab         *Laboratory
+		arm         string
+		least, most float64 // the median error of a job
+	}{
+		{&narrowLinks, "fair", 0.1, 0.4}, {&narrowLinks, "nas", 0.03, 0.2}, {&batches, "fair", 0.1, 0.4}, {&batches, "jobpacker", 0.03, 0.2}, {&batches, "corral", 0, 0.05},
+		{&circuits, "fair", 0.1, 0.4}, {&queues, "capacity", 0, 0.03},
+	} {
+		var errors []float64
+		for seed := range uint64(20) {
+			a, b := c.lab.withNoise(t, c.arm, 0.01, 2*seed), c.lab.withNoise(t, c.arm, 0.01, 2*seed+1)
+			for i := range a.Seconds {
+				errors = append(errors, math.Abs(a.Seconds[i]-b.Seconds[i])/b.Seconds[i])
+			}
+		}
+		got := stats.Median(errors)
+		t.Logf("%s, %s: a job of two simulations differs by %.1f %% in the median", c.lab.ID, c.arm, 100*got)
+		if got < c.least || got > c.most {
+			t.Errorf("%s, %s: %.3f, want %g to %g", c.lab.ID, c.arm, got, c.least, c.most)
+		}
+	}
+}
+
+// withNoise simulates an arm whose tasks take longer by a random share, with that mean.
+func (l *Laboratory) withNoise(t *testing.T, arm string, share float64, seed uint64) *Outcome {
 	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 7))
 	o := Overheads{Submit: 2 * time.Millisecond, Start: 15 * time.Millisecond, End: 15 * time.Millisecond}
 	longer := func(times []time.Duration, n int32) (out []time.Duration) {
 		for i := range int(n) {
@@ -48,9 +76,9 @@ func (l *Laboratory) meanWithNoise(t *testing.T, arm string, share float64, rng 
 			if err != nil {
 				t.Fatal(err)
 			}
-			return stats.Mean(out.Seconds)
+			return out
 		}
 	}
 	t.Fatalf("there is no arm %s", arm)
-	return 0
+	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // All are the laboratories, in the order in which a class may take them.
-var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues, &locality, &narrowLinks, &nasParts, &twoClasses, &batches, &circuits, &adhoc, &table2, &fourDeadlines, &sixTeraSorts}
+var All = []*Laboratory{&smallJobs, &marpCurve, &deadlines, &queues, &users, &locality, &narrowLinks, &nasParts, &twoClasses, &batches, &circuits, &adhoc, &table2, &fourDeadlines, &sixTeraSorts}
 
 // policy is an arm without a limit for drivers; params are name and value by turns.
 func policy(name string, quick bool, params ...string) Arm {
@@ -148,4 +148,31 @@ var queues = Laboratory{
 	},
 	Measures:  []Measure{mean("queue small", queued("small")), mean("queue large", queued("large"))},
 	Published: "jobs of a small queue do not wait for those of a large one",
+}
+
+// userLimit is capacity with one queue, of which so many per cent are the least of a user who is not alone in it.
+func userLimit(percent string) Arm {
+	a := policy("capacity", true, "queues", "shared=100", "user-limit", "*="+percent)
+	a.Name = "user limit " + percent
+	return a
+}
+
+var users = Laboratory{
+	ID: "users", Title: "Does a queue serve its users in turn, or all at once?", Source: "spec/capacity 5.1", Seconds: 30,
+	Machines: uniform(1, 4, 3),
+	Arms:     []Arm{userLimit("100"), userLimit("50"), userLimit("25")},
+	Jobs: func(quick bool) (jobs []*sim.Job) {
+		s := shape{maps: 80, mapTime: 150 * ms}
+		if quick {
+			s.maps = 48
+		}
+		for _, user := range []string{"ann", "bob", "cat", "dan"} {
+			jobs = add(jobs, user, 0, s)
+			last := jobs[len(jobs)-1].Spec
+			last.User, last.Queue = user, "shared"
+		}
+		return jobs
+	},
+	Measures:  []Measure{mean("the first user's job", named("ann")), mean("the last user's job", named("dan")), mean("a job", every)},
+	Published: "with 25 per cent tasks of all users run beside each other: each waits less and takes longer; with 100 who came first is served first",
 }

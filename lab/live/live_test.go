@@ -41,6 +41,7 @@ func TestLaboratories(t *testing.T) {
 		{"ad-hoc", "jobpacker", "jobpacker-adhoc-agg"},
 		{"deadlines", "deadline-max", "fifo"},
 		{"queues", "capacity", "fifo"},
+		{"users", "user limit 100", "user limit 25"},
 		{"locality", "delay", "fair"},
 		{"narrow-links", "nas", "fair"},
 		{"two-classes", "hybrid", "fair"},

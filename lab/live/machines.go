@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
@@ -86,14 +87,15 @@ func (m *Machines) Class(i int) *Class {
 }
 
 // Alike reports whether it makes no difference to a task where it runs.
-func (m *Machines) Alike() bool {
-	for _, c := range m.Classes {
-		if c.Speed != 0 && c.Speed != 1 {
-			return false
-		}
-	}
-	return m.Links.NIC == 0 && m.Links.Uplink == 0
+func (m *Machines) Alike() bool { return m.even() && !m.linked() }
+
+// even reports whether all machines are as fast as this one.
+func (m *Machines) even() bool {
+	return !slices.ContainsFunc(m.Classes, func(c Class) bool { return c.Speed != 0 && c.Speed != 1 })
 }
+
+// linked reports whether links have rates.
+func (m *Machines) linked() bool { return m.Links.NIC != 0 || m.Links.Uplink != 0 }
 
 // emulated is how many processors emulated machines have together, one for each container; 0 where none are emulated.
 func (m *Machines) emulated() (processors int) {

@@ -68,9 +68,9 @@ func (o Overheads) String() string {
 	return fmt.Sprintf("%s until its driver starts, %s until its first task does, %s for each task, %s after the last", ms(o.Submit), ms(o.Start), ms(o.Task), ms(o.End))
 }
 
-// measured gives jobs the times that they had, tasks only where all machines are alike: elsewhere a task of the simulator may run on
-// another machine than it did, and takes what it was told to and Task.
-func (o *Overheads) measured(jobs []*sim.Job, alike bool) []*sim.Job {
+// measured gives jobs the times that they had, tasks only where it makes no difference to them where they run: elsewhere a task of the
+// simulator may run on another machine than it did, or read over another link, and takes what it was told to and Task.
+func (o *Overheads) measured(jobs []*sim.Job, m *Machines) []*sim.Job {
 	for i, j := range jobs {
 		j.Spec.HasDriver, j.CleanUp = true, o.End
 		for k := range j.Maps {
@@ -85,8 +85,11 @@ func (o *Overheads) measured(jobs []*sim.Job, alike bool) []*sim.Job {
 			}
 			j.Spec.Submit = o.At[i]
 		}
-		if alike && i < len(o.Maps) {
-			j.Maps, j.Reduces = o.Maps[i], o.Reduces[i]
+		if m.even() && i < len(o.Maps) {
+			j.Reduces = o.Reduces[i]
+			if !m.linked() || j.Spec.Splits.Len() == 0 {
+				j.Maps = o.Maps[i]
+			}
 		}
 		if i < len(o.Places) {
 			j.Spec.Splits = o.placed(j.Spec.Splits, o.Places[i])

@@ -18,7 +18,7 @@ func (l *Laboratory) Simulate(a *Arm, o Overheads, quick bool) (*Outcome, error)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Name, err)
 	}
-	jobs := o.measured(l.Jobs(quick), l.Machines.Alike())
+	jobs := o.measured(l.Jobs(quick), &l.Machines)
 	if o.Places != nil || jobs[0].Spec.Splits.Len() == 0 {
 		cfg.Placement = nil // it is known where blocks are
 	}

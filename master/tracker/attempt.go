@@ -161,7 +161,7 @@ func (c *Tracker) taskDone(now time.Duration, n *node, st *stage, a *attempt, e 
 	id := e.ID
 	t := scheduler.TaskID{Job: st.sid, Index: id.Index, Kind: schedKind(id.Kind)}
 	took := time.Duration(e.Millis) * time.Millisecond
-	done := scheduler.TaskFinished(t, n.id, took, e.InBytes, e.OutBytes)
+	done := scheduler.TaskFinished(t, n.id, took, st.read(t.Kind, e.InBytes), e.OutBytes)
 	if a != nil {
 		c.detach(a)
 	} else {
@@ -172,7 +172,7 @@ func (c *Tracker) taskDone(now time.Duration, n *node, st *stage, a *attempt, e 
 		In: e.InBytes, Out: e.OutBytes, Sum: e.Sum, Counts: e.Counts, Skipped: e.Skipped, Bad: e.Bad[:min(len(e.Bad), wire.MaxBad)],
 	}})
 	if !c.feed(now, done) {
-		c.feed(now, scheduler.Restored(t, n.id, now, took, e.InBytes, e.OutBytes))
+		c.feed(now, scheduler.Restored(t, n.id, now, took, st.read(t.Kind, e.InBytes), e.OutBytes))
 	}
 	if st.attempts(id) > 0 {
 		for other := range st.running {

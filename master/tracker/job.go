@@ -257,11 +257,22 @@ func (c *Tracker) specOf(st *stage, now time.Duration) *scheduler.JobSpec {
 // planned adds what the driver of a stage has found.
 func (c *Tracker) planned(spec *scheduler.JobSpec, st *stage) {
 	spec.Maps, spec.Reduces = st.total[0], st.total[1]
-	spec.Splits, spec.Input = c.placesOf(&st.plan.splits), sizeOf(st.plan.splits.bytes)
-	if !spec.Input.Known { // made by its maps: what they read says nothing about it
+	if st.made() {
 		spec.Input = sizeOf(st.job.spec.Expect.Input)
-		clear(spec.Splits.Bytes)
+		return
 	}
+	spec.Splits, spec.Input = c.placesOf(&st.plan.splits), sizeOf(st.plan.splits.bytes)
+}
+
+// made reports whether maps make what they read: no input says how much that is.
+func (st *stage) made() bool { return st.plan != nil && st.plan.splits.bytes == 0 }
+
+// read is what a task has read, as policies see it: of an input that maps make, the part of what was expected, as in planned.
+func (st *stage) read(k scheduler.Kind, bytes int64) int64 {
+	if k == scheduler.Map && st.made() {
+		return st.job.spec.Expect.Input / int64(max(st.total[0], 1))
+	}
+	return bytes
 }
 
 // failJob ends a job by its own fault.

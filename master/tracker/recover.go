@@ -71,7 +71,7 @@ func (c *Tracker) resumeJob(now time.Duration, j *job) {
 		for i := range set {
 			if t := &set[i]; t.try != 0 {
 				id := scheduler.TaskID{Job: st.sid, Index: int32(i), Kind: scheduler.Kind(k)}
-				c.feed(now, scheduler.Restored(id, t.node, t.at, time.Duration(t.millis)*time.Millisecond, t.in, t.out))
+				c.feed(now, scheduler.Restored(id, t.node, t.at, time.Duration(t.millis)*time.Millisecond, st.read(id.Kind, t.in), t.out))
 			}
 		}
 	}

@@ -106,7 +106,7 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	if got := p.sinceHeartbeat(n).tasks; got >= p.cfg.TasksPerHeartbeat {
 		return scheduler.Idle(scheduler.Reason{Code: scheduler.AtLimit, Say: "this heartbeat of {node} has received {a} tasks, all it may", Node: n, A: int64(got)})
 	}
-	for _, k := range v.KindOrder(n, p.cfg.Reduces.Share) {
+	for _, k := range p.cfg.Reduces.Kinds(v, n) {
 		if p.root.listed[k] == 0 {
 			continue
 		}

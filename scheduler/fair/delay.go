@@ -149,7 +149,7 @@ func (d *Delay) Observe(now time.Duration, e scheduler.Event, v *scheduler.View)
 // Assign implements scheduler.Policy.
 func (d *Delay) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	for _, k := range v.KindOrder(n, d.rule.Share) {
+	for _, k := range d.rule.Kinds(v, n) {
 		if d.Len(k) == 0 {
 			continue
 		}

@@ -41,7 +41,7 @@ func New(cfg Config) (*Policy, error) {
 // Assign implements scheduler.Policy.
 func (p *Policy) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	for _, k := range v.KindOrder(n, p.rule.Share) {
+	for _, k := range p.rule.Kinds(v, n) {
 		if p.Len(k) == 0 {
 			continue
 		}

@@ -60,7 +60,7 @@ func (p *Policy) Observe(_ time.Duration, e scheduler.Event, v *scheduler.View) 
 // Assign implements scheduler.Policy.
 func (p *Policy) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	for _, k := range v.KindOrder(n, p.rule.Share) {
+	for _, k := range p.rule.Kinds(v, n) {
 		line := p.lines[k]
 		if line.Len() == 0 {
 			continue

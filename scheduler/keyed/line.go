@@ -15,7 +15,7 @@ var _ scheduler.Killer = (*Line)(nil)
 
 // Serve asks first for the best job and its key, of each kind of task in turn, and runs the nearest task of that job.
 func (l *Line) Serve(n topology.NodeID, v *scheduler.View, first func(scheduler.Kind) (*scheduler.Job, string, error)) (scheduler.Decision, error) {
-	for _, k := range v.KindOrder(n, l.Rule.Share) {
+	for _, k := range l.Rule.Kinds(v, n) {
 		if !v.HasRoom(n, k) {
 			continue
 		}

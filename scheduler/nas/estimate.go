@@ -20,6 +20,7 @@ type estimate struct {
 	predicted bool // ratio is more than a guess
 	uniform   bool // all splits have the same size
 	even      bool // all but the last, which is smaller
+	assumed   bool // nobody knows the input: each map counts as one of Config.Block
 	reduces   bool
 	counted   bool  // in sMin and sMax
 	delayed   int32 // pending reduces that carry the tag (spec/nas 3.9)
@@ -83,17 +84,23 @@ func (t *estimates) observe(e scheduler.Event, v *view) (changed bool) {
 	if !est.known && j.Phase() == scheduler.Ready {
 		est.known = true
 		t.read(j, est)
+		t.foresee(j, est)
 		changed = true
 	}
 	return changed
 }
 
-// submit sets the first ratio: as declared, as in an earlier run, or 1 (spec/nas 3.1,
-// item 1).
+// submit takes in a new job.
 func (t *estimates) submit(j *job, est *estimate) {
-	s := j.Spec()
 	est.known = j.Phase() == scheduler.Ready
 	t.read(j, est)
+	t.foresee(j, est)
+}
+
+// foresee sets the first ratio: as declared, as in an earlier run, or 1 (spec/nas 3.1,
+// item 1). A driver may say only later how much there is to read.
+func (t *estimates) foresee(j *job, est *estimate) {
+	s := j.Spec()
 	est.ratio = 1
 	old, seen := t.history[s.Name]
 	switch {
@@ -120,13 +127,13 @@ func (t *estimates) remember(j *job, est *estimate) {
 func (t *estimates) read(j *job, est *estimate) {
 	s := j.Spec()
 	est.maps, est.reduces, est.uniform, est.even = float64(s.Maps), s.Reduces > 0, true, false
-	est.input, est.smallest, est.largest = 0, 0, 0
+	est.input, est.smallest, est.largest, est.assumed = 0, 0, 0, false
 	if s.Maps == 0 {
 		return
 	}
 	if s.Splits.Len() == 0 {
 		each := float64(t.cfg.Block)
-		if s.Input.Known {
+		if est.assumed = !s.Input.Known; !est.assumed {
 			each = float64(s.Input.Bytes / int64(s.Maps))
 		}
 		est.input, est.smallest, est.largest = each*est.maps, each, each
@@ -171,9 +178,13 @@ func (t *estimates) bytes(j *job, est *estimate, i int32) float64 {
 
 // sample takes in what a finished map has made of its input. An empty input says nothing (spec/nas 3.1).
 func (e *estimate) sample(ev scheduler.Event) {
-	if ev.InBytes > 0 {
+	in := float64(ev.InBytes)
+	if e.assumed {
+		in = e.smallest
+	}
+	if in > 0 {
 		e.samples++
-		e.sum += float64(ev.OutBytes) / float64(ev.InBytes)
+		e.sum += float64(ev.OutBytes) / in
 		e.ratio, e.predicted = e.sum/float64(e.samples), true
 	}
 }
@@ -221,7 +232,11 @@ func (t *estimates) resize(j *job, est *estimate) {
 	est.shuffle, est.counted = 0, est.reduces
 	if est.reduces {
 		in, out := j.MapBytes()
-		est.shuffle = float64(out) + est.ratio*max(est.input-float64(in), 0)
+		read := float64(in)
+		if est.assumed {
+			read = est.smallest * float64(j.Done(scheduler.Map))
+		}
+		est.shuffle = float64(out) + est.ratio*max(est.input-read, 0)
 	}
 	t.moved(before, counted, est.shuffle, est.counted)
 }

@@ -102,7 +102,7 @@ func CheckName(name string) error {
 
 var own []*scheduler.Info
 
-// Own are the policies that were registered beside those of the house.
+// Own are the policies that were registered beside our own.
 func Own() []*scheduler.Info { return own }
 
 var seams = []scheduler.Seam{scheduler.Assignment, scheduler.Admitting, scheduler.Placing}

@@ -20,7 +20,8 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	p.applyFeedback(now)
 	own := p.serves(n, v)
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job of queues {a} to {b} has work for {node}", Node: n, A: int64(own.from) + 1, B: int64(own.to)}
-	for _, k := range p.kinds(n, own, v) {
+	kinds, ripe := p.kinds(n, own, v)
+	for _, k := range kinds {
 		first := p.first(k, own)
 		if first == nil && !p.lends(n, v) {
 			continue
@@ -31,20 +32,39 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 		if !v.HasRoom(n, k) {
 			continue
 		}
-		if d := p.serve(n, k, own, v); d.OK {
+		if d := p.serve(offer{n, k, ripe}, own, v); d.OK {
 			return d
 		}
 	}
 	return scheduler.Idle(why)
 }
 
-// kinds says which kinds to try on n: between maps and reduces of its own partition.
-func (p *Policy) kinds(n topology.NodeID, own span, v *scheduler.View) []scheduler.Kind {
-	if p.partition == nil {
-		return v.KindOrder(n, p.cfg.Reduces.Share)
-	}
-	return v.KindOrderAmong(n, p.cfg.Reduces.Share, func(m topology.NodeID) bool { return p.partition.of(m, v) == own })
+// offer is a place on node n for a task of kind k.
+type offer struct {
+	n    topology.NodeID
+	k    scheduler.Kind
+	ripe bool // of reduces only for those whose maps have all ended
 }
+
+// kinds says which kinds to try on n: between maps and reduces of its own partition.
+func (p *Policy) kinds(n topology.NodeID, own span, v *scheduler.View) (kinds []scheduler.Kind, ripe bool) {
+	if p.partition == nil {
+		return ripeFirst(v.KindOrder(n, p.cfg.Reduces.Share))
+	}
+	return ripeFirst(v.KindOrderAmong(n, p.cfg.Reduces.Share, func(m topology.NodeID) bool { return p.partition.of(m, v) == own }))
+}
+
+// ripeFirst says that where reduces hold as much as they may, those whose maps have all ended, and which wait for nobody, still come
+// first: drivers can leave a partition a single place, of which no part is one, and jobs would then not end as long as a map is
+// pending anywhere.
+func ripeFirst(kinds []scheduler.Kind) (order []scheduler.Kind, ripe bool) {
+	if len(kinds) == 1 {
+		return reducesFirst, true
+	}
+	return kinds, false
+}
+
+var reducesFirst = []scheduler.Kind{scheduler.Reduce, scheduler.Map}
 
 // Abstains implements scheduler.Abstainer: partitions that do not lend leave many nodes
 // without work while others have a queue.
@@ -72,22 +92,22 @@ func (p *Policy) first(k scheduler.Kind, s span) *job {
 	return nil
 }
 
-// serve gives a place of kind k on n to the first candidate that fits: queue by
+// serve gives a place to the first candidate that fits: queue by
 // queue, each first come first served; then, where partitions lend, the others.
-func (p *Policy) serve(n topology.NodeID, k scheduler.Kind, own span, v *scheduler.View) scheduler.Decision {
+func (p *Policy) serve(at offer, own span, v *scheduler.View) scheduler.Decision {
 	for q := own.from; q < own.to; q++ {
-		if d := p.try(n, k, q, v, false); d.OK {
+		if d := p.try(at, q, v, false); d.OK {
 			return d
 		}
 	}
-	if !p.lends(n, v) {
+	if !p.lends(at.n, v) {
 		return scheduler.Decision{}
 	}
 	for q := range int32(p.cfg.K) {
 		if own.has(q) {
 			continue
 		}
-		if d := p.try(n, k, q, v, !p.cfg.Lend); d.OK {
+		if d := p.try(at, q, v, !p.cfg.Lend); d.OK {
 			return d
 		}
 	}
@@ -112,20 +132,26 @@ func (p *Policy) stuck(j *job, q int32) bool {
 	return p.maps[q] == 0 && j.Usage().Tasks[scheduler.Reduce]+j.Usage().Tasks[scheduler.Driver] > 0
 }
 
-// try offers n to the jobs of queue q in order; with borrow to those only that
+// try offers a place to the jobs of queue q in order; with borrow to those only that
 // are stuck.
-func (p *Policy) try(n topology.NodeID, k scheduler.Kind, q int32, v *scheduler.View, borrow bool) scheduler.Decision {
-	l := p.lines[q][k]
+func (p *Policy) try(at offer, q int32, v *scheduler.View, borrow bool) scheduler.Decision {
+	l := p.lines[q][at.k]
 	for i := range l.Len() {
 		j := l.At(i)
-		if borrow && !p.stuck(j, q) || !v.Fits(n, j, k) {
+		if borrow && !p.stuck(j, q) || !v.Fits(at.n, j, at.k) || at.ripe && waits(j, at.k) {
 			continue
 		}
-		if t, near, ok := v.PickTask(j, n, k); ok {
-			return scheduler.Run(t, near, p.chosen(j, n, q, i, borrow))
+		if t, near, ok := v.PickTask(j, at.n, at.k); ok {
+			return scheduler.Run(t, near, p.chosen(j, at.n, q, i, borrow))
 		}
 	}
 	return scheduler.Decision{}
+}
+
+// waits reports whether a task of kind k of j would wait for maps.
+func waits(j *job, k scheduler.Kind) bool {
+	_, done := j.MapsDoneAt()
+	return k == scheduler.Reduce && !done
 }
 
 func (p *Policy) chosen(j *job, n topology.NodeID, q int32, ahead int, borrowed bool) scheduler.Reason {

@@ -19,7 +19,7 @@ type Format struct {
 	write       func(io.Writer, *trace.History) error // nil: only read
 }
 
-// SWIM and History are the formats that the house writes itself.
+// SWIM and History are the formats that millrace writes itself.
 const (
 	SWIM    = "swim"
 	History = "history"
