@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api"
+	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master"
@@ -46,31 +47,70 @@ func TestSmallJobsPassLargeOnes(t *testing.T) {
 			c := testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) {
 				m.Policy, m.PolicyParams, m.Admission, m.Jobs.Decisions, m.Jobs.SecondAttempts.Off = policy, params, "unlimited", log.add, true
 			}})
-			submit := func(name string, maps int) wire.JobID {
-				e := wire.Expected{Input: int64(maps) << 20, MapMillis: 100}
-				return c.Submit(wire.JobSpec{Name: name, User: name, Pool: name, Expect: e}, "sleep", "--maps", fmt.Sprint(maps), "--reduces", "0", "--map-time", "100ms", "--output", "dfs:/"+name)
-			}
-			c.Finish(submit("before", 12)) // something to compare with
-			large := submit("large", 80)
-			c.Wait("the large job is under way", func() bool { return c.Status(large).Maps.Done >= 30 })
-			small := submit("small", 3)
-			for _, id := range []wire.JobID{large, small} {
-				if s := c.Finish(id); s.State != "SUCCEEDED" {
-					t.Fatalf("%+v", s)
-				}
-			}
-			names, _ := log.launches(scheduler.Map)
-			after, found := 0, 0
-			for _, n := range names {
-				switch {
-				case n == "small":
-					found, after = found+1, 0
-				case n == "large" && found > 0:
-					after++
-				}
-			}
+			c.Finish(sleepers(c, "before", 12)) // something to compare with
+			found, after := smallBesideLarge(t, c, &log)
 			t.Logf("%d maps of the large job started after the small job's last", after)
 			if found != 3 || policy == "fifo" && after > 0 || policy != "fifo" && after < 20 {
+				t.Errorf("%d maps of the small job, and %d of the large one after its last", found, after)
+			}
+		})
+	}
+}
+
+// sleepers hands in a job of so many maps that sleep for 100 ms.
+func sleepers(c *testcluster.Cluster, name string, maps int) wire.JobID {
+	e := wire.Expected{Input: int64(maps) << 20, MapMillis: 100}
+	return c.Submit(wire.JobSpec{Name: name, User: name, Pool: name, Expect: e}, "sleep", "--maps", fmt.Sprint(maps), "--reduces", "0", "--map-time", "100ms", "--output", "dfs:/"+name)
+}
+
+// smallBesideLarge hands in a job of three maps while one of eighty runs, and returns how many maps of it started, and how many of the large
+// one after its last.
+func smallBesideLarge(t *testing.T, c *testcluster.Cluster, log *decisions) (found, after int) {
+	t.Helper()
+	large := sleepers(c, "large", 80)
+	c.Wait("the large job is under way", func() bool { return c.Status(large).Maps.Done >= 30 })
+	for _, id := range []wire.JobID{sleepers(c, "small", 3), large} {
+		if s := c.Finish(id); s.State != "SUCCEEDED" {
+			t.Fatalf("%+v", s)
+		}
+	}
+	names, _ := log.launches(scheduler.Map)
+	for _, n := range names {
+		switch {
+		case n == "small":
+			found, after = found+1, 0
+		case n == "large" && found > 0:
+			after++
+		}
+	}
+	return found, after
+}
+
+// TestLimitsFitTheJobsOfACluster: who sets no limits gets such as divide the jobs that the cluster has run. The published ones are of
+// thousands of slot-seconds, which no job here has: a small job would wait for a large one as under fifo.
+func TestLimitsFitTheJobsOfACluster(t *testing.T) {
+	require.Faults(t) // with the long tests of live clusters
+	t.Parallel()
+	for _, policy := range []string{"fbq", "tags", "sita"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			var log decisions
+			c := testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) {
+				m.Policy, m.Admission, m.Jobs.Decisions, m.Jobs.SecondAttempts.Off = policy, "unlimited", log.add, true
+			}})
+			var before []wire.JobID
+			for i := range 10 {
+				before = append(before, sleepers(c, fmt.Sprint("little-", i), 3))
+			}
+			for i := range 2 {
+				before = append(before, sleepers(c, fmt.Sprint("much-", i), 60))
+			}
+			for _, id := range before {
+				c.Finish(id)
+			}
+			found, after := smallBesideLarge(t, c, &log)
+			t.Logf("%d maps of the large job started after the small job's last", after)
+			if found != 3 || after < 20 {
 				t.Errorf("%d maps of the small job, and %d of the large one after its last", found, after)
 			}
 		})

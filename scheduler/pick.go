@@ -205,6 +205,16 @@ func (v *View) disputed(n topology.NodeID, reduceShare float64, reduces, places 
 	return mapsFirst
 }
 
+// RipeFirst turns an order that tries no reduces into one that tries those first which wait for nobody: ripe reports that the others, of
+// which Job.Waits is true, are to be passed over. They end by themselves, and so do their jobs; drivers can leave a group of nodes a single
+// place, of which no part is one, and its jobs would then not end as long as a map is pending anywhere.
+func RipeFirst(kinds []Kind) (order []Kind, ripe bool) {
+	if len(kinds) == 1 {
+		return reducesFirst, true
+	}
+	return kinds, false
+}
+
 // PickTask is PickMap at any distance, or PickReduce.
 func (v *View) PickTask(j *Job, n topology.NodeID, k Kind) (TaskID, Locality, bool) {
 	if k == Map {

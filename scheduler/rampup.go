@@ -30,8 +30,8 @@ type Needy struct {
 	Owed Owed
 }
 
-// waits reports whether a reduce of j has to wait for maps.
-func waits(j *Job) bool { return j.mapsDoneAt < 0 }
+// Waits reports whether a task of kind k of j, if it was launched now, would wait for maps.
+func (j *Job) Waits(k Kind) bool { return k == Reduce && j.mapsDoneAt < 0 }
 
 // Free returns the containers that nobody holds, counted in default demands, on nodes that
 // take tasks.
@@ -43,15 +43,15 @@ func (v *View) Free() int32 {
 // by themselves, and so do their jobs. AllowsReduce refuses the others there.
 func (r *ReduceRule) Kinds(v *View, n topology.NodeID) []Kind {
 	kinds := v.KindOrder(n, r.Share)
-	if r.Ramp > 0 && len(kinds) == 1 {
-		return reducesFirst
+	if r.Ramp > 0 {
+		kinds, _ = RipeFirst(kinds)
 	}
 	return kinds
 }
 
 // AllowsReduce reports whether a reduce of j may be launched on n now.
 func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, first Needy) bool {
-	if r.Ramp <= 0 || !waits(j) || v.s.nodes[n].cap.Slotted() {
+	if r.Ramp <= 0 || !j.Waits(Reduce) || v.s.nodes[n].cap.Slotted() {
 		return true
 	}
 	if len(v.KindOrder(n, r.Share)) == 1 {
@@ -127,7 +127,7 @@ func (r *ReduceRule) toOwnMap(v *View, free int32) (victim Victim, found bool) {
 func richest(v *View, first Needy, free int32, which func(*Job) *attempt) (a *attempt) {
 	most := int32(-1)
 	for _, j := range v.s.live.list {
-		if j == first.Job || j.use.Tasks[Reduce] == 0 || !waits(j) || j.use.Work() < most || !first.Owed(j, 0, first.Job, free) {
+		if j == first.Job || j.use.Tasks[Reduce] == 0 || !j.Waits(Reduce) || j.use.Work() < most || !first.Owed(j, 0, first.Job, free) {
 			continue
 		}
 		if of := which(j); of != nil {
@@ -175,7 +175,7 @@ func (r *ReduceRule) Follows(j *Job, k Kind) (Reason, bool) {
 	return Reason{
 		Code: ForSlowstart, Say: "reduces of {job} follow its maps: {a} run, {b} of {c} maps are done, and maps that wait come first",
 		Job: j.id, A: int64(j.Running(Reduce)), B: int64(j.Done(Map)), C: int64(j.Total(Map)),
-	}, r.Ramp > 0 && k == Reduce && waits(j)
+	}, r.Ramp > 0 && k == Reduce && j.Waits(Reduce)
 }
 
 // RampParams binds the parameters of the rule with that of its ramp.

@@ -99,7 +99,8 @@ func (p *Policy) run(now time.Duration, j *job, t scheduler.TaskID) {
 // spec/deadline 3.6.
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	for _, k := range v.KindOrder(n, p.cfg.Reduces.Share) {
+	kinds, ripe := scheduler.RipeFirst(v.KindOrder(n, p.cfg.Reduces.Share))
+	for _, k := range kinds {
 		if len(p.lines[k].entries) == 0 {
 			continue
 		}
@@ -107,7 +108,7 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 		if !v.HasRoom(n, k) {
 			continue
 		}
-		best := p.best(now, n, k, v)
+		best := p.best(search{p: p, now: now, t: now.Seconds(), n: n, k: k, v: v, ripe: ripe, best: none})
 		if best == nil {
 			continue
 		}
@@ -133,12 +134,12 @@ func (p *Policy) granted(e *entry, k scheduler.Kind, now time.Duration) bool {
 
 // best returns the job of highest priority (spec/deadline 3.5) of which a task of
 // kind k fits n, or nil.
-func (p *Policy) best(now time.Duration, n topology.NodeID, k scheduler.Kind, v *scheduler.View) *entry {
-	l, t := &p.lines[k], now.Seconds()
-	if t >= l.until {
-		l.look(t, p.cfg.Relative)
+func (p *Policy) best(s search) *entry {
+	l := &p.lines[s.k]
+	if s.t >= l.until {
+		l.look(s.t, p.cfg.Relative)
 	}
-	s := search{p: p, l: l, now: now, t: t, n: n, k: k, v: v, best: none}
+	s.l = l
 	if int(l.last) < len(l.entries) {
 		s.consider(l.last)
 	}
@@ -163,6 +164,7 @@ type search struct {
 	n     topology.NodeID
 	k     scheduler.Kind
 	v     *scheduler.View
+	ripe  bool // no reduce that would wait
 	best  int32
 	rank  rank
 	score float64
@@ -186,7 +188,7 @@ func (s *search) consider(i int32) {
 	}
 	e := &s.l.entries[i]
 	r := e.rank(s.t, s.p.cfg.Relative)
-	if s.best != none && !r.before(s.rank) || !s.v.Fits(s.n, e.job, s.k) {
+	if s.best != none && !r.before(s.rank) || !s.v.Fits(s.n, e.job, s.k) || s.ripe && e.job.Waits(s.k) {
 		return
 	}
 	s.best, s.rank, s.score = i, r, r.score()

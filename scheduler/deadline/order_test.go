@@ -22,9 +22,10 @@ func (l literal) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	if !d.OK {
 		return d
 	}
+	_, ripe := scheduler.RipeFirst(v.KindOrder(n, l.cfg.Reduces.Share)) // on containers
 	mine := l.rank(now, v.Job(d.Task.Job), d.Task.Kind, v)
 	for j := range v.Jobs().All() {
-		if !l.cfg.Reduces.Eligible(j, d.Task.Kind) || !v.Fits(n, j, d.Task.Kind) {
+		if !l.cfg.Reduces.Eligible(j, d.Task.Kind) || !v.Fits(n, j, d.Task.Kind) || ripe && j.Waits(d.Task.Kind) {
 			continue
 		}
 		other := l.rank(now, j, d.Task.Kind, v)

@@ -49,22 +49,10 @@ type offer struct {
 // kinds says which kinds to try on n: between maps and reduces of its own partition.
 func (p *Policy) kinds(n topology.NodeID, own span, v *scheduler.View) (kinds []scheduler.Kind, ripe bool) {
 	if p.partition == nil {
-		return ripeFirst(v.KindOrder(n, p.cfg.Reduces.Share))
+		return scheduler.RipeFirst(v.KindOrder(n, p.cfg.Reduces.Share))
 	}
-	return ripeFirst(v.KindOrderAmong(n, p.cfg.Reduces.Share, func(m topology.NodeID) bool { return p.partition.of(m, v) == own }))
+	return scheduler.RipeFirst(v.KindOrderAmong(n, p.cfg.Reduces.Share, func(m topology.NodeID) bool { return p.partition.of(m, v) == own }))
 }
-
-// ripeFirst says that where reduces hold as much as they may, those whose maps have all ended, and which wait for nobody, still come
-// first: drivers can leave a partition a single place, of which no part is one, and jobs would then not end as long as a map is
-// pending anywhere.
-func ripeFirst(kinds []scheduler.Kind) (order []scheduler.Kind, ripe bool) {
-	if len(kinds) == 1 {
-		return reducesFirst, true
-	}
-	return kinds, false
-}
-
-var reducesFirst = []scheduler.Kind{scheduler.Reduce, scheduler.Map}
 
 // Abstains implements scheduler.Abstainer: partitions that do not lend leave many nodes
 // without work while others have a queue.
@@ -138,7 +126,7 @@ func (p *Policy) try(at offer, q int32, v *scheduler.View, borrow bool) schedule
 	l := p.lines[q][at.k]
 	for i := range l.Len() {
 		j := l.At(i)
-		if borrow && !p.stuck(j, q) || !v.Fits(at.n, j, at.k) || at.ripe && waits(j, at.k) {
+		if borrow && !p.stuck(j, q) || !v.Fits(at.n, j, at.k) || at.ripe && j.Waits(at.k) {
 			continue
 		}
 		if t, near, ok := v.PickTask(j, at.n, at.k); ok {
@@ -146,12 +134,6 @@ func (p *Policy) try(at offer, q int32, v *scheduler.View, borrow bool) schedule
 		}
 	}
 	return scheduler.Decision{}
-}
-
-// waits reports whether a task of kind k of j would wait for maps.
-func waits(j *job, k scheduler.Kind) bool {
-	_, done := j.MapsDoneAt()
-	return k == scheduler.Reduce && !done
 }
 
 func (p *Policy) chosen(j *job, n topology.NodeID, q int32, ahead int, borrowed bool) scheduler.Reason {

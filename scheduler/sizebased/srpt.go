@@ -107,7 +107,7 @@ func (s *SRPT) key(j *job) float64 {
 // Assign implements scheduler.Policy.
 func (s *SRPT) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	kinds, ripe := ripeFirst(v.KindOrder(n, s.cfg.Reduces.Share))
+	kinds, ripe := scheduler.RipeFirst(v.KindOrder(n, s.cfg.Reduces.Share))
 	for _, k := range kinds {
 		l := s.lines[k]
 		if l.Len() == 0 {
@@ -119,7 +119,7 @@ func (s *SRPT) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) sch
 		}
 		for i := range l.Len() {
 			j := l.At(i)
-			if !v.Fits(n, j, k) || ripe && waits(j, k) {
+			if !v.Fits(n, j, k) || ripe && j.Waits(k) {
 				continue
 			}
 			if t, near, ok := v.PickTask(j, n, k); ok {
