@@ -212,7 +212,7 @@ func ship(ctx context.Context, cl *client.Client) (prog wire.Program, err error)
 }
 
 // here are flags for this process only.
-var here = map[string]bool{"master": true, "local": true, "progress": true, "json": true, "overwrite": true, "memory": true, "detach": true, "patience": true, "task-timeout": true, "rounds": true, turnFlag: true, "explain": true}
+var here = map[string]bool{"master": true, "local": true, "progress": true, "json": true, "overwrite": true, "memory": true, "detach": true, "patience": true, "task-timeout": true, "rounds": true, turnFlag: true, "explain": true, "umask": true}
 
 // childArgs are this program's flags for its children: those that were set, without those that are
 // for this process only, and with local paths that hold elsewhere on the machine.

@@ -11,12 +11,14 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/secure"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // masterFlags are how a command finds its cluster.
 type masterFlags struct {
 	master string
 	user   string
+	umask  string // of commands that make files
 	key    keyFlags
 }
 
@@ -54,11 +56,29 @@ func (m *masterFlags) define(cmd *cobra.Command) {
 	f.StringVar(&m.user, "as", os.Getenv("MILLRACE_USER"), "user to act as (default: $MILLRACE_USER, else the current user)")
 }
 
+// defineUmask adds the flag for what a command makes in the block store.
+func (m *masterFlags) defineUmask(f *pflag.FlagSet) {
+	f.StringVar(&m.umask, "umask", os.Getenv("MILLRACE_UMASK"), "rights that new files and directories do not get, in octal (default: $MILLRACE_UMASK, else 022)")
+}
+
+// config is the client that the flags ask for.
+func (m *masterFlags) config() (client.Config, error) {
+	umask, err := wire.ParseUmask(m.umask)
+	if err != nil {
+		return client.Config{}, fmt.Errorf("--umask: %w", err)
+	}
+	cfg, err := m.key.config(client.Config{Master: m.master, User: m.user, Umask: umask})
+	if err != nil {
+		return cfg, failed(err)
+	}
+	return cfg, nil
+}
+
 // connect returns a client of the cluster that the flags name; the caller closes it.
 func (m *masterFlags) connect() (*client.Client, error) {
-	cfg, err := m.key.config(client.Config{Master: m.master, User: m.user})
+	cfg, err := m.config()
 	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	cl, err := client.New(cfg)
 	if err == nil && len(cfg.Cert) > 0 {

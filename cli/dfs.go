@@ -64,10 +64,11 @@ type session struct {
 
 // with connects, works, and takes every error of the work for the work's, not the command line's.
 func (d *dfsCommand) with(cmd *cobra.Command, work func(s *session) error) error {
-	cfg, err := d.key.config(client.Config{Master: d.master, User: d.user, DFS: func(c *dfs.Config) { c.Node = wire.NodeName(d.node) }})
+	cfg, err := d.config()
 	if err != nil {
-		return failed(err)
+		return err
 	}
+	cfg.DFS = func(c *dfs.Config) { c.Node = wire.NodeName(d.node) }
 	cl, err := client.New(cfg)
 	if err != nil {
 		return err
@@ -142,26 +143,15 @@ func (s *session) glob(arg string) ([]wire.FileInfo, error) {
 // mostMeant is how many names of a directory are compared with one that is not there.
 const mostMeant = 1000
 
-// meant asks for the path that is nearest to one that is not there, among those that the user may see: the last directory of the path that is
-// there has a name like the one that it lacks.
+// meant asks for the path that is nearest to one that is not there, among those that the user may see.
 func (s *session) meant(p string) string {
-	for dir := path.Dir(p); ; dir = path.Dir(dir) {
+	return suggest.Path(p, func(dir string) (names []string, err error) {
 		list, err := s.List(s.ctx, dir, "", mostMeant)
-		if err == nil {
-			wrong, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(p, dir), "/"), "/")
-			var names []string
-			for _, e := range list.Entries {
-				names = append(names, path.Base(e.Path))
-			}
-			if near := suggest.Nearest(wrong, names); near != "" {
-				return ": did you mean " + path.Join(dir, near, rest) + "?"
-			}
-			return ""
+		for _, e := range list.Entries {
+			names = append(names, path.Base(e.Path))
 		}
-		if dir == "/" || wire.KindOf(err) != wire.NotFound {
-			return ""
-		}
-	}
+		return names, err
+	})
 }
 
 // matching finds the entries of directories that one part of a pattern stands for.

@@ -31,6 +31,7 @@ func (d *dfsCommand) newMkdir() *cobra.Command {
 			})
 		},
 	}
+	d.defineUmask(cmd.Flags())
 	cmd.Flags().BoolVarP(&parents, "parents", "p", false, "also make the directories above; do not fail if they are there already")
 	return cmd
 }

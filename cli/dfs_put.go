@@ -49,6 +49,7 @@ goes into the racks in which the maps of an announced job are planned to run (mi
 		},
 	}
 	o.define(cmd)
+	d.defineUmask(cmd.Flags())
 	cmd.Flags().IntVar(&create.Replication, "replication", 0, "copies of each block (default: the cluster's)")
 	cmd.Flags().StringVar(&reader, "for", "", "name of an announced job: put the blocks where its maps will run")
 	cmd.Flags().Var(&blockSize, "block-size", "size of a block (default: the cluster's)")

@@ -63,6 +63,7 @@ handed in go on, and those that wait for others are not handed in.`,
 			return withClient(m, func(cl *client.Client) error { return submitBatch(cmd, cl, list, asJSON) })
 		},
 	}
+	m.defineUmask(cmd.Flags())
 	cmd.Flags().StringVar(&batch, "batch", "", "file with the jobs")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON list of how the jobs ended")
 	_ = cmd.MarkFlagRequired("batch")

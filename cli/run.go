@@ -114,7 +114,8 @@ func (o *runOptions) launch(cmd *cobra.Command, job *jobs.Command, stages []mapr
 	o.Apply(&c)
 	if master := o.Cluster(); master != "" {
 		var err error
-		if c.Client, err = o.key.config(client.Config{Master: master, User: cmp.Or(stages[0].User, os.Getenv("MILLRACE_USER"))}); err != nil {
+		c.Client.Master, c.Client.User = master, cmp.Or(stages[0].User, os.Getenv("MILLRACE_USER"))
+		if c.Client, err = o.key.config(c.Client); err != nil {
 			return nil, failed(err)
 		}
 	}

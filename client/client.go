@@ -29,6 +29,8 @@ import (
 type Config struct {
 	Master string // host:port, with or without http:// before it
 	User   string // empty means whoever runs this process
+	// Umask is taken from the rights of what this client and its jobs make in the block store; "" means the cluster's, 022.
+	Umask wire.Umask
 	// Key is the cluster's, Cert a text that secure.Key.PEM made; a cluster with a key wants one.
 	Key  *secure.Key
 	Cert []byte
@@ -78,7 +80,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	rc.User = cfg.User
 	c := &Client{cfg: cfg, rpc: rpc.NewClient(rc), addr: addr}
-	dc := dfs.Config{Master: addr, Client: c.rpc, User: cfg.User, Patience: cfg.Patience}
+	dc := dfs.Config{Master: addr, Client: c.rpc, User: cfg.User, Umask: cfg.Umask, Patience: cfg.Patience}
 	if cfg.DFS != nil {
 		cfg.DFS(&dc)
 	}

@@ -19,6 +19,9 @@ func (c *Client) Submit(ctx context.Context, spec wire.JobSpec) (wire.JobID, err
 	if spec.User == "" {
 		spec.User = c.cfg.User
 	}
+	if spec.Umask == "" {
+		spec.Umask = c.cfg.Umask
+	}
 	got, err := call(ctx, c, api.JobSubmit, spec)
 	return got.Job, err
 }

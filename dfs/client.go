@@ -21,6 +21,8 @@ type Config struct {
 	Master string // address of the name service
 	Client *rpc.Client
 	User   string
+	// Umask is taken from the rights of files and directories that are made; "" means the cluster's, 022.
+	Umask wire.Umask
 	// Node is the node this process runs on, if it is one of the cluster's: its disk is
 	// read directly and written first.
 	Node wire.NodeName
@@ -74,11 +76,11 @@ func NewClient(cfg Config) *Client {
 	return &Client{cfg: cfg.withDefaults(), holder: rand.Text()}
 }
 
-// As returns a client that works for another user over the same connections. Closing it is not
+// As returns a client that works for another user, with their umask, over the same connections. Closing it is not
 // needed.
-func (c *Client) As(user string) *Client {
+func (c *Client) As(user string, umask wire.Umask) *Client {
 	cfg := c.cfg
-	cfg.User = user
+	cfg.User, cfg.Umask = user, umask
 	return &Client{cfg: cfg, holder: rand.Text()}
 }
 
@@ -154,7 +156,7 @@ func (c *Client) ListAll(ctx context.Context, path string) ([]wire.FileInfo, err
 
 // Mkdir makes a directory; with parents also those above, and it may exist.
 func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
-	_, again, err := callTwiceOn(ctx, c, api.DFSMkdir, wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents}, path)
+	_, again, err := callTwiceOn(ctx, c, api.DFSMkdir, wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents, Umask: c.cfg.Umask}, path)
 	if again && wire.KindOf(err) == wire.Exists {
 		return nil
 	}

@@ -45,7 +45,7 @@ type Writer struct {
 func (c *Client) Create(ctx context.Context, path string, o CreateOptions) (*Writer, error) {
 	resp, err := callOn(ctx, c, api.DFSCreate, wire.CreateRequest{
 		Path: path, User: c.cfg.User, Holder: c.holder, Replication: o.Replication, BlockSize: o.BlockSize,
-		Overwrite: o.Overwrite, Parents: !o.NoParents, Request: rand.Text(),
+		Overwrite: o.Overwrite, Parents: !o.NoParents, Request: rand.Text(), Umask: c.cfg.Umask,
 	}, path)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -29,9 +30,19 @@ var anythingSeed = flag.Uint64("anything-seed", 0, "seed of TestAnythingMayBeSai
 
 // TestAnythingMayBeSaid is FAULTS row 90: for a few seconds (a minute under stress) every method of the master and of a
 // worker is called with random requests, as a node, a user and a task would; jobs run meanwhile. Nothing that is said
-// ends either, a job submitted afterwards runs, and a master that starts again has all its jobs.
+// ends either, a job submitted afterwards runs, and a master that starts again has all its jobs. On a cluster with a key, those who speak have
+// certificates of a user, an administrator, a task and nodes.
 func TestAnythingMayBeSaid(t *testing.T) {
 	t.Parallel()
+	for name, key := range map[string]*secure.Key{"without a key": nil, "with a key": newKey(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			babble(t, key)
+		})
+	}
+}
+
+func babble(t *testing.T, key *secure.Key) {
 	length := 3 * time.Second
 	if require.Stressed() {
 		length = time.Minute
@@ -41,13 +52,14 @@ func TestAnythingMayBeSaid(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-anything-seed %d", seed)
-	c := testcluster.Start(t, testcluster.Config{Workers: 2})
+	c := testcluster.Start(t, testcluster.Config{Workers: 2, Key: key})
 	dfsPut(t, c, "/in", bytes.Repeat([]byte("a few words\n"), 1000))
+	voices := voicesOf(t, c)
 	var calls, answered int
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for i := range 4 {
-		b := &babbler{t: t, c: c, rng: rand.New(rand.NewPCG(seed, uint64(i))), until: time.Now().Add(length)}
+		b := &babbler{t: t, c: c, voices: voices, rng: rand.New(rand.NewPCG(seed, uint64(i))), until: time.Now().Add(length)}
 		wg.Go(func() {
 			n, ok := b.run()
 			mu.Lock()
@@ -76,13 +88,13 @@ func stillWell(t *testing.T, c *testcluster.Cluster, name string) {
 		t.Fatalf("the master has failed: %v", err)
 	default:
 	}
-	ctx := t.Context()
+	ctx, boss := t.Context(), boss(t, c)
 	until(t, "the master answers", func() bool { // on a connection from before its restart it does not
 		_, err := api.NodeList.Call(ctx, c.Client, c.Addr, struct{}{})
 		return err == nil
 	})
 	for _, r := range []wire.Choice{{Name: "fifo"}, {Name: "unlimited"}} {
-		if _, err := api.SchedulerSet.Call(ctx, c.Client, c.Addr, r); err != nil {
+		if _, err := api.SchedulerSet.Call(ctx, boss, c.Addr, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,13 +105,13 @@ func stillWell(t *testing.T, c *testcluster.Cluster, name string) {
 	for _, j := range list {
 		if j.State == "QUEUED" || j.State == "RUNNING" {
 			// It may be about to end, and then it is too late.
-			_, _ = api.JobKill.Call(ctx, c.Client, c.Addr, wire.JobRequest{Job: j.Job})
+			_, _ = api.JobKill.Call(ctx, boss, c.Addr, wire.JobRequest{Job: j.Job})
 		}
 	}
 	for _, n := range c.Workers {
 		// It may not be drained at all.
 		for _, method := range []string{"node.drain", "dfs.drain"} {
-			_, _ = rpc.Call[wire.DrainRequest, struct{}](ctx, c.Client, c.Addr, method, wire.DrainRequest{Node: n.Name, Undo: true})
+			_, _ = rpc.Call[wire.DrainRequest, struct{}](ctx, boss, c.Addr, method, wire.DrainRequest{Node: n.Name, Undo: true})
 		}
 	}
 	id := c.Submit(wire.JobSpec{}, "sleep", "--maps=3", "--reduces=1", "--map-time=1ms", "--reduce-time=1ms", "--output=dfs:/well-"+name)
@@ -115,6 +127,38 @@ type babbler struct {
 	rng   *rand.Rand
 	until time.Time
 	jobs  []string
+
+	voices []*http.Client
+}
+
+// voicesOf are those who may speak on a cluster: with a key, one with each kind of certificate; without, anybody, who says whom they are.
+func voicesOf(t *testing.T, c *testcluster.Cluster) (out []*http.Client) {
+	t.Helper()
+	if c.Key() == nil {
+		return []*http.Client{http.DefaultClient}
+	}
+	job := c.Submit(wire.JobSpec{}, "sleep", "--maps=1", "--map-time=10m", "--output=dfs:/sleeps")
+	for _, id := range [][3]string{{string(secure.User), "ann"}, {string(secure.Admin), "root"}, {string(secure.Task), string(job), "ann"}, {string(secure.Node), "w3"}, {string(secure.Node), "w4"}, {string(secure.Node), "w5"}} {
+		cfg, err := c.Key().Client(secure.Role(id[0]), id[1], id[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		cl := &http.Client{Transport: &http.Transport{TLSClientConfig: cfg.TLS}}
+		t.Cleanup(cl.CloseIdleConnections)
+		out = append(out, cl)
+	}
+	return out
+}
+
+// boss is a client who may do everything.
+func boss(t *testing.T, c *testcluster.Cluster) *rpc.Client {
+	t.Helper()
+	if c.Key() == nil {
+		return c.Client
+	}
+	cl := c.NewClient(secure.Admin, "root")
+	t.Cleanup(func() { _ = cl.Close() }) // all answers are there
+	return cl
 }
 
 func (b *babbler) run() (calls, answered int) {
@@ -164,7 +208,11 @@ func (b *babbler) call(addr, path string, req reflect.Type) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+path, bytes.NewReader(body))
+	scheme := "http://"
+	if b.c.Key() != nil {
+		scheme = "https://"
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, scheme+addr+path, bytes.NewReader(body))
 	if err != nil {
 		b.t.Error(err)
 		return false
@@ -173,7 +221,7 @@ func (b *babbler) call(addr, path string, req reflect.Type) bool {
 	if b.rng.IntN(2) == 0 {
 		r.Header.Set("Millrace-Node", "w"+fmt.Sprint(3+b.rng.IntN(3)))
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := b.voices[b.rng.IntN(len(b.voices))].Do(r)
 	if err != nil {
 		return false // it may wait for news
 	}

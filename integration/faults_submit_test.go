@@ -37,6 +37,7 @@ func TestBadSubmissions(t *testing.T) {
 	}{
 		{"unknown job", `unknown job "nosuch" (known: `, wire.Invalid, wire.JobSpec{Program: wire.Program{Builtin: "nosuch"}}},
 		{"no input", "dfs:/none is not in the block store", wire.NotFound, wire.JobSpec{Program: wire.Program{Builtin: "wordcount", Args: []string{"--input", "dfs:/none", "--output", "dfs:/o"}}}},
+		{"mistyped input", "did you mean /there/x?", wire.NotFound, wire.JobSpec{Program: wire.Program{Builtin: "wordcount", Args: []string{"--input", "dfs:/theer/x", "--output", "dfs:/o"}}}},
 		{"no input of a program", "dfs:/none is not in the block store", wire.NotFound, wire.JobSpec{Program: wire.Program{Exe: "/script", Hash: hashOf(script)}, Inputs: []string{"dfs:/in", "dfs:/none"}}},
 		{"output exists", "dfs:/there\": output exists", wire.Exists, wire.JobSpec{Program: count("--output", "dfs:/there"), Output: "dfs:/there"}},
 		{"output of a program exists", "dfs:/there\": output exists", wire.Exists, wire.JobSpec{Program: wire.Program{Exe: "/script", Hash: hashOf(script)}, Output: "dfs:/there"}},

@@ -25,21 +25,39 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// startKeyed is a cluster of one worker with a key, whose directories everybody may pass: what is denied
-// is denied by the worker, not by luck.
-func startKeyed(t *testing.T, flags ...string) (*processes, string) {
+// openAll lets everybody pass the directories down to one.
+func openAll(t *testing.T, dir string) {
 	t.Helper()
-	require.Tool(t, "go")
-	require.Root(t)
-	p := &processes{t: t, flags: flags, dir: t.TempDir(), run: map[string]*exec.Cmd{}}
-	for d := p.dir; d != filepath.Clean(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
+	for d := dir; d != filepath.Clean(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
 		if err := os.Chmod(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// startKeyed is a cluster of one worker with a key, whose directories everybody may pass: what is denied
+// is denied by the worker, not by luck.
+func startKeyed(t *testing.T, flags ...string) (*processes, string) {
+	return startKeyedAs(t, 0, flags...)
+}
+
+// startKeyedAs is startKeyed with a worker that runs as a user; 0 is root.
+func startKeyedAs(t *testing.T, uid uint32, flags ...string) (*processes, string) {
+	t.Helper()
+	require.Tool(t, "go")
+	require.Root(t)
+	p := &processes{t: t, flags: flags, dir: t.TempDir(), run: map[string]*exec.Cmd{}, users: map[string]uint32{"w1": uid}}
+	openAll(t, p.dir)
 	key := filepath.Join(p.dir, "cluster.key")
 	if err := os.WriteFile(key, []byte(secure.Generate()), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if uid != 0 {
+		openAll(t, filepath.Dir(millrace))
+		w1 := filepath.Join(p.dir, "w1")
+		if err := errors.Join(os.Mkdir(w1, 0o755), os.Chown(w1, int(uid), int(uid)), os.Chown(key, int(uid), int(uid))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Setenv("MILLRACE_KEY", key)
 	var err error
@@ -295,6 +313,40 @@ func TestWithoutIsolation(t *testing.T) {
 		if denied, said := p.tries(exe, a); denied != (a.open == "") || !denied && !strings.Contains(said, "got:"+a.name) {
 			t.Errorf("%s: %s", a.name, said)
 		}
+	}
+	p.keptPrivate()
+	p.endVictim(victim)
+}
+
+// TestHostileProgramsWithoutRoot: a worker that is an ordinary user keeps programs, which have the same user, from its key, its files, its memory and
+// itself. What that leaves open is tried, too, so that docs/security.md says what is so.
+func TestHostileProgramsWithoutRoot(t *testing.T) {
+	require.Faults(t)
+	uid := uint32(2_000_000 + os.Getpid())
+	p, key := startKeyedAs(t, uid, "--memory", "64MiB", "--containers", "5", "--gossip", "")
+	exe := buildHostile(t)
+	p.put("/in", []byte("a b c\nPOISON d\ne f\n"))
+	if got := p.isolation(); got != "landlock" {
+		t.Skipf("skipped: isolation is %q, so this kernel has no Landlock", got)
+	}
+	victim := p.victim()
+	addr, _ := passerBy(t)
+	p.becomes("bob")
+	open := map[string]bool{"network": true, "gate": true}
+	for _, a := range p.attacks(key, addr, victim) {
+		if a.name == "fork" || a.name == "disk" || a.name == "shm" { // nothing bounds them, and they would stay
+			continue
+		}
+		denied, said := p.tries(exe, a)
+		if denied == open[a.name] {
+			t.Errorf("%s: denied %v: %s", a.name, denied, said)
+		}
+	}
+	if r := p.program(program(t, "wordcount"), "-input", "dfs:/in", "-output", "dfs:/user/bob/good"); r.State != "SUCCEEDED" {
+		t.Errorf("a good job beside it: %+v", r)
+	}
+	if s, err := p.cl.Status(t.Context(), victim); err != nil || s.Reduces.Running != 1 || s.LastError != "" {
+		t.Errorf("the victim: %+v, %v", s, err)
 	}
 	p.keptPrivate()
 	p.endVictim(victim)

@@ -41,6 +41,7 @@ type processes struct {
 	ips      map[string]string // addresses, by process
 	inherits *os.File          // open in all processes, if set
 	tried    int               // attacks
+	users    map[string]uint32 // whom processes run as; those not there run as the test does
 }
 
 // startProcesses starts a master and workers w1, w2 …, and waits for all. Flags are the workers', those that begin with
@@ -93,6 +94,9 @@ func (p *processes) start(name string, args ...string) {
 		cmd = exec.Command("ip", append([]string{"netns", "exec", ns, millrace}, args...)...)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
+	if uid := p.users[name]; uid != 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	}
 	if p.inherits != nil {
 		cmd.ExtraFiles = append(make([]*os.File, 17), p.inherits) // far from those that programs are given
 	}

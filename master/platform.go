@@ -51,7 +51,7 @@ func (m *Master) platformOf(ctx context.Context, p *wire.Program, user string) s
 	}
 	ctx, cancel := context.WithTimeout(ctx, headTimeout)
 	defer cancel()
-	f, err := m.files().As(user).Open(ctx, p.Exe)
+	f, err := m.files().As(user, "").Open(ctx, p.Exe)
 	if err != nil {
 		return ""
 	}

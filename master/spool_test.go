@@ -112,7 +112,7 @@ func TestSpool(t *testing.T) {
 	}
 	has(99, 99, 100)
 	has(100, 0, 0)
-	for first := uint64(100); s.first == 0; first += 50 {
+	for first := uint64(100); s.first == 0 && first < 10_000; first += 50 {
 		s.take(page(first, 50))
 		s.next(never)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -153,12 +154,26 @@ func storePath(name string) (string, bool) {
 func (m *Master) mustExist(what, p, user string) error {
 	_, err := m.names.Stat(wire.PathRequest{Path: p, User: user})
 	if err != nil && wire.KindOf(err) == wire.NotFound {
-		return wire.Errorf(wire.NotFound, "%s is not in the block store: %w", what, err)
+		return wire.Errorf(wire.NotFound, "%s is not in the block store: %w%s", what, err, m.meant(p, user))
 	}
 	if err := m.names.Access(p, user, false); err != nil && wire.KindOf(err) == wire.Denied {
 		return wire.Errorf(wire.Denied, "%s: %w", what, err)
 	}
 	return nil
+}
+
+// mostMeant is how many names of a directory are compared with one that is not there.
+const mostMeant = 1000
+
+// meant asks for the path nearest to one that is not there, among those that the user may see.
+func (m *Master) meant(p, user string) string {
+	return suggest.Path(p, func(dir string) (names []string, err error) {
+		list, err := m.names.List(wire.ListRequest{Path: dir, User: user, Limit: mostMeant})
+		for _, e := range list.Entries {
+			names = append(names, path.Base(e.Path))
+		}
+		return names, err
+	})
 }
 
 // checkProgram refuses an executable that is not there, or that no worker can run.

@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millrace/millrace/internal/suggest"
 )
 
 // An Entry is one input file, with the full path that names it in a [Mux].
@@ -56,7 +59,23 @@ func (m Mux) hint(p string, err error) error {
 			return fmt.Errorf("%w (there is one at %s:%s)", err, scheme, p)
 		}
 	}
-	return err
+	return fmt.Errorf("%w%s", err, m.meant(p, err))
+}
+
+// meant asks for the path on the machine's own disk that is nearest to one that is not there.
+func (m Mux) meant(p string, err error) string {
+	var d *danglingError
+	store, inner, miss := m.Resolve(p)
+	if miss != nil || errors.As(err, &d) {
+		return ""
+	}
+	return suggest.Path(filepath.ToSlash(inner), func(dir string) (names []string, err error) {
+		list, err := store.ReadDir(filepath.FromSlash(dir))
+		for _, e := range list {
+			names = append(names, e.Name())
+		}
+		return names, err
+	})
 }
 
 func inputError(p string, err error) error {

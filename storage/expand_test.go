@@ -194,6 +194,21 @@ func TestExpandNamesTheOtherStore(t *testing.T) {
 	}
 }
 
+// TestExpandAsksForTheNearestPath: of a path of this machine that is not there, the error names the one that was meant.
+func TestExpandAsksForTheNearestPath(t *testing.T) {
+	t.Chdir(plant(t, "books/novels/a.txt"))
+	for p, want := range map[string]string{
+		"boks/novels":         ": did you mean books/novels?",
+		"books/novles/a.txt":  ": did you mean books/novels/a.txt?",
+		"books/novels/aa.txt": ": did you mean books/novels/a.txt?",
+		"music":               "",
+	} {
+		if _, err := (storage.Mux{}).Expand([]string{p}); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "did you mean") != (want != "") || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", p, err, want)
+		}
+	}
+}
+
 // under is a store whose root is a directory.
 type under struct {
 	storage.Disk

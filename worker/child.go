@@ -38,7 +38,7 @@ func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir stri
 		return lost(err)
 	}
 	defer logs.Close()
-	sandbox, err := w.jail.enter(dir, fmt.Sprintf("sandbox-%s-%d-%d", l.ID.Kind, l.ID.Index, l.ID.Try), w.limitOf(l))
+	sandbox, err := w.jail.enter(dir, fmt.Sprintf("sandbox-%s-%d-%d", l.ID.Kind, l.ID.Index, l.ID.Try), limits{w.limitOf(l), w.processorsOf(l)})
 	if err != nil {
 		return lost(err)
 	}
@@ -73,7 +73,7 @@ func (w *Worker) program(ctx context.Context, l *wire.Launch) (*os.File, []strin
 	if w.cfg.TaskNetwork == NetworkNone {
 		return nil, nil, fmt.Errorf("worker %s runs no programs, only commands: they need the cluster's network, and it has --task-network %s", w.cfg.Node, NetworkNone)
 	}
-	path, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User), l.Spec.User, l.ID.Job, wire.Side{Path: p.Exe, Hash: p.Hash})
+	path, err := w.shipped.get(ctx, w.dfs.As(l.Spec.User, ""), l.Spec.User, l.ID.Job, wire.Side{Path: p.Exe, Hash: p.Hash})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,6 +111,14 @@ func (w *Worker) limitOf(l *wire.Launch) int64 {
 		return l.MemoryMB << 20
 	}
 	return 4*w.budgetOf(l).Total() + 256<<20
+}
+
+// processorsOf is how many processors an attempt may use: on an emulated machine its own, which its pace is of; on a real one as many as there are.
+func (w *Worker) processorsOf(l *wire.Launch) float64 {
+	if w.cfg.Speed == 0 {
+		return 0
+	}
+	return float64(max(1, l.VCores))
 }
 
 func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.Ended, string, error) {
@@ -181,7 +189,7 @@ func (c *childRun) order() ([]byte, error) {
 	}
 	return json.Marshal(attempt.Order{
 		Launch: *c.l, Master: c.w.cfg.Master, Node: c.w.cfg.Node, Credential: cred, Memory: c.w.budgetOf(c.l).Total(),
-		Scratch: c.sandbox.path(), SideDir: filepath.Join(c.sandbox.path(), "side"), Sandboxed: c.sandbox.uid != 0,
+		Scratch: c.sandbox.path(), SideDir: filepath.Join(c.sandbox.path(), "side"), Sandboxed: c.sandbox.uid != 0 || c.sandbox.caged(),
 		OneMachine: c.w.oneMachine(), Emulate: links, Rack: c.w.cfg.Rack, FetchStall: c.w.cfg.FetchStall, Speed: c.w.cfg.Speed, Gate: gate,
 	})
 }

@@ -65,7 +65,7 @@ type Config struct {
 	// FetchStall is how long a reduce waits for the next byte of map output before it asks again. Larger: slow sources
 	// are given more time, dead ones hold a reduce up for longer. Default 10 s.
 	FetchStall time.Duration
-	// Isolation says how users' code is kept apart: auto, none or user. Default auto.
+	// Isolation says how users' code is kept apart: auto, none, landlock or user. Default auto.
 	Isolation string
 	// TaskUsers are the user ids of attempts where they have one each. Default 60600-60855, which
 	// Linux distributions leave unused.
@@ -73,6 +73,9 @@ type Config struct {
 	// TaskProcesses is how many processes and threads such an attempt may have. Default 512: a Go program
 	// on a large machine has some dozens.
 	TaskProcesses int
+	// TaskCgroup names the cgroup, in hierarchies of version 1, below which the worker makes one for each such attempt; it is made if it is
+	// not there. Empty: the first of each hierarchy that the worker itself is in the first of, as in a container.
+	TaskCgroup string
 	// TaskDisk is how many bytes such an attempt may have on disk. 0 means its share of what is free
 	// when it starts.
 	TaskDisk int64
@@ -117,8 +120,8 @@ func (c *Config) validate() error {
 		return errors.New("the worker knows no master: give --master ADDRESS")
 	case c.Dir == "":
 		return errors.New("the worker has no directory: give --dir")
-	case c.Isolation != IsolationAuto && c.Isolation != IsolationNone && c.Isolation != IsolationUser:
-		return fmt.Errorf("isolation is %q, must be %s, %s or %s", c.Isolation, IsolationAuto, IsolationNone, IsolationUser)
+	case !slices.Contains([]string{IsolationAuto, IsolationNone, IsolationLandlock, IsolationUser}, c.Isolation):
+		return fmt.Errorf("isolation is %q, must be %s, %s, %s or %s", c.Isolation, IsolationAuto, IsolationNone, IsolationLandlock, IsolationUser)
 	case !slices.Contains([]string{NetworkAuto, NetworkAll, NetworkCluster, NetworkNone}, c.TaskNetwork):
 		return fmt.Errorf("task network is %q, must be %s, %s, %s or %s", c.TaskNetwork, NetworkAuto, NetworkAll, NetworkCluster, NetworkNone)
 	case c.TaskProcesses < 32:

@@ -15,10 +15,12 @@ import (
 
 // How attempts that run users' code are kept apart from the worker and from one another.
 const (
-	// IsolationAuto is user where the worker has the rights for it, none otherwise.
+	// IsolationAuto is user where the worker has the rights for it; else landlock where the cluster has a key and the kernel can, none otherwise.
 	IsolationAuto = "auto"
 	// IsolationNone runs them as the worker's own user: they can do what the worker can.
 	IsolationNone = "none"
+	// IsolationLandlock runs them as the worker's own user, kept from its files, its memory and calls that no task needs.
+	IsolationLandlock = "landlock"
 	// IsolationUser gives each a user of its own, limits, and one directory to write to.
 	IsolationUser = "user"
 )
@@ -34,6 +36,12 @@ const (
 	// NetworkNone is nobody: commands run as with NetworkCluster, and programs, which cannot do without the cluster, are refused.
 	NetworkNone = "none"
 )
+
+// limits are what the processes of an attempt may take together.
+type limits struct {
+	memory     int64
+	processors float64 // 0: all
+}
 
 // A UserRange is the user ids that attempts may have, one for each attempt at a time. The group
 // of each has the same number.

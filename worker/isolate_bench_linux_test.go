@@ -29,7 +29,7 @@ func BenchmarkSandbox(b *testing.B) {
 
 func runTrue(b *testing.B, j *jail) {
 	b.Helper()
-	c, err := j.enter(b.TempDir(), "sandbox-bench", 1<<30)
+	c, err := j.enter(b.TempDir(), "sandbox-bench", limits{memory: 1 << 30})
 	if err != nil {
 		b.Fatal(err)
 	}

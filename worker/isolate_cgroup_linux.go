@@ -17,13 +17,13 @@ const cgroupRoot = "/sys/fs/cgroup"
 
 // cgroups is the worker's own subtree of version 2 groups: one below it for each attempt.
 type cgroups struct {
-	dir             string
-	memory, process bool // controllers that are there
+	dir                  string
+	memory, process, cpu bool // controllers that are there
 }
 
 // openCgroups makes the subtree below the group that this process is in. Without controllers a
 // group can still be killed as a whole.
-func openCgroups(root string, pid int) (*cgroups, error) {
+func openCgroups(root string, pid int, controllers []string) (*cgroups, error) {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err != nil {
 		root = filepath.Join(root, "unified")
 	}
@@ -44,7 +44,11 @@ func openCgroups(root string, pid int) (*cgroups, error) {
 		_ = os.Remove(g.dir)
 		return nil, errors.New("the kernel cannot kill a group")
 	}
-	g.memory, g.process = delegate(base, g.dir, "memory"), delegate(base, g.dir, "pids")
+	on := map[string]bool{}
+	for _, c := range controllers {
+		on[c] = delegate(base, g.dir, c)
+	}
+	g.memory, g.process, g.cpu = on["memory"], on["pids"], on["cpu"]
 	return g, nil
 }
 
@@ -103,18 +107,21 @@ type cgroup struct {
 }
 
 // create makes a group with limits.
-func (g *cgroups) create(name string, memory int64, processes int) (*cgroup, error) {
+func (g *cgroups) create(name string, l limits, processes int) (*cgroup, error) {
 	c := &cgroup{dir: filepath.Join(g.dir, name)}
 	if err := os.Mkdir(c.dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
 	var errs []error
 	if g.memory {
-		errs = append(errs, c.set("memory.max", memory))
+		errs = append(errs, c.set("memory.max", l.memory))
 		_ = c.set("memory.swap.max", 0) // there may be no swap
 	}
 	if g.process {
 		errs = append(errs, c.set("pids.max", int64(processes)))
+	}
+	if g.cpu && l.processors > 0 {
+		errs = append(errs, c.write("cpu.max", fmt.Sprintf("%d %d", int64(l.processors*cpuPeriod), cpuPeriod)))
 	}
 	var err error
 	c.fd, err = os.OpenFile(c.dir, unix.O_PATH|unix.O_DIRECTORY, 0)
@@ -126,14 +133,21 @@ func (g *cgroups) create(name string, memory int64, processes int) (*cgroup, err
 }
 
 func (c *cgroup) set(file string, n int64) error {
-	return os.WriteFile(filepath.Join(c.dir, file), strconv.AppendInt(nil, n, 10), 0)
+	return c.write(file, strconv.FormatInt(n, 10))
+}
+
+func (c *cgroup) write(file, text string) error {
+	return os.WriteFile(filepath.Join(c.dir, file), []byte(text), 0)
 }
 
 func (c *cgroup) kill() { _ = c.set("cgroup.kill", 1) } // nobody may be in it
 
 // overran reports whether the kernel has killed for want of memory.
-func (c *cgroup) overran() bool {
-	b, err := os.ReadFile(filepath.Join(c.dir, "memory.events"))
+func (c *cgroup) overran() bool { return killedIn(filepath.Join(c.dir, "memory.events")) }
+
+// killedIn reads from a table of the kernel's whether it has killed.
+func killedIn(table string) bool {
+	b, err := os.ReadFile(table)
 	if err != nil {
 		return false
 	}

@@ -17,10 +17,14 @@ import (
 // A jail makes sandboxes.
 type jail struct {
 	cfg    *Config
-	mode   string // none or user
+	mode   string // none, landlock or user
 	leases string // directory of locks on user ids
 	place  string // where programs see directories that they could not reach; empty: nowhere
 	groups *cgroups
+	old    *oldCgroups
+
+	readable []string // by programs in a cage
+
 	noPIDs atomic.Bool                                 // the kernel refuses namespaces of process ids
 	reach  func(ctx context.Context, addr string) bool // whether a daemon of the cluster is there
 
@@ -43,24 +47,56 @@ func newJail(cfg *Config) (*jail, error) {
 	if cfg.Isolation == IsolationNone {
 		return j, nil
 	}
-	if err := able(cfg.TaskUsers); err != nil {
-		if cfg.Isolation == IsolationUser {
-			return nil, fmt.Errorf("isolation is %q: %w", IsolationUser, err)
-		}
-		cfg.Log.Info("programs of users run as the worker's user", "isolation", IsolationNone, "reason", err)
-		return j, nil
+	err := able(cfg.TaskUsers)
+	if err != nil && cfg.Isolation == IsolationUser {
+		return nil, fmt.Errorf("isolation is %q: %w", IsolationUser, err)
 	}
-	var err error
+	if err != nil || cfg.Isolation == IsolationLandlock {
+		return j, j.withoutUsers(err)
+	}
 	if j.leases, err = leaseDir(cfg.Dir); err != nil {
 		return nil, err
 	}
 	j.reclaim()
 	j.mode = IsolationUser
 	j.place = placeForSandboxes()
-	if j.groups, err = openCgroups(cgroupRoot, os.Getpid()); err != nil {
-		cfg.Log.Info("no cgroups for programs of users: memory is watched instead, processes are limited by user", "reason", err)
-	}
+	j.openGroups()
 	return j, nil
+}
+
+// withoutUsers settles how programs run that cannot have users of their own: on a cluster with a key, whose users may be strangers, in a cage where
+// there is one. Without a key the cluster is one person's, who may want programs to read and write files of the machine.
+func (j *jail) withoutUsers(why error) error {
+	err := ableCage()
+	if j.cfg.Isolation == IsolationLandlock && err != nil {
+		return fmt.Errorf("isolation is %q: %w", IsolationLandlock, err)
+	}
+	if err == nil && (j.cfg.Isolation == IsolationLandlock || j.cfg.Key != nil) {
+		j.cfg.Log.Info("programs of users run as the worker's user, in a cage", "isolation", IsolationLandlock, "reason", why)
+		return j.openCage()
+	}
+	j.cfg.Log.Info("programs of users run as the worker's user", "isolation", IsolationNone, "reason", errors.Join(why, err))
+	return nil
+}
+
+// openGroups finds what the kernel has to limit programs by: a controller is in one version of cgroups, and the two may stand side by side.
+func (j *jail) openGroups() {
+	controllers := []string{"memory", "pids"}
+	if j.cfg.Speed > 0 { // of a real machine programs may have all processors that nobody else wants
+		controllers = append(controllers, "cpu")
+	}
+	var err1, err2 error
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	own, err3 := os.ReadFile("/proc/self/cgroup")
+	if err1 = errors.Join(err, err3); err1 == nil {
+		j.old, err1 = openOldCgroups(hierarchies(string(mounts), string(own), controllers...), j.cfg.TaskCgroup, os.Getpid())
+	}
+	j.groups, err2 = openCgroups(cgroupRoot, os.Getpid(), controllers)
+	j.standBack()
+	if j.old != nil && j.old.dirs["memory"] != "" || j.groups != nil && j.groups.memory {
+		return
+	}
+	j.cfg.Log.Info("no cgroups for the memory of programs of users: it is watched instead", "version 1", err1, "version 2", err2)
 }
 
 // keepDescriptors keeps programs from getting what this process has inherited: files that whoever started it had open.
@@ -111,7 +147,7 @@ func settleNetwork(cfg *Config) error {
 		return ableNetwork(cfg)
 	}
 	cfg.TaskNetwork = NetworkAll
-	if cfg.Key == nil || cfg.Isolation == IsolationNone {
+	if cfg.Key == nil || cfg.Isolation == IsolationNone || cfg.Isolation == IsolationLandlock {
 		return nil
 	}
 	cfg.TaskNetwork = NetworkCluster
@@ -127,7 +163,7 @@ func ableNetwork(cfg *Config) error {
 	if cfg.TaskNetwork == NetworkAll {
 		return nil
 	}
-	if cfg.Isolation == IsolationNone {
+	if cfg.Isolation == IsolationNone || cfg.Isolation == IsolationLandlock {
 		return fmt.Errorf("task network is %q, which needs isolation: give --isolation %s, or --task-network %s", cfg.TaskNetwork, IsolationUser, NetworkAll)
 	}
 	err := able(cfg.TaskUsers)
@@ -152,9 +188,24 @@ func mapped(table string, users UserRange) bool {
 	return false
 }
 
+// standBack makes programs that the kernel weighs as a group, and not each by itself, stand back as their niceness would.
+func (j *jail) standBack() {
+	const nice, usual = 110, 1024 // weight of a process with taskNice, and of one that is not nice at all
+	weight := int64(min(usual, nice*j.cfg.Capacity.Places()))
+	if j.old != nil && j.old.dirs["cpu"] != "" {
+		_ = (&cgroup{dir: j.old.dirs["cpu"]}).set("cpu.shares", weight) // it is as it was
+	}
+	if j.groups != nil && j.groups.cpu {
+		_ = (&cgroup{dir: j.groups.dir}).set("cpu.weight", max(1, weight*100/usual)) // likewise
+	}
+}
+
 func (j *jail) close() {
 	if j != nil && j.groups != nil {
 		j.groups.remove()
+	}
+	if j != nil && j.old != nil {
+		j.old.remove()
 	}
 }
 

@@ -104,7 +104,7 @@ func sh(t *testing.T, c *sandbox, command string) string {
 func enter(t *testing.T, j *jail) (*sandbox, string) {
 	t.Helper()
 	parent := t.TempDir()
-	c, err := j.enter(parent, "sandbox-test", 1<<30)
+	c, err := j.enter(parent, "sandbox-test", limits{memory: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestNobodyIsLeft(t *testing.T) {
 			j.noPIDs.Store(noPIDs)
 			if noGroups {
 				j.close()
-				j.groups = nil
+				j.groups, j.old = nil, nil
 			}
 			c, _ := enter(t, j)
 			// In a session of its own, without a parent, and with its files closed.

@@ -20,7 +20,15 @@ const taskNice = 10
 func behind(fn func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread()                               // never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if unix.Gettid() == os.Getpid() {
+			// The first thread never ends, and what it gives up counts as the process's for others: a program in its cage could look
+			// into the worker. While this goroutine holds it, another gets another.
+			err := behind(fn)
+			runtime.UnlockOSThread()
+			done <- err
+			return
+		}
 		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, taskNice) // who stands further back already stays there
 		done <- fn()
 	}()
@@ -31,29 +39,31 @@ func behind(fn func() error) error {
 // outside one directory, to talk by System V and POSIX objects to anybody and to make calls that no task needs; over a network, too, if
 // that is to be.
 func confined(cmd *exec.Cmd, c *sandbox) error {
-	return behind(func() error {
-		ownIPC()
-		if c.j.cfg.TaskNetwork != NetworkAll {
-			if err := noNetwork(); err != nil {
-				return err
-			}
-		}
-		if c.path() == c.j.place {
-			if err := showAt(c.dir, c.j.place); err != nil {
-				return err
-			}
-		}
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	return behind(func() error { return c.old.within(func() error { return startConfined(cmd, c) }) })
+}
+
+func startConfined(cmd *exec.Cmd, c *sandbox) error {
+	ownIPC()
+	if c.j.cfg.TaskNetwork != NetworkAll {
+		if err := noNetwork(); err != nil {
 			return err
 		}
-		if err := landlock(c.self); err != nil {
+	}
+	if c.path() == c.j.place {
+		if err := showAt(c.dir, c.j.place); err != nil {
 			return err
 		}
-		if err := filterCalls(cmd.SysProcAttr.UseCgroupFD); err != nil { // a process is born into a cgroup by clone3
-			return err
-		}
-		return cmd.Start()
-	})
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := landlock(c.self, nil, nil); err != nil {
+		return err
+	}
+	if err := filterCalls(cmd.SysProcAttr.UseCgroupFD); err != nil { // a process is born into a cgroup by clone3
+		return err
+	}
+	return cmd.Start()
 }
 
 // sandboxPlace is where a program finds its directory when it may not pass the directories above it.
@@ -89,17 +99,30 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+	landReads  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	landScopes = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 )
 
-// landlock lets this thread write below one directory only, and send no signals to those that are not
-// its own. A kernel without it leaves that to the user's lack of rights.
-func landlock(dir *os.File) error {
+// landlockVersion is that of the kernel's interface; 0 where it is not there, or not allowed in this container.
+func landlockVersion() int {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return nil // not there, or not allowed in this container
+		return 0
+	}
+	return int(version)
+}
+
+// landlock lets this thread write below one directory only, and send no signals to those that are not
+// its own; with a list of what is readable, read only that, its directory and its executable. A kernel without it leaves that to the user's lack of rights.
+func landlock(dir, exe *os.File, readable []string) error {
+	version := landlockVersion()
+	if version == 0 {
+		return nil
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: landWrites}
+	if readable != nil {
+		attr.Handled_access_fs |= landReads
+	}
 	if version >= 2 {
 		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_REFER
 	}
@@ -115,19 +138,29 @@ func landlock(dir *os.File) error {
 		return fmt.Errorf("landlock: %w", errno)
 	}
 	defer unix.Close(int(fd))
-	if err := landRule(int(fd), dir, attr.Handled_access_fs); err != nil {
-		return err
+	err := landRule(int(fd), dir, attr.Handled_access_fs)
+	if err == nil && readable != nil {
+		err = errors.Join(landRule(int(fd), exe, unix.LANDLOCK_ACCESS_FS_READ_FILE), landReadable(int(fd), readable))
 	}
-	if null, err := os.OpenFile(os.DevNull, unix.O_PATH, 0); err == nil { // a bare container has none
-		err = landRule(int(fd), null, unix.LANDLOCK_ACCESS_FS_WRITE_FILE)
-		if err := errors.Join(err, null.Close()); err != nil {
-			return err
-		}
+	if err == nil {
+		err = landNull(int(fd))
+	}
+	if err != nil {
+		return err
 	}
 	if _, _, errno = unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("landlock: %w", errno)
 	}
 	return nil
+}
+
+// landNull allows a ruleset to write to nowhere.
+func landNull(ruleset int) error {
+	null, err := os.OpenFile(os.DevNull, unix.O_PATH, 0)
+	if err != nil {
+		return nil //nolint:nilerr // a bare container has none
+	}
+	return errors.Join(landRule(ruleset, null, unix.LANDLOCK_ACCESS_FS_WRITE_FILE), null.Close())
 }
 
 func landRule(ruleset int, place *os.File, access uint64) error {

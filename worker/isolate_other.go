@@ -24,8 +24,8 @@ type jail struct {
 
 // newJail refuses what is not there, and says once what that means.
 func newJail(cfg *Config) (*jail, error) {
-	if cfg.Isolation == IsolationUser {
-		return nil, fmt.Errorf("isolation is %q, which only Linux has: give %s or %s", IsolationUser, IsolationAuto, IsolationNone)
+	if cfg.Isolation == IsolationUser || cfg.Isolation == IsolationLandlock {
+		return nil, fmt.Errorf("isolation is %q, which only Linux has: give %s or %s", cfg.Isolation, IsolationAuto, IsolationNone)
 	}
 	if cfg.TaskNetwork == NetworkAuto {
 		cfg.TaskNetwork = NetworkAll
@@ -64,7 +64,7 @@ type sandbox struct {
 func (*sandbox) openGate() (int, error) { return 0, nil }
 
 // enter makes a sandbox below a directory of the worker's. Leave it in any case.
-func (*jail) enter(parent, name string, _ int64) (*sandbox, error) {
+func (*jail) enter(parent, name string, _ limits) (*sandbox, error) {
 	c := &sandbox{dir: filepath.Join(parent, name)}
 	err := os.RemoveAll(c.dir)
 	if err == nil {
@@ -121,3 +121,4 @@ func (c *sandbox) leave() error {
 func (*sandbox) memory() int64  { return 0 }
 func (*sandbox) written() int64 { return 0 }
 func (*sandbox) overran() bool  { return false }
+func (*sandbox) caged() bool    { return false }

@@ -28,6 +28,7 @@ type sandbox struct {
 	links *os.File // of emulated links, if there are some
 	gate  *gate    // to the cluster, if it has no network
 	group *cgroup
+	old   *oldCgroup
 	disk  int64 // bytes that it may write
 	pid   int
 	apart bool // in a name space of process ids that ends with its first process
@@ -44,15 +45,15 @@ const (
 )
 
 // enter makes a sandbox below a directory of the worker's. Leave it in any case.
-func (j *jail) enter(parent, name string, memory int64) (*sandbox, error) {
+func (j *jail) enter(parent, name string, l limits) (*sandbox, error) {
 	c := &sandbox{j: j, dir: filepath.Join(parent, name)}
-	if err := c.open(memory, name); err != nil {
+	if err := c.open(l, name); err != nil {
 		return nil, errors.Join(fmt.Errorf("room for a program: %w", err), c.leave())
 	}
 	return c, nil
 }
 
-func (c *sandbox) open(memory int64, name string) (err error) {
+func (c *sandbox) open(l limits, name string) (err error) {
 	if err := os.RemoveAll(c.dir); err != nil {
 		return err
 	}
@@ -69,14 +70,24 @@ func (c *sandbox) open(memory int64, name string) (err error) {
 				return err
 			}
 		}
-		if g := c.j.groups; g != nil && (g.memory || g.process || c.j.noPIDs.Load()) {
-			if c.group, err = c.j.groups.create(fmt.Sprint(name, "-", c.uid), memory, c.j.cfg.TaskProcesses); err != nil {
-				c.j.cfg.Log.Warn("a program runs without a cgroup", "error", err)
-			}
-		}
+		c.bound(fmt.Sprint(name, "-", c.uid), l)
 	}
 	c.self, err = os.Open(c.dir)
 	return err
+}
+
+// bound makes the groups that hold the program to its limits.
+func (c *sandbox) bound(name string, l limits) {
+	var err1, err2 error
+	if g := c.j.groups; g != nil && (g.memory || g.process || c.j.noPIDs.Load()) {
+		c.group, err1 = g.create(name, l, c.j.cfg.TaskProcesses)
+	}
+	if g := c.j.old; g != nil {
+		c.old, err2 = g.create(name, l, c.j.cfg.TaskProcesses)
+	}
+	if err := errors.Join(err1, err2); err != nil {
+		c.j.cfg.Log.Warn("a program runs without a cgroup", "error", err)
+	}
 }
 
 // roomFor is how much an attempt may write: its part of what is free now.
@@ -101,7 +112,7 @@ func (c *sandbox) path() string {
 
 // lend gives the program the emulated links. Their file is the worker's: a program with a user of its own inherits it, open.
 func (c *sandbox) lend(s *emulate.Setting) (_ *emulate.Setting, err error) {
-	if s == nil || c.uid == 0 {
+	if s == nil || c.uid == 0 && !c.caged() {
 		return s, nil
 	}
 	if c.links, err = os.OpenFile(s.File, os.O_RDWR, 0); err != nil {
@@ -158,6 +169,9 @@ func (c *sandbox) start(cmd *exec.Cmd, exe, words *os.File) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without the worker's terminal, into which a program could type
 	if c.uid == 0 {
 		cmd.Dir = c.dir
+		if c.caged() {
+			return c.started(cmd, caged(cmd, c, exe))
+		}
 		return c.started(cmd, behind(cmd.Start))
 	}
 	// Another user may not get there by name.
@@ -194,13 +208,18 @@ func (c *sandbox) started(cmd *exec.Cmd, err error) error {
 	}
 	c.pid, c.apart = cmd.Process.Pid, cmd.SysProcAttr.Cloneflags != 0
 	if c.uid != 0 {
+		c.limit(unix.RLIMIT_NPROC, uint64(c.j.cfg.TaskProcesses)) // of a user who is the worker's it would bind the worker
+	}
+	if c.uid != 0 || c.caged() {
 		c.limit(unix.RLIMIT_CORE, 0)
-		c.limit(unix.RLIMIT_NPROC, uint64(c.j.cfg.TaskProcesses))
 		c.limit(unix.RLIMIT_NOFILE, 16<<10)
 		c.limit(unix.RLIMIT_FSIZE, uint64(c.disk))
 	}
 	return nil
 }
+
+// caged reports whether the program runs as the worker's user and is kept from files.
+func (c *sandbox) caged() bool { return c.j != nil && c.j.mode == IsolationLandlock }
 
 // limit lowers a limit of the program. It may have ended already.
 func (c *sandbox) limit(what int, n uint64) {
@@ -215,6 +234,9 @@ func (c *sandbox) kill() {
 	if c.group != nil {
 		c.group.kill()
 	}
+	if c.old != nil {
+		c.old.kill()
+	}
 	if c.pid != 0 {
 		for _, p := range children(c.pid) {
 			_ = syscall.Kill(p, syscall.SIGKILL) // as below
@@ -224,7 +246,9 @@ func (c *sandbox) kill() {
 }
 
 // overran reports whether the kernel has killed the program for want of memory.
-func (c *sandbox) overran() bool { return c.group != nil && c.group.overran() }
+func (c *sandbox) overran() bool {
+	return c.group != nil && c.group.overran() || c.old != nil && c.old.overran()
+}
 
 // owns reports whether a file is the program's own, under one name.
 func (c *sandbox) owns(st os.FileInfo) bool {
@@ -256,6 +280,9 @@ func (c *sandbox) leave() error {
 	c.gate.close()
 	if c.group != nil {
 		c.group.close()
+	}
+	if c.old != nil {
+		c.old.close()
 	}
 	if c.lease != nil {
 		if err == nil {

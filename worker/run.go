@@ -72,7 +72,7 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 	if err != nil {
 		return wire.Ended{ID: l.ID, Lost: true, Error: err.Error()}
 	}
-	user := w.dfs.As(l.Spec.User)
+	user := w.dfs.As(l.Spec.User, l.Spec.Umask)
 	side, err := w.sideDir(ctx, l, user)
 	if err != nil {
 		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}

@@ -42,7 +42,7 @@ type Config struct {
 
 	// BeatEvery is the pause between beats; news goes out sooner. 0 means 1 s.
 	BeatEvery time.Duration
-	// MaxBlock bounds what a writer may reserve; 0 means 1 GiB.
+	// MaxBlock bounds what a writer may reserve; 0 means [wire.MaxBlock].
 	MaxBlock int64
 	// CopyStreams is how many replicas are sent at once for the name service; 0 means 2.
 	// Larger: faster repair, slower jobs.
@@ -83,7 +83,7 @@ func (c Config) withDefaults() Config {
 	set(&c.ProbeEvery, 2*time.Second)
 	set(&c.LeftFor, 5*time.Minute)
 	if c.MaxBlock == 0 {
-		c.MaxBlock = 1 << 30
+		c.MaxBlock = wire.MaxBlock
 	}
 	if c.CopyStreams == 0 {
 		c.CopyStreams = 2

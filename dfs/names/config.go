@@ -9,6 +9,7 @@ import (
 	"github.com/millrace/millrace/dfs/placement"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/journal"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -43,7 +44,7 @@ type Config struct {
 	Admins                bool
 	// Groups lists the groups of a user; nil means that nobody has any. It must not block.
 	Groups func(user string) []string
-	// Umask is taken from the modes of new files (0666) and directories (0777). (HDFS: 022)
+	// Umask is taken from the modes of new files (0666) and directories (0777) of clients that say none. (HDFS: 022)
 	Umask uint16
 	// TrashAfter is how long what was moved to the trash stays there. (HDFS: off; ours a day)
 	TrashAfter time.Duration
@@ -132,6 +133,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("names config: Disk, Checkpoint, Now, Wall, Rand and Placement must be set")
 	case c.Replication < 1 || c.MaxReplication < c.Replication || c.MaxReplication > 255 || c.MinReplicas < 1:
 		return fmt.Errorf("names config: replication %d, at most %d, at least %d stored: out of range", c.Replication, c.MaxReplication, c.MinReplicas)
+	case c.BlockSize > wire.MaxBlock:
+		return fmt.Errorf("names config: blocks of %d bytes: at most %d", c.BlockSize, wire.MaxBlock)
 	case c.BlockSize < 1 || c.CheckpointEvery < 1 || c.DeletesPerBeat < 1 || c.CopyStreams < 1 || c.RepairPerTick < 1:
 		return fmt.Errorf("names config: a size or count is below 1")
 	case c.DeadAfter <= 0 || c.LeaseTimeout <= 0 || c.RecoverTimeout <= 0 || c.CommandTimeout <= 0 || c.CopyTimeout <= 0:

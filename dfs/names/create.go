@@ -39,6 +39,20 @@ type claim struct {
 	make  []string
 	name  string
 	there *inode // what has the name already
+	umask uint16 // of who claims it
+
+	itself bool // the name is a directory, the last of make
+}
+
+// claimFor is claim for a client with a umask.
+func (s *Service) claimFor(a *actor, path string, parents bool, umask wire.Umask) (claim, error) {
+	bits, err := umask.Bits(s.cfg.Umask)
+	if err != nil {
+		return claim{}, wire.Errorf(wire.Invalid, "%s: %w", path, err)
+	}
+	c, err := s.claim(a, path, parents)
+	c.umask = bits
+	return c, err
 }
 
 // claim looks at the place of a new name, as far as a may.
@@ -76,6 +90,7 @@ func (s *Service) claim(a *actor, path string, parents bool) (c claim, err error
 
 // claimNew is claim for a name that is not there. Without parents only standing directories may be missing above it.
 func (s *Service) claimNew(c claim, a *actor, path string, parents bool) (claim, error) {
+	c.umask = s.cfg.Umask
 	for n := len(c.list) - len(c.make); n < len(c.list) && !parents; n++ {
 		if _, ok := s.standing(c.list[:n], a.user); !ok {
 			return c, wire.Errorf(wire.NotFound, "%s: there is no directory /%s", path, strings.Join(c.list[:n], "/"))
@@ -90,7 +105,10 @@ func (s *Service) dirs(c claim, user string, now int64) (edits []edit, parent wi
 	for n, name := range c.make {
 		d, ok := s.standing(c.list[:len(c.list)-len(c.make)+n], user)
 		if !ok {
-			d = attributes{user, s.dirMode()}
+			d = attributes{user, parentMode(c.umask)}
+		}
+		if !ok && c.itself && n == len(c.make)-1 {
+			d.mode = dirMode(c.umask)
 		}
 		edits = append(edits, edit{op: opPut, id: next, parent: parent, name: name, user: d.owner, group: s.groups[c.at.group], mode: d.mode, mtime: now, dir: true})
 		parent = next
@@ -106,7 +124,7 @@ func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
 			return none, err
 		}
 		a := s.actor(r.User, r.Super)
-		c, err := s.claim(a, r.Path, r.Parents)
+		c, err := s.claimFor(a, r.Path, r.Parents, r.Umask)
 		if err != nil {
 			return none, err
 		}
@@ -125,7 +143,7 @@ func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
 		if err := s.room(c.at, nil, r.User, usage{dirs: int64(len(c.make)) + 1}); err != nil {
 			return none, wire.Errorf(wire.Quota, "%s: %w", r.Path, err)
 		}
-		c.make, c.list = append(c.make[:len(c.make):len(c.make)], c.name), append(c.list[:len(c.list):len(c.list)], "") // it is itself one to be made
+		c.make, c.list, c.itself = append(c.make[:len(c.make):len(c.make)], c.name), append(c.list[:len(c.list):len(c.list)], ""), true
 		edits, id, _ := s.dirs(c, r.User, s.nowMillis())
 		if err := s.commit(edits...); err != nil {
 			return none, err
@@ -162,8 +180,8 @@ func (s *Service) checkCreate(r *wire.CreateRequest) error {
 		return err
 	}
 	switch {
-	case r.BlockSize < 1 || r.BlockSize > 1<<40:
-		return wire.Errorf(wire.Invalid, "%s: block size %d; allowed are 1 to %d", r.Path, r.BlockSize, int64(1)<<40)
+	case r.BlockSize < 1 || r.BlockSize > wire.MaxBlock:
+		return wire.Errorf(wire.Invalid, "%s: blocks of %d bytes: allowed are 1 to %d (1 GiB), the most that workers store as one block; give a smaller --block-size", r.Path, r.BlockSize, wire.MaxBlock)
 	case r.Holder == "":
 		return wire.Errorf(wire.Invalid, "%s: the lease has no holder", r.Path)
 	}
@@ -186,7 +204,7 @@ func (s *Service) Create(r wire.CreateRequest) (wire.CreateResponse, error) {
 			return none, err
 		}
 		a := s.actor(r.User, r.Super)
-		c, err := s.claim(a, r.Path, r.Parents)
+		c, err := s.claimFor(a, r.Path, r.Parents, r.Umask)
 		if err != nil {
 			return none, err
 		}
@@ -235,7 +253,7 @@ func (s *Service) create(r *wire.CreateRequest, c claim) (*inode, error) {
 	now := s.nowMillis()
 	edits, parent, id := s.dirs(c, r.User, now)
 	edits = append(edits, edit{
-		op: opPut, id: id, parent: parent, name: c.name, user: r.User, group: s.groups[c.at.group], mode: s.fileMode(), mtime: now,
+		op: opPut, id: id, parent: parent, name: c.name, user: r.User, group: s.groups[c.at.group], mode: fileMode(c.umask), mtime: now,
 		replicas: uint8(r.Replication), blockSize: r.BlockSize, holder: r.Holder, request: r.Request, shadow: c.there != nil,
 	})
 	if err := s.commit(edits...); err != nil {

@@ -70,6 +70,7 @@ func TestOddNames(t *testing.T) {
 		{Path: "/f", Holder: "h", Replication: 1000},
 		{Path: "/f", Holder: "h", Replication: -1},
 		{Path: "/f", Holder: "h", BlockSize: -1},
+		{Path: "/f", Holder: "h", BlockSize: wire.MaxBlock + 1},
 		{Path: "/f"},
 		{Path: "/f", Holder: "\xff"},
 		{Path: "/f", Holder: "h", User: strings.Repeat("u", 300)},

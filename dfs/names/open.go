@@ -110,7 +110,7 @@ func newService(cfg Config) *Service {
 		fleet:   fleet{byName: map[wire.NodeName]*node{}, draining: map[wire.NodeName]bool{}},
 		repairs: repairs{copies: map[wire.BlockID][]*copying{}, stale: map[wire.BlockID][]staleReplica{}},
 	}
-	s.root = &inode{id: rootID, owner: s.account(cfg.Superuser), group: s.group(cfg.Supergroup), mode: s.dirMode(), dir: &directory{quota: quota{noLimit, noLimit}}}
+	s.root = &inode{id: rootID, owner: s.account(cfg.Superuser), group: s.group(cfg.Supergroup), mode: dirMode(cfg.Umask), dir: &directory{quota: quota{noLimit, noLimit}}}
 	s.inodes[rootID] = s.root
 	return s
 }

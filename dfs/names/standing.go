@@ -9,21 +9,24 @@ type attributes struct {
 }
 
 // standing says how a directory is made that everybody needs and nobody has to make: /tmp, where all may leave files and only
-// owners take them away, the place of our own in it, and the homes of users. It is made when the first name below it is.
+// owners take them away, the place of our own in it, and the homes of users. It is made when the first name below it is, as an administrator would make it: with the umask of the service, whatever that of who comes first.
 func (s *Service) standing(list []string, user string) (attributes, bool) {
 	switch path := strings.Join(list, "/"); {
 	case path == "tmp" || path == "tmp/.millrace":
 		return attributes{s.cfg.Superuser, allModes}, true
 	case path == "user":
-		return attributes{s.cfg.Superuser, s.dirMode()}, true
+		return attributes{s.cfg.Superuser, dirMode(s.cfg.Umask)}, true
 	case len(list) == 2 && list[0] == "user" && list[1] == user && user != "":
-		return attributes{user, s.dirMode()}, true
+		return attributes{user, dirMode(s.cfg.Umask)}, true
 	}
 	return attributes{}, false
 }
 
-func (s *Service) dirMode() uint16  { return 0o777 &^ s.cfg.Umask }
-func (s *Service) fileMode() uint16 { return 0o666 &^ s.cfg.Umask }
+func dirMode(umask uint16) uint16  { return 0o777 &^ umask }
+func fileMode(umask uint16) uint16 { return 0o666 &^ umask }
+
+// parentMode is for directories that are made for what is to be in them: their owner can put it there, whatever the umask. (HDFS too)
+func parentMode(umask uint16) uint16 { return dirMode(umask) | 0o300 }
 
 // mayAdd is an error unless a may make what c claims. Standing directories need no rights; what comes in the last of them
 // needs its.

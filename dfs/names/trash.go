@@ -48,6 +48,7 @@ func (s *Service) discardTo(a *actor, i *inode, r *wire.DeleteRequest) error {
 		if err != nil {
 			return wire.Errorf(wire.KindOf(err), "delete %s: it cannot be moved to the trash: %w", r.Path, err)
 		}
+		c.umask = 0o077 // what a directory has kept to its owner, the trash keeps, too
 		return s.throw(i, c, r, to)
 	}
 	return wire.Errorf(wire.Invalid, "delete %s: it was thrown away %d times in this minute: skip the trash", r.Path, maxBuckets)

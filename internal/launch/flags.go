@@ -4,6 +4,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/local"
 )
@@ -16,7 +17,7 @@ type Flags struct {
 	Detach, Local   bool
 	Progress        string
 	Explain         string
-	Master          string
+	Master, Umask   string
 	Patience        time.Duration
 }
 
@@ -37,13 +38,15 @@ func (o *Flags) Define(f FlagSet, dash string, memory func(v *jobs.ByteSize, nam
 	f.StringVar(&o.Progress, "progress", "auto", "auto, bar, plain or none")
 	f.StringVar(&o.Explain, "explain", "", "write a page that shows, step by step, what becomes of each record (small input, here)")
 	f.StringVar(&o.Master, "master", os.Getenv("MILLRACE_MASTER"), "run on the cluster of this master, not here (default: $MILLRACE_MASTER)")
+	f.StringVar(&o.Umask, "umask", os.Getenv("MILLRACE_UMASK"), "with "+dash+"master: rights that files and directories of the output do not get, in octal (default: $MILLRACE_UMASK, else 022)")
 	f.BoolVar(&o.Local, "local", false, "run here even if MILLRACE_MASTER is set")
 	f.BoolVar(&o.Detach, "detach", false, "with "+dash+"master: print the job's id and do not wait for its end (millrace job watch does)")
 	f.DurationVar(&o.Patience, "patience", DefaultPatience, "with "+dash+"master: how long to wait for a master that does not answer any more")
 }
 
-// Apply says in a configuration what the flags say.
+// Apply says in a configuration what the flags say. The client is the caller's but for its umask, which New looks at.
 func (o *Flags) Apply(c *Config) {
+	c.Client.Umask = wire.Umask(o.Umask)
 	c.Local.Memory, c.Local.TaskTimeout, c.Local.Overwrite = int64(o.Memory), o.Timeout, o.Overwrite
 	if o.Timeout == 0 { // somebody wrote it, and does not mean the default
 		c.Local.TaskTimeout = -1

@@ -120,6 +120,9 @@ var elsewhere = map[string]string{
 }
 
 func (r *Run) checkRemote() error {
+	if _, err := r.Client.Umask.Bits(0); err != nil {
+		return fmt.Errorf("%sumask: %w", r.Dash, err)
+	}
 	for _, name := range []string{"memory", "sort-memory", "workers", "scratch", "task-timeout"} {
 		if r.Given != nil && r.Given(name) {
 			return fmt.Errorf("%s%s means nothing on the cluster of %s: %s; %slocal runs the job here", r.Dash, name, r.Client.Master, elsewhere[name], r.Dash)

@@ -9,7 +9,7 @@ package lint
 var packages = map[string][]string{
 	// Nothing of ours.
 	"topology":             nil,
-	"storage":              nil,
+	"storage":              {"internal/suggest"},
 	"mapreduce/recordfile": {"internal/codec"},
 	"shuffle":              {"internal/codec", "internal/pages", "internal/prefetch"},
 	"trace":                nil,
@@ -80,7 +80,7 @@ var packages = map[string][]string{
 	"master/tracker":       {"internal/suggest", "topology", "netmon", "scheduler", "scheduler/drive", "internal/codec", "internal/stats", "mapreduce", "internal/wire"},
 	"worker/roster":        {"internal/wire"},
 	"master/history":       {"internal/codec", "internal/wire"},
-	"master":               {"internal/api", "internal/audit", "internal/codec", "internal/tick", "mapreduce", "storage", "internal/secure", "master/tracker", "master/history", "topology", "netmon", "scheduler", "scheduler/policies", "scheduler/script", "internal/scripthost", "dfs", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
+	"master":               {"internal/api", "internal/audit", "internal/codec", "internal/suggest", "internal/tick", "mapreduce", "storage", "internal/secure", "master/tracker", "master/history", "topology", "netmon", "scheduler", "scheduler/policies", "scheduler/script", "internal/scripthost", "dfs", "dfs/names", "dfs/placement", "trace", "internal/wire", "internal/rpc", "internal/disk", "internal/journal", "internal/membership", "internal/metrics"},
 	"worker/attempt":       {"internal/api", "internal/codec", "internal/emulate", "internal/secure", "mapreduce", "shuffle", "storage", "task", "dfs", "internal/wire", "internal/rpc"},
 	"worker":               {"internal/api", "internal/audit", "internal/codec", "internal/emulate", "internal/secure", "worker/roster", "worker/attempt", "mapreduce", "shuffle", "storage", "task", "dfs", "dfs/blocks", "internal/wire", "internal/rpc", "internal/disk", "internal/membership", "internal/metrics", "internal/procs"},
 	"client":               {"internal/api", "internal/codec", "internal/wire", "internal/rpc", "internal/secure", "dfs", "mapreduce"},

@@ -119,6 +119,9 @@ func Load(name string) (*Key, error) {
 	return k, nil
 }
 
+// File is where the key was loaded from; or "".
+func (k *Key) File() string { return k.file }
+
 // sub derives a secret for one purpose.
 func sub(secret []byte, purpose string, n int) ([]byte, error) {
 	return hkdf.Key(sha256.New, secret, nil, "millrace "+purpose, n)

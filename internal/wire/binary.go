@@ -80,19 +80,26 @@ func (i *FileInfo) read(f *codec.Reader) {
 
 // AppendBinary encodes the request.
 func (r *CreateRequest) AppendBinary(b []byte) ([]byte, error) {
-	b = codec.AppendBits(append(b, createForm), r.Overwrite, r.Parents)
+	b = codec.AppendBits(append(b, createForm), r.Overwrite, r.Parents, r.Umask != "")
 	b = codec.AppendText(codec.AppendText(b, r.Path), r.User)
 	b = codec.AppendText(codec.AppendText(b, r.Holder), r.Request)
-	return binary.AppendVarint(binary.AppendVarint(b, int64(r.Replication)), r.BlockSize), nil
+	b = binary.AppendVarint(binary.AppendVarint(b, int64(r.Replication)), r.BlockSize)
+	if r.Umask != "" { // masters of before it understand those who do not say it
+		b = codec.AppendText(b, r.Umask)
+	}
+	return b, nil
 }
 
 // UnmarshalBinary decodes it.
 func (r *CreateRequest) UnmarshalBinary(b []byte) error {
 	f := open(b, createForm)
-	bits := f.Bits(2)
-	r.Overwrite, r.Parents = bits&1 != 0, bits&2 != 0
+	bits := f.Bits(3)
+	r.Overwrite, r.Parents, r.Umask = bits&1 != 0, bits&2 != 0, ""
 	r.Path, r.User, r.Holder, r.Request = f.Text(), f.Text(), f.Text(), f.Text()
 	r.Replication, r.BlockSize = int(f.Int()), f.Int()
+	if bits&4 != 0 {
+		r.Umask = Umask(f.Text())
+	}
 	return ended(&f, "a request to create")
 }
 

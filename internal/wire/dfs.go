@@ -21,6 +21,9 @@ type Block struct {
 	Len int64   `json:"len"`
 }
 
+// MaxBlock is how long a block may be: workers reserve space for one as it is written, and copy it as a whole.
+const MaxBlock = 1 << 30
+
 // A Place is where a replica is, or should go.
 type Place struct {
 	Node NodeName `json:"node"`
@@ -67,7 +70,8 @@ type CreateRequest struct {
 	Overwrite   bool   `json:"overwrite,omitempty"` // the old file stays readable until Complete replaces it
 	Parents     bool   `json:"parents,omitempty"`   // make missing directories
 	Request     string `json:"request,omitempty"`   // the same request twice is one file
-	Super       bool   `json:"-"`                   // the server knows that the caller may do everything
+	Umask       Umask  `json:"umask,omitempty"`
+	Super       bool   `json:"-"` // the server knows that the caller may do everything
 }
 
 // CreateResponse is the file as created, with defaults filled in.
@@ -170,6 +174,7 @@ type MkdirRequest struct {
 	Path    string `json:"path"`
 	User    string `json:"user"`
 	Parents bool   `json:"parents,omitempty"`
+	Umask   Umask  `json:"umask,omitempty"`
 	Super   bool   `json:"-"`
 }
 

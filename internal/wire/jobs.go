@@ -123,7 +123,7 @@ type Report struct {
 	CPUMillis int64  `json:"cpu_ms,omitempty"`
 	Draining  bool   `json:"draining,omitempty"`
 	Sick      string `json:"sick,omitempty"` // why it can take nothing
-	// Isolation is how users' code is kept apart on the node: none or user.
+	// Isolation is how users' code is kept apart on the node: none, landlock or user.
 	Isolation string `json:"isolation,omitempty"`
 	// Stages lists those whose map output, or specification, is kept here.
 	Stages []StageRef `json:"stages,omitempty"`
@@ -287,7 +287,7 @@ type NodeStatus struct {
 	Speed    float64  `json:"speed,omitempty"`   // of the emulated machine; 0: none is emulated
 	Running  int      `json:"running"`
 	Silent   int64    `json:"silent_ms"`
-	// Isolation is how users' code is kept apart on the node: none or user.
+	// Isolation is how users' code is kept apart on the node: none, landlock or user.
 	Isolation string `json:"isolation,omitempty"`
 }
 

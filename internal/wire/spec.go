@@ -60,6 +60,8 @@ type JobSpec struct {
 	Local LocalRights `json:"local,omitempty"`
 	// Under are the policies that the cluster had when the job came. The master sets them, whatever a client says.
 	Under *Policies `json:"under,omitempty"`
+	// Umask is that of its user: for what the job makes in the block store.
+	Umask Umask `json:"umask,omitempty"`
 	// Request makes a repeated submission the same job.
 	Request string `json:"request,omitempty"`
 }

@@ -193,6 +193,9 @@ func (c *Tracker) check(s *wire.JobSpec) error {
 			return bad("%s of %d bytes: at most %d", what, len(name), wire.MaxName)
 		}
 	}
+	if _, err := s.Umask.Bits(0); err != nil {
+		return err
+	}
 	return c.checkHints(s)
 }
 

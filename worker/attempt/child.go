@@ -171,7 +171,7 @@ func child(build func(*wire.Program) ([]mapreduce.Job, error), say func(Word) er
 	if err != nil {
 		return end, "", err
 	}
-	fs := dfs.NewClient(dfs.Config{Master: o.Master, Client: rc, User: o.Launch.Spec.User, Node: o.Node})
+	fs := dfs.NewClient(dfs.Config{Master: o.Master, Client: rc, User: o.Launch.Spec.User, Umask: o.Launch.Spec.Umask, Node: o.Node})
 	defer func() { err = errors.Join(err, fs.Close(), rc.Close()) }()
 	budget := shuffle.ShareOf(o.Memory, 1)
 	s := &Setting{
