@@ -85,11 +85,11 @@ func (o *Overheads) measured(jobs []*sim.Job, m *Machines) []*sim.Job {
 			}
 			j.Spec.Submit = o.At[i]
 		}
-		if m.even() && i < len(o.Maps) {
-			j.Reduces = o.Reduces[i]
-			if !m.linked() || j.Spec.Splits.Len() == 0 {
-				j.Maps = o.Maps[i]
-			}
+		if m.even() && i < len(o.Maps) && (!m.linked() || j.Spec.Splits.Len() == 0) {
+			j.Maps = o.Maps[i]
+		}
+		if m.Alike() && i < len(o.Reduces) {
+			j.Reduces = o.Reduces[i] // over links they have waited, each for others
 		}
 		if i < len(o.Places) {
 			j.Spec.Splits = o.placed(j.Spec.Splits, o.Places[i])
