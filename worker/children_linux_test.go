@@ -73,7 +73,13 @@ func streaming(mapper, out string) []string {
 func killDeaf(t *testing.T, c *testcluster.Cluster) {
 	t.Helper()
 	id := c.Submit(wire.JobSpec{}, streaming("trap '' TERM; sleep 600", "dfs:/never")...)
-	c.Wait("it runs", func() bool { return c.Status(id).Maps.Running == 1 })
+	c.Wait("it runs", func() bool {
+		s := c.Status(id)
+		if s.State.Ended() {
+			t.Fatalf("the job has ended: %s %s", s.State, s.Error)
+		}
+		return s.Maps.Running == 1
+	})
 	if _, err := api.JobKill.Call(t.Context(), c.Client, c.Addr, wire.JobRequest{Job: id}); err != nil {
 		t.Fatal(err)
 	}

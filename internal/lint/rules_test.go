@@ -29,7 +29,7 @@ var packages = map[string][]string{
 	"internal/prefetch":    nil,
 	"internal/procs":       nil,
 	"internal/scripthost":  {"scheduler", "scheduler/examine", "scheduler/script"},
-	"internal/suggest":     nil,
+	"internal/suggest":     {"internal/human"},
 	"internal/tick":        nil,
 
 	"mapreduce":      {"mapreduce/recordfile", "internal/pages", "internal/priority"},

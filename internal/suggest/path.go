@@ -1,6 +1,10 @@
 package suggest
 
-import "path"
+import (
+	"path"
+
+	"github.com/millrace/millrace/internal/human"
+)
 
 // Path asks for the path nearest to one that is not there, at the end of a sentence; nothing if none is near. The last directory of the path that
 // can be listed has a name like the one that it lacks. list gives the names in a directory, or as many of them as are worth comparing.
@@ -10,7 +14,7 @@ func Path(p string, list func(dir string) ([]string, error)) string {
 		dir, name := path.Dir(p), path.Base(p)
 		if names, err := list(dir); err == nil {
 			if near := Nearest(name, names); near != "" && near != name {
-				return ": did you mean " + path.Join(dir, near, rest) + "?"
+				return ": did you mean " + human.Printable(path.Join(dir, near, rest)) + "?"
 			}
 			return ""
 		}

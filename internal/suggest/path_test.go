@@ -9,7 +9,7 @@ import (
 func TestPath(t *testing.T) {
 	tree := map[string][]string{
 		"/": {"input", "out"}, "/input": {"books.txt", "logs"}, "/input/logs": {"today"},
-		".": {"data", "notes.txt"}, "data": {"words.txt"}, "..": {"shared"},
+		".": {"data", "notes.txt", "in\nFAKE"}, "data": {"words.txt"}, "..": {"shared"},
 	}
 	list := func(dir string) ([]string, error) {
 		if names, ok := tree[dir]; ok {
@@ -31,6 +31,7 @@ func TestPath(t *testing.T) {
 		"./data/word.txt":   ": did you mean data/words.txt?",
 		"../shard":          ": did you mean ../shared?",
 		"../../x/y":         "",
+		"inn\nFAKE":         `: did you mean in\nFAKE?`,
 		"":                  "",
 	} {
 		if got := Path(p, list); got != want {
