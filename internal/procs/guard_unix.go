@@ -27,17 +27,24 @@ while read -r what group; do
 done
 for g in $live; do kill -9 "-$g"; done`
 
-// watch tells the guard of a group, and starts the guard before the first.
-func watch(group int) error {
+// guarded starts the guard, before the first group: starting a shell takes long enough for this process to be killed meanwhile.
+func guarded() error {
 	guard.mu.Lock()
 	defer guard.mu.Unlock()
-	if guard.tell == nil {
-		if err := startGuard(); err != nil {
-			return fmt.Errorf("start a shell that ends what this process leaves: %w", err)
-		}
+	if guard.tell != nil {
+		return nil
 	}
-	_, _ = fmt.Fprintf(guard.tell, "start %d\n", group) // without a guard all works but this
+	if err := startGuard(); err != nil {
+		return fmt.Errorf("start a shell that ends what this process leaves: %w", err)
+	}
 	return nil
+}
+
+// watch tells the guard of a group that has just started.
+func watch(group int) {
+	guard.mu.Lock()
+	defer guard.mu.Unlock()
+	_, _ = fmt.Fprintf(guard.tell, "start %d\n", group) // without a guard all works but this
 }
 
 // unwatch tells the guard that a group has ended.

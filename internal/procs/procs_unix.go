@@ -17,15 +17,14 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setpgid = true
+	if err := guarded(); err != nil {
+		return nil, err
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	g := &Group{cmd.Process.Pid}
-	if err := watch(g.first); err != nil {
-		g.Kill()
-		return nil, errors.Join(err, cmd.Wait())
-	}
-	return g, nil
+	watch(cmd.Process.Pid)
+	return &Group{cmd.Process.Pid}, nil
 }
 
 // Kill ends the whole group. It may be called at any time, also twice.
