@@ -48,7 +48,7 @@ func TestSmallJobsPassLargeOnes(t *testing.T) {
 				m.Policy, m.PolicyParams, m.Admission, m.Jobs.Decisions, m.Jobs.SecondAttempts.Off = policy, params, "unlimited", log.add, true
 			}})
 			c.Finish(sleepers(c, "before", 12)) // something to compare with
-			found, after := smallBesideLarge(t, c, &log)
+			found, after := smallBesideLarge(t, c, &log, "small", "large")
 			t.Logf("%d maps of the large job started after the small job's last", after)
 			if found != 3 || policy == "fifo" && after > 0 || policy != "fifo" && after < 20 {
 				t.Errorf("%d maps of the small job, and %d of the large one after its last", found, after)
@@ -65,11 +65,11 @@ func sleepers(c *testcluster.Cluster, name string, maps int) wire.JobID {
 
 // smallBesideLarge hands in a job of three maps while one of eighty runs, and returns how many maps of it started, and how many of the large
 // one after its last.
-func smallBesideLarge(t *testing.T, c *testcluster.Cluster, log *decisions) (found, after int) {
+func smallBesideLarge(t *testing.T, c *testcluster.Cluster, log *decisions, small, large string) (found, after int) {
 	t.Helper()
-	large := sleepers(c, "large", 80)
-	c.Wait("the large job is under way", func() bool { return c.Status(large).Maps.Done >= 30 })
-	for _, id := range []wire.JobID{sleepers(c, "small", 3), large} {
+	first := sleepers(c, large, 80)
+	c.Wait("the large job is under way", func() bool { return c.Status(first).Maps.Done >= 30 })
+	for _, id := range []wire.JobID{sleepers(c, small, 3), first} {
 		if s := c.Finish(id); s.State != "SUCCEEDED" {
 			t.Fatalf("%+v", s)
 		}
@@ -77,9 +77,9 @@ func smallBesideLarge(t *testing.T, c *testcluster.Cluster, log *decisions) (fou
 	names, _ := log.launches(scheduler.Map)
 	for _, n := range names {
 		switch {
-		case n == "small":
+		case n == small:
 			found, after = found+1, 0
-		case n == "large" && found > 0:
+		case n == large && found > 0:
 			after++
 		}
 	}
@@ -108,7 +108,7 @@ func TestLimitsFitTheJobsOfACluster(t *testing.T) {
 			for _, id := range before {
 				c.Finish(id)
 			}
-			found, after := smallBesideLarge(t, c, &log)
+			found, after := smallBesideLarge(t, c, &log, "small", "large")
 			t.Logf("%d maps of the large job started after the small job's last", after)
 			if found != 3 || after < 20 {
 				t.Errorf("%d maps of the small job, and %d of the large one after its last", found, after)

@@ -32,10 +32,6 @@ func setScript(t *testing.T, c *testcluster.Cluster, by *rpc.Client, name, text 
 	return err
 }
 
-func sleepy(c *testcluster.Cluster, name string, maps int) wire.JobID {
-	return c.Submit(wire.JobSpec{Name: name}, "sleep", "--maps", fmt.Sprint(maps), "--reduces", "0", "--map-time", "50ms", "--output", "dfs:/tmp/"+name)
-}
-
 // urgentFirst serves jobs by their names.
 const urgentFirst = `
 def key(job, node, now):
@@ -45,20 +41,8 @@ def key(job, node, now):
 // passes reports how many maps of a job that came before start after the last of an urgent one that came while it ran.
 func passes(t *testing.T, c *testcluster.Cluster, log *decisions, n int) int {
 	t.Helper()
-	large, urgent := fmt.Sprint("large", n), fmt.Sprint("urgent", n)
-	first := sleepy(c, large, 60)
-	c.Wait("the large job is under way", func() bool { return c.Status(first).Maps.Done >= 10 })
-	for _, id := range []wire.JobID{sleepy(c, urgent, 3), first} {
-		if s := c.Finish(id); s.State != "SUCCEEDED" {
-			t.Fatalf("%+v", s)
-		}
-	}
-	names, _ := log.launches(scheduler.Map)
-	last := len(names) - 1
-	for names[last] != urgent {
-		last--
-	}
-	return strings.Count(strings.Join(names[last:], " "), large)
+	_, after := smallBesideLarge(t, c, log, fmt.Sprint("urgent", n), fmt.Sprint("large", n))
+	return after
 }
 
 // TestScriptLive: under a script the cluster's order is the script's, at once, and again after a restart of the master, until another policy

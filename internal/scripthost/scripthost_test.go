@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
-	"github.com/millrace/millrace/scheduler/examine"
 	"github.com/millrace/millrace/scheduler/schedulertest"
 	"github.com/millrace/millrace/scheduler/script"
 )
@@ -70,31 +69,14 @@ def assign(node, cluster, now):
 func TestDecidesTheSame(t *testing.T) {
 	for name, text := range forms {
 		t.Run(name, func(t *testing.T) {
-			decisions := 0
-			for seed := range uint64(30) {
-				s := examine.Draw(seed, seed%2 == 1)
-				here, err := examine.Run(s, func() scheduler.Policy {
-					p, err := script.New("s", text)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return p
-				}, nil, examine.Promises{})
+			here := func() scheduler.Policy {
+				p, err := script.New("s", text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				there, err := examine.Run(s, func() scheduler.Policy { return start(t, self(), text, Limits{Burst: time.Minute}).Policy() }, nil, examine.Promises{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if i := examine.Differ(here, there); i >= 0 {
-					t.Fatalf("seed %d: decision %d differs:\n%s\n%s", seed, i, here[i:min(i+1, len(here))], there[i:min(i+1, len(there))])
-				}
-				decisions += len(here)
+				return p
 			}
-			if decisions < 1000 {
-				t.Errorf("only %d decisions were compared", decisions)
-			}
+			schedulertest.Alike(t, 30, 1000, here, func() scheduler.Policy { return start(t, self(), text, Limits{Burst: time.Minute}).Policy() })
 		})
 	}
 }

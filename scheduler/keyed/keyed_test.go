@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
-	"github.com/millrace/millrace/scheduler/examine"
 	"github.com/millrace/millrace/scheduler/keyed"
+	"github.com/millrace/millrace/scheduler/schedulertest"
 	"github.com/millrace/millrace/scheduler/script"
 	"github.com/millrace/millrace/topology"
 )
@@ -30,23 +30,5 @@ func TestGoAndScriptDecideAlike(t *testing.T) {
 		}
 		return p
 	}
-	decisions := 0
-	for seed := range uint64(100) {
-		s := examine.Draw(seed, seed%2 == 1)
-		a, err := examine.Run(s, inGo, nil, examine.Promises{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := examine.Run(s, asScript, nil, examine.Promises{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i := examine.Differ(a, b); i >= 0 {
-			t.Fatalf("seed %d: decision %d differs:\n%s\n%s", seed, i, a[i:min(i+1, len(a))], b[i:min(i+1, len(b))])
-		}
-		decisions += len(a)
-	}
-	if decisions < 5000 {
-		t.Errorf("only %d decisions were compared", decisions)
-	}
+	schedulertest.Alike(t, 100, 5000, inGo, asScript)
 }
