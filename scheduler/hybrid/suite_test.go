@@ -108,6 +108,9 @@ func TestSuite(t *testing.T) {
 	t.Run("literal rule", func(t *testing.T) {
 		schedulertest.Suite(t, make_(t, func(c *Config) { c.StealOnlyIfUpBusy = false }), promises)
 	})
+	t.Run("live", func(t *testing.T) {
+		schedulertest.Suite(t, make_(t, func(c *Config) { c.Fair.Reduces.Ripe, c.Fair.Reduces.Hold = true, true }), promises)
+	})
 	t.Run("no stealing", func(t *testing.T) {
 		schedulertest.Suite(t, make_(t, func(c *Config) { c.Steal = false }), promises)
 	})

@@ -26,6 +26,8 @@ func TestSuite(t *testing.T) {
 		params map[string]string
 	}{
 		"corral":        {&CorralInfo, nil},
+		"corral, live":  {&CorralInfo, CorralInfo.LiveParams(nil)},
+		"live":          {&Info, Info.LiveParams(nil)},
 		"adhoc-agg":     {&AdhocAggInfo, map[string]string{"threshold": "100MB", "adhoc-heavy": "1MB"}},
 		"small pairs":   {&Info, map[string]string{"threshold": "10MB", "over-provision": "1", "shuffle-model": "printed", "adhoc-heavy-max-wait": "5s"}},
 		"hold, at once": {&Info, map[string]string{"slowstart": "0", "hold-reduces": "true", "reduce-share": "1"}},

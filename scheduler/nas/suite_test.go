@@ -32,7 +32,7 @@ func TestSuite(t *testing.T) {
 	}
 	for name, params := range map[string]map[string]string{
 		"published skips": {},
-		"by time":         {"by": "time", "key": "job", "reset": "any", "reduce-place": "prefer"},
+		"by time":         {"by": "time", "ripe-first": "true", "key": "job", "reset": "any", "reduce-place": "prefer"},
 		"options":         {"map-skips": "5", "key": "pool", "mts-fallback": "true", "delayed-first": "true", "load": "unfetched", "threshold-scale": "log", "sizes": "all", "look": "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestSuite(t *testing.T) {
 		})
 	}
 	t.Run("shufflewatcher by time", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &WatcherInfo, map[string]string{"by": "time", "key": "job"}), quick)
+		schedulertest.Suite(t, factory(t, &WatcherInfo, map[string]string{"by": "time", "key": "job", "ripe-first": "true"}), quick)
 	})
 	t.Run("no patience", func(t *testing.T) {
 		free := map[string]string{"map-skips": "0", "reduce-skips": "0"}
