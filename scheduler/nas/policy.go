@@ -31,11 +31,7 @@ var (
 
 // New returns a NAS policy.
 func New(cfg Config) (*Policy, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	rule := cfg.rule()
-	shares, err := newShares(cfg.Key, rule)
+	rule, shares, err := cfg.sharing()
 	if err != nil {
 		return nil, err
 	}
@@ -44,16 +40,17 @@ func New(cfg Config) (*Policy, error) {
 	return p, nil
 }
 
-// rule lists reduces from the lowest completion threshold on that a job can have; its own is asked at each decision.
-func (c *Config) rule() scheduler.ReduceRule {
-	return scheduler.ReduceRule{Slowstart: c.TMin, Share: c.ReduceShare, Ripe: c.Ripe}
-}
-
-// newShares orders sharers by containers held.
-func newShares(key string, rule scheduler.ReduceRule) (*fair.Shares, error) {
+// sharing orders sharers by containers held. Its rule lists reduces from the lowest completion threshold on that a job can have; its own
+// is asked at each decision.
+func (c *Config) sharing() (scheduler.ReduceRule, *fair.Shares, error) {
+	rule := scheduler.ReduceRule{Slowstart: c.TMin, Share: c.ReduceShare, Ripe: c.Ripe}
+	if err := c.validate(); err != nil {
+		return rule, nil, err
+	}
 	cfg := fair.DefaultConfig()
-	cfg.Key, cfg.Reduces = key, rule
-	return fair.NewShares(cfg)
+	cfg.Key, cfg.Reduces = c.Key, rule
+	shares, err := fair.NewShares(cfg)
+	return rule, shares, err
 }
 
 // sharer returns the slot under which j's patience is counted.

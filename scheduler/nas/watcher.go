@@ -30,11 +30,7 @@ var (
 // NewWatcher returns a ShuffleWatcher. Of cfg it uses Key, Congestion, Maps,
 // Reduces, TMin (its constant completion threshold), ReduceShare, Ripe, Sizes, Block.
 func NewWatcher(cfg Config) (*Watcher, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	rule := cfg.rule()
-	shares, err := newShares(cfg.Key, rule)
+	rule, shares, err := cfg.sharing()
 	if err != nil {
 		return nil, err
 	}
