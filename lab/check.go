@@ -13,7 +13,7 @@ type Verdict string
 // The verdicts.
 const (
 	Reproduced    Verdict = "reproduced"
-	Direction     Verdict = "direction" // the order or the sign is as published, the value is not
+	Direction     Verdict = "direction" // it goes the way that was published, and the value is another, or none was published
 	NotReproduced Verdict = "not reproduced"
 	ShapeOnly     Verdict = "shape only"
 )

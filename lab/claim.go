@@ -22,7 +22,8 @@ type Said struct {
 // Number is a number that the source prints, a bound that it gives, or that nothing changes. Such a row is reproduced if the value lies in what is accepted.
 func Number(text string) Said { return Said{text, numberClaim} }
 
-// Order is an order of several that the source names, or something that it says happens. Such a row is reproduced if just that is found.
+// Order is an order of several that the source names, or something that it says happens. Such a row is reproduced if just that is found, and not
+// reproduced if it is not, whoever comes first.
 func Order(text string) Said { return Said{text, orderClaim} }
 
 // Sign is which way something goes, or how much in words: whatever bound is set for it is ours. Such a row shows a direction, never more.
@@ -41,7 +42,7 @@ func (c Claim) grade(ok, way bool) Verdict {
 		return ShapeOnly
 	case ok && c != signClaim:
 		return Reproduced
-	case ok, way:
+	case ok, way && c != orderClaim: // an order that is broken is no direction
 		return Direction
 	}
 	return NotReproduced

@@ -23,14 +23,16 @@ type Headline struct {
 	Line      float64 `json:"-"`
 	// None is the value that means no effect; NaN: there is none.
 	None float64 `json:"-"`
-	// Readings begin with the one that is judged.
+	// Readings begin with the one that is judged. Policies says that they are policies, not ways to fill in what a document leaves open.
 	Readings []Reading `json:"readings"`
+	Policies bool      `json:"policies,omitempty"`
 }
 
 // A Reading is one way to fill in what a document leaves open, and the value that it gives.
 type Reading struct {
 	Name  string    `json:"name"`
 	Value float64   `json:"value"`
+	Apart bool      `json:"apart,omitempty"` // it says nothing about the figure: it is drawn, and no part of its range
 	bar   chart.Bar // with its interval
 }
 
@@ -56,20 +58,33 @@ func (r *Recorder) Headline(h Headline, readings ...Reading) {
 		r.Must(fmt.Errorf("headline %s has no reading", h.Name))
 	}
 	r.report.Headlines = append(r.report.Headlines, h)
-	r.report.Figures = append(r.report.Figures, Figure{Name: "strip-" + h.Name, Caption: stripCaption, Chart: strip})
+	caption := stripCaption
+	if h.Policies {
+		caption = policiesCaption
+	}
+	r.report.Figures = append(r.report.Figures, Figure{Name: "strip-" + h.Name, Caption: caption, Chart: strip})
 }
+
+const policiesCaption = "Each mark is one policy; the filled one, in the first row, is judged. The grey line is what was published."
 
 const stripCaption = "Each mark is one reading of what the document leaves open; the filled one, in the first row, is judged. The grey line is what was published. A gain that a single reading takes away is no proof."
 
 // Judged is the value of the reading that is judged.
 func (h Headline) Judged() string { return stats.Text(h.Readings[0].Value) }
 
-// Low and High are the smallest and the largest value over all readings.
+// Low and High are the smallest and the largest value over all readings but those that stand apart.
 func (h Headline) Low() string  { low, _ := h.span(); return stats.Text(low) }
 func (h Headline) High() string { _, high := h.span(); return stats.Text(high) }
 
-// Count is how many readings there are, the judged one among them.
-func (h Headline) Count() int { return len(h.Readings) }
+// Count is how many readings there are, the judged one among them, and those that stand apart not.
+func (h Headline) Count() (n int) {
+	for _, r := range h.Readings {
+		if !r.Apart {
+			n++
+		}
+	}
+	return n
+}
 
 // At is the value of a reading by name.
 func (h Headline) At(name string) (string, error) {
@@ -84,7 +99,9 @@ func (h Headline) At(name string) (string, error) {
 func (h Headline) span() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, r := range h.Readings {
-		low, high = min(low, r.Value), max(high, r.Value)
+		if !r.Apart {
+			low, high = min(low, r.Value), max(high, r.Value)
+		}
 	}
 	return low, high
 }
@@ -92,8 +109,12 @@ func (h Headline) span() (low, high float64) {
 // String is the headline in words.
 func (h Headline) String() string {
 	s := fmt.Sprintf("%s: %s, published %s", h.What, h.Judged(), h.Published)
+	of := "readings"
+	if h.Policies {
+		of = "policies"
+	}
 	if h.Count() > 1 {
-		s += fmt.Sprintf("; %s to %s over %d readings", h.Low(), h.High(), h.Count())
+		s += fmt.Sprintf("; %s to %s over %d %s", h.Low(), h.High(), h.Count(), of)
 	}
 	return s
 }

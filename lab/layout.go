@@ -20,6 +20,7 @@ type layout struct {
 // A groupLayout is the reports of one document, which is nil for reports that are no experiments.
 type groupLayout struct {
 	Group   *Document
+	Tally   verdicts
 	Reports []reportLayout
 }
 
@@ -55,9 +56,9 @@ func layOut(p Page) *layout {
 			i = len(l.Groups)
 			at[g], l.Groups = i, append(l.Groups, groupLayout{Group: g})
 		}
-		l.Groups[i].Reports = append(l.Groups[i].Reports, v)
+		l.Groups[i].Reports, l.Groups[i].Tally = append(l.Groups[i].Reports, v), l.Groups[i].Tally.plus(v.Tally)
 		l.Checked = l.Checked || len(r.Checks) > 0
-		l.Total = verdicts{l.Total.Reproduced + v.Tally.Reproduced, l.Total.Direction + v.Tally.Direction, l.Total.Shape + v.Tally.Shape, l.Total.Not + v.Tally.Not}
+		l.Total = l.Total.plus(v.Tally)
 	}
 	l.chain()
 	return l
@@ -139,6 +140,10 @@ func (r reportLayout) Repetitions() string {
 
 // verdicts counts checks.
 type verdicts struct{ Reproduced, Direction, Shape, Not int }
+
+func (v verdicts) plus(o verdicts) verdicts {
+	return verdicts{v.Reproduced + o.Reproduced, v.Direction + o.Direction, v.Shape + o.Shape, v.Not + o.Not}
+}
 
 func tally(r Report) (t verdicts) {
 	for _, c := range r.Checks {

@@ -61,7 +61,7 @@ func unequalRatios(r *lab.Recorder, name string, runs map[string]capMean, n int)
 			case t < longTypes:
 				r.Check(lab.Within(item, got, want, wide(t)*want).SameSide(1))
 			case capSettings[settingIndex(name)].userLimit == 25:
-				r.Check(lab.Reported(item, stats.Text(want), stats.Text(got)).Because(r.Say("small readings", lab.Facts{
+				r.Check(lab.Within(item, got, want, small*want).Because(r.Say("small readings", lab.Facts{
 					"jobs": other["users by jobs"].byQueue[q][t], "exact": other["exact books"].byQueue[q][t], "smooth": other["no noise"].byQueue[q][t],
 				})))
 			}

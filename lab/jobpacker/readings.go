@@ -89,7 +89,12 @@ type tally struct {
 }
 
 func (t *tally) add(w workload, jp, corral float64) {
-	t.jobpacker, t.corral = append(t.jobpacker, lab.ReadOne(w.name(), jp)), append(t.corral, lab.ReadOne(w.name(), corral))
+	read := func(v float64) lab.Reading {
+		one := lab.ReadOne(w.name(), v)
+		one.Apart = w.reduceShare != usual.reduceShare // F-Hybrid itself takes several times as long
+		return one
+	}
+	t.jobpacker, t.corral = append(t.jobpacker, read(jp)), append(t.corral, read(corral))
 	if t.all++; math.Abs(jp-0.65) <= 0.15 && math.Abs(corral-0.85) <= 0.15 && jp < corral && corral < 1 {
 		t.met = append(t.met, w.name())
 	}

@@ -3,6 +3,7 @@ package nas
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/stats"
@@ -12,18 +13,18 @@ import (
 // drawSweeps draws NAS over each thing that nas-sweeps varies, in one regime.
 func drawSweeps(r *lab.Recorder, g regime, runs nasRuns) {
 	frame := func(title, x, y, one string, series ...chart.Series) chart.Lines {
-		return chart.Lines{Frame: chart.Frame{Title: title + ", regime " + g.name, X: chart.Axis{Label: x}, Y: chart.Axis{Label: y, Min: 0, Max: 1.2}}, Marks: []chart.Mark{{Name: one, Value: 1}}, Series: series}
+		return chart.Lines{Frame: chart.Frame{Title: title + ", regime " + g.name, X: chart.Axis{Label: x}, Y: chart.Axis{Label: y}}, Marks: []chart.Mark{{Name: one, Value: 1}}, Series: series}
 	}
 	users := frame("NAS by number of users", "users", "throughput, 200 users = 1", "as with 200 users",
 		chart.Curve("nas", sweptUsers, func(u float64) float64 { return runs.ratio(fmt.Sprint("users ", u), "users 200", throughput) }))
 	users.X.Log = true
-	r.Figure("users-"+g.name, users)
+	r.Figure("users-"+g.name, fromZero(users))
 	limited := func(low, high float64) float64 {
 		return runs.ratio(limitPair{low, high}.String(), limitPair{0.2, 0.5}.String(), throughput)
 	}
-	r.Figure("thresholds-"+g.name, frame("NAS by completion thresholds", "the threshold that is varied", "throughput, (0.2, 0.5) = 1", "as with (0.2, 0.5)",
+	r.Figure("thresholds-"+g.name, fromZero(frame("NAS by completion thresholds", "the threshold that is varied", "throughput, (0.2, 0.5) = 1", "as with (0.2, 0.5)",
 		chart.Curve("T_max varied, T_min 0.2", []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}, func(high float64) float64 { return limited(0.2, high) }),
-		chart.Curve("T_min varied, T_max 0.5", []float64{0.1, 0.2, 0.3, 0.4, 0.5}, func(low float64) float64 { return limited(low, 0.5) })))
+		chart.Curve("T_min varied, T_max 0.5", []float64{0.1, 0.2, 0.3, 0.4, 0.5}, func(low float64) float64 { return limited(low, 0.5) }))))
 	links := frame("NAS over Fair by oversubscription", "nodes could send so many times what the rack's link carries", "over Fair", "as Fair")
 	times := func(x []float64, by float64) []float64 { return lab.Each(x, func(v float64) float64 { return v * by }) }
 	for _, of := range []struct {
@@ -34,8 +35,17 @@ func drawSweeps(r *lab.Recorder, g regime, runs nasRuns) {
 		narrow.X = times(narrow.X, 5)
 		links.Series = append(links.Series, narrow)
 	}
-	r.Figure("links-"+g.name, links, lab.Facts{"throughput": stats.Texts(links.Series[0].Y...), "completion": stats.Texts(links.Series[1].Y...)})
+	r.Figure("links-"+g.name, fromZero(links), lab.Facts{"throughput": stats.Texts(links.Series[0].Y...), "completion": stats.Texts(links.Series[1].Y...)})
 	r.Figure("rates-"+g.name, rateBars(g, runs))
+}
+
+// fromZero has all of its lines above an axis that begins at 0.
+func fromZero(c chart.Lines) chart.Lines {
+	c.Y.Max = 1.2
+	for _, s := range c.Series {
+		c.Y.Max = max(c.Y.Max, 1.05*slices.Max(s.Y))
+	}
+	return c
 }
 
 // rateBars draws NAS over Fair by how fast tasks compute.

@@ -83,21 +83,6 @@ func soonest(t *testing.T, c nasCluster, traced []trace.Job, seed uint64) (free,
 	return free, crossing
 }
 
-// Flows from source nodes instead of racks, in regime A: a reduce then has five times as many flows, and a fair share for each, so that
-// maps that read over the links get less. NAS gains all the same.
-func TestReadingsOfFlows(t *testing.T) {
-	require.Stress(t)
-	study(t, func(r *lab.Recorder) {
-		byNode := func(c *nasCluster) { c.byNode = true }
-		runs, from := compareNAS(r, regimeA, []nasVariant{{name: "fair", policy: "fair", edit: byNode}, {name: "nas", policy: "nas", edit: byNode}}, 8)
-		gain, took := runs.ratio("nas", "fair", throughput), runs.ratio("nas", "fair", completion)
-		t.Logf("jobs from %s, a flow for each source node: NAS over Fair, throughput %.2f, completion %.2f", from, gain, took)
-		if gain < 1.1 {
-			t.Errorf("NAS has %.2f of Fair's throughput by node; the page says that it gains", gain)
-		}
-	})
-}
-
 // study runs something with the recorder of an experiment.
 func study(t *testing.T, run func(r *lab.Recorder)) {
 	t.Helper()
