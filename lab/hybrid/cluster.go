@@ -184,6 +184,7 @@ type twoSpeeds struct {
 	speed hybrid.Speed
 	fast  map[scheduler.JobID]*sim.Job
 	truth []float64 // shuffle bytes by job, where the scheduler may be told something else
+	more  float64   // how much faster scale-up machines are than the curve; 0: as it says
 }
 
 func newTwoSpeeds(isUp func(topology.NodeID) bool) *twoSpeeds {
@@ -204,7 +205,7 @@ func (t *twoSpeeds) factor(job *sim.Job) float64 {
 	if t.truth != nil {
 		shuffle = t.truth[job.Spec.ID]
 	}
-	return t.speed.Factor(int(job.Spec.Maps), float64(job.Spec.Input.Bytes), shuffle)
+	return t.speed.Factor(int(job.Spec.Maps), float64(job.Spec.Input.Bytes), shuffle) / cmp.Or(t.more, 1)
 }
 
 // over is a model with a network, in which the same tasks are faster.

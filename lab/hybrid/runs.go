@@ -12,6 +12,7 @@ import (
 	"github.com/millrace/millrace/scheduler/hybrid"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -32,6 +33,8 @@ type hybridVariant struct {
 	learned hybrid.Classifier
 	loose   bool // replicas are anywhere, although the policy is on
 	wire    wire
+	room    int32   // containers of a scale-up machine; 0: as published
+	faster  float64 // scale-up machines are so much faster than published; 0: as published
 }
 
 // classifier tells small jobs from large ones.
@@ -75,6 +78,11 @@ func (v hybridVariant) config(seed uint64) (cfg sim.Config, jobs []*sim.Job, tru
 	if err := v.connect(&cfg, truth); err != nil {
 		return cfg, nil, nil, err
 	}
+	for i := range cfg.Capacities {
+		if v.room > 0 && v.cluster.isUp(topology.NodeID(i)) {
+			cfg.Capacities[i].Containers = v.room
+		}
+	}
 	name := "rack-aware"
 	if v.on && !v.loose {
 		name = "two-plus-one"
@@ -106,7 +114,7 @@ func (v hybridVariant) run(seed uint64) (hybridRun, error) {
 // connect gives the run its network, if it has one.
 func (v hybridVariant) connect(cfg *sim.Config, truth []float64) (err error) {
 	speeds := cfg.Model.(*twoSpeeds)
-	speeds.truth = truth
+	speeds.truth, speeds.more = truth, v.faster
 	if v.wire == (wire{}) {
 		return nil
 	}
