@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -221,5 +223,24 @@ func TestShare(t *testing.T) {
 	Share(list)
 	if f := list[0].frame(); f.Y != kept || f.X.Max != 9 {
 		t.Errorf("axes %v and %v", f.X, f.Y)
+	}
+}
+
+// A value beside a bar ends inside the chart, however many letters it has.
+func TestValuesBesideBarsAreWhole(t *testing.T) {
+	values := regexp.MustCompile(`<text class="value" x="([0-9.]+)"[^>]*>([^<]+)<`)
+	for _, v := range []float64{1.5, 26663, 0.0712, 0.000123456, -0.000123456, -1.23e-7, 1.234e-123} {
+		bars := []Bar{Plain("a", v), Plain("b", v/2)}
+		for kind, c := range map[string]Chart{"bars": Bars{Bars: bars}, "strip": Strip{Readings: bars, Published: nan, None: nan}} {
+			found := values.FindAllStringSubmatch(Inline(c), -1)
+			if len(found) != 2 {
+				t.Fatalf("%s of %g has %d values", kind, v, len(found))
+			}
+			for _, m := range found {
+				if x, err := strconv.ParseFloat(m[1], 64); err != nil || x+float64(textWidth(m[2])) > defaultWidth {
+					t.Errorf("%s: %q begins at %g and is cut at %d (%v)", kind, m[2], x, defaultWidth, err)
+				}
+			}
+		}
 	}
 }

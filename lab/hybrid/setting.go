@@ -22,6 +22,7 @@ import (
 const (
 	judgedScale = machines / 3000.0
 	otherScale  = machines / 600.0
+	wideScale   = wideMachines / 3000.0
 )
 
 // trainingDay is the public trace that the source trained with.
@@ -31,7 +32,7 @@ const trainingDay = "FB-2010_samples_24_times_1hr_withInputPaths_0.tsv"
 type setting struct {
 	day     []trace.Job
 	learned map[float64]hybrid.Classifier
-	wide    func() hybrid.Classifier // of the jobs as they are on 600 machines
+	wide    map[float64]func() hybrid.Classifier // of the jobs on 600 machines, by scale
 }
 
 // newSetting reads the traces and trains a classifier for each scale.
@@ -47,7 +48,10 @@ func newSetting(r *lab.Recorder) setting {
 	for _, scale := range []float64{judgedScale, otherScale, 1} {
 		s.learned[scale] = train(r, other, machines, scale)
 	}
-	s.wide = sync.OnceValue(func() hybrid.Classifier { return train(r, other, wideMachines, 1) })
+	s.wide = map[float64]func() hybrid.Classifier{}
+	for _, scale := range []float64{1, wideScale} {
+		s.wide[scale] = sync.OnceValue(func() hybrid.Classifier { return train(r, other, wideMachines, scale) })
+	}
 	return s
 }
 
