@@ -173,6 +173,15 @@ func textWidth(s string) int {
 	return n
 }
 
+// shortened is a name that has so much room; where it is longer, its end is left out, and the tip of its mark has it whole.
+func shortened(name string, room float64) string {
+	runes := []rune(name)
+	for n := len(runes); n > 0 && float64(textWidth(name)) > room; n-- {
+		name = string(runes[:n-1]) + "…"
+	}
+	return name
+}
+
 // frameOf fills in the size.
 func frameOf(f Frame, height int) Frame {
 	if f.Width <= 0 {

@@ -226,6 +226,22 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// The name of a bar begins inside the chart: a longer one ends in three dots, and the tip has it whole.
+func TestNamesOfBarsAreNotCut(t *testing.T) {
+	names := regexp.MustCompile(`<text class="name" x="([0-9.]+)"[^>]*>([^<]+)<`)
+	for letters, short := range map[int]bool{10: false, 45: false, 120: true} {
+		name := strings.Repeat("o", letters)
+		for kind, c := range map[string]Chart{"bars": Bars{Bars: []Bar{Plain(name, 1)}}, "strip": Strip{Readings: []Bar{Plain(name, 1)}, Published: nan, None: nan}} {
+			svg := Inline(c)
+			found := names.FindStringSubmatch(svg)
+			x, err := strconv.ParseFloat(found[1], 64)
+			if err != nil || x < float64(textWidth(found[2])) || strings.HasSuffix(found[2], "…") != short || !strings.Contains(svg, name+": 1") {
+				t.Errorf("%s: a name of %d letters ends at %g as %q (%v)", kind, letters, x, found[2], err)
+			}
+		}
+	}
+}
+
 // A value beside a bar ends inside the chart, however many letters it has.
 func TestValuesBesideBarsAreWhole(t *testing.T) {
 	values := regexp.MustCompile(`<text class="value" x="([0-9.]+)"[^>]*>([^<]+)<`)

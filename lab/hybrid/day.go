@@ -57,7 +57,7 @@ func wholeDay(r *lab.Recorder, at setting, online bool) []scaled {
 func atOnce(at setting) []hybridVariant {
 	with := hybridVariant{cluster: wideMixed, base: "fair", on: true, steal: true}
 	list := []hybridVariant{{name: "FS", cluster: wideTraditional, base: "fair"}}
-	for _, name := range []string{"the trained classifier", "the label rule", "without stealing", "48 containers a scale-up machine", "scale-up twice as fast"} {
+	for _, name := range []string{"the trained classifier", "the label rule", "no stealing", "48 containers each", "up twice as fast"} {
 		with.name = name
 		list = append(list, with)
 	}
