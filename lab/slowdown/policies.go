@@ -12,9 +12,9 @@ import (
 
 // besideFIFO compares the policies with FIFO at both loads.
 func besideFIFO(r *lab.Recorder) {
-	many, n := r.Seeds(50, 3), r.Seeds(5, 2)
+	many, n := r.Seeds(50, 2), r.Seeds(5, 2)
 	if r.Quick() {
-		r.Only("two runs of five, three of fifty")
+		r.Only("two runs of five")
 	}
 	runs := map[string][]spread{}
 	r.Fact("few", n)
