@@ -1,8 +1,11 @@
 package hybrid
 
 import (
+	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler/hybrid"
 	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/trace"
@@ -51,5 +54,27 @@ func TestStrongerScaleUp(t *testing.T) {
 	}
 	if was, is := a.Model.(*twoSpeeds).factor(jobs[0]), b.Model.(*twoSpeeds).factor(jobs[0]); is != was/2 {
 		t.Errorf("a task takes %g of its time on scale-up machines, %g on those twice as fast", was, is)
+	}
+}
+
+// The row of what was tried on the larger cluster has every reading with its values, those of the strip and the one with sizes as they are.
+func TestTriedAtOnce(t *testing.T) {
+	day := trace.FB2010.Generate(60, rand.New(rand.NewPCG(1, 2)))
+	at := setting{day: day, wide: map[float64]func() hybrid.Classifier{wideScale: func() hybrid.Classifier { return hybrid.ByRule{Rule: rule} }}}
+	var rows []scaled
+	report := ran(t, "hybrid-batch", func(r *lab.Recorder) {
+		rows = triedAtOnce(r, at, scaled{"sizes as they are", map[string][]hybridRun{"FS": {made(100)}, "H-FS-with": {made(150)}}})
+	})
+	c := report.Checks[0]
+	if !strings.HasPrefix(c.Measured, "sizes as they are: 1.5 and 1.5, 0 jobs stolen; ") || len(rows) != 5 {
+		t.Errorf("%d readings: %s", len(rows), c.Measured)
+	}
+	for _, row := range rows {
+		if !strings.Contains(c.Measured, row.name+": ") || len(row.got["FS"]) != 1 || len(row.got["H-FS-with"]) != 1 {
+			t.Errorf("%q is not in %s", row.name, c.Measured)
+		}
+	}
+	if !strings.Contains(c.Why, " of 60 jobs are called small and are there at once, for 144 containers") {
+		t.Errorf("%s", c.Why)
 	}
 }
