@@ -49,8 +49,8 @@ func (r *ReduceRule) Kinds(v *View, n topology.NodeID) []Kind {
 	return kinds
 }
 
-// AllowsReduce reports whether a reduce of j may be launched on n now.
-func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, first Needy) bool {
+// AllowsReduce reports whether a reduce of j may be launched on n now. It asks who needs a container last: that may take a search.
+func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, needy func() Needy) bool {
 	if r.Ramp <= 0 || !j.Waits(Reduce) || v.s.nodes[n].cap.Slotted() {
 		return true
 	}
@@ -60,6 +60,7 @@ func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, first Need
 	if j.tasks[Map].pending > 0 && j.use.Tasks[Reduce]+1 > r.most(j, v.spare(j)) {
 		return false
 	}
+	first := needy()
 	if first.Job == nil || first.Job == j {
 		return true
 	}
