@@ -43,17 +43,17 @@ func TestReducesFollowMaps(t *testing.T) {
 		g, j := ramp(t, Capacity{Containers: 10}, tc.done)
 		hold(t, g, 1, Map, tc.done, tc.maps)
 		hold(t, g, 1, Reduce, 0, tc.reduces)
-		if got := rule.AllowsReduce(g.View(), 0, j, is(Needy{Owed: equal})); got != (tc.more == 1) {
+		if got := rule.AllowsReduce(g.View(), 0, j, Needy{Owed: equal}); got != (tc.more == 1) {
 			t.Errorf("%+v: one more may start: %v", tc, got)
 		}
 		published := ReduceRule{Slowstart: -1, Share: 0.5}
-		if !published.AllowsReduce(g.View(), 0, j, is(Needy{Owed: equal})) {
+		if !published.AllowsReduce(g.View(), 0, j, Needy{Owed: equal}) {
 			t.Errorf("%+v: the published rule is not as published", tc)
 		}
 	}
 	g, j := ramp(t, Capacity{MapSlots: 10, ReduceSlots: 10}, 4)
 	hold(t, g, 1, Reduce, 0, 5)
-	if !rule.AllowsReduce(g.View(), 0, j, is(Needy{Owed: equal})) {
+	if !rule.AllowsReduce(g.View(), 0, j, Needy{Owed: equal}) {
 		t.Error("kinds with slots of their own do not compete")
 	}
 	if v, found := rule.GiveBack(time.Minute, g.View(), Needy{Job: j, Owed: equal}); found {
@@ -70,8 +70,8 @@ func TestReducesThatWaitForNobody(t *testing.T) {
 	mustFeed(t, g, TaskFinished(TaskID{Job: 2}, 0, 0, 0, 0))
 	rule := ReduceRule{Slowstart: -1, Share: 0.5, Ramp: 0.5}
 	first := Needy{Job: large, Owed: equal}
-	if kinds := rule.Kinds(g.View(), 0); len(kinds) != 2 || kinds[0] != Reduce || !rule.AllowsReduce(g.View(), 0, small, is(first)) || rule.AllowsReduce(g.View(), 0, large, is(first)) {
-		t.Errorf("%v are tried; a reduce of small may start: %v, of large: %v", kinds, rule.AllowsReduce(g.View(), 0, small, is(first)), rule.AllowsReduce(g.View(), 0, large, is(first)))
+	if kinds := rule.Kinds(g.View(), 0); len(kinds) != 2 || kinds[0] != Reduce || !rule.AllowsReduce(g.View(), 0, small, first) || rule.AllowsReduce(g.View(), 0, large, first) {
+		t.Errorf("%v are tried; a reduce of small may start: %v, of large: %v", kinds, rule.AllowsReduce(g.View(), 0, small, first), rule.AllowsReduce(g.View(), 0, large, first))
 	}
 	rule.Ramp = 0
 	if kinds := rule.Kinds(g.View(), 0); len(kinds) != 1 || kinds[0] != Map {
@@ -115,13 +115,13 @@ func TestWaitingReducesGiveBack(t *testing.T) {
 		t.Error("shares are equal, and a reduce gives way")
 	}
 	mustFeed(t, g, TaskFinished(TaskID{Job: 2}, 0, 0, 0, 0))
-	if rule.AllowsReduce(v, 0, j, is(first)) {
+	if rule.AllowsReduce(v, 0, j, first) {
 		t.Error("a reduce that would wait takes the container of a map that is owed it")
 	}
 	for i := range int32(5) {
 		mustFeed(t, g, TaskFinished(TaskID{Job: 1, Index: 15 + i}, 0, 0, 0, 0))
 	}
-	if !rule.AllowsReduce(v, 0, j, is(first)) {
+	if !rule.AllowsReduce(v, 0, j, first) {
 		t.Error("a reduce that has all its maps' output may not start")
 	}
 }
@@ -201,5 +201,3 @@ func TestReduceGivesWayToItsOwnMap(t *testing.T) {
 		t.Errorf("%v gives way although half may stay", victim.Task)
 	}
 }
-
-func is(n Needy) func() Needy { return func() Needy { return n } }

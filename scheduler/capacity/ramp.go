@@ -19,7 +19,7 @@ func (p *Policy) Kill(now time.Duration, v *scheduler.View) (scheduler.Victim, b
 
 // mayReduce reports whether a reduce of j may follow its maps now.
 func (p *Policy) mayReduce(v *scheduler.View, n topology.NodeID, j *job) bool {
-	return p.cfg.Reduces.AllowsReduce(v, n, j, func() scheduler.Needy { return p.needy(j) })
+	return p.cfg.Reduces.Ramp <= 0 || p.cfg.Reduces.AllowsReduce(v, n, j, p.needy(j))
 }
 
 // needy is the job, other than j, whose map is next and within all limits.

@@ -71,7 +71,7 @@ func (p *Policy) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) s
 		}
 		for i := range line.Len() {
 			j := line.At(i)
-			if !v.Fits(n, j, k) || k == scheduler.Reduce && !p.rule.AllowsReduce(v, n, j, p.needy) {
+			if !v.Fits(n, j, k) || k == scheduler.Reduce && !p.rule.AllowsReduce(v, n, j, p.needy()) {
 				continue
 			}
 			if t, near, ok := v.PickTask(j, n, k); ok {

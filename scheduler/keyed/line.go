@@ -37,7 +37,7 @@ func (l *Line) Serve(n topology.NodeID, v *scheduler.View, first func(scheduler.
 func (l *Line) Candidates(n topology.NodeID, k scheduler.Kind, v *scheduler.View) iter.Seq[*scheduler.Job] {
 	return func(yield func(*scheduler.Job) bool) {
 		for j := range v.Pending(k).All() {
-			if !l.Rule.Eligible(j, k) || !v.Fits(n, j, k) || k == scheduler.Reduce && !l.Rule.AllowsReduce(v, n, j, func() scheduler.Needy { return needy(v) }) {
+			if !l.Rule.Eligible(j, k) || !v.Fits(n, j, k) || k == scheduler.Reduce && !l.Rule.AllowsReduce(v, n, j, needy(v)) {
 				continue
 			}
 			if !yield(j) {
