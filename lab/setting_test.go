@@ -58,3 +58,11 @@ func TestSet(t *testing.T) {
 		})
 	}
 }
+
+// TestSetOfNothing: an experiment that repeats nothing refuses what it does not know, too.
+func TestSetOfNothing(t *testing.T) {
+	e := someDocument(func(r *Recorder) { r.Fact("jobs", 3) }).Experiments[0]
+	if _, err := Run(t.Context(), e, Options{Set: map[string]float64{"nodes": 60}}); err == nil || !strings.Contains(err.Error(), "--set nodes: nothing of this experiment's set-up can be changed") {
+		t.Error(err)
+	}
+}
