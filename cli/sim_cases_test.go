@@ -49,6 +49,9 @@ func TestSweepOfLoad(t *testing.T) {
 			t.Errorf("the page lacks %q, %v", part, err)
 		}
 	}
+	if strings.Contains(string(page), "Verdicts") {
+		t.Error("the page of a simulation, which nobody judges, begins with verdicts")
+	}
 	for _, figure := range []string{"comparison-sweep-completion.csv", "comparison-sweep-makespan.svg", "load-0.6-heartbeat-2s-mean.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, "out", "figures", figure)); err != nil {
 			t.Error(err)

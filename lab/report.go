@@ -60,7 +60,7 @@ const comparison = "comparison"
 
 // Compared makes a report of runs beside each other.
 func Compared(title, setup string, runs []compare.Run) Report {
-	table, figures, repetitions := compare.Beside(runs)
+	table, figures := compare.Beside(runs)
 	tables := []Table{table}
 	if paired := compare.Paired(runs); len(paired.Rows) > 0 {
 		tables = append(tables, paired)
@@ -70,7 +70,7 @@ func Compared(title, setup string, runs []compare.Run) Report {
 		read += " "
 	}
 	return Report{
-		ID: comparison, Title: title, Source: "millrace sim run", Setup: setup, Seeds: repetitions, Tables: tables, Figures: figures,
+		ID: comparison, Title: title, Source: "millrace sim run", Setup: setup, Seeds: compare.Repetitions(runs), Tables: tables, Figures: figures,
 		Read: read + "Slowdown is completion over the time that the job would take alone. In the distributions a curve further left is better. Single jobs and charts over time are those of the first repetition.",
 	}
 }
@@ -78,8 +78,12 @@ func Compared(title, setup string, runs []compare.Run) Report {
 // Swept makes a report of the scenarios of a sweep beside each other.
 func Swept(keys []string, setup string, cases []compare.Case, metrics []string) Report {
 	table, figures := compare.Sweep(keys, cases, metrics)
+	repetitions := 0
+	for _, c := range cases {
+		repetitions = max(repetitions, compare.Repetitions(c.Runs))
+	}
 	return Report{
-		ID: comparison, Title: "All values of " + strings.Join(keys, " and "), Source: "millrace sim run", Seeds: 1, Tables: []Table{table}, Figures: figures,
+		ID: comparison, Title: "All values of " + strings.Join(keys, " and "), Source: "millrace sim run", Seeds: repetitions, Tables: []Table{table}, Figures: figures,
 		Setup: "The first scenario: " + setup + " The others differ in " + strings.Join(keys, " and ") + ".",
 		Read:  "Each row is a scenario under a policy, each point of a curve, too; the sections below have the scenarios one by one.",
 	}

@@ -58,14 +58,19 @@ type Figure struct {
 	Chart   chart.Chart `json:"-"`
 }
 
-// Beside puts runs beside each other: policies in order of their first run, repetitions of each together. It also
-// returns the most repetitions of a policy.
-func Beside(runs []Run) (t Table, figures []Figure, repetitions int) {
+// Beside puts runs beside each other: policies in order of their first run, repetitions of each together.
+func Beside(runs []Run) (Table, []Figure) {
 	names, by := grouped(runs)
-	for _, n := range names {
-		repetitions = max(repetitions, len(by[n]))
+	return metricsTable(names, by), charts(names, by)
+}
+
+// Repetitions is the most runs of a policy.
+func Repetitions(runs []Run) (most int) {
+	_, by := grouped(runs)
+	for _, of := range by {
+		most = max(most, len(of))
 	}
-	return metricsTable(names, by), charts(names, by), repetitions
+	return most
 }
 
 func grouped(runs []Run) (names []string, by map[string][]Run) {

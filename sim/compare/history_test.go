@@ -74,7 +74,8 @@ func TestBeside(t *testing.T) {
 		w := WatchKinds()
 		runs = append(runs, NewRun("fifo <x>", seed, twoJobs(t, w), topo, 2, w))
 	}
-	table, figures, seeds := Beside(runs)
+	table, figures := Beside(runs)
+	seeds := Repetitions(runs)
 	if seeds != 2 || len(figures) < 7 || table.Rows[0][1] != "22.00 (22.00 to 22.00)" {
 		t.Errorf("%d seeds, %d figures, table %v", seeds, len(figures), table.Rows[0])
 	}
