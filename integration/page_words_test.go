@@ -35,6 +35,8 @@ func TestPageWords(t *testing.T) {
 
 	v.does("a lecture", `playground.lecture("narrow-link")`)
 	v.until("it runs", `document.body.dataset.ready === "yes" && player.sides[1].run.name === "nas"`)
+	v.does("to its end", `player.seek(player.end)`)
+	v.until("a share differs in points", `/[\d.]+ points (better|worse)/.test(document.querySelector('[data-against="local"]').innerText)`)
 	onPaper := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 		return err
