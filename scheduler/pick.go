@@ -215,6 +215,11 @@ func RipeFirst(kinds []Kind) (order []Kind, ripe bool) {
 	return kinds, false
 }
 
+// PastShare reports whether reduces hold as many of n's places, and of all, as reduceShare lets them while a map is pending.
+func (v *View) PastShare(n topology.NodeID, reduceShare float64) bool {
+	return len(v.KindOrder(n, reduceShare)) == 1
+}
+
 // PickTask is PickMap at any distance, or PickReduce.
 func (v *View) PickTask(j *Job, n topology.NodeID, k Kind) (TaskID, Locality, bool) {
 	if k == Map {

@@ -39,11 +39,11 @@ func (v *View) Free() int32 {
 	return max(0, v.s.total.Slots[Map]-v.s.use.Work()-v.s.use.Slots[Driver])
 }
 
-// Kinds is View.KindOrder. With Ramp, reduces that wait for nobody come first also where reduces hold as much as they may: they end
-// by themselves, and so do their jobs. AllowsReduce refuses the others there.
+// Kinds is View.KindOrder. With Ramp or Ripe, reduces that wait for nobody come first also where reduces hold as much as they may: they
+// end by themselves, and so do their jobs. AllowsReduce refuses the others there.
 func (r *ReduceRule) Kinds(v *View, n topology.NodeID) []Kind {
 	kinds := v.KindOrder(n, r.Share)
-	if r.Ramp > 0 {
+	if r.Ramp > 0 || r.Ripe {
 		kinds, _ = RipeFirst(kinds)
 	}
 	return kinds
@@ -51,11 +51,14 @@ func (r *ReduceRule) Kinds(v *View, n topology.NodeID) []Kind {
 
 // AllowsReduce reports whether a reduce of j may be launched on n now.
 func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, first Needy) bool {
-	if r.Ramp <= 0 || !j.Waits(Reduce) || v.s.nodes[n].cap.Slotted() {
+	if r.Ramp <= 0 && !r.Ripe || !j.Waits(Reduce) || v.s.nodes[n].cap.Slotted() {
 		return true
 	}
-	if len(v.KindOrder(n, r.Share)) == 1 {
+	if v.PastShare(n, r.Share) {
 		return false
+	}
+	if r.Ramp <= 0 {
+		return true
 	}
 	if j.tasks[Map].pending > 0 && j.use.Tasks[Reduce]+1 > r.most(j, v.spare(j)) {
 		return false
@@ -183,6 +186,18 @@ func (r *ReduceRule) RampParams() []Param {
 	return append(r.Params(), Float(&r.Ramp, "rampup", "ours, after Hadoop's application master",
 		"reduces follow their maps: the most of what a job holds that its reduces may hold while maps of it wait; they give way to maps. 0: as published").In(0, 1))
 }
+
+// RipeParam binds the rule for reduces that wait for nobody.
+func RipeParam(ripe *bool) Param {
+	return Bool(ripe, "ripe-first", "ours", "where kinds share containers, reduces whose maps have all ended come first, also past reduce-share; false: as published")
+}
+
+// RipeUsually are the values with which a live cluster and sim run start such reduces, under policies that have no ramp, and
+// the parameter beside which they do not.
+var (
+	RipeUsually = map[string]string{"ripe-first": "true"}
+	RipeUnless  = []string{"reduce-share"}
+)
 
 // Ramped are the values with which a live cluster and sim run follow maps with reduces, and
 // the parameters beside which they do not: who sets those wants a published rule.

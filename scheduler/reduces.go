@@ -18,6 +18,9 @@ type ReduceRule struct {
 	// reduces hold at most this part of what it holds, and those that wait give way to
 	// maps. 0 (default): as published. A live cluster and sim run use 0.5, as Hadoop.
 	Ramp float64
+	// Ripe starts reduces that wait for nobody first, also where reduces hold their share. Ramp does, too. Default false: as
+	// published. A live cluster and sim run use true.
+	Ripe bool
 }
 
 // DefaultReduceRule returns the defaults.

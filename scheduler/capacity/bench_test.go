@@ -17,6 +17,8 @@ func BenchmarkDecisions10kNodes1kJobs1MTasks(b *testing.B) {
 		{"eight-queues", map[string]string{"queues": eight, "user-limit": "*=25", "user-limit-factor": "*=2", "priority": "*=1"}},
 		{"capped", map[string]string{"queues": eight, "user-limit": "*=10", "max-capacity": eight}},
 	} {
-		b.Run(tc.name, func(b *testing.B) { schedulertest.BenchDecisions(b, factory(b, tc.params), schedulertest.Big) })
+		b.Run(tc.name, func(b *testing.B) {
+			schedulertest.BenchDecisions(b, schedulertest.Factory(b, &Info, tc.params), schedulertest.Big)
+		})
 	}
 }

@@ -96,7 +96,7 @@ func TestBooksAndLimits(t *testing.T) {
 		{"queues": "default=20,a=50,b=30", "user-limit": "*=25,a=50", "user-limit-factor": "*=2"},
 		{"queues": "default=20,a=50,b=30", "max-capacity": "default=20,a=50,b=60", "priority": "*=1"},
 	} {
-		inner := factory(t, params)
+		inner := schedulertest.Factory(t, &Info, params)
 		wrap := func() scheduler.Policy { return audited{inner().(*Policy), t} }
 		schedulertest.Suite(t, wrap, schedulertest.Promises{PerTask: time.Minute, Quick: true})
 	}

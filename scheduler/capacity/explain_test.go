@@ -12,7 +12,7 @@ import (
 // the suite could see.
 func TestExplain(t *testing.T) {
 	for _, name := range []string{"caps", "nested", "rack wait"} {
-		inner := factory(t, variants[name])
+		inner := schedulertest.Factory(t, &Info, variants[name])
 		schedulertest.Suite(t, func() scheduler.Policy { return schedulertest.Explained(t, inner()) }, schedulertest.Promises{PerTask: time.Minute, Quick: true})
 	}
 }

@@ -8,17 +8,6 @@ import (
 	"github.com/millrace/millrace/scheduler/schedulertest"
 )
 
-func factory(tb testing.TB, params map[string]string) func() scheduler.Policy {
-	tb.Helper()
-	return func() scheduler.Policy {
-		p, err := Info.Make(params)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return p.(scheduler.Policy)
-	}
-}
-
 var variants = map[string]map[string]string{
 	"default":   nil,
 	"queues":    {"queues": "default=20,a=50,b=30", "user-limit": "*=25,a=50", "priority": "b=1", "user-limit-factor": "*=2"},
@@ -34,7 +23,7 @@ var variants = map[string]map[string]string{
 func TestSuite(t *testing.T) {
 	for name, params := range variants {
 		t.Run(name, func(t *testing.T) {
-			schedulertest.Suite(t, factory(t, params), schedulertest.Promises{PerTask: time.Minute, Quick: name != "default" && name != "nested"})
+			schedulertest.Suite(t, schedulertest.Factory(t, &Info, params), schedulertest.Promises{PerTask: time.Minute, Quick: name != "default" && name != "nested"})
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 func BenchmarkDecisions10kNodes1kJobs1MTasks(b *testing.B) {
 	for _, i := range []*scheduler.Info{&MinInfo, &MaxInfo} {
-		b.Run(i.Name, func(b *testing.B) { schedulertest.BenchDecisions(b, factory(b, i, nil), schedulertest.Big) })
+		b.Run(i.Name, func(b *testing.B) {
+			schedulertest.BenchDecisions(b, schedulertest.Factory(b, i, nil), schedulertest.Big)
+		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 // the suite could see.
 func TestExplain(t *testing.T) {
 	for _, i := range []*scheduler.Info{&MinInfo, &MaxInfo} {
-		inner := factory(t, i, nil)
+		inner := schedulertest.Factory(t, i, nil)
 		schedulertest.Suite(t, func() scheduler.Policy { return schedulertest.Explained(t, inner()) }, schedulertest.Promises{Quick: true})
 	}
 }

@@ -88,7 +88,7 @@ func (l literal) population(now time.Duration, j *scheduler.Job, k scheduler.Kin
 
 func TestDecisionsAgainstFormulas(t *testing.T) {
 	for _, info := range []*scheduler.Info{&MinInfo, &MaxInfo} {
-		inner := factory(t, info, nil)
+		inner := schedulertest.Factory(t, info, nil)
 		wrap := func() scheduler.Policy { return literal{inner().(*Policy), t} }
 		schedulertest.Suite(t, wrap, schedulertest.Promises{Quick: true})
 	}

@@ -7,17 +7,6 @@ import (
 	"github.com/millrace/millrace/scheduler/schedulertest"
 )
 
-func factory(tb testing.TB, info *scheduler.Info, params map[string]string) func() scheduler.Policy {
-	tb.Helper()
-	return func() scheduler.Policy {
-		p, err := info.Make(params)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return p.(scheduler.Policy)
-	}
-}
-
 func TestSuite(t *testing.T) {
 	options := map[string]string{"reduce-mode": "staged", "tail-reserve": "max", "undead-key": "relative", "clamp-delta": "false"}
 	for _, tc := range []struct {
@@ -31,7 +20,7 @@ func TestSuite(t *testing.T) {
 		{"min", &MinInfo, nil, schedulertest.Promises{}},
 		{"min with options", &MinInfo, options, schedulertest.Promises{Quick: true}},
 	} {
-		t.Run(tc.name, func(t *testing.T) { schedulertest.Suite(t, factory(t, tc.info, tc.params), tc.keeps) })
+		t.Run(tc.name, func(t *testing.T) { schedulertest.Suite(t, schedulertest.Factory(t, tc.info, tc.params), tc.keeps) })
 	}
 }
 

@@ -21,21 +21,13 @@ func BenchmarkDecisions10kNodes1kJobs1MTasks(b *testing.B) {
 		b.Run(tc.name, func(b *testing.B) {
 			size := schedulertest.Big
 			size.Capacity = tc.c
-			schedulertest.BenchDecisions(b, factory(b, &Info, tc.params), size)
+			schedulertest.BenchDecisions(b, schedulertest.Factory(b, &Info, tc.params), size)
 		})
 	}
-	b.Run("delay", func(b *testing.B) { schedulertest.BenchDecisions(b, factory(b, &DelayInfo, nil), schedulertest.Big) })
-	b.Run("delay-job", func(b *testing.B) {
-		schedulertest.BenchDecisions(b, factory(b, &DelayInfo, map[string]string{"key": "job"}), schedulertest.Big)
+	b.Run("delay", func(b *testing.B) {
+		schedulertest.BenchDecisions(b, schedulertest.Factory(b, &DelayInfo, nil), schedulertest.Big)
 	})
-}
-
-func factory(tb testing.TB, info *scheduler.Info, params map[string]string) func() scheduler.Policy {
-	return func() scheduler.Policy {
-		p, err := info.Make(params)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return p.(scheduler.Policy)
-	}
+	b.Run("delay-job", func(b *testing.B) {
+		schedulertest.BenchDecisions(b, schedulertest.Factory(b, &DelayInfo, map[string]string{"key": "job"}), schedulertest.Big)
+	})
 }

@@ -77,7 +77,11 @@ func (s *Shares) pick(n topology.NodeID, k scheduler.Kind, v *scheduler.View) sc
 
 // mayReduce reports whether a reduce of j may follow its maps now.
 func (s *Shares) mayReduce(v *scheduler.View, n topology.NodeID, j *job) bool {
-	return s.cfg.Reduces.Ramp <= 0 || s.cfg.Reduces.AllowsReduce(v, n, j, s.needy(j))
+	var first scheduler.Needy // only a ramp asks for it
+	if s.cfg.Reduces.Ramp > 0 {
+		first = s.needy(j)
+	}
+	return s.cfg.Reduces.AllowsReduce(v, n, j, first)
 }
 
 func (s *Shares) chosen(line Line, j *job, k scheduler.Kind) scheduler.Reason {

@@ -71,7 +71,7 @@ func TestOrderAgainstScan(t *testing.T) {
 		"memory":   {"measure": "memory", "count": "kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inner := factory(t, &Info, params)
+			inner := schedulertest.Factory(t, &Info, params)
 			wrap := func() scheduler.Policy { return checked{inner().(*Policy), t} }
 			schedulertest.Suite(t, wrap, schedulertest.Promises{Quick: true})
 		})

@@ -10,7 +10,7 @@ import (
 func TestSuite(t *testing.T) {
 	keeps := schedulertest.Promises{WorkConserving: true, Quick: true}
 	t.Run("default", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &Info, nil), schedulertest.Promises{WorkConserving: true})
+		schedulertest.Suite(t, schedulertest.Factory(t, &Info, nil), schedulertest.Promises{WorkConserving: true})
 	})
 	for name, params := range map[string]map[string]string{
 		"by user":        {"key": "user", "ties": "served"},
@@ -18,27 +18,27 @@ func TestSuite(t *testing.T) {
 		"by memory":      {"measure": "memory"},
 		"dominant queue": {"measure": "dominant", "key": "queue"},
 	} {
-		t.Run(name, func(t *testing.T) { schedulertest.Suite(t, factory(t, &Info, params), keeps) })
+		t.Run(name, func(t *testing.T) { schedulertest.Suite(t, schedulertest.Factory(t, &Info, params), keeps) })
 	}
 	t.Run("usual", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &Info, Info.UsualParams(nil)), schedulertest.Promises{})
+		schedulertest.Suite(t, schedulertest.Factory(t, &Info, Info.UsualParams(nil)), schedulertest.Promises{})
 	})
 	t.Run("usual by pool", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &Info, Info.UsualParams(map[string]string{"key": "pool", "inside": "fifo", "weights": "a=3"})), schedulertest.Promises{Quick: true})
+		schedulertest.Suite(t, schedulertest.Factory(t, &Info, Info.UsualParams(map[string]string{"key": "pool", "inside": "fifo", "weights": "a=3"})), schedulertest.Promises{Quick: true})
 	})
 	t.Run("usual delay", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &DelayInfo, DelayInfo.LiveParams(nil)), schedulertest.Promises{PerTask: 10 * time.Second, Quick: true})
+		schedulertest.Suite(t, schedulertest.Factory(t, &DelayInfo, DelayInfo.LiveParams(nil)), schedulertest.Promises{PerTask: 10 * time.Second, Quick: true})
 	})
 	t.Run("hold", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &Info, map[string]string{"hold-reduces": "true", "slowstart": "0.2"}), schedulertest.Promises{WorkConserving: true, HoldsReduces: true})
+		schedulertest.Suite(t, schedulertest.Factory(t, &Info, map[string]string{"hold-reduces": "true", "slowstart": "0.2"}), schedulertest.Promises{WorkConserving: true, HoldsReduces: true})
 	})
 	t.Run("delay by skips", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &DelayInfo, map[string]string{"skips": "20", "rack-skips": "5"}), schedulertest.Promises{PerTask: time.Minute})
+		schedulertest.Suite(t, schedulertest.Factory(t, &DelayInfo, map[string]string{"skips": "20", "rack-skips": "5"}), schedulertest.Promises{PerTask: time.Minute})
 	})
 	t.Run("delay by time", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &DelayInfo, map[string]string{"by": "time", "key": "job", "reset": "any"}), schedulertest.Promises{PerTask: 10 * time.Second})
+		schedulertest.Suite(t, schedulertest.Factory(t, &DelayInfo, map[string]string{"by": "time", "key": "job", "reset": "any"}), schedulertest.Promises{PerTask: 10 * time.Second})
 	})
 	t.Run("no patience", func(t *testing.T) {
-		schedulertest.Suite(t, factory(t, &DelayInfo, map[string]string{"skips": "0"}), keeps)
+		schedulertest.Suite(t, schedulertest.Factory(t, &DelayInfo, map[string]string{"skips": "0"}), keeps)
 	})
 }

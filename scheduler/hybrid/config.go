@@ -65,6 +65,7 @@ var Info = scheduler.Info{
 	Summary: "small jobs on scale-up machines, large ones on scale-out, by a trained classifier; idle scale-out machines steal whole small jobs",
 	Source:  "spec/hybrid 3",
 	Live:    live, LiveUnless: []string{"skips"},
+	Usual: scheduler.RipeUsually, UsualUnless: scheduler.RipeUnless,
 	Setup: scheduler.Bind(func() settings { return settings{Config: DefaultConfig(), scale: 1} }, (*settings).params, settings.build),
 }
 
@@ -91,7 +92,7 @@ func (c *settings) params() []scheduler.Param {
 		scheduler.Either(&c.Patience.ByTime, [2]string{"skips", "time"}, "by", "spec/nas 3.11", "base delay: patience in offers passed up, or in time"),
 		scheduler.Int(&c.Patience.Skips, "skips", "spec/nas 3.11", "base delay: offers passed up before a map may run off its data").In(0, 1<<30),
 		scheduler.Duration(&c.Patience.Wait, "wait", "spec/nas 4.3", "base delay: time passed before a map may run off its data").In(0, 1e6),
-	}, c.Fair.Reduces.Params()...)
+	}, append(c.Fair.Reduces.Params(), scheduler.RipeParam(&c.Fair.Reduces.Ripe))...)
 }
 
 func (c settings) build() (*Policy, error) {

@@ -108,26 +108,19 @@ func TestSuite(t *testing.T) {
 	t.Run("literal rule", func(t *testing.T) {
 		schedulertest.Suite(t, make_(t, func(c *Config) { c.StealOnlyIfUpBusy = false }), promises)
 	})
+	t.Run("live", func(t *testing.T) {
+		schedulertest.Suite(t, make_(t, func(c *Config) { c.Fair.Reduces.Ripe, c.Fair.Reduces.Hold = true, true }), promises)
+	})
 	t.Run("no stealing", func(t *testing.T) {
 		schedulertest.Suite(t, make_(t, func(c *Config) { c.Steal = false }), promises)
 	})
 	keeps := schedulertest.Promises{Quick: true, WorkConserving: true}
 	t.Run("no classes", func(t *testing.T) { // then it is fair
-		schedulertest.Suite(t, factory(t, nil), keeps)
+		schedulertest.Suite(t, schedulertest.Factory(t, &Info, nil), keeps)
 	})
 	t.Run("no classification", func(t *testing.T) {
 		schedulertest.Suite(t, make_(t, func(c *Config) { c.Classify = false }), keeps)
 	})
-}
-
-func factory(tb testing.TB, params map[string]string) func() scheduler.Policy {
-	return func() scheduler.Policy {
-		p, err := Info.Make(params)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return p.(scheduler.Policy)
-	}
 }
 
 func TestScenarios(t *testing.T) { schedulertest.Scenarios(t, "testdata", &Info) }

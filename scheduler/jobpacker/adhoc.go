@@ -18,7 +18,7 @@ func (p *Policy) adhoc(now time.Duration, n topology.NodeID, k scheduler.Kind, v
 	rack := v.RackOf(n)
 	for i := range p.heavy.Len(k) {
 		j := p.heavy.At(k, i).At(0)
-		if !v.Fits(n, j, k) || !p.mayRun(j, rack, k, v) {
+		if !v.Fits(n, j, k) || !p.inShare(j, n, k, v) || !p.mayRun(j, rack, k, v) {
 			continue
 		}
 		if others := p.others(j, rack); others > 0 && now-p.record(j).got < p.cfg.AdhocHeavyMaxWait {
@@ -38,7 +38,7 @@ func (p *Policy) adhoc(now time.Duration, n topology.NodeID, k scheduler.Kind, v
 func (p *Policy) fromShares(s *fair.Shares, n topology.NodeID, k scheduler.Kind, v *scheduler.View) decision {
 	for i := range s.Len(k) {
 		j := s.At(k, i).At(0)
-		if !v.Fits(n, j, k) || !p.mayRun(j, v.RackOf(n), k, v) {
+		if !v.Fits(n, j, k) || !p.inShare(j, n, k, v) || !p.mayRun(j, v.RackOf(n), k, v) {
 			continue
 		}
 		if t, near, ok := v.PickTask(j, n, k); ok {

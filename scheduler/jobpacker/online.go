@@ -20,7 +20,7 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	if len(p.arrived) > 0 {
 		why = scheduler.Reason{Code: scheduler.ForPlan, Say: "{node} stays idle: {a} planned jobs have no task for {rack} now", Node: n, Rack: v.RackOf(n), A: int64(len(p.arrived))}
 	}
-	allowed := v.KindOrder(n, p.cfg.Reduces.Share)
+	allowed := p.cfg.Reduces.Kinds(v, n)
 	d := p.fromLine(n, slices.Contains(allowed, scheduler.Reduce), v)
 	if d.OK {
 		return d
@@ -57,9 +57,9 @@ func (p *Policy) fromLine(n topology.NodeID, reduces bool, v *scheduler.View) de
 		}
 		mapsWait = mapsWait || e.kind == scheduler.Map
 		switch {
-		case !room[e.kind] || !v.Fits(n, j, e.kind):
+		case !room[e.kind] || !v.Fits(n, j, e.kind) || !p.inShare(j, n, e.kind, v):
 			why = scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for a {kind} of {job}, which is planned for {rack}", Node: n, Kind: e.kind, Job: j.ID(), Rack: rack}
-		case e.kind == scheduler.Reduce && p.overShare(rack, n, v):
+		case e.kind == scheduler.Reduce && p.overShare(j, rack, n, v):
 			if later == nil {
 				later = j
 			}
@@ -87,9 +87,15 @@ func (p *Policy) quota(q *plan, k scheduler.Kind, r topology.RackID) int32 {
 	return int32(q.part(int(q.job.Total(k)), k, r))
 }
 
-func (p *Policy) overShare(r topology.RackID, n topology.NodeID, v *scheduler.View) bool {
+// inShare reports whether n may take a task of j: past the share of reduces only one that waits for nobody.
+func (p *Policy) inShare(j *job, n topology.NodeID, k scheduler.Kind, v *scheduler.View) bool {
+	return k == scheduler.Map || p.cfg.Reduces.AllowsReduce(v, n, j, scheduler.Needy{})
+}
+
+// overShare reports whether a reduce of j would give the reduces of a rack more than their share of it.
+func (p *Policy) overShare(j *job, r topology.RackID, n topology.NodeID, v *scheduler.View) bool {
 	c := v.Capacity(n)
-	if c.Slotted() {
+	if c.Slotted() || p.cfg.Reduces.Ripe && !j.Waits(scheduler.Reduce) {
 		return false
 	}
 	used, total := v.RackUsed(r), v.RackTotal(r)

@@ -13,7 +13,8 @@ var Info = scheduler.Info{
 	Seam:    scheduler.Assignment,
 	Summary: "recurring jobs packed into few racks by an offline plan, shuffles held for optical circuits, ad-hoc jobs in the gaps",
 	Source:  "spec/jobpacker 3",
-	Setup:   setup((*settings).allParams, nil),
+	Usual:   scheduler.RipeUsually, UsualUnless: scheduler.RipeUnless,
+	Setup: setup((*settings).allParams, nil),
 }
 
 // AdhocAggInfo describes the rejected variant.
@@ -22,7 +23,8 @@ var AdhocAggInfo = scheduler.Info{
 	Seam:    scheduler.Assignment,
 	Summary: "jobpacker that packs ad-hoc jobs too: the variant its authors rejected, for the negative experiment",
 	Source:  "spec/jobpacker 3.12",
-	Setup:   setup((*settings).allParams, func(c *Config) { c.AggregateAdhoc = true }),
+	Usual:   scheduler.RipeUsually, UsualUnless: scheduler.RipeUnless,
+	Setup: setup((*settings).allParams, func(c *Config) { c.AggregateAdhoc = true }),
 }
 
 // CorralInfo describes the baseline.
@@ -31,7 +33,8 @@ var CorralInfo = scheduler.Info{
 	Seam:    scheduler.Assignment,
 	Summary: "maps and reduces of a recurring job on the same racks by an offline plan, widest job first; no shuffle holding",
 	Source:  "spec/jobpacker 3.13",
-	Setup:   setup((*settings).planParams, func(c *Config) { c.Corral = true }),
+	Usual:   scheduler.RipeUsually, UsualUnless: scheduler.RipeUnless,
+	Setup: setup((*settings).planParams, func(c *Config) { c.Corral = true }),
 }
 
 // settings is a configuration with the rates as a user gives them.
@@ -58,7 +61,7 @@ func setup(params func(*settings) []scheduler.Param, change func(*Config)) func(
 func (c *settings) planParams() []scheduler.Param {
 	reduces := c.Reduces.Params()
 	reduces[0].Source = "spec/jobpacker 3.4"
-	return append(reduces,
+	return append(reduces, scheduler.RipeParam(&c.Reduces.Ripe),
 		scheduler.Float(&c.electrical, "eps-gbps", "spec/jobpacker 3.14", "rate of a rack's link to the packet switch that the plan reckons with; 0: the topology's, else 30").In(0, 1e6),
 		scheduler.Choice(&c.Order, orders, "order", "spec/jobpacker 3.6", "how expected jobs are sorted for planning; auto: batch when all arrive together"),
 		scheduler.Bool(&c.PlanArrivals, "plan-arrivals", "ours", "plan a recurring job that was not announced when it arrives"),

@@ -12,14 +12,18 @@ import (
 func BenchmarkDecisions10kNodes1kJobs1MTasks(b *testing.B) {
 	shared := schedulertest.Big
 	shared.Capacity = scheduler.Capacity{Containers: 6}
-	b.Run("nas", func(b *testing.B) { schedulertest.BenchDecisions(b, factory(b, &Info, nil), schedulertest.Big) })
-	b.Run("nas-containers", func(b *testing.B) { schedulertest.BenchDecisions(b, factory(b, &Info, nil), shared) })
-	b.Run("nas-no-tt", func(b *testing.B) { schedulertest.BenchDecisions(b, factory(b, &NoTTInfo, nil), schedulertest.Big) })
+	b.Run("nas", func(b *testing.B) {
+		schedulertest.BenchDecisions(b, schedulertest.Factory(b, &Info, nil), schedulertest.Big)
+	})
+	b.Run("nas-containers", func(b *testing.B) { schedulertest.BenchDecisions(b, schedulertest.Factory(b, &Info, nil), shared) })
+	b.Run("nas-no-tt", func(b *testing.B) {
+		schedulertest.BenchDecisions(b, schedulertest.Factory(b, &NoTTInfo, nil), schedulertest.Big)
+	})
 	b.Run("shufflewatcher", func(b *testing.B) {
-		schedulertest.BenchDecisions(b, factory(b, &WatcherInfo, nil), schedulertest.Big)
+		schedulertest.BenchDecisions(b, schedulertest.Factory(b, &WatcherInfo, nil), schedulertest.Big)
 	})
 	b.Run("shufflewatcher-containers", func(b *testing.B) {
-		schedulertest.BenchDecisions(b, factory(b, &WatcherInfo, nil), shared)
+		schedulertest.BenchDecisions(b, schedulertest.Factory(b, &WatcherInfo, nil), shared)
 	})
 }
 
@@ -27,7 +31,7 @@ func BenchmarkDecisions10kNodes1kJobs1MTasks(b *testing.B) {
 // congested: CA-RTS and CR-RTS walk sharers and jobs.
 func BenchmarkReduces2kNodes1kJobs(b *testing.B) {
 	for _, info := range []*scheduler.Info{&Info, &WatcherInfo} {
-		b.Run(info.Name, func(b *testing.B) { benchReduces(b, factory(b, info, nil)()) })
+		b.Run(info.Name, func(b *testing.B) { benchReduces(b, schedulertest.Factory(b, info, nil)()) })
 	}
 }
 

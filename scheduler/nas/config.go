@@ -56,6 +56,8 @@ type Config struct {
 	// ReduceShare is the part of a node's shared containers that reduces may take
 	// while maps are pending. 0.5 (3).
 	ReduceShare float64
+	// Ripe starts reduces whose maps have all ended also past ReduceShare. Default false.
+	Ripe bool
 	// Classes are the limits between job classes.
 	Classes Classes
 	// Sizes says whose declared shuffle size is believed before a map is done:

@@ -22,6 +22,6 @@ func info(name, summary string, change func(*Config)) scheduler.Info {
 	}
 	return scheduler.Info{
 		Name: name, Seam: scheduler.Assignment, Summary: summary, Source: "spec/nas 3.5 to 3.9, 3.13",
-		Live: livePatience, LiveUnless: livePatienceUnless, Setup: scheduler.Bind(defaults, (*Config).params, New),
+		Live: livePatience, LiveUnless: livePatienceUnless, Usual: scheduler.RipeUsually, UsualUnless: scheduler.RipeUnless, Setup: scheduler.Bind(defaults, (*Config).params, New),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/schedulertest"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -272,7 +273,7 @@ func TestAblations(t *testing.T) {
 	}
 	// Congestion stops a heavy reduce under NAS only.
 	for _, info := range []*scheduler.Info{&Info, &MTSInfo, &MTSCAInfo} {
-		p := factory(t, info, nil)()
+		p := schedulertest.Factory(t, info, nil)()
 		r := newRig(t, p, 1, 1, scheduler.Capacity{MapSlots: 1, ReduceSlots: 1})
 		r.Submit(spec(1, "u", 1, on(1, 0)))
 		r.run(1, 0, 0)

@@ -20,10 +20,11 @@ func (c *Config) patienceParams() []scheduler.Param {
 }
 
 // commonParams binds what NAS and ShuffleWatcher have; what says what the congestion starts.
-func (c *Config) commonParams(what, source string) (key, congestion, share, sizes, block scheduler.Param) {
+func (c *Config) commonParams(what, source string) (key, congestion, share, ripe, sizes, block scheduler.Param) {
 	return scheduler.Choice(&c.Key, keys, "key", "spec/nas 6.18", "between whom containers are shared"),
 		scheduler.Float(&c.Congestion, "congestion", source, "utilisation of a rack's link from which "+what).Above0(10),
 		scheduler.Float(&c.ReduceShare, "reduce-share", "spec/nas 3, MaxReduceFraction", "part of a node's shared containers that reduces may take while maps are pending").In(0, 1),
+		scheduler.RipeParam(&c.Ripe),
 		scheduler.Choice(&c.Sizes, believed, "sizes", "spec/nas 2.1, 3.1", "whose declared shuffle size is believed before a map is done"),
 		scheduler.ByteCount(&c.Block, "block", "spec/nas 3.14", "input of a map whose size is unknown").In(0, 1<<60)
 }
@@ -34,7 +35,7 @@ func (c *Config) resetParam() scheduler.Param {
 
 // params binds the parameters of NAS.
 func (c *Config) params() []scheduler.Param {
-	key, congestion, share, sizes, block := c.commonParams("CR-RTS takes over", "spec/nas 3.14")
+	key, congestion, share, ripe, sizes, block := c.commonParams("CR-RTS takes over", "spec/nas 3.14")
 	return append(c.patienceParams(),
 		key,
 		scheduler.Choice(&c.Mechanisms, mechanisms, "mechanisms", "spec/nas 3.13", "how much of NAS is on; mts places reduces as fair does"),
@@ -51,7 +52,7 @@ func (c *Config) params() []scheduler.Param {
 		scheduler.Either(&c.CountUnfetched, [2]string{"running", "unfetched"}, "load", "spec/nas 6.8", "what counts as produced on a node: by running maps, or also finished output of unfinished jobs"),
 		scheduler.Bool(&c.Fallback, "mts-fallback", "spec/nas 6.4, MTSWorkConserving", "launch the smallest map when nobody has a shuffle-qualified one"),
 		scheduler.Bool(&c.DelayedFirst, "delayed-first", "spec/nas 6.9", "serve delayed reduces before any class"),
-		share,
+		share, ripe,
 		scheduler.ByteCount(&c.Classes.Light, "light", "spec/nas 3.2", "shuffle from which a job is shuffle-medium").In(0, 1<<60),
 		scheduler.ByteCount(&c.Classes.Heavy, "heavy", "spec/nas 3.2", "shuffle above which a job is shuffle-heavy").In(0, 1<<60),
 		scheduler.ByteCount(&c.Classes.SmallInput, "small-input", "spec/nas 3.2", "input from which a job is large").In(0, 1<<60),
@@ -62,7 +63,7 @@ func (c *Config) params() []scheduler.Param {
 
 // watcherParams binds the parameters of ShuffleWatcher.
 func (c *Config) watcherParams() []scheduler.Param {
-	key, congestion, share, sizes, block := c.commonParams("reduces wait", "spec/nas 3.12")
+	key, congestion, share, ripe, sizes, block := c.commonParams("reduces wait", "spec/nas 3.12")
 	slowstart := scheduler.Float(&c.TMin, "slowstart", "spec/nas 3.12", "fraction of done maps from which reduces may start").In(0, 1).Also(func() { c.TMax = c.TMin })
-	return append(c.patienceParams(), key, congestion, c.resetParam(), slowstart, share, sizes, block)
+	return append(c.patienceParams(), key, congestion, c.resetParam(), slowstart, share, ripe, sizes, block)
 }

@@ -12,6 +12,7 @@ import (
 // A Policy is NAS, or as much of it as its Config turns on.
 type Policy struct {
 	cfg    Config
+	rule   scheduler.ReduceRule
 	shares *fair.Shares // who has pending tasks, ascending by what they hold
 	est    estimates
 	left   unfetched
@@ -30,25 +31,26 @@ var (
 
 // New returns a NAS policy.
 func New(cfg Config) (*Policy, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	shares, err := newShares(cfg.Key, cfg.ReduceShare, min(cfg.TMin, cfg.TMax))
+	rule, shares, err := cfg.sharing()
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{cfg: cfg, shares: shares, limit: math.Inf(1)}
+	p := &Policy{cfg: cfg, rule: rule, shares: shares, limit: math.Inf(1)}
 	p.est = estimates{cfg: &p.cfg, dirty: true, history: make(map[string]float64)}
 	return p, nil
 }
 
-// newShares orders sharers by containers held. Reduces are listed from the lowest
-// completion threshold on that a job can have; its own is asked at each decision.
-func newShares(key string, share, lowest float64) (*fair.Shares, error) {
+// sharing orders sharers by containers held. Its rule lists reduces from the lowest completion threshold on that a job can have; its own
+// is asked at each decision.
+func (c *Config) sharing() (scheduler.ReduceRule, *fair.Shares, error) {
+	rule := scheduler.ReduceRule{Slowstart: c.TMin, Share: c.ReduceShare, Ripe: c.Ripe}
+	if err := c.validate(); err != nil {
+		return rule, nil, err
+	}
 	cfg := fair.DefaultConfig()
-	cfg.Key = key
-	cfg.Reduces = scheduler.ReduceRule{Slowstart: lowest, Share: share}
-	return fair.NewShares(cfg)
+	cfg.Key, cfg.Reduces = c.Key, rule
+	shares, err := fair.NewShares(cfg)
+	return rule, shares, err
 }
 
 // sharer returns the slot under which j's patience is counted.
@@ -163,7 +165,7 @@ func (p *Policy) isFiltered(r topology.RackID) bool {
 // node could take.
 func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	for _, k := range v.KindOrder(n, p.cfg.ReduceShare) {
+	for _, k := range p.rule.Kinds(v, n) {
 		if v.Pending(k).Len() == 0 { // CR-RTS is asked before a reduce may start: it raises the map filter (spec/nas 3.9)
 			continue
 		}

@@ -21,7 +21,7 @@ func (p *Policy) threshold(est *estimate) float64 {
 // eligible reports whether a reduce of j may start on n: it is in E (spec/nas 3.8, line
 // 3).
 func (p *Policy) eligible(j *job, n topology.NodeID, v *view) bool {
-	return j.MapProgress() >= p.threshold(p.est.of(j))-slack && v.Fits(n, j, scheduler.Reduce)
+	return j.MapProgress() >= p.threshold(p.est.of(j))-slack && v.Fits(n, j, scheduler.Reduce) && p.rule.AllowsReduce(v, n, j, scheduler.Needy{})
 }
 
 // fairReduce takes the first eligible job, as fair does (spec/nas 3.13, MTS).

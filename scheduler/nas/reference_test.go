@@ -60,7 +60,7 @@ func (f *reference) Assign(now time.Duration, n topology.NodeID, v *scheduler.Vi
 
 // expect is Algorithm 1 for the kinds of task in the order of section 3.
 func (f *reference) expect(now time.Duration, n topology.NodeID, v *scheduler.View) (scheduler.TaskID, bool) {
-	for _, k := range v.KindOrder(n, f.p.cfg.ReduceShare) {
+	for _, k := range f.p.rule.Kinds(v, n) {
 		if !v.HasRoom(n, k) {
 			continue
 		}
@@ -209,7 +209,7 @@ func (f *reference) eligible(line fair.Line, n topology.NodeID, v *scheduler.Vie
 	for at := range line.Len() {
 		j := line.At(at)
 		t := CompletionThreshold(f.shuffle(j), lo, hi, f.p.cfg.TMin, f.p.cfg.TMax, false)
-		if v.Fits(n, j, scheduler.Reduce) && j.MapProgress() >= t-1e-9 {
+		if v.Fits(n, j, scheduler.Reduce) && j.MapProgress() >= t-1e-9 && !(v.PastShare(n, f.p.cfg.ReduceShare) && j.Pending(scheduler.Map)+j.Running(scheduler.Map) > 0) {
 			jobs = append(jobs, j)
 		}
 	}

@@ -47,6 +47,7 @@ func TestAgainstTheListings(t *testing.T) {
 func checkRun(t *rapid.T) {
 	cfg := DefaultConfig()
 	cfg.Maps.Skips, cfg.Reduces.Skips, cfg.Look = rapid.IntRange(0, 4).Draw(t, "dm"), rapid.IntRange(0, 4).Draw(t, "dr"), 1000
+	cfg.Ripe = rapid.Bool().Draw(t, "ripe first")
 	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

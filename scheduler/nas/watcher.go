@@ -14,6 +14,7 @@ import (
 // a map can use it.
 type Watcher struct {
 	cfg    Config
+	rule   scheduler.ReduceRule
 	shares *fair.Shares
 	est    estimates
 	homes  []home // by job slot
@@ -27,16 +28,13 @@ var (
 )
 
 // NewWatcher returns a ShuffleWatcher. Of cfg it uses Key, Congestion, Maps,
-// Reduces, TMin (its constant completion threshold), ReduceShare, Sizes, Block.
+// Reduces, TMin (its constant completion threshold), ReduceShare, Ripe, Sizes, Block.
 func NewWatcher(cfg Config) (*Watcher, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	shares, err := newShares(cfg.Key, cfg.ReduceShare, cfg.TMin)
+	rule, shares, err := cfg.sharing()
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{cfg: cfg, shares: shares}
+	w := &Watcher{cfg: cfg, rule: rule, shares: shares}
 	w.est = estimates{cfg: &w.cfg, dirty: true, history: make(map[string]float64)}
 	return w, nil
 }
@@ -80,7 +78,7 @@ func (w *Watcher) congested(r topology.RackID, v *view) bool {
 // reduce goes to a map, whose data may be anywhere.
 func (w *Watcher) Assign(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	why := scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}
-	for _, k := range v.KindOrder(n, w.cfg.ReduceShare) {
+	for _, k := range w.rule.Kinds(v, n) {
 		if w.shares.Len(k) == 0 {
 			continue
 		}
@@ -240,7 +238,7 @@ func (w *Watcher) pickReduce(now time.Duration, n topology.NodeID, v *view) sche
 func (w *Watcher) most(line fair.Line, n topology.NodeID, r topology.RackID, all bool, v *view) (best *job, here float64, some *job) {
 	for at := range line.Len() {
 		j := line.At(at)
-		if !j.PastSlowstart(w.cfg.TMin) || !v.Fits(n, j, scheduler.Reduce) {
+		if !j.PastSlowstart(w.cfg.TMin) || !v.Fits(n, j, scheduler.Reduce) || !w.rule.AllowsReduce(v, n, j, scheduler.Needy{}) {
 			continue
 		}
 		some = j

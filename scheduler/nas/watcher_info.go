@@ -21,6 +21,7 @@ func watcherInfo(name string) scheduler.Info {
 	}
 	return scheduler.Info{
 		Name: name, Seam: scheduler.Assignment, Source: "spec/nas 3.12", Live: livePatience, LiveUnless: livePatienceUnless,
+		Usual: scheduler.RipeUsually, UsualUnless: scheduler.RipeUnless,
 		Summary: "delay scheduling with maps squeezed into few racks, reduces where their input is, maps before them in congested racks",
 		Setup:   scheduler.Bind(defaults, (*Config).watcherParams, NewWatcher),
 	}

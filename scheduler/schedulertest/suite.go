@@ -77,3 +77,14 @@ func tenThousand(t *testing.T, newPolicy func() scheduler.Policy) {
 		f.round()
 	}
 }
+
+// Factory makes a policy as users make it, by its parameters, as often as asked.
+func Factory(tb testing.TB, info *scheduler.Info, params map[string]string) func() scheduler.Policy {
+	return func() scheduler.Policy {
+		p, err := info.Make(params)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return p.(scheduler.Policy)
+	}
+}

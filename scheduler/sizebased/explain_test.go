@@ -15,7 +15,7 @@ func TestExplain(t *testing.T) {
 		if i == &SRPTInfo {
 			params = nil
 		}
-		inner := factory(t, i, params)
+		inner := schedulertest.Factory(t, i, params)
 		schedulertest.Suite(t, func() scheduler.Policy { return schedulertest.Explained(t, inner()) }, schedulertest.Promises{Quick: true})
 	}
 }

@@ -77,7 +77,7 @@ func (l *literal) Assign(now time.Duration, n topology.NodeID, v *scheduler.View
 // every event.
 func TestFeedbackAgainstScan(t *testing.T) {
 	for _, params := range []map[string]string{{"limits": "25"}, {"k": "4", "limits": "3,10,40"}} {
-		inner := factory(t, &FBQInfo, params)
+		inner := schedulertest.Factory(t, &FBQInfo, params)
 		wrap := func() scheduler.Policy { return newLiteral(t, inner().(*Policy)) }
 		schedulertest.Suite(t, wrap, schedulertest.Promises{WorkConserving: true, Quick: true})
 	}

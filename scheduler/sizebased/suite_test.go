@@ -9,17 +9,6 @@ import (
 
 var infos = []*scheduler.Info{&FBQInfo, &TAGSInfo, &SITAInfo, &COMPInfo, &SRPTInfo}
 
-func factory(tb testing.TB, info *scheduler.Info, params map[string]string) func() scheduler.Policy {
-	tb.Helper()
-	return func() scheduler.Policy {
-		p, err := info.Make(params)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return p.(scheduler.Policy)
-	}
-}
-
 func TestSuite(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -43,7 +32,7 @@ func TestSuite(t *testing.T) {
 		{"srpt", &SRPTInfo, nil, schedulertest.Promises{WorkConserving: true}},
 		{"sptp", &SRPTInfo, map[string]string{"by": "product", "noise": "0.5"}, schedulertest.Promises{WorkConserving: true, Quick: true}},
 	} {
-		t.Run(tc.name, func(t *testing.T) { schedulertest.Suite(t, factory(t, tc.info, tc.params), tc.keeps) })
+		t.Run(tc.name, func(t *testing.T) { schedulertest.Suite(t, schedulertest.Factory(t, tc.info, tc.params), tc.keeps) })
 	}
 }
 
