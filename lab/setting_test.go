@@ -63,7 +63,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestSetRates: the rate of a link is set in Gb/s. Where nothing can be set, that is said.
+// TestSetRates: the rate of a link is set in Gb/s.
 func TestSetRates(t *testing.T) {
 	var got topology.Rate
 	e := someDocument(func(r *Recorder) {
@@ -76,8 +76,12 @@ func TestSetRates(t *testing.T) {
 			t.Errorf("%v, %v, want %v", got, err, topology.Gbps(gbps))
 		}
 	}
-	e = someDocument(func(r *Recorder) { Repeat(r, 1, func(uint64) (int, error) { return 0, nil }) }).Experiments[0]
-	if _, err := Run(t.Context(), e, Options{Set: map[string]float64{"nodes": 3}}); err == nil || !strings.Contains(err.Error(), "--set nodes: nothing of this experiment's set-up can be changed") {
+}
+
+// TestSetOfNothing: an experiment that repeats nothing refuses what it does not know, too.
+func TestSetOfNothing(t *testing.T) {
+	e := someDocument(func(r *Recorder) { r.Fact("jobs", 3) }).Experiments[0]
+	if _, err := Run(t.Context(), e, Options{Set: map[string]float64{"nodes": 60}}); err == nil || !strings.Contains(err.Error(), "--set nodes: nothing of this experiment's set-up can be changed") {
 		t.Error(err)
 	}
 }

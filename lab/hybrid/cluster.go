@@ -101,7 +101,7 @@ func (v hybridVariant) workload(seed uint64) (jobs []*sim.Job, truth []float64) 
 		case v.whole:
 			j.Spec.Submit = t.Submit
 		default:
-			j.Spec.Submit = lab.Seconds(3600 * float64(v.jobs) / 1000 * rng.Float64())
+			j.Spec.Submit = lab.Seconds(3600 * cmp.Or(v.apart, 1) * float64(v.jobs) / 1000 * rng.Float64())
 		}
 		jobs = append(jobs, j)
 	}

@@ -25,6 +25,7 @@ type hybridVariant struct {
 	literal bool    // steals although scale-up has room
 	wrong   float64 // what the scheduler is told of shuffle sizes, over the true ones; 0: the truth
 	online  bool
+	apart   float64 // times the time between arrivals; 0 as 1
 	jobs    int
 	day     []trace.Job // drawn from; nil: jobs of the model
 	whole   bool        // all jobs of day; online: as they arrived
@@ -150,10 +151,16 @@ func (v hybridVariant) measure(res *sim.Result, onOut []bool, truth []float64) h
 	return out
 }
 
-// in returns the variant with as many jobs as the reader has set.
+// in returns the variant with what the reader has set. The whole day stays what it is.
 func (v hybridVariant) in(r *lab.Recorder) hybridVariant {
-	if v.jobs > 0 && !v.whole {
-		v.jobs = r.Int("jobs", v.jobs)
+	if v.whole {
+		return v
+	}
+	v.jobs = r.Int("jobs", v.jobs)
+	times := r.Times("nodes", machines)
+	v.cluster.perRack, v.cluster.up = times*v.cluster.perRack, times*v.cluster.up
+	if v.online {
+		v.apart = r.Float("arrivals", 1)
 	}
 	return v
 }

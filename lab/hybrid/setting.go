@@ -32,6 +32,7 @@ type setting struct {
 	day     []trace.Job
 	learned map[float64]hybrid.Classifier
 	wide    func() hybrid.Classifier // of the jobs as they are on 600 machines
+	larger  float64                  // times each scale; the reader may set it
 }
 
 // newSetting reads the traces and trains a classifier for each scale.
@@ -43,9 +44,9 @@ func newSetting(r *lab.Recorder) setting {
 		err = nil
 	}
 	r.Must(err)
-	s := setting{day: day, learned: map[float64]hybrid.Classifier{}}
+	s := setting{day: day, learned: map[float64]hybrid.Classifier{}, larger: r.Float("scale", 1)}
 	for _, scale := range []float64{judgedScale, otherScale, 1} {
-		s.learned[scale] = train(r, other, machines, scale)
+		s.learned[scale] = train(r, other, machines, s.larger*scale)
 	}
 	s.wide = sync.OnceValue(func() hybrid.Classifier { return train(r, other, wideMachines, 1) })
 	return s
@@ -79,7 +80,7 @@ func quickTraining() hybrid.TrainConfig {
 // of gives variants the jobs and the classifier of a scale.
 func (s setting) of(list []hybridVariant, scale float64) []hybridVariant {
 	for i := range list {
-		list[i].day, list[i].scale, list[i].learned = s.day, scale, s.learned[scale]
+		list[i].day, list[i].scale, list[i].learned = s.day, s.larger*scale, s.learned[scale]
 	}
 	return list
 }
