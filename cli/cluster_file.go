@@ -51,15 +51,7 @@ const (
 	maxRoom    = 10_000 // containers, slots or processors of one machine
 )
 
-// readDescription reads and checks a description of a cluster.
-func readDescription(name string) (*describedCluster, error) {
-	data, err := readBounded(name)
-	if err != nil {
-		return nil, err
-	}
-	return parseDescription(name, data)
-}
-
+// parseDescription reads and checks a description of a cluster.
 func parseDescription(name string, data []byte) (*describedCluster, error) {
 	d := &describedCluster{Racks: 1, Policy: "fair", Admission: "marp", Placement: "rack-aware"}
 	if err := decodeYAML(name, data, d); err != nil {
