@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/shuffle"
@@ -61,7 +62,8 @@ func (o *upOptions) override() error {
 	}
 	d.Params, d.Admitting = merged(d.Params, params), merged(d.Admitting, admitting)
 	if key, err := d.checkPolicies(); err != nil {
-		return fmt.Errorf("--%s: %w", key, err)
+		flag, _, _ := strings.Cut(strings.Trim(key, "'"), "s.") // params.x of the flag --param
+		return fmt.Errorf("--%s: %w", strings.Trim(flag, "'"), err)
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (p *Policy) waiting(j *job, k scheduler.Kind, v *scheduler.View) scheduler.
 	case k == scheduler.Map && s.missed > 0:
 		r.Code, r.Say, r.A, r.B = scheduler.ForLocality, "{job} has passed up {a} of {b} offers without its data", int64(s.missed), int64(p.offSwitchWait(j, v))
 	case r.A > 0:
-		r.Code, r.Say = scheduler.Behind, "{job} waits: {a} jobs of {group} are before it for {kind} slots"
+		r.Code, r.Say = scheduler.Behind, "{job} waits: {a:jobs are} before it in {group} for {kind} slots"
 	default:
 		r.Code, r.Say = scheduler.NoRoom, "{job} is first in {group} for {kind} slots and waits for one"
 	}
