@@ -65,6 +65,7 @@ func TestUpBringsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	call(true, "capacity", "scheduler", "get", "--master", c.Master)
+	call(true, "note: there is no queue nosuch: its jobs run in queue a\n", "run", "sleep", "--maps", "1", "--map-time", "1ms", "--reduce-time", "1ms", "--queue", "nosuch", "--output", "dfs:/o", "--master", c.Master)
 	for i := range 8 { // all on w1: 1 of 256 runs
 		call(true, "", "dfs", "put", "--replication", "1", "cluster_test.go", fmt.Sprint("dfs:/in", i), "--master", c.Master)
 	}

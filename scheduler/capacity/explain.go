@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -45,6 +47,19 @@ func (p *Policy) limited(j *job, k scheduler.Kind) scheduler.Reason {
 	r.Say = "{job} waits: {group} holds {a} {kind} slots of a limit of {b}, with {c} active users"
 	r.A, r.B, r.C = int64(p.heldBy(leaf.leaf.user(j), k)), int64(p.userLimit(leaf, k, s)), int64(p.activeUsers(leaf.leaf, k))
 	return r
+}
+
+// Notes implements scheduler.Noter: queues of jobs that nobody has configured. Jobs that name none are not among them.
+func (p *Policy) Notes(v *scheduler.View) (out []string) {
+	for j := range v.Jobs().All() {
+		name := j.Queue().Name()
+		if q, known := p.find(name); !known && name != "default" {
+			if note := fmt.Sprintf("there is no queue %s: its jobs run in queue %s", name, q.Name); !slices.Contains(out, note) {
+				out = append(out, note)
+			}
+		}
+	}
+	return out
 }
 
 // Explain implements scheduler.Explainer.
