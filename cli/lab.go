@@ -81,7 +81,7 @@ func newLabRun() *cobra.Command {
 	o, l := labRun{progress: "auto"}, liveLab{}
 	cmd := &cobra.Command{
 		Use: "run ID...|all", Short: "Run an experiment and print what was published beside what was measured",
-		Example: "  millrace lab run all --quick --out report\n  millrace lab run slowdown-policies --quick --set load=0.8 --set nodes=60\n  millrace lab run slowdown-policies --quick --set policy=mine.star",
+		Example: "  millrace lab run all --quick --out report\n  millrace lab run slowdown-policies --quick --set load=0.8 --set nodes=60\n  millrace lab run slowdown-policies --set help\n  millrace lab run slowdown-policies --quick --set policy=mine.star",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && len(o.expect) == 0 {
 				return errors.New("lab run needs an experiment, or all (millrace lab ls lists them)")
@@ -99,6 +99,9 @@ func newLabRun() *cobra.Command {
 				}
 				l.quick, l.asJSON, l.out, l.date, l.progress = o.Quick, o.asJSON, o.out, o.date, o.mode
 				return l.run(cmd, args)
+			}
+			if slices.Contains(o.set, "help") {
+				return o.showSettings(cmd, args)
 			}
 			if err := o.take(args); err != nil {
 				return err
@@ -132,7 +135,7 @@ func (o *labRun) define(f *pflag.FlagSet) {
 	f.IntVar(&o.Seeds, "seeds", 0, "repetitions (0: as many as the experiment wants)")
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first repetition")
-	f.StringArrayVar(&o.set, "set", nil, "change a number of the set-up, NAME=VALUE, such as nodes=60 or load=0.8; nothing is judged then; a wrong name lists the right ones. policy=NAME, or policy=FILE.star for a script, is run beside the two policies that the experiment lets you watch")
+	f.StringArrayVar(&o.set, "set", nil, "change a number of the set-up, NAME=VALUE, such as nodes=60 or load=0.8; nothing is judged then; help lists the names of an experiment with what they mean, and runs nothing. policy=NAME, or policy=FILE.star for a script, is run beside the two policies that the experiment lets you watch")
 	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv, the figures as SVG and CSV, and in play/ a player of two runs of an experiment")
 	f.StringSliceVar(&o.expect, "expect", nil, "report.json of earlier runs: fail if a verdict differs from that over the same workload; without IDs, run what is in them")
 	f.StringVar(&o.date, "date", "", "date to print in the report (default none: the same seed makes the same bytes)")

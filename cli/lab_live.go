@@ -30,14 +30,14 @@ type liveLab struct {
 
 func (o *liveLab) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.live, "live", false, "run a live laboratory: on a cluster of processes that is started for it, beside the simulator (docs/lab/live.md)")
-	f.IntVar(&o.repeat, "repeat", 1, "with --live: how often each arm is run on the cluster")
+	f.IntVar(&o.repeat, "repeat", 1, "with --live: how often each arm is run on the cluster; each run of table-ii has an arrival sequence of its own, the same for all arms")
 	f.StringSliceVar(&o.arms, "arms", nil, "with --live: compare only these")
 }
 
 // refuse refuses flags that mean nothing on a cluster, with what does.
 func (o *liveLab) refuse(f *pflag.FlagSet) error {
 	for name, instead := range map[string]string{
-		"seeds": "--repeat runs each arm several times", "seed": "the jobs of a live laboratory are always the same", "set": "--arms chooses what is compared",
+		"seeds": "--repeat runs each arm several times", "seed": "the jobs of a live laboratory are always the same, those of the n-th repetition of table-ii those of its n-th arrival sequence", "set": "--arms chooses what is compared",
 		"expect": "its verdict is printed", "keep": "its page has what ran now",
 	} {
 		if f.Changed(name) {
@@ -142,11 +142,12 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) (lab.Report, error
 		for n := range o.repeat {
 			o.say("%s: %s (%d of %d), run %d of %d", l.ID, arms[i].Name, i+1, len(arms), n+1, o.repeat)
 			var costs live.Costs
-			got, err := o.arm(ctx, l, &arms[i], &costs)
+			of := l.Repetition(n)
+			got, err := o.arm(ctx, of, &arms[i], &costs)
 			if err != nil {
 				return lab.Report{}, fmt.Errorf("%s: %w", arms[i].Name, err)
 			}
-			foretold, err := l.Simulate(&arms[i], costs.Overheads(), o.quick)
+			foretold, err := of.Simulate(&arms[i], costs.Overheads(), o.quick)
 			if err != nil {
 				return lab.Report{}, err
 			}
@@ -154,7 +155,7 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) (lab.Report, error
 			all.Add(&costs)
 		}
 	}
-	r := liveReport{l.ID, l.Published, o.repeat, all.Overheads(), l.Judge(arms, l.Jobs(o.quick), simulated, measured)}
+	r := liveReport{l.ID, l.Published, o.repeat, all.Overheads(), l.Judge(arms, o.quick, simulated, measured)}
 	report := l.Report(r.Verdict, o.repeat, r.Overheads)
 	if o.asJSON {
 		return report, printJSON(cmd, r)

@@ -94,3 +94,26 @@ func TestLongScenesHaveNoPlayer(t *testing.T) {
 		t.Errorf("%v, %v", files, err)
 	}
 }
+
+// TestLabSetHelp: what can be set of an experiment is shown with its number and its meaning, also as JSON, and nothing is run.
+func TestLabSetHelp(t *testing.T) {
+	show := func(args ...string) string {
+		t.Helper()
+		var said bytes.Buffer
+		cmd := newLab()
+		cmd.SetOut(&said)
+		cmd.SetArgs(append([]string{"run", "nas-40", "marp-slots", "--set", "help"}, args...))
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return said.String()
+	}
+	for _, want := range []string{"│ nas-40     │ gap        │ 14      │ mean time between arrivals, in seconds ", "│ marp-slots │            │         │ nothing of its set-up can be changed"} {
+		if said := show(); !strings.Contains(said, want) {
+			t.Errorf("%s has no line %s", said, want)
+		}
+	}
+	if said := show("--json"); !strings.HasPrefix(said, `[{"id":"nas-40","settings":[{"name":"containers","own":16,"meaning":"of each node"},`) || !strings.HasSuffix(said, `{"id":"marp-slots","settings":[]}]`+"\n") {
+		t.Error(said)
+	}
+}

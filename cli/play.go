@@ -113,7 +113,7 @@ func tapeOfLog(data []byte, name string) (*play.Recording, error) {
 	defer stop()
 	remember := func(policy, admission drive.Named) (scheduler.Policy, scheduler.Admission, error) {
 		if policy.Name != "" {
-			names = append(names, policy.Name)
+			names = append(names, usersName(policy.Name, policy.Params))
 		}
 		if admission.Name != "" {
 			admits = append(admits, admission.Name)
@@ -125,7 +125,7 @@ func tapeOfLog(data []byte, name string) (*play.Recording, error) {
 		return nil, err
 	}
 	rec := tape.Recording()
-	rec.Name, rec.Admission = strings.Join(names, ", then "), strings.Join(admits, ", then ")
+	rec.Name, rec.Admission = inTurn(names), inTurn(admits)
 	return rec, nil
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -112,11 +113,21 @@ func (o *whatIf) whatRan() (a arm, err error) {
 func namesOf(periods []trace.Period) string {
 	var names []string
 	for _, p := range periods {
-		if p.Policy == scriptPolicy && p.Params["name"] != "" {
-			p.Policy = p.Params["name"]
-		}
-		names = append(names, p.Policy)
+		names = append(names, usersName(p.Policy, p.Params))
 	}
+	return inTurn(names)
+}
+
+// usersName is what users call a policy: a script has a name of its own.
+func usersName(policy string, params map[string]string) string {
+	if policy == scriptPolicy {
+		return cmp.Or(params["name"], policy)
+	}
+	return policy
+}
+
+// inTurn says which there were, one after the other.
+func inTurn(names []string) string {
 	if names = slices.Compact(names); len(names) > 3 {
 		names = append(names[:2], "others", names[len(names)-1])
 	}

@@ -40,6 +40,10 @@ func TestExplainBrowser(t *testing.T) {
 	v.until("a record is read", `document.querySelector(".now.record code").textContent === "the fox and the dog" && location.hash === "#2"`)
 	v.does("to the partitioner", `document.getElementById("phase").click()`)
 	v.until("keys know their reduce", `document.getElementById("count").textContent.startsWith("partition") && document.querySelectorAll(".pair.placed").length > 0`)
+	v.until("every step shows what it is about, and nothing of later ones", `steps.every((s, i) => (show(i, true),
+		s.at.every(e => getComputedStyle(e).visibility === "visible") &&
+		s.at.some(e => e.getBoundingClientRect().bottom > 0 && e.getBoundingClientRect().top < innerHeight) &&
+		[...document.querySelectorAll(".group")].filter(e => getComputedStyle(e).visibility === "visible").length === steps.slice(0, i + 1).filter(s => s.phase === "reduce").length))`)
 	v.does("fast", `document.getElementById("speed").value = "200"; document.getElementById("bar").value = steps.length - 4; document.getElementById("bar").dispatchEvent(new Event("input"))`)
 	v.does("play", `document.getElementById("play").click()`)
 	v.until("it plays to its end", `step === steps.length - 1 && document.getElementById("play").textContent === "play"`)

@@ -1,10 +1,16 @@
 package integration
 
 import (
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +22,9 @@ import (
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master"
+	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/scheduler/script"
 )
 
@@ -103,6 +111,82 @@ func TestScriptLive(t *testing.T) {
 	}
 	cli(append(at, "scheduler", "set", "fair")...)
 	restart("fifo")
+}
+
+// TestScriptPlayed: the player shows a live day under a script as it was: whose turn each policy was, all that started, and the script's
+// own reasons, of which the log that it is made from has none.
+func TestScriptPlayed(t *testing.T) {
+	t.Parallel()
+	var log decisions
+	c := testcluster.Start(t, testcluster.Config{Workers: 2, Master: func(m *master.Config) { scripts(m); m.Jobs.Decisions = log.add }})
+	if err := setScript(t, c, c.Client, "mine", urgentFirst); err != nil {
+		t.Fatal(err)
+	}
+	passes(t, c, &log, 1)
+	if _, err := api.SchedulerSet.Call(t.Context(), c.Client, c.Addr, wire.Choice{Name: "fair"}); err != nil {
+		t.Fatal(err)
+	}
+	c.Finish(sleepers(c, "last", 4))
+	dir := t.TempDir()
+	decided, page := filepath.Join(dir, "decisions.jsonl"), filepath.Join(dir, "day.html")
+	for _, args := range [][]string{{"--master", c.Addr, "scheduler", "log", "--export", decided}, {"play", decided, "--out", page}} {
+		if out, err := exec.Command(millrace, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	day := played(t, page)
+	if day.Name != "fifo, then mine, then fair" {
+		t.Errorf("the page says that %s decided", day.Name)
+	}
+	if started := log.count(func(s drive.Step) bool { return s.Do == drive.Launch }); day.Attempts != started || day.Attempts < 87 {
+		t.Errorf("the page has %d attempts, the master started %d", day.Attempts, started)
+	}
+	for _, want := range []string{"urgent1 has the smallest key: 0", "large1 has the smallest key: 1"} {
+		if !slices.ContainsFunc(day.Texts, func(s string) bool { return strings.HasPrefix(s, want) }) {
+			t.Errorf("no decision says %q: %q", want, day.Texts)
+		}
+	}
+	maps := map[string]int32{}
+	for _, j := range day.Jobs {
+		if maps[j.Name] = j.Maps; j.End < 0 || j.Failed {
+			t.Errorf("%+v has not ended well", j)
+		}
+	}
+	if want := map[string]int32{"urgent1": 3, "large1": 80, "last": 4}; !reflect.DeepEqual(maps, want) {
+		t.Errorf("the page has %v, want %v", maps, want)
+	}
+}
+
+// playedDay is the head of what a page plays.
+type playedDay struct {
+	Name     string
+	Attempts int
+	Texts    []string
+	Jobs     []play.Job
+}
+
+// played reads the recording of a page that plays one.
+func played(t *testing.T, page string) playedDay {
+	t.Helper()
+	html, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(html), `<script id="data" type="text/plain">`)
+	text, _, found := strings.Cut(rest, "</script>")
+	zip, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
+	if !found || err != nil {
+		t.Fatalf("the page has no recording: %v", err)
+	}
+	packed, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var days []playedDay
+	if err := json.Unmarshal(packed[4:4+binary.LittleEndian.Uint32(packed)], &days); err != nil || len(days) != 1 {
+		t.Fatalf("%d recordings, %v", len(days), err)
+	}
+	return days[0]
 }
 
 // TestScriptsAreTried: a script that cannot be read, breaks a promise or is too large is refused with what is wrong, and the policy stays;

@@ -145,6 +145,15 @@ func (c Check) Shown(format string, args ...any) Check {
 	return c
 }
 
+// Over shows the mean of several runs with its interval. A number is judged by its mean; a sign agrees only where the whole interval does.
+func (c Check) Over(e stats.Estimate) Check {
+	c.Measured = e.Text()
+	if c.Claim == signClaim {
+		c.ok = e.Low >= c.scale.low && e.High <= c.scale.high
+	}
+	return c.judged()
+}
+
 // Quoted says in the document's words what was published, and what kind of statement that is.
 func (c Check) Quoted(published Said) Check {
 	c.Published, c.Claim = published.text, published.claim

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millrace/millrace/internal/stats"
 )
 
 func TestDisagreements(t *testing.T) {
@@ -109,6 +111,10 @@ func TestGrades(t *testing.T) {
 		{AtMost("mark", Target("ours"), 1, 2), Reproduced},
 		{Within("gain", 1.5, 1.58, 0.25).Late(), Direction},
 		{Within("gain", 0.9, 1.58, 0.25).Late(), NotReproduced},
+		{AtMost("sign", Sign("falls"), 0.9, 1).Over(stats.Estimate{Mean: 0.9, Low: 0.8, High: 1, N: 50}), Direction},
+		{AtMost("sign", Sign("falls"), 0.9, 1).Over(stats.Estimate{Mean: 0.9, Low: 0.7, High: 1.1, N: 50}), NotReproduced}, // it may as well rise
+		{AtLeast("sign", Sign("rises"), 3, 2.5).Over(stats.Estimate{Mean: 3, Low: 2.4, High: 3.6, N: 50}), NotReproduced},
+		{AtMost("number", Number("below 5"), 4, 5).Over(stats.Estimate{Mean: 4, Low: 2, High: 6, N: 50}), Reproduced},
 	} {
 		if c.check.Verdict != c.want {
 			t.Errorf("%s, measured %s: %s, want %s", c.check.Item, c.check.Measured, c.check.Verdict, c.want)

@@ -17,6 +17,7 @@ type Recorder struct {
 	experiment *Experiment
 	facts      Facts              // of the set-up
 	settings   map[string]float64 // numbers of the set-up that can be set, by name: the experiment's own
+	listing    bool               // only settings are wanted
 	report     Report
 }
 
@@ -35,6 +36,7 @@ func (r *Recorder) run(experiment func(*Recorder)) (err error) {
 		}
 	}()
 	experiment(r)
+	r.checkSet() // it may have had nothing to repeat
 	r.report.Setup = r.fill(r.experiment.setup, r.facts)
 	if r.report.Changed = r.changed(); r.report.Changed != "" {
 		r.report.Setup, r.report.Headlines = r.report.Setup+" CHANGED for this run: "+r.report.Changed+".", nil

@@ -20,14 +20,19 @@ type Options struct {
 	Repeats func(planned, ended int)
 }
 
-// Run runs an experiment.
-func Run(ctx context.Context, e *Experiment, o Options) (_ Report, err error) {
+func newRecorder(ctx context.Context, e *Experiment, o Options) *Recorder {
 	r := &Recorder{ctx: ctx, options: o, experiment: e, facts: Facts{}, report: Report{
 		ID: e.ID, Title: e.Title, Source: e.Source, Question: e.Question, Read: e.Read, document: e.document,
 	}}
 	if e.document != nil {
 		r.report.Document = e.document.Reference
 	}
+	return r
+}
+
+// Run runs an experiment.
+func Run(ctx context.Context, e *Experiment, o Options) (_ Report, err error) {
+	r := newRecorder(ctx, e, o)
 	if err := r.run(e.Run); err != nil {
 		return r.report, fmt.Errorf("%s: %w", e.ID, err)
 	}

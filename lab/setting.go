@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -12,6 +14,49 @@ import (
 
 // A reader may change numbers of an experiment's set-up ([Options.Set]). What a document published holds for its own set-up: with another one
 // nothing is judged.
+
+// A Setting is a number of an experiment's set-up that a reader may change.
+type Setting struct {
+	Name    string  `json:"name"`
+	Own     float64 `json:"own"`
+	Meaning string  `json:"meaning"`
+}
+
+// meanings say what settings are; each has one meaning in all experiments.
+var meanings = map[string]string{
+	"arrivals":   "times the time between arrivals: with 0.5 twice as many jobs come in an hour",
+	"circuit":    "rate of an optical circuit, in Gb/s",
+	"containers": "of each node",
+	"copies":     "replicas of each block",
+	"gap":        "mean time between arrivals, in seconds",
+	"goal":       "times the goal of each job: with 2 there is twice the time",
+	"high-load":  "part of the cluster's work that arrives, in the rows called load 0.9",
+	"jobs":       "jobs of a run",
+	"load":       "part of the cluster's work that arrives, in the rows called load 0.7",
+	"nic":        "rate of a node's card, in Gb/s",
+	"nodes":      "machines of the cluster",
+	"scale":      "times the bytes of each job",
+	"slowstart":  "part of a job's maps that are done before its reduces start",
+	"uplink":     "rate of a rack's link to the others, in Gb/s",
+	"work":       "times the work of each task",
+}
+
+// errListed ends an experiment of which only the settings are wanted.
+var errListed = errors.New("the settings are known")
+
+// Settings lists what a reader may set of an experiment, by name. Of an experiment that has something to run nothing is run.
+func Settings(ctx context.Context, e *Experiment) ([]Setting, error) {
+	r := newRecorder(ctx, e, Options{Quick: true})
+	r.listing = true
+	if err := r.run(e.Run); err != nil && !errors.Is(err, errListed) {
+		return nil, fmt.Errorf("%s: %w", e.ID, err)
+	}
+	var list []Setting
+	for _, name := range slices.Sorted(maps.Keys(r.settings)) {
+		list = append(list, Setting{name, r.settings[name], meanings[name]})
+	}
+	return list, nil
+}
 
 // widest is how many times smaller or larger than its own a setting may be.
 const widest = 100
@@ -59,8 +104,20 @@ func (r *Recorder) NodesPerRack(racks, own int) int {
 	return n / racks
 }
 
+// Times is Int for something of which there is a multiple: own, or so many times as much.
+func (r *Recorder) Times(name string, own int) int {
+	n := r.Int(name, own)
+	if n%own != 0 {
+		r.Must(fmt.Errorf("--set %s=%d: must be a multiple of %d", name, n, own))
+	}
+	return n / own
+}
+
 // checkSet refuses what the experiment, which now begins to run, does not know.
 func (r *Recorder) checkSet() {
+	if r.listing {
+		r.Must(errListed)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.options.Set)) {
 		if _, known := r.settings[name]; known {
 			continue
@@ -72,7 +129,7 @@ func (r *Recorder) checkSet() {
 		if len(has) == 0 {
 			r.Must(fmt.Errorf("--set %s: nothing of this experiment's set-up can be changed", name))
 		}
-		r.Must(fmt.Errorf("--set %s: unknown; what can be set: %s", name, strings.Join(has, ", ")))
+		r.Must(fmt.Errorf("--set %s: unknown; what can be set: %s (--set help says what they are)", name, strings.Join(has, ", ")))
 	}
 }
 

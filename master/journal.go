@@ -29,6 +29,7 @@ func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 	m.log.fs = fsys
 	born := int64(0) // of what the records say the latest: a clock that was behind for a while adds no time
 	replay := func(r *tracker.Record) error {
+		m.texts.take(r)
 		m.base = max(m.base, r.At)
 		if r.Wall > 0 {
 			born = max(born, r.Wall-r.At.Milliseconds())
@@ -75,7 +76,8 @@ func (m *Master) keep(records []tracker.Record) error {
 		if r.Kind == tracker.Submitted || r.Kind == tracker.JobEnded {
 			r.Wall = time.Now().UnixMilli()
 		}
-		payload, err := json.Marshal(r)
+		m.texts.take(r)
+		payload, err := json.Marshal(stored(r))
 		if err != nil {
 			return err
 		}

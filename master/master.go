@@ -31,6 +31,7 @@ type Master struct {
 	names     *names.Service
 	jobs      *tracker.Tracker
 	log       jobLog
+	texts     texts // of scripts
 	audit     *audit.Log
 	spool     *spool // of the decision log
 	readers   readers

@@ -24,6 +24,7 @@ func (m *Master) openPast() {
 			if err != nil {
 				return err
 			}
+			m.texts.take(r)
 			return fn(seq, entriesOf(seq, r))
 		})
 	}

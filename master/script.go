@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
@@ -53,7 +54,8 @@ func (m *Master) startScript(ctx context.Context, c wire.Choice, situations int)
 	return h, nil
 }
 
-// setScript puts a script in place, once it has been read and tried. It stays over restarts.
+// setScript puts a script in place, once it has been read and tried. It stays over restarts. If whoever asks goes away before the loop
+// has it, its process ends and the policy stays as it was.
 func (m *Master) setScript(ctx context.Context, c rpc.Caller, r wire.Choice) (none, error) {
 	name, text, err := script.Text(r.Params, scheduler.ScriptName)
 	if err != nil {
@@ -64,12 +66,19 @@ func (m *Master) setScript(ctx context.Context, c rpc.Caller, r wire.Choice) (no
 		return none{}, wire.Errorf(wire.Invalid, "the policy stays as it was: %w", err)
 	}
 	r.Params = script.Params(name, text)
+	var owned atomic.Bool // the process has an owner: the loop, or who ends it
 	_, err = ask(ctx, m, func(now time.Duration) (none, error) {
+		if owned.Swap(true) {
+			return none{}, context.Canceled // nobody reads it
+		}
 		m.put(now, r, h.Policy(), h)
 		m.jobs.KeepScript(now, &r)
 		m.cfg.Log.Info("policy changed", "policy", r.Name, "script", name, "bytes", len(text), "by", c.User)
 		return none{}, nil
 	})
+	if err != nil && !owned.Swap(true) {
+		_ = h.Close() // as above
+	}
 	return none{}, err
 }
 

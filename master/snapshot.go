@@ -57,7 +57,7 @@ func encodeSnapshot(w io.Writer, seq uint64, records []tracker.Record) (size int
 	_, err = out.Write(head)
 	size = int64(len(head))
 	for i := range records {
-		payload, jerr := json.Marshal(&records[i])
+		payload, jerr := json.Marshal(stored(&records[i]))
 		if err = errors.Join(err, jerr); err != nil {
 			return 0, err
 		}

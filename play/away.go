@@ -16,24 +16,25 @@ func (r *Recorder) finished(v *scheduler.View, at int64, e *scheduler.Event) {
 	if i < 0 {
 		return
 	}
-	away := &r.rec.Attempts.Away[i]
+	a := &r.rec.Attempts
+	away := &a.Away[i]
 	switch {
 	case e.Task.Kind == scheduler.Map:
-		r.output(v, e)
-		if r.rec.Attempts.Near[i] == uint8(scheduler.Remote) {
+		r.output(v, a.Job[i], e)
+		if a.Near[i] == uint8(scheduler.Remote) {
 			*away = e.InBytes
 		}
-	case e.Task.Kind == scheduler.Reduce && r.made[e.Job] != nil:
-		*away = r.fetched(v, e)
+	case e.Task.Kind == scheduler.Reduce && r.made[a.Job[i]] != nil:
+		*away = r.fetched(v, a.Job[i], e)
 	}
 }
 
-// output notes in which rack a map has left its output.
-func (r *Recorder) output(v *scheduler.View, e *scheduler.Event) {
-	m := r.made[e.Job]
+// output notes in which rack a map of a job has left its output.
+func (r *Recorder) output(v *scheduler.View, job int32, e *scheduler.Event) {
+	m := r.made[job]
 	if m == nil {
 		m = &made{byRack: make([]int64, v.Topology().NumRacks())}
-		r.made[e.Job] = m
+		r.made[job] = m
 	}
 	rack := int(v.Topology().RackOf(e.Node))
 	for len(m.byRack) <= rack {
@@ -44,10 +45,10 @@ func (r *Recorder) output(v *scheduler.View, e *scheduler.Event) {
 	m.maps++
 }
 
-// fetched is what a reduce has read from other racks: of its input the part that maps made there. Where nobody says how much
+// fetched is what a reduce of a job has read from other racks: of its input the part that maps made there. Where nobody says how much
 // it read, it is its share of what the maps of the job make.
-func (r *Recorder) fetched(v *scheduler.View, e *scheduler.Event) int64 {
-	m, j := r.made[e.Job], &r.rec.Jobs[r.job(e.Job)]
+func (r *Recorder) fetched(v *scheduler.View, job int32, e *scheduler.Event) int64 {
+	m, j := r.made[job], &r.rec.Jobs[job]
 	if m.all == 0 {
 		return 0
 	}

@@ -38,11 +38,10 @@ func (r *Recorder) node(v *scheduler.View, n topology.NodeID, c scheduler.Capaci
 	}
 	for len(r.nodes) <= int(n) {
 		i := topology.NodeID(len(r.nodes))
-		r.nodes = append(r.nodes, node{})
+		r.nodes = append(r.nodes, nil)
 		r.rec.Nodes = append(r.rec.Nodes, Node{Name: t.Node(i).Name, Rack: int32(t.RackOf(i)), Class: t.Node(i).Class})
 	}
 	places := max(c.Containers, c.MapSlots+c.ReduceSlots)
-	r.nodes[n].known = true
 	r.rec.Nodes[n].Places = max(r.rec.Nodes[n].Places, places)
 }
 
@@ -55,6 +54,7 @@ func (r *Recorder) submitted(at int64, s *scheduler.JobSpec) {
 		name = s.ID.String()
 	}
 	r.jobs[s.ID] = int32(len(r.rec.Jobs))
+	r.ids, r.made = append(r.ids, s.ID), append(r.made, nil)
 	r.rec.Jobs = append(r.rec.Jobs, Job{Name: name, User: s.User, Queue: s.Queue, Pool: s.Pool, Maps: s.Maps, Reduces: s.Reduces, Submit: at, Deadline: s.Deadline.Milliseconds(), Admit: -1, End: -1})
 }
 
@@ -78,14 +78,13 @@ func (r *Recorder) jobEnded(at int64, e *scheduler.Event) {
 	if e.Kind == scheduler.EvJobFinished {
 		how = Done
 	}
-	for k, i := range r.open {
-		if k.task.Job == e.Job {
-			r.close(at, k, i, how)
-		}
-	}
-	delete(r.made, e.Job)
+	r.closeAll(at, how, func(_ topology.NodeID, t scheduler.TaskID) bool { return t.Job == e.Job })
 	i := r.job(e.Job)
-	if i < 0 || r.rec.Jobs[i].End >= 0 {
+	if i < 0 {
+		return
+	}
+	r.made[i] = nil
+	if r.rec.Jobs[i].End >= 0 {
 		return
 	}
 	r.rec.Jobs[i].End, r.rec.Jobs[i].Failed = at, e.Kind != scheduler.EvJobFinished
@@ -115,44 +114,57 @@ func (r *Recorder) start(v *scheduler.View, at int64, s *drive.Step) int32 {
 	}
 	i := int32(len(a.Job))
 	a.Job, a.Kind, a.Task, a.Node = append(a.Job, j), append(a.Kind, uint8(s.Task.Kind)), append(a.Task, s.Task.Index), append(a.Node, int32(s.Node))
-	a.Place = append(a.Place, r.take(s.Node))
+	a.Place = append(a.Place, r.take(s.Node, running{s.Task, i}))
 	a.Start = append(a.Start, at-r.last.attempt)
 	a.Took = append(a.Took, at) // its start, until it ends
 	a.Near, a.How, a.Away = append(a.Near, uint8(s.Locality)), append(a.How, how), append(a.Away, 0)
 	r.last.attempt = at
-	r.open[attemptKey{s.Task, s.Node}] = i
 	return i
 }
 
 // take takes a free place of a node.
-func (r *Recorder) take(n topology.NodeID) int32 {
-	taken := r.nodes[n].taken
-	for i := range taken {
-		if !taken[i] {
-			taken[i] = true
+func (r *Recorder) take(n topology.NodeID, what running) int32 {
+	on := r.nodes[n]
+	for i := range on {
+		if on[i].attempt < 0 {
+			on[i] = what
 			return int32(i)
 		}
 	}
-	r.nodes[n].taken = append(taken, true)
-	r.rec.Nodes[n].Places = max(r.rec.Nodes[n].Places, int32(len(taken)+1))
-	return int32(len(taken))
+	r.nodes[n] = append(on, what)
+	r.rec.Nodes[n].Places = max(r.rec.Nodes[n].Places, int32(len(on)+1))
+	return int32(len(on))
 }
 
 // end ends an attempt that is known to run.
 func (r *Recorder) end(at int64, t scheduler.TaskID, n topology.NodeID, how uint8) int32 {
-	k := attemptKey{t, n}
-	i, ok := r.open[k]
-	if !ok {
+	if n < 0 || int(n) >= len(r.nodes) {
 		return -1
 	}
-	r.close(at, k, i, how)
-	return i
+	for i := range r.nodes[n] {
+		if on := &r.nodes[n][i]; on.attempt >= 0 && on.task == t {
+			return r.close(at, on, how)
+		}
+	}
+	return -1
 }
 
-func (r *Recorder) close(at int64, k attemptKey, i int32, how uint8) {
-	a := &r.rec.Attempts
+// closeAll ends the attempts that which names.
+func (r *Recorder) closeAll(at int64, how uint8, which func(topology.NodeID, scheduler.TaskID) bool) {
+	for n, places := range r.nodes {
+		for i := range places {
+			if on := &places[i]; on.attempt >= 0 && which(topology.NodeID(n), on.task) {
+				r.close(at, on, how)
+			}
+		}
+	}
+}
+
+// close frees the place of an attempt that has ended, and returns the attempt.
+func (r *Recorder) close(at int64, on *running, how uint8) int32 {
+	a, i := &r.rec.Attempts, on.attempt
 	a.Took[i] = at - a.Took[i]
 	a.How[i] += how
-	r.nodes[k.node].taken[a.Place[i]] = false
-	delete(r.open, k)
+	on.attempt = -1
+	return i
 }

@@ -56,11 +56,7 @@ func (r *Recorder) killed(v *scheduler.View, at int64, e *scheduler.Event) {
 // nodeDown ends what ran on a machine that is lost. Its attempts were killed just before, and marked: the mark of the machine takes the place
 // of theirs.
 func (r *Recorder) nodeDown(v *scheduler.View, at int64, n topology.NodeID) {
-	for k, i := range r.open {
-		if k.node == n {
-			r.close(at, k, i, Stopped)
-		}
-	}
+	r.closeAll(at, Stopped, func(on topology.NodeID, _ scheduler.TaskID) bool { return on == n })
 	text := v.Topology().Node(n).Name + " is gone"
 	if k := &r.kills; k.many > 0 && k.at == at && k.node == n && k.mark == len(r.rec.Marks)-1 {
 		text += fmt.Sprintf(", and %d attempts with it", k.many)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/millrace/millrace/scheduler/drive"
 )
@@ -34,16 +35,28 @@ func Pack(recordings []*Recording) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pack recordings: %w", err)
 	}
-	p := &packer{out: binary.LittleEndian.AppendUint32(nil, uint32(len(head))), took: map[taskOf]int64{}}
-	p.out = append(p.out, head...)
+	parts, before := make([]packer, len(recordings)), map[taskOf]int64{}
+	var group sync.WaitGroup
 	for i, r := range recordings {
-		p.about(r.Decisions.Attempt)
-		p.attempts(&r.Attempts, heads[i].Grain, named(r.Decisions.Attempt, len(r.Attempts.Job)))
-		p.decisions(&r.Decisions, &r.Attempts)
-		p.lists(r.Others)
-		p.net(&r.Net)
+		took := lengthsOf(&r.Attempts, heads[i].Grain, before)
+		group.Go(func() { parts[i].recording(r, took) })
 	}
-	return p.out, nil
+	group.Wait()
+	out := append(binary.LittleEndian.AppendUint32(nil, uint32(len(head))), head...)
+	for i := range parts {
+		out = append(out, parts[i].out...)
+	}
+	return out, nil
+}
+
+// recording appends the columns of a recording.
+func (p *packer) recording(r *Recording, took lengths) {
+	p.out = make([]byte, 0, 14*len(r.Attempts.Job)+8*len(r.Decisions.At)+6*len(r.Net.At)+12*len(r.Others)) // about: most numbers have a byte or two
+	p.about(r.Decisions.Attempt)
+	p.attempts(&r.Attempts, took, named(r.Decisions.Attempt, len(r.Attempts.Job)))
+	p.decisions(&r.Decisions, &r.Attempts)
+	p.lists(r.Others)
+	p.net(&r.Net)
 }
 
 // packText packs recordings into text that a page can hold.
@@ -73,8 +86,7 @@ type taskOf struct {
 
 // packer appends columns.
 type packer struct {
-	out  []byte
-	took map[taskOf]int64 // of tasks in the recordings before, in grains: it is the same in many
+	out []byte
 }
 
 // put appends numbers of either sign.

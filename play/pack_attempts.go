@@ -40,31 +40,42 @@ func named(about []int32, attempts int) []bool {
 	return out
 }
 
-func (p *packer) attempts(a *Attempts, grain int64, named []bool) {
+// lengths are those of attempts in grains, and by how much they differ from what a reader expects.
+type lengths struct {
+	grain        int64
+	took, differ []int64
+}
+
+// lengthsOf are the lengths of a recording. A task is expected to take as long as in the recordings before, which in many it does.
+func lengthsOf(a *Attempts, grain int64, before map[taskOf]int64) lengths {
+	l := lengths{grain, make([]int64, len(a.Took)), make([]int64, len(a.Took))}
+	for i, took := range a.Took {
+		l.took[i], l.differ[i] = took/grain, took/grain
+		if grain > 1 {
+			continue
+		}
+		task := taskOf{a.Job[i], a.Task[i], a.Kind[i]}
+		l.differ[i] -= before[task]
+		before[task] = took
+	}
+	return l
+}
+
+func (p *packer) attempts(a *Attempts, l lengths, named []bool) {
 	n, starts := len(a.Job), sumsOf(a.Start)
 	p.recent(a.Job)
 	p.out = append(append(append(p.out, a.Kind...), a.Near...), a.How...)
 	of, most := alike(a)
 	next := make([]int32, most) // tasks start in order, more or less
 	for i := range n {
-		if grain == 1 || named[i] {
+		if l.grain == 1 || named[i] {
 			p.out = binary.AppendVarint(p.out, int64(a.Task[i]-next[of(i)]))
 			next[of(i)] = a.Task[i] + 1
 		}
 	}
 	p.starts(a.Node, starts)
-	took := make([]int64, n)
-	put(p, n, func(i int) int64 {
-		took[i] = a.Took[i] / grain
-		if grain > 1 {
-			return took[i]
-		}
-		task := taskOf{a.Job[i], a.Task[i], a.Kind[i]} // as long as the task took in the recording before
-		d := took[i] - p.took[task]
-		p.took[task] = took[i]
-		return d
-	})
-	p.placesOf(a, starts, took, grain)
+	put(p, n, func(i int) int64 { return l.differ[i] })
+	p.placesOf(a, starts, l)
 	away := make([]int64, most)
 	put(p, n, func(i int) int64 {
 		d := a.Away[i] - away[of(i)]
@@ -141,9 +152,12 @@ func beat(list []int32, starts []int64) (best int64) {
 }
 
 // placesOf appends the places of a machine: most attempts take the first that is free.
-func (p *packer) placesOf(a *Attempts, starts, took []int64, grain int64) {
-	until := map[int32][]int64{} // by node
+func (p *packer) placesOf(a *Attempts, starts []int64, l lengths) {
+	var until [][]int64 // by node
 	put(p, len(a.Place), func(i int) int32 {
+		for int(a.Node[i]) >= len(until) {
+			until = append(until, nil)
+		}
 		ends := until[a.Node[i]]
 		first := slices.IndexFunc(ends, func(end int64) bool { return end <= starts[i] })
 		if first < 0 {
@@ -152,7 +166,7 @@ func (p *packer) placesOf(a *Attempts, starts, took []int64, grain int64) {
 		for int(a.Place[i]) >= len(ends) {
 			ends = append(ends, 0)
 		}
-		ends[a.Place[i]] = starts[i] + took[i]*grain
+		ends[a.Place[i]] = starts[i] + l.took[i]*l.grain
 		until[a.Node[i]] = ends
 		return a.Place[i] - int32(first)
 	})

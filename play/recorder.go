@@ -1,6 +1,7 @@
 package play
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -23,40 +24,46 @@ const (
 type Recorder struct {
 	rec     Recording
 	jobs    map[scheduler.JobID]int32
-	open    map[attemptKey]int32
+	ids     []scheduler.JobID // by place
 	nodes   []node
 	texts   map[string]int32
 	said    map[scheduler.Reason]int32 // places of sentences, by what they were made of
+	again   [maxAgain]said             // the last that were looked up there
 	others  map[string]int32
+	pairs   []int32 // of the list that is made; with key, so that making one takes no memory
+	key     []byte
 	figures map[string]float64
 	last    struct{ attempt, net int64 } // times
 	thin    thinning
 
 	expected int // attempts
 
-	made      map[scheduler.JobID]*made
+	made      []*made // by job, while it runs
 	congested map[topology.RackID]bool
 	done      scheduler.TaskID // that was finished last
 	kills     kills
 }
 
-type attemptKey struct {
-	task scheduler.TaskID
-	node topology.NodeID
+// A said is a reason, and the place of its sentence.
+type said struct {
+	why  scheduler.Reason
+	text int32
 }
 
-// node is what a recorder knows about a machine: which of its places are taken, and where its rack is.
-type node struct {
-	taken []bool
-	known bool
+// A node has what runs on a machine, by place. There are few, and many attempts: a search here is cheaper than a map of all.
+type node []running
+
+type running struct {
+	task    scheduler.TaskID
+	attempt int32 // -1: the place is free
 }
 
 // NewRecorder returns a recorder of a run. The name is what the page calls it.
 func NewRecorder(name, admission string) *Recorder {
 	return &Recorder{
 		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}},
-		jobs: map[scheduler.JobID]int32{}, open: map[attemptKey]int32{}, texts: map[string]int32{}, said: map[scheduler.Reason]int32{}, others: map[string]int32{}, figures: map[string]float64{},
-		made: map[scheduler.JobID]*made{}, congested: map[topology.RackID]bool{},
+		jobs: map[scheduler.JobID]int32{}, texts: map[string]int32{}, said: map[scheduler.Reason]int32{}, others: map[string]int32{}, figures: map[string]float64{},
+		congested: map[topology.RackID]bool{},
 	}
 }
 
@@ -74,10 +81,7 @@ func (r *Recorder) Hear(d *drive.Loop, l *drive.Line) {
 
 // Recording returns what was heard. The recorder is used up.
 func (r *Recorder) Recording() *Recording {
-	for _, i := range r.open {
-		r.rec.Attempts.Took[i] = r.rec.End - r.rec.Attempts.Took[i]
-	}
-	r.open = nil
+	r.closeAll(r.rec.End, Running, func(topology.NodeID, scheduler.TaskID) bool { return true })
 	r.finish()
 	return &r.rec
 }
@@ -138,19 +142,24 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 
 // waiting lists those who have something to run and did not get a place, with why not. All decisions of a round share it.
 func (r *Recorder) waiting(d *drive.Loop, now time.Duration) int32 {
-	list, v := []int32{}, d.View()
-	add := func(jobs scheduler.Jobs) {
-		for i := 0; i < jobs.Len() && len(list) < 2*maxOthers; i++ {
-			id := jobs.At(i).ID()
-			if j := r.job(id); j >= 0 && !has(list, j) {
-				list = append(list, j, r.reason(v, d.Explain(now, id)))
-			}
+	v := d.View()
+	r.pairs = r.pairs[:0]
+	r.ask(d, now, v.Runnable(scheduler.Map))
+	r.ask(d, now, v.Runnable(scheduler.Reduce))
+	r.ask(d, now, v.Waiting())
+	return r.list(r.pairs)
+}
+
+// ask adds jobs to the list that is made, each with why it waits.
+func (r *Recorder) ask(d *drive.Loop, now time.Duration, jobs scheduler.Jobs) {
+	for i := 0; i < jobs.Len() && len(r.pairs) < 2*maxOthers; i++ {
+		id := jobs.At(i).ID()
+		j := r.job(id)
+		if j < 0 || has(r.pairs, j) {
+			continue
 		}
+		r.pairs = append(r.pairs, j, r.reason(d.View(), d.Explain(now, id)))
 	}
-	add(v.Runnable(scheduler.Map))
-	add(v.Runnable(scheduler.Reduce))
-	add(v.Waiting())
-	return r.list(list)
 }
 
 func has(pairs []int32, job int32) bool {
@@ -172,11 +181,24 @@ func (r *Recorder) figure(d *drive.Loop, now time.Duration) {
 	}
 }
 
-// maxSaid bounds what is remembered to make no sentence twice.
-const maxSaid = 50_000
+// maxSaid bounds what is remembered to make no sentence twice, and maxAgain what of it is found without a search.
+const (
+	maxSaid  = 50_000
+	maxAgain = 1 << 12
+)
 
-// reason returns the place of the sentence of a reason. Most are said again and again.
+// reason returns the place of the sentence of a reason. Most are said again and again, and comparing is cheaper than looking up.
 func (r *Recorder) reason(v *scheduler.View, why scheduler.Reason) int32 {
+	mixed := uint64(why.Job)<<40 + uint64(why.Other)<<20 + uint64(why.Node) + uint64(why.A)<<30 + uint64(why.B)<<10 + uint64(why.C) + uint64(why.Kind)<<50
+	last := &r.again[mixed*0x9e3779b97f4a7c15>>52]
+	if last.why.Say == "" || last.why != why {
+		*last = said{why, r.looked(v, why)}
+	}
+	return last.text
+}
+
+// looked looks the place of a sentence up.
+func (r *Recorder) looked(v *scheduler.View, why scheduler.Reason) int32 {
 	i, known := r.said[why]
 	if !known {
 		if len(r.said) >= maxSaid {
@@ -195,11 +217,14 @@ func (r *Recorder) text(s string) int32 {
 
 // list returns the place of a list of those who waited.
 func (r *Recorder) list(pairs []int32) int32 {
-	key := make([]byte, 0, 4*len(pairs))
+	r.key = r.key[:0]
 	for _, n := range pairs {
-		key = append(key, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+		r.key = binary.LittleEndian.AppendUint32(r.key, uint32(n))
 	}
-	return place(r.others, string(key), func() { r.rec.Others = append(r.rec.Others, pairs) })
+	if i, known := r.others[string(r.key)]; known {
+		return i
+	}
+	return place(r.others, string(r.key), func() { r.rec.Others = append(r.rec.Others, append([]int32{}, pairs...)) })
 }
 
 // place returns where a thing stands, and adds it where it is new.
@@ -213,7 +238,11 @@ func place(seen map[string]int32, s string, add func()) int32 {
 	return i
 }
 
+// job returns the place of a job, -1 if it has none. Most workloads number their jobs as they come.
 func (r *Recorder) job(id scheduler.JobID) int32 {
+	if id >= 0 && int(id) < len(r.ids) && r.ids[id] == id {
+		return int32(id)
+	}
 	if i, ok := r.jobs[id]; ok {
 		return i
 	}

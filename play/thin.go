@@ -69,7 +69,7 @@ func (r *Recorder) finish() {
 	lists := renumber(d.Others, r.rec.Others, &r.rec.Others)
 	for i := range d.Others {
 		if d.Others[i] >= 0 {
-			d.Others[i] = lists[d.Others[i]]
+			d.Others[i] = lists[d.Others[i]] - 1
 		}
 	}
 	used := append([]int32{}, d.Text...)
@@ -80,22 +80,22 @@ func (r *Recorder) finish() {
 	}
 	texts := renumber(used, r.rec.Texts, &r.rec.Texts)
 	for i := range d.Text {
-		d.Text[i] = texts[d.Text[i]]
+		d.Text[i] = texts[d.Text[i]] - 1
 	}
 	for _, list := range r.rec.Others {
 		for k := 1; k < len(list); k += 2 {
-			list[k] = texts[list[k]]
+			list[k] = texts[list[k]] - 1
 		}
 	}
 }
 
-// renumber keeps what is used, in the order of its first use, and returns the new place of each.
-func renumber[T any](used []int32, all []T, kept *[]T) map[int32]int32 {
-	places, out := map[int32]int32{}, make([]T, 0, len(all))
+// renumber keeps what is used, in the order of its first use, and returns the new place of each, from 1 on.
+func renumber[T any](used []int32, all []T, kept *[]T) []int32 {
+	places, out := make([]int32, len(all)), make([]T, 0, len(all))
 	for _, i := range used {
-		if _, known := places[i]; i >= 0 && !known {
-			places[i] = int32(len(out))
+		if i >= 0 && places[i] == 0 {
 			out = append(out, all[i])
+			places[i] = int32(len(out))
 		}
 	}
 	*kept = out

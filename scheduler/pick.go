@@ -184,7 +184,7 @@ func (v *View) KindOrderAmong(n topology.NodeID, reduceShare float64, group func
 
 // undisputed is the order where the kinds do not compete for n, else nil.
 func (v *View) undisputed(n topology.NodeID) []Kind {
-	c := v.Capacity(n)
+	c := &v.s.nodes[n].cap
 	switch {
 	case c.Slotted() || len(v.s.pending[Reduce].list) == 0:
 		return mapsFirst
@@ -195,7 +195,7 @@ func (v *View) undisputed(n topology.NodeID) []Kind {
 }
 
 func (v *View) disputed(n topology.NodeID, reduceShare float64, reduces, places int32) []Kind {
-	c := v.Capacity(n)
+	c := &v.s.nodes[n].cap
 	switch {
 	case float64(reduces+1) > reduceShare*float64(places):
 		return mapsOnly

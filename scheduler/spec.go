@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/priority"
@@ -78,6 +79,12 @@ type Splits struct {
 	Bytes    []int64           // by map
 	Replicas []topology.NodeID // of map 0, then of map 1, ...
 	Ends     []int32           // by map: end of its replicas
+}
+
+// Reserve makes room for so many splits of up to so many replicas each.
+func (s *Splits) Reserve(splits, replicas int) {
+	s.Bytes, s.Ends = slices.Grow(s.Bytes, splits), slices.Grow(s.Ends, splits)
+	s.Replicas = slices.Grow(s.Replicas, splits*replicas)
 }
 
 // Add appends one split.

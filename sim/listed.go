@@ -72,7 +72,7 @@ func (c *WorkloadConfig) listed(i int, l *Listed, rng *rand.Rand) *Job {
 		spec.Deadline = spec.Submit + length(l.Deadline)
 	}
 	for range l.Maps {
-		spec.Splits.Add(c.BlockBytes, c.place(rng)...)
+		spec.Splits.Add(c.BlockBytes, c.place(nil, rng)...)
 	}
 	j := &Job{Spec: spec, Maps: []time.Duration{spec.MapTime}}
 	if l.Reduces > 0 {

@@ -49,11 +49,8 @@ type fixed struct {
 	ends queue[Attempt]
 	// stopped has the attempts in ends and waits that were stopped, by their try: few are, so what runs is in no map.
 	stopped map[uint32][]key
-	waits   map[scheduler.JobID][]Attempt // reduces that wait for maps, by launch
-	done    map[scheduler.JobID]bool      // all maps have ended
-	jobs    map[scheduler.JobID]*Job
-	// doneAt is when they ended.
-	doneAt map[scheduler.JobID]time.Duration
+	waits   map[scheduler.JobID][]Attempt     // reduces that wait for maps, by launch
+	doneAt  map[scheduler.JobID]time.Duration // when all maps of a job had ended; a job with maps to run is not there
 }
 
 type key struct {
@@ -64,8 +61,7 @@ type key struct {
 // NewFixed returns the model of fixed times.
 func NewFixed() Model {
 	return &fixed{
-		stopped: map[uint32][]key{}, waits: map[scheduler.JobID][]Attempt{},
-		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{}, doneAt: map[scheduler.JobID]time.Duration{},
+		stopped: map[uint32][]key{}, waits: map[scheduler.JobID][]Attempt{}, doneAt: map[scheduler.JobID]time.Duration{},
 	}
 }
 
@@ -81,17 +77,18 @@ func keyOf(a Attempt) key { return key{a.Task, int32(a.Node)} }
 
 func (f *fixed) Start(now time.Duration, a Attempt, job *Job) {
 	id := a.Task.Job
-	if a.Task.Kind == scheduler.Reduce && !f.done[id] && job.Spec.Maps > 0 {
-		f.jobs[id] = job
-		f.waits[id] = append(f.waits[id], a)
-		return
+	if a.Task.Kind == scheduler.Reduce && job.Spec.Maps > 0 {
+		if _, done := f.doneAt[id]; !done {
+			f.waits[id] = append(f.waits[id], a)
+			return
+		}
 	}
 	f.ends.add(now+job.length(a), a)
 }
 
 func (f *fixed) MapsDone(now time.Duration, job *Job) {
 	id := job.Spec.ID
-	f.done[id], f.doneAt[id] = true, now
+	f.doneAt[id] = now
 	for _, a := range f.waits[id] {
 		if !f.isStopped(&a) {
 			f.ends.add(now+job.length(a), a)
@@ -100,7 +97,7 @@ func (f *fixed) MapsDone(now time.Duration, job *Job) {
 	delete(f.waits, id)
 }
 
-func (f *fixed) MapsUndone(_ time.Duration, job *Job) { delete(f.done, job.Spec.ID) }
+func (f *fixed) MapsUndone(_ time.Duration, job *Job) { delete(f.doneAt, job.Spec.ID) }
 
 func (f *fixed) Stop(_ time.Duration, a Attempt) {
 	f.stopped[a.Try] = append(f.stopped[a.Try], keyOf(a))

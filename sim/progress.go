@@ -55,10 +55,11 @@ func (s *simulation) stopRivals(winner Attempt) {
 func (f *fixed) AttemptProgress(now time.Duration, a Attempt, job *Job) float64 {
 	from := a.Start
 	if a.Task.Kind == scheduler.Reduce && job.Spec.Maps > 0 {
-		if !f.done[a.Task.Job] {
+		at, done := f.doneAt[a.Task.Job]
+		if !done {
 			return 0
 		}
-		from = max(from, f.doneAt[a.Task.Job])
+		from = max(from, at)
 	}
 	return passed(now-from, job.length(a))
 }

@@ -15,7 +15,7 @@ func (s *simulation) round(r drive.Round) {
 	if r.Parts == 0 || s.err != nil {
 		return
 	}
-	if err := s.drive.Round(s.now, r, s.carryOut); err != nil && s.err == nil {
+	if err := s.drive.Round(s.now, r, s.do); err != nil && s.err == nil {
 		s.err = fmt.Errorf("at %v: %w", s.now, err)
 	}
 	started := s.started

@@ -88,6 +88,7 @@ type simulation struct {
 	heartbeatAt []time.Duration    // by node: from when on an offer is a heartbeat; only with AskAgain
 	asking      [1]topology.NodeID // the node of a round, so that asking allocates nothing
 	started     []int32            // jobs that the round has admitted
+	do          func(drive.Step)   // carryOut, so that a round allocates nothing
 }
 
 func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
@@ -118,6 +119,7 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 	if a, ok := cfg.Policy.(scheduler.Abstainer); ok && cfg.Admission == nil {
 		s.abstains = a.Abstains
 	}
+	s.do = s.carryOut
 	s.res.Jobs = make([]JobResult, len(jobs))
 	for i, j := range jobs {
 		if _, dup := s.byID[j.Spec.ID]; dup {

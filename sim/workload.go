@@ -59,9 +59,12 @@ func (c *WorkloadConfig) job(i int, t trace.Job, rng *rand.Rand) *Job {
 		Maps: int32(maps), Reduces: int32(reduces), Slowstart: c.Slowstart,
 		Input: scheduler.Bytes(t.InputBytes), Shuffle: scheduler.Bytes(t.ShuffleBytes), Output: scheduler.Bytes(t.OutputBytes),
 	}
+	spec.Splits.Reserve(int(maps), mostReplicas)
+	replicas := make([]topology.NodeID, 0, mostReplicas)
 	for m := range maps {
 		size := min(c.BlockBytes, t.InputBytes-m*c.BlockBytes)
-		spec.Splits.Add(max(0, size), c.place(rng)...)
+		replicas = c.place(replicas[:0], rng)
+		spec.Splits.Add(max(0, size), replicas...)
 	}
 	j := &Job{Spec: spec}
 	j.Maps = c.times(rng, float64(t.InputBytes)/float64(maps)/c.Rates.Map, int(maps))
@@ -86,13 +89,16 @@ func (c *WorkloadConfig) times(rng *rand.Rand, seconds float64, n int) []time.Du
 	return out
 }
 
+// mostReplicas is how many place puts.
+const mostReplicas = 3
+
 // place puts one replica on a node and two on nodes of another rack (spec/nas 2.2), as far
-// as the cluster has them.
-func (c *WorkloadConfig) place(rng *rand.Rand) []topology.NodeID {
+// as the cluster has them, and appends them to out.
+func (c *WorkloadConfig) place(out []topology.NodeID, rng *rand.Rand) []topology.NodeID {
 	first := topology.NodeID(rng.IntN(c.Topology.NumNodes()))
 	racks := c.Topology.NumRacks()
 	if racks == 1 {
-		return []topology.NodeID{first}
+		return append(out, first)
 	}
 	rack := topology.RackID(rng.IntN(racks - 1))
 	if rack >= c.Topology.RackOf(first) {
@@ -100,7 +106,7 @@ func (c *WorkloadConfig) place(rng *rand.Rand) []topology.NodeID {
 	}
 	size := c.Topology.RackSize(rack)
 	a := rng.IntN(size)
-	out := []topology.NodeID{first, c.Topology.NodeAt(rack, a)}
+	out = append(out, first, c.Topology.NodeAt(rack, a))
 	if size > 1 {
 		out = append(out, c.Topology.NodeAt(rack, (a+1+rng.IntN(size-1))%size))
 	}

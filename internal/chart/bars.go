@@ -104,7 +104,7 @@ func (b Bars) draw(c *canvas, x, y axis) {
 	for i, bar := range b.Bars {
 		top := y.to + height*float64(i)
 		mid := top + height/2
-		c.text("name", x.from-5, mid+4, "end", bar.Label)
+		c.text("name", x.from-5, mid+4, "end", shortened(bar.Label, x.from-5))
 		if x.shows(bar.Value) {
 			b.value(c, bar, x.at(bar.Value), zero, top, height, x.log)
 			c.text("value", x.to+6, mid+4, "start", rounded(bar.Value))

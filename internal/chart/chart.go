@@ -113,11 +113,22 @@ func layout(f Frame, c Chart, legendLines int) room {
 	if tags(c) {
 		g.right -= c.(tagged).margin()
 	}
-	switch c.(type) {
-	case Bars, Strip:
-		g.right -= 36 // for the values
+	switch c := c.(type) {
+	case Bars:
+		g.right -= besideRoom(c.Bars)
+	case Strip:
+		g.right -= besideRoom(c.Readings)
 	}
 	return g
+}
+
+// besideRoom is what the values on the right of the bars need beside the margin, so that none is cut.
+func besideRoom(bars []Bar) float64 {
+	var values []string
+	for _, b := range bars {
+		values = append(values, rounded(b.Value))
+	}
+	return max(36, longest(values)-8)
 }
 
 // legendRows breaks the names of a legend into lines.
@@ -160,6 +171,15 @@ func textWidth(s string) int {
 		}
 	}
 	return n
+}
+
+// shortened is a name that has so much room; where it is longer, its end is left out, and the tip of its mark has it whole.
+func shortened(name string, room float64) string {
+	runes := []rune(name)
+	for n := len(runes); n > 0 && float64(textWidth(name)) > room; n-- {
+		name = string(runes[:n-1]) + "…"
+	}
+	return name
 }
 
 // frameOf fills in the size.

@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -221,5 +223,40 @@ func TestShare(t *testing.T) {
 	Share(list)
 	if f := list[0].frame(); f.Y != kept || f.X.Max != 9 {
 		t.Errorf("axes %v and %v", f.X, f.Y)
+	}
+}
+
+// The name of a bar begins inside the chart: a longer one ends in three dots, and the tip has it whole.
+func TestNamesOfBarsAreNotCut(t *testing.T) {
+	names := regexp.MustCompile(`<text class="name" x="([0-9.]+)"[^>]*>([^<]+)<`)
+	for letters, short := range map[int]bool{10: false, 45: false, 120: true} {
+		name := strings.Repeat("o", letters)
+		for kind, c := range map[string]Chart{"bars": Bars{Bars: []Bar{Plain(name, 1)}}, "strip": Strip{Readings: []Bar{Plain(name, 1)}, Published: nan, None: nan}} {
+			svg := Inline(c)
+			found := names.FindStringSubmatch(svg)
+			x, err := strconv.ParseFloat(found[1], 64)
+			if err != nil || x < float64(textWidth(found[2])) || strings.HasSuffix(found[2], "…") != short || !strings.Contains(svg, name+": 1") {
+				t.Errorf("%s: a name of %d letters ends at %g as %q (%v)", kind, letters, x, found[2], err)
+			}
+		}
+	}
+}
+
+// A value beside a bar ends inside the chart, however many letters it has.
+func TestValuesBesideBarsAreWhole(t *testing.T) {
+	values := regexp.MustCompile(`<text class="value" x="([0-9.]+)"[^>]*>([^<]+)<`)
+	for _, v := range []float64{1.5, 26663, 0.0712, 0.000123456, -0.000123456, -1.23e-7, 1.234e-123} {
+		bars := []Bar{Plain("a", v), Plain("b", v/2)}
+		for kind, c := range map[string]Chart{"bars": Bars{Bars: bars}, "strip": Strip{Readings: bars, Published: nan, None: nan}} {
+			found := values.FindAllStringSubmatch(Inline(c), -1)
+			if len(found) != 2 {
+				t.Fatalf("%s of %g has %d values", kind, v, len(found))
+			}
+			for _, m := range found {
+				if x, err := strconv.ParseFloat(m[1], 64); err != nil || x+float64(textWidth(m[2])) > defaultWidth {
+					t.Errorf("%s: %q begins at %g and is cut at %d (%v)", kind, m[2], x, defaultWidth, err)
+				}
+			}
+		}
 	}
 }

@@ -56,7 +56,7 @@ func (s Strip) draw(c *canvas, x, y axis) {
 	for i, r := range s.Readings {
 		mid := y.to + height*(float64(i)+1.5)
 		c.line("grid", x.from, mid, x.to, mid, "")
-		c.text("name", x.from-5, mid+4, "end", r.Label)
+		c.text("name", x.from-5, mid+4, "end", shortened(r.Label, x.from-5))
 		if finite(r.Low) && x.shows(r.High) {
 			c.whisker(r.Low, r.High, mid, x)
 		}

@@ -28,6 +28,29 @@ func NewEstimate(x []float64) Estimate {
 	return Estimate{m, m - half, m + half, len(x)}
 }
 
+// LeaveOneOut estimates a figure of n values together, such as a ratio of means, with an interval by leaving out one of them at a time. of has the
+// figure without one value, or of all of them for -1.
+func LeaveOneOut(n int, of func(without int) float64) Estimate {
+	all := of(-1)
+	if n < 2 {
+		return NewEstimate([]float64{all})
+	}
+	apart := make([]float64, n)
+	for i := range apart {
+		apart[i] = float64(n)*all - float64(n-1)*of(i)
+	}
+	e := NewEstimate(apart)
+	return Estimate{Mean: all, Low: all + e.Low - e.Mean, High: all + e.High - e.Mean, N: n}
+}
+
+// Text prints an estimate with its interval, if it has one.
+func (e Estimate) Text() string {
+	if e.N < 2 {
+		return Text(e.Mean)
+	}
+	return Text(e.Mean) + " (" + Text(e.Low) + " to " + Text(e.High) + ")"
+}
+
 // Bar draws an estimate beside what was published; NaN where nothing was.
 func (e Estimate) Bar(label string, published float64) chart.Bar {
 	b := chart.Bar{Label: label, Value: e.Mean, Low: e.Low, High: e.High, Published: published}

@@ -22,6 +22,28 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
+// Of a mean, leaving out one value at a time has the interval of the mean itself; of a ratio of means it has that of the values' departures from it.
+func TestLeaveOneOut(t *testing.T) {
+	x, y := []float64{1, 2, 3, 4, 5}, []float64{2, 2, 3, 3, 5}
+	mean := func(x []float64, without int) float64 {
+		kept := append([]float64{}, x...)
+		if without >= 0 {
+			kept = append(kept[:without], kept[without+1:]...)
+		}
+		return Mean(kept)
+	}
+	want := NewEstimate(x)
+	got := LeaveOneOut(5, func(without int) float64 { return mean(x, without) })
+	near(t, "low", got.Low, want.Low, 1e-9)
+	near(t, "high", got.High, want.High, 1e-9)
+	ratio := LeaveOneOut(5, func(without int) float64 { return mean(x, without) / mean(y, without) })
+	near(t, "ratio", ratio.Mean, 1, 1e-12)
+	near(t, "low", ratio.Low, 0.7185, 0.0001) // 5 - 4 * 14/13, 1, 1, 5 - 4 * 11/12 and 1 depart by 0.2268 from their mean, times 2.776 / sqrt(5)
+	if ratio.Text() != "1 (0.718 to 1.28)" || LeaveOneOut(1, func(int) float64 { return 7 }).Text() != "7" {
+		t.Errorf("%s", ratio.Text())
+	}
+}
+
 func TestJain(t *testing.T) {
 	near(t, "even", Jain([]float64{2, 2, 2}), 1, 1e-12)
 	near(t, "one has all", Jain([]float64{0, 0, 5, 0}), 0.25, 1e-12)

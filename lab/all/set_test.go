@@ -38,6 +38,43 @@ func TestWhatCanBeSet(t *testing.T) {
 	}
 }
 
+// TestSettingsAreExplained: every experiment lists what can be set of it, each with its meaning and a number that may be set, without running.
+func TestSettingsAreExplained(t *testing.T) {
+	many := 0
+	for _, e := range Experiments() {
+		list, err := lab.Settings(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		many += len(list)
+		for _, s := range list {
+			if s.Meaning == "" || !(s.Own > 0) {
+				t.Errorf("%s: %s is %g, and means %q", e.ID, s.Name, s.Own, s.Meaning)
+			}
+		}
+	}
+	if many < 80 {
+		t.Errorf("%d settings in all", many)
+	}
+}
+
+// TestHybridSet: in an experiment of machines of two kinds a class can change what makes them busy.
+func TestHybridSet(t *testing.T) {
+	all := Experiments()
+	e := all[slices.IndexFunc(all, func(e *lab.Experiment) bool { return e.ID == "hybrid-online" })]
+	list, err := lab.Settings(t.Context(), e)
+	var names []string
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	if want := []string{"arrivals", "jobs", "nodes", "scale"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%v, want %v: %v", names, want, err)
+	}
+	if _, err := lab.Run(t.Context(), e, lab.Options{Set: map[string]float64{"nodes": 60}}); err == nil || !strings.Contains(err.Error(), "--set nodes=60: must be a multiple of 50") {
+		t.Errorf("60 nodes: %v", err)
+	}
+}
+
 // TestSetHasItsEffect: twice the work takes the machine twice as long, but for what does not depend on it.
 func TestSetHasItsEffect(t *testing.T) {
 	all := Experiments()

@@ -101,7 +101,7 @@ func (v hybridVariant) workload(seed uint64) (jobs []*sim.Job, truth []float64) 
 		case v.whole:
 			j.Spec.Submit = t.Submit
 		default:
-			j.Spec.Submit = lab.Seconds(3600 * float64(v.jobs) / 1000 * rng.Float64())
+			j.Spec.Submit = lab.Seconds(3600 * cmp.Or(v.apart, 1) * float64(v.jobs) / 1000 * rng.Float64())
 		}
 		jobs = append(jobs, j)
 	}
@@ -184,6 +184,7 @@ type twoSpeeds struct {
 	speed hybrid.Speed
 	fast  map[scheduler.JobID]*sim.Job
 	truth []float64 // shuffle bytes by job, where the scheduler may be told something else
+	more  float64   // how much faster scale-up machines are than the curve; 0: as it says
 }
 
 func newTwoSpeeds(isUp func(topology.NodeID) bool) *twoSpeeds {
@@ -204,7 +205,7 @@ func (t *twoSpeeds) factor(job *sim.Job) float64 {
 	if t.truth != nil {
 		shuffle = t.truth[job.Spec.ID]
 	}
-	return t.speed.Factor(int(job.Spec.Maps), float64(job.Spec.Input.Bytes), shuffle)
+	return t.speed.Factor(int(job.Spec.Maps), float64(job.Spec.Input.Bytes), shuffle) / cmp.Or(t.more, 1)
 }
 
 // over is a model with a network, in which the same tasks are faster.

@@ -1,6 +1,7 @@
 package hybrid
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/millrace/millrace/internal/stats"
@@ -13,10 +14,10 @@ var (
 	wideMixed       = hybridCluster{19, 30, 6}
 )
 
-// allJobs gives variants all jobs of the day, with sizes as they are: as they arrived, or all at once.
-func (s setting) allJobs(list []hybridVariant, online bool) []hybridVariant {
+// allJobs gives variants all jobs of the day: as they arrived, or all at once.
+func (s setting) allJobs(list []hybridVariant, online bool, scale float64) []hybridVariant {
 	for i := range list {
-		list[i].day, list[i].scale, list[i].whole, list[i].online, list[i].learned = s.day, 1, true, online, s.wide()
+		list[i].day, list[i].scale, list[i].whole, list[i].online, list[i].learned = s.day, scale, true, online, s.wide[scale]()
 	}
 	return list
 }
@@ -45,6 +46,44 @@ func wholeDay(r *lab.Recorder, at setting, online bool) []scaled {
 		}
 		r.Check(lab.Reported(q.name+", H-FS-with / FS and H-DS-with / DS, "+what, q.published, over("H-FS-with", "FS")+" and "+over("H-DS-with", "DS")).Because(why))
 	}
+	if !online {
+		rows = append(rows, triedAtOnce(r, at, rows[0])...)
+	}
+	return rows
+}
+
+// atOnce are other readings of the batch on the larger cluster: what tells small jobs from large ones, whether jobs are stolen, and how strong the
+// scale-up machines are.
+func atOnce(at setting) []hybridVariant {
+	with := hybridVariant{cluster: wideMixed, base: "fair", on: true, steal: true}
+	list := []hybridVariant{{name: "FS", cluster: wideTraditional, base: "fair"}}
+	for _, name := range []string{"the trained classifier", "the label rule", "no stealing", "48 containers each", "up twice as fast"} {
+		with.name = name
+		list = append(list, with)
+	}
+	list = at.allJobs(list, false, wideScale)
+	list[2].learned, list[3].steal, list[4].room, list[5].faster = nil, false, 2*upSlots, 2
+	return list
+}
+
+// triedAtOnce runs these readings with the sizes that SWIM's generator makes for 600 machines, a fifth of those of the trace: with sizes as they
+// are a run takes a minute. It reports them beside the reading with sizes as they are.
+func triedAtOnce(r *lab.Recorder, at setting, judged scaled) (rows []scaled) {
+	list := atOnce(at)
+	got := hybrids(r, list, 1)
+	for _, v := range list[1:] {
+		rows = append(rows, scaled{"570 + 6, all at once, x0.2, " + v.name, map[string][]hybridRun{"FS": got["FS"], "H-FS-with": got[v.name]}})
+	}
+	var said []string
+	for _, row := range append([]scaled{judged}, rows...) {
+		over := func(of func(hybridRun) float64) string {
+			return stats.Text(lab.Ratio(row.got["H-FS-with"], row.got["FS"], of).Mean)
+		}
+		said = append(said, fmt.Sprintf("%s: %s and %s, %.0f jobs stolen", row.name, over(smallEndOf), over(makespanOf), lab.Mean(row.got["H-FS-with"], stolenJobs)))
+	}
+	with := got[list[1].name]
+	r.Check(lab.Reported("8, 9: end of the last small job and makespan, H-FS-with / FS, all readings tried on 570 + 6 machines", "0.47 (figure only) and 0.73 simulated", strings.Join(said, "; ")).
+		Because(r.Say("queued up", lab.Facts{"called": lab.Mean(with, calledSmall), "all": len(with[0].jobs), "room": wideMixed.up * upSlots, "wait": lab.Mean(with, smallWait), "waited": lab.Mean(got["FS"], smallWait)})))
 	return rows
 }
 
@@ -55,7 +94,7 @@ func wholeVariants(at setting, online bool) []hybridVariant {
 		{name: "H-FS-with", cluster: wideMixed, base: "fair", on: true, steal: true},
 		{name: "DS", cluster: wideTraditional, base: "delay"},
 		{name: "H-DS-with", cluster: wideMixed, base: "delay", on: true, steal: true},
-	}, online)
+	}, online, 1)
 	if online {
 		ruled := list[1]
 		ruled.name, ruled.learned = "ruled", nil

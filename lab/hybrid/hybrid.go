@@ -19,7 +19,7 @@ var Document = sync.OnceValue(func() *lab.Document {
 		&lab.Experiment{ID: "hybrid-stealing", Seconds: 1, Run: stealing},
 		&lab.Experiment{ID: "hybrid-classifier", Seconds: 25, Run: classifier},
 		&lab.Experiment{ID: "hybrid-crosspoint", Seconds: 1, Run: crosspoint},
-		&lab.Experiment{ID: "hybrid-batch", Seconds: 240, Run: batch},
+		&lab.Experiment{ID: "hybrid-batch", Seconds: 300, Run: batch},
 		&lab.Experiment{ID: "hybrid-online", Seconds: 240, Run: online},
 	)
 })

@@ -70,6 +70,31 @@ func ran(t *testing.T, id string, run func(*lab.Recorder)) lab.Report {
 	return report
 }
 
+// TestSet: what a reader sets is what runs: twice the machines of both kinds, jobs that come half as often.
+func TestSet(t *testing.T) {
+	own := hybridVariant{name: "v", cluster: mixed, jobs: 20, online: true}
+	var set hybridVariant
+	e := &lab.Experiment{ID: "set", Run: func(r *lab.Recorder) { set = own.in(r) }}
+	if _, err := lab.Run(t.Context(), e, lab.Options{Set: map[string]float64{"nodes": 100, "arrivals": 2, "jobs": 20}}); err != nil {
+		t.Fatal(err)
+	}
+	if set.cluster.slots() != 2*own.cluster.slots() || set.cluster.up != 4 {
+		t.Errorf("the cluster is %+v", set.cluster)
+	}
+	before, _ := own.workload(1)
+	after, _ := set.workload(1)
+	for i := range before {
+		if gap := after[i].Spec.Submit - 2*before[i].Spec.Submit; gap < -2 || gap > 2 {
+			t.Fatalf("job %d comes at %v, before at %v", i, after[i].Spec.Submit, before[i].Spec.Submit)
+		}
+	}
+	whole := own
+	whole.whole = true
+	if _, err := lab.Run(t.Context(), &lab.Experiment{ID: "day", Run: func(r *lab.Recorder) { set = whole.in(r) }}, lab.Options{}); err != nil || set.cluster != mixed {
+		t.Errorf("of the whole day: %+v, %v", set.cluster, err)
+	}
+}
+
 // made is a run of two small jobs and a large one, which all take so long.
 func made(took float64) hybridRun {
 	small := seen{maps: 3, input: 1, limit: 20, small: true, called: true, up: true, began: 1, ended: took}

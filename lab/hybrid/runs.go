@@ -12,6 +12,7 @@ import (
 	"github.com/millrace/millrace/scheduler/hybrid"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
+	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -25,6 +26,7 @@ type hybridVariant struct {
 	literal bool    // steals although scale-up has room
 	wrong   float64 // what the scheduler is told of shuffle sizes, over the true ones; 0: the truth
 	online  bool
+	apart   float64 // times the time between arrivals; 0 as 1
 	jobs    int
 	day     []trace.Job // drawn from; nil: jobs of the model
 	whole   bool        // all jobs of day; online: as they arrived
@@ -32,6 +34,8 @@ type hybridVariant struct {
 	learned hybrid.Classifier
 	loose   bool // replicas are anywhere, although the policy is on
 	wire    wire
+	room    int32   // containers of a scale-up machine; 0: as published
+	faster  float64 // scale-up machines are so much faster than published; 0: as published
 }
 
 // classifier tells small jobs from large ones.
@@ -75,6 +79,11 @@ func (v hybridVariant) config(seed uint64) (cfg sim.Config, jobs []*sim.Job, tru
 	if err := v.connect(&cfg, truth); err != nil {
 		return cfg, nil, nil, err
 	}
+	for i := range cfg.Capacities {
+		if v.room > 0 && v.cluster.isUp(topology.NodeID(i)) {
+			cfg.Capacities[i].Containers = v.room
+		}
+	}
 	name := "rack-aware"
 	if v.on && !v.loose {
 		name = "two-plus-one"
@@ -106,7 +115,7 @@ func (v hybridVariant) run(seed uint64) (hybridRun, error) {
 // connect gives the run its network, if it has one.
 func (v hybridVariant) connect(cfg *sim.Config, truth []float64) (err error) {
 	speeds := cfg.Model.(*twoSpeeds)
-	speeds.truth = truth
+	speeds.truth, speeds.more = truth, v.faster
 	if v.wire == (wire{}) {
 		return nil
 	}
@@ -150,10 +159,16 @@ func (v hybridVariant) measure(res *sim.Result, onOut []bool, truth []float64) h
 	return out
 }
 
-// in returns the variant with as many jobs as the reader has set.
+// in returns the variant with what the reader has set. The whole day stays what it is.
 func (v hybridVariant) in(r *lab.Recorder) hybridVariant {
-	if v.jobs > 0 && !v.whole {
-		v.jobs = r.Int("jobs", v.jobs)
+	if v.whole {
+		return v
+	}
+	v.jobs = r.Int("jobs", v.jobs)
+	times := r.Times("nodes", machines)
+	v.cluster.perRack, v.cluster.up = times*v.cluster.perRack, times*v.cluster.up
+	if v.online {
+		v.apart = r.Float("arrivals", 1)
 	}
 	return v
 }

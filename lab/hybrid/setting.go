@@ -22,6 +22,7 @@ import (
 const (
 	judgedScale = machines / 3000.0
 	otherScale  = machines / 600.0
+	wideScale   = wideMachines / 3000.0
 )
 
 // trainingDay is the public trace that the source trained with.
@@ -31,7 +32,8 @@ const trainingDay = "FB-2010_samples_24_times_1hr_withInputPaths_0.tsv"
 type setting struct {
 	day     []trace.Job
 	learned map[float64]hybrid.Classifier
-	wide    func() hybrid.Classifier // of the jobs as they are on 600 machines
+	wide    map[float64]func() hybrid.Classifier // of the jobs on 600 machines, by scale
+	larger  float64                              // times each scale; the reader may set it
 }
 
 // newSetting reads the traces and trains a classifier for each scale.
@@ -43,11 +45,14 @@ func newSetting(r *lab.Recorder) setting {
 		err = nil
 	}
 	r.Must(err)
-	s := setting{day: day, learned: map[float64]hybrid.Classifier{}}
+	s := setting{day: day, learned: map[float64]hybrid.Classifier{}, larger: r.Float("scale", 1)}
 	for _, scale := range []float64{judgedScale, otherScale, 1} {
-		s.learned[scale] = train(r, other, machines, scale)
+		s.learned[scale] = train(r, other, machines, s.larger*scale)
 	}
-	s.wide = sync.OnceValue(func() hybrid.Classifier { return train(r, other, wideMachines, 1) })
+	s.wide = map[float64]func() hybrid.Classifier{}
+	for _, scale := range []float64{1, wideScale} {
+		s.wide[scale] = sync.OnceValue(func() hybrid.Classifier { return train(r, other, wideMachines, scale) })
+	}
 	return s
 }
 
@@ -79,7 +84,7 @@ func quickTraining() hybrid.TrainConfig {
 // of gives variants the jobs and the classifier of a scale.
 func (s setting) of(list []hybridVariant, scale float64) []hybridVariant {
 	for i := range list {
-		list[i].day, list[i].scale, list[i].learned = s.day, scale, s.learned[scale]
+		list[i].day, list[i].scale, list[i].learned = s.day, s.larger*scale, s.learned[scale]
 	}
 	return list
 }

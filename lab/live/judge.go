@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/millrace/millrace/internal/stats"
-	"github.com/millrace/millrace/sim"
 )
 
 // A Row is one measure of one arm.
@@ -37,13 +36,14 @@ const (
 )
 
 // Judge compares. simulated and live are by arm and repetition.
-func (l *Laboratory) Judge(arms []Arm, jobs []*sim.Job, simulated, live [][]*Outcome) Verdict {
+func (l *Laboratory) Judge(arms []Arm, quick bool, simulated, live [][]*Outcome) Verdict {
 	var v Verdict
 	var errors []float64
 	for a := range arms {
 		for _, m := range l.Measures {
 			r := Row{Arm: arms[a].Name, Measure: m.Name, Unit: m.Unit}
 			for i, o := range live[a] {
+				jobs := l.Repetition(i).Jobs(quick)
 				r.Live = append(r.Live, m.Of(jobs, o))
 				r.Simulated += m.Of(jobs, simulated[a][i]) / float64(len(live[a]))
 			}

@@ -18,6 +18,8 @@ type Laboratory struct {
 	Arms     []Arm
 	// Jobs makes the workload; quick is a shorter one of the same shape.
 	Jobs func(quick bool) []*sim.Job
+	// Drawn, if not nil, makes it by an arrival sequence: each repetition has one of its own, so that no lucky one is shown. Jobs are those of the first.
+	Drawn func(quick bool, sequence uint64) []*sim.Job
 	// Measures are what is looked at. By the first the arms are ranked.
 	Measures []Measure
 	// Published says what is published of the first measure.
@@ -32,6 +34,27 @@ type Arm struct {
 	Policy, Admission drive.Named
 	// Quick says that the short form has it.
 	Quick bool
+}
+
+// Repetition is the laboratory as its n-th run has it, from 0.
+func (l *Laboratory) Repetition(n int) *Laboratory {
+	if l.Drawn == nil {
+		return l
+	}
+	one := *l
+	one.Jobs = func(quick bool) []*sim.Job { return l.Drawn(quick, uint64(n)+1) }
+	return &one
+}
+
+// sequences says which arrival sequences so many repetitions have.
+func (l *Laboratory) sequences(repeat int) string {
+	switch {
+	case l.Drawn == nil:
+		return ""
+	case repeat == 1:
+		return " Arrival sequence 1."
+	}
+	return fmt.Sprintf(" Arrival sequences 1 to %d, one for each repetition.", repeat)
 }
 
 // Find returns the laboratory of an id.

@@ -2,6 +2,8 @@ package live
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,18 +103,54 @@ func TestMachinesInTheMastersOrder(t *testing.T) {
 
 // TestJudge: errors are of jobs, and the order of arms counts where the simulator sees a difference.
 func TestJudge(t *testing.T) {
-	jobs := add(nil, "j", 0, shape{maps: 1, mapTime: time.Second})
-	l := &Laboratory{Measures: []Measure{mean("a job", every), makespan}}
+	jobs := func(bool) []*sim.Job { return add(nil, "j", 0, shape{maps: 1, mapTime: time.Second}) }
+	l := &Laboratory{Jobs: jobs, Measures: []Measure{mean("a job", every), makespan}}
 	arms := []Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}
-	v := l.Judge(arms, jobs, outcomes(1, 2, 2.01), outcomes(1.05, 2.1, 2))
+	v := l.Judge(arms, false, outcomes(1, 2, 2.01), outcomes(1.05, 2.1, 2))
 	if !v.Agrees || v.Tau != 1 || math.Abs(v.MedianError-0.1/2.1) > 1e-9 || len(v.Rows) != 6 {
 		t.Errorf("%+v", v)
 	}
-	if v = l.Judge(arms[:2], jobs, outcomes(1, 1.5), outcomes(1, 1.7)); v.Agrees || math.Abs(v.Ratio-0.2) > 1e-9 || v.MedianError > maxError || v.Tau != 1 {
+	if v = l.Judge(arms[:2], false, outcomes(1, 1.5), outcomes(1, 1.7)); v.Agrees || math.Abs(v.Ratio-0.2) > 1e-9 || v.MedianError > maxError || v.Tau != 1 {
 		t.Errorf("%+v", v)
 	}
-	if v = l.Judge(arms, jobs, outcomes(1, 2, 3), outcomes(2, 1, 3)); v.Agrees || math.Abs(v.Tau-1.0/3) > 1e-9 {
+	if v = l.Judge(arms, false, outcomes(1, 2, 3), outcomes(2, 1, 3)); v.Agrees || math.Abs(v.Tau-1.0/3) > 1e-9 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestSequences: each repetition of table-ii has the fifty jobs in an order and with arrivals of its own, always the same; what is measured of a kind
+// of job goes by the sequence of that repetition.
+func TestSequences(t *testing.T) {
+	names := func(n int) (out []string, at []time.Duration) {
+		for _, j := range table2.Repetition(n).Jobs(false) {
+			out, at = append(out, j.Spec.Name), append(at, j.Spec.Submit)
+		}
+		return out, at
+	}
+	first, came := names(0)
+	for n := range 5 {
+		order, at := names(n)
+		again, same := names(n)
+		if (n == 0) != slices.Equal(order, first) || (n == 0) != slices.Equal(at, came) || !slices.Equal(order, again) || !slices.Equal(at, same) {
+			t.Errorf("sequence %d: %v", n+1, order)
+		}
+		if len(order) != 50 || !slices.Equal(slices.Sorted(slices.Values(order)), slices.Sorted(slices.Values(first))) {
+			t.Errorf("sequence %d has other jobs: %v", n+1, order)
+		}
+	}
+	l := &Laboratory{Measures: []Measure{mean("a", named("a"))}, Drawn: func(_ bool, n uint64) []*sim.Job {
+		jobs := add(add(nil, "a", 0, little), "b", 0, little)
+		if n == 2 {
+			jobs[0], jobs[1] = jobs[1], jobs[0]
+		}
+		return jobs
+	}}
+	runs := [][]*Outcome{{{Seconds: []float64{1, 9}}, {Seconds: []float64{9, 1}}}}
+	if v := l.Judge([]Arm{{Name: "x"}}, false, runs, runs); !slices.Equal(v.Rows[0].Live, []float64{1, 1}) {
+		t.Errorf("measured %v of job a", v.Rows[0].Live)
+	}
+	if said := table2.Report(Verdict{Rows: make([]Row, len(table2.Measures))}, 5, Overheads{}).Setup; !strings.Contains(said, "Arrival sequences 1 to 5, one for each repetition.") {
+		t.Errorf("the page says %q", said)
 	}
 }
 

@@ -16,7 +16,7 @@ func (l *Laboratory) Report(v Verdict, repeat int, costs Overheads) lab.Report {
 	r := lab.Report{
 		ID: l.ID, Live: true, Title: l.Title, Source: l.Source, Seeds: repeat, Checks: l.checks(v), Tables: []lab.Table{v.table()},
 		Question: "Do simulator and cluster, which run the same policy code over the same jobs, agree?",
-		Setup:    fmt.Sprintf("%s A job costs %s: the simulator is told so.", &l.Machines, costs),
+		Setup:    fmt.Sprintf("%s%s A job costs %s: the simulator is told so.", &l.Machines, l.sequences(repeat), costs),
 		Read:     "A bar is the cluster, with the smallest and the largest of its repetitions; the thick line is the simulator.",
 	}
 	for i, m := range l.Measures {

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/millrace/millrace/internal/chart"
-	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
 )
 
@@ -57,7 +56,7 @@ func levelBars(at lookup, load float64) chart.Bars {
 		if name == "fifo" && load == 0.7 {
 			median, tail = 2.8, 23.8
 		}
-		bars.Bars = append(bars.Bars, stats.NewEstimate(s.medians).Bar(name, median), stats.NewEstimate(s.tails).Bar(name+", p95", tail).In(1))
+		bars.Bars = append(bars.Bars, s.percentile(50).Bar(name, median), s.percentile(95).Bar(name+", p95", tail).In(1))
 	}
 	return bars
 }

@@ -31,7 +31,7 @@ func heartbeat(r *lab.Recorder) {
 		now, late := average(runs[2*i]), average(runs[2*i+1])
 		r.Check(lab.AtLeast("19: median of "+s.policy+", every 3 s / at once", lab.Sign("rises or stays (V-A)"), late.q[50]/now.q[50], 1))
 		busy += late.busy / now.busy / float64(len(policies))
-		bars.Bars = append(bars.Bars, stats.NewEstimate(now.medians).Bar(s.policy, math.NaN()), stats.NewEstimate(late.medians).Bar(s.policy+", 3 s", math.NaN()).In(1))
+		bars.Bars = append(bars.Bars, now.percentile(50).Bar(s.policy, math.NaN()), late.percentile(50).Bar(s.policy+", 3 s", math.NaN()).In(1))
 	}
 	r.Check(lab.AtMost("19: utilisation, every 3 s / at once, mean over the policies", lab.Sign("drops: below 1 (V-A)"), busy, 1).Because("the offered work is the same, so the drop shows only in how long the last jobs take"))
 	r.Figure("medians", bars)

@@ -19,6 +19,8 @@ import (
 type fb1121 struct {
 	// reduces is the most that a job has; the rest of its work goes to maps.
 	reduces float64
+	// part is the mean part of a job's work for its reduces, before the rest of it goes to maps. 0: 0.35.
+	part float64
 	// pool is the seed of one set of jobs that every workload permutes, as the source did (V-C). 0: each workload draws its own.
 	pool uint64
 }
@@ -103,7 +105,7 @@ func ranks(x []float64) []int {
 // reference time.
 func (f fb1121) job(rng *rand.Rand, size, zs, ze float64) *sim.Job {
 	aim := min(max(26*math.Exp(1.8*(0.85*zs+math.Sqrt(1-0.85*0.85)*ze)), 15), 20_000)
-	part := 0.35 * (0.4 + 1.2*rng.Float64()) // of the work, for reduces
+	part := cmp.Or(f.part, 0.35) * (0.4 + 1.2*rng.Float64()) // of the work, for reduces
 	dm := min(max(aim*(0.2+0.3*rng.Float64()), 4), 60, size*(1-part))
 	nm := max(1, math.Round(size*(1-part)/dm))
 	tm := math.Ceil(nm/600) * dm

@@ -25,12 +25,30 @@ type spread struct {
 	first      float64    // part of the work that was done in partition 1
 	partitions [2]float64 // utilisation of each partition by work
 
-	medians, tails []float64 // the 50th and the 95th percentile of each repetition
+	runs []spread // that it is the average of
 
 	sizes, slow []float64 // of the first repetition's jobs
 }
 
 func (s spread) v(q int) float64 { return s.q[q] / s.q[50] }
+
+// percentile estimates the mean of a percentile over the repetitions.
+func (s spread) percentile(q int) stats.Estimate {
+	return stats.NewEstimate(lab.Each(s.runs, func(run spread) float64 { return run.q[q] }))
+}
+
+// estimate is a figure of averages over the same workloads, with its interval.
+func estimate(of func(...spread) float64, over ...spread) stats.Estimate {
+	return stats.LeaveOneOut(len(over[0].runs), func(without int) float64 {
+		kept := slices.Clone(over)
+		if without >= 0 {
+			for i, s := range over {
+				kept[i] = average(slices.Concat(s.runs[:without], s.runs[without+1:]))
+			}
+		}
+		return of(kept...)
+	})
+}
 
 // setting is a policy at a load.
 type setting struct {
@@ -190,10 +208,9 @@ func measure(res *sim.Result, reference []float64) spread {
 }
 
 func average(runs []spread) spread {
-	out := spread{q: map[int]float64{}, bySize: make([]float64, halfDecades), sizes: runs[0].sizes, slow: runs[0].slow}
+	out := spread{q: map[int]float64{}, bySize: make([]float64, halfDecades), sizes: runs[0].sizes, slow: runs[0].slow, runs: runs}
 	n := float64(len(runs))
 	for _, s := range runs {
-		out.medians, out.tails = append(out.medians, s.q[50]), append(out.tails, s.q[95])
 		for q, v := range s.q {
 			out.q[q] += v / n
 		}

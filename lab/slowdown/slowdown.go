@@ -21,9 +21,9 @@ var words string
 var Document = sync.OnceValue(func() *lab.Document {
 	return lab.NewDocument("slowdown", words, []lab.Table{policyTable(), validationTable()},
 		&lab.Experiment{ID: "slowdown-table2", Seconds: 1, Run: tableII},
-		&lab.Experiment{ID: "slowdown-policies", Seconds: 150, Run: besideFIFO},
+		&lab.Experiment{ID: "slowdown-policies", Seconds: 450, Run: besideFIFO},
 		&lab.Experiment{ID: "slowdown-halving", Seconds: 600, Run: halving},
-		&lab.Experiment{ID: "slowdown-limits", Seconds: 240, Run: limits},
+		&lab.Experiment{ID: "slowdown-limits", Seconds: 700, Run: limits},
 		&lab.Experiment{ID: "slowdown-validation", Seconds: 6, Run: validation},
 		&lab.Experiment{ID: "slowdown-heartbeat", Seconds: 30, Run: heartbeat},
 		&lab.Experiment{ID: "slowdown-restart", Seconds: 12, Run: restart},

@@ -39,14 +39,14 @@ func halving(r *lab.Recorder) {
 	readings := map[int][]lab.Reading{}
 	bars := chart.Bars{Frame: chart.Frame{Title: "V(q) of FIFO over that of FBQ, load 0.7", X: chart.Axis{Label: "ratio; 2: halved"}}}
 	for i, w := range ways {
-		fifo, fbq := runs[2*i], runs[2*i+1]
+		fifo, fbq := average(runs[2*i]), average(runs[2*i+1])
 		for k, q := range []int{90, 95, 99} {
-			e := overV(fifo, fbq, q)
+			e := estimate(func(of ...spread) float64 { return of[0].v(q) / of[1].v(q) }, fifo, fbq)
 			r.Check(w.check(q, e).Missed(r.Say("halving")))
 			readings[q] = append(readings[q], lab.Read(w.name, e))
 			bars.Bars = append(bars.Bars, e.Bar(fmt.Sprintf("V(%d), %s", q, w.name), 2).In(k))
 		}
-		mine := average(fbq).q[50] / average(fifo).q[50]
+		mine := fbq.q[50] / fifo.q[50]
 		r.Check(lab.AtMost("3: median FBQ / FIFO, "+w.name, lab.Sign("below 1 (R7: FBQ is best of all)"), mine, 1))
 	}
 	bars.Groups = []string{"90th percentile", "95th", "99th"}
@@ -69,35 +69,9 @@ func (w way) check(q int, e stats.Estimate) lab.Check {
 		bound, late = 1.6, true
 	}
 	item := fmt.Sprintf("3: V(%d) FIFO / FBQ, %s", q, w.name)
-	c := lab.AtLeast(item, lab.Number("halved: 2 (R13)"), e.Mean, bound).Mark(2).Direction(e.Low > 1).
-		Shown("%s (%s to %s)", stats.Text(e.Mean), stats.Text(e.Low), stats.Text(e.High))
+	c := lab.AtLeast(item, lab.Number("halved: 2 (R13)"), e.Mean, bound).Mark(2).Direction(e.Low > 1).Over(e)
 	if late {
 		c = c.Late()
 	}
 	return c
-}
-
-// overV estimates V(q) of FIFO over that of FBQ, both of mean percentiles, with an interval by leaving out a workload at a time.
-func overV(fifo, fbq []spread, q int) stats.Estimate {
-	ratio := func(without int) float64 {
-		var sum [4]float64
-		for i := range fifo {
-			if i != without {
-				for k, v := range []float64{fifo[i].q[q], fifo[i].q[50], fbq[i].q[q], fbq[i].q[50]} {
-					sum[k] += v
-				}
-			}
-		}
-		return sum[0] / sum[1] / (sum[2] / sum[3])
-	}
-	all, n := ratio(-1), float64(len(fifo))
-	if n < 2 {
-		return stats.NewEstimate([]float64{all})
-	}
-	apart := make([]float64, len(fifo))
-	for i := range apart {
-		apart[i] = n*all - (n-1)*ratio(i)
-	}
-	e := stats.NewEstimate(apart)
-	return stats.Estimate{Mean: all, Low: all + e.Low - e.Mean, High: all + e.High - e.Mean, N: e.N}
 }

@@ -164,6 +164,9 @@ func (c *Tracker) Submit(now time.Duration, spec wire.JobSpec) (wire.JobID, erro
 	c.recur(&spec)
 	c.expect(&spec)
 	id := wire.JobID(fmt.Sprintf("job-%d", c.lastJob+1))
+	for _, r := range appendText(nil, now, c.jobs[wire.JobID(fmt.Sprintf("job-%d", c.lastJob))], &spec) {
+		c.note(r)
+	}
 	c.note(Record{At: now, Kind: Submitted, Job: id, Spec: &spec})
 	c.start(now, c.jobs[id])
 	c.admit(now)

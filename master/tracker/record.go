@@ -27,6 +27,7 @@ const (
 	Expected  RecordKind = "expected"   // Spec, Racks: somebody says that this job will come, or it was planned
 	Dropped   RecordKind = "dropped"    // Spec.Name, Spec.User: such jobs will not
 	Scripted  RecordKind = "scripted"   // Policy: the script that decides; nil: none does
+	Text      RecordKind = "text"       // Text: of a script that jobs refer to, up to the next
 )
 
 // What only a snapshot holds, beside the kinds above.
@@ -111,6 +112,8 @@ func (c *Tracker) apply(r *Record) {
 	case Scripted:
 		c.script = r.Policy
 		return
+	case Text:
+		return // whoever reads the records puts it into the jobs
 	case Submitted:
 		c.applySubmitted(r)
 		return

@@ -33,9 +33,11 @@ func (c *Tracker) Snapshot(now time.Duration) []Record {
 			out = append(out, Record{At: now, Kind: Drained, Task: &TaskRecord{Node: n.name, Rack: n.rack}})
 		}
 	}
+	var before *job
 	for _, j := range all {
 		out = c.snapshotExpected(out, j.id) // the job then finds its announcement
-		out = c.snapshotJob(out, j)
+		out = c.snapshotJob(appendText(out, j.submitted, before, &j.spec), j)
+		before = j
 	}
 	out = c.snapshotExpected(out, "")
 	return out

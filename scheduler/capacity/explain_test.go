@@ -43,3 +43,19 @@ func TestNotesNameUnknownQueues(t *testing.T) {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 }
+
+// Of jobs that wait for nothing but a slot, each says how many are before it, and the first that none is.
+func TestExplainTheOrder(t *testing.T) {
+	r := newRig(t, policy(t, func(c *Config) { c.Queues[0].UserLimit = 25 }), 1, scheduler.Capacity{MapSlots: 4})
+	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 4, User: "u1"})
+	r.Want(r.Serve(0), 1, 1, 1, 1)
+	r.Submit(&scheduler.JobSpec{ID: 2, Maps: 1, User: "u2"}, &scheduler.JobSpec{ID: 3, Maps: 1, User: "u3"})
+	for id, want := range map[scheduler.JobID]string{
+		2: "j2 is first in queue default for map slots and waits for one",
+		3: "j3 waits: 1 job is before it in queue default for map slots",
+	} {
+		if why := r.Explain(r.Now, id).Text(r.View()); why != want {
+			t.Errorf("%q, want %q", why, want)
+		}
+	}
+}

@@ -42,11 +42,12 @@ func (d *Loop) Round(now time.Duration, r Round, do func(Step)) error {
 	if d.cfg.Log == nil {
 		return d.round(now, &r, do)
 	}
-	d.spare = Line{Kind: LineRound, At: now, Round: r, Asked: d.spare.Asked[:0], Steps: d.spare.Steps[:0]}
-	d.line, d.taker = &d.spare, do
+	l := &d.spare // it has nothing but these
+	l.Kind, l.At, l.Round, l.Asked, l.Steps = LineRound, now, r, l.Asked[:0], l.Steps[:0]
+	d.line, d.taker = l, do
 	err := d.round(now, &r, d.noting)
 	d.line = nil
-	d.log(&d.spare)
+	d.log(l)
 	return err
 }
 

@@ -77,8 +77,8 @@ func (s *Shares) pick(n topology.NodeID, k scheduler.Kind, v *scheduler.View) sc
 
 // mayReduce reports whether a reduce of j may follow its maps now.
 func (s *Shares) mayReduce(v *scheduler.View, n topology.NodeID, j *job) bool {
-	var first scheduler.Needy // only a ramp asks for it
-	if s.cfg.Reduces.Ramp > 0 {
+	var first scheduler.Needy // only a ramp asks for it, of reduces that would wait: it takes a search
+	if s.cfg.Reduces.Ramp > 0 && j.Waits(scheduler.Reduce) {
 		first = s.needy(j)
 	}
 	return s.cfg.Reduces.AllowsReduce(v, n, j, first)

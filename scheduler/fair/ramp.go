@@ -12,11 +12,11 @@ func (s *Shares) needy(j *job) scheduler.Needy {
 		line := s.At(scheduler.Map, i)
 		for at := range line.Len() {
 			if b := line.At(at); b != j {
-				return scheduler.Needy{Job: b, Owed: s.owed}
+				return scheduler.Needy{Job: b, Owed: s.order}
 			}
 		}
 	}
-	return scheduler.Needy{Owed: s.owed}
+	return scheduler.Needy{Owed: s.order}
 }
 
 // owed reports whether a, with some containers more, would still hold as much for its weight

@@ -24,9 +24,10 @@ type Shares struct {
 	alone  [kinds]*scheduler.Order[*job, key]   // with key job
 	inside []*members                           // by group slot
 
-	clock  int64   // counts launches
-	served []int64 // by job slot: clock of its last launch
-	gone   []int64 // by group slot: likewise
+	clock  int64          // counts launches
+	served []int64        // by job slot: clock of its last launch
+	gone   []int64        // by group slot: likewise
+	order  scheduler.Owed // owed: it is asked for at every report, and a new value of it takes memory
 }
 
 // members orders the jobs of one group, by kind.
@@ -49,6 +50,7 @@ func NewShares(cfg Config) (*Shares, error) {
 	for k := range s.groups {
 		s.groups[k] = scheduler.NewOrder[*group](scheduler.CompareFloatKeys)
 	}
+	s.order = s.owed
 	return s, nil
 }
 

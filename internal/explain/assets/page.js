@@ -84,6 +84,7 @@ function buildReduce(st, r, i, third, fourth) {
   const task = el("div", "task");
   task.append(el("b", "", "reduce " + i));
   fourth.append(task);
+  const from = steps.length;
   for (const g of r.groups) {
     const box = el("div", "group");
     box.append(el("span", "faint", "group "), el("code", "", visible(g.key)), pairsOf(g.in, null), el("span", "faint", "gives"));
@@ -102,7 +103,10 @@ function buildReduce(st, r, i, third, fourth) {
     task.append(box);
     add("reduce", "After its last group the reduce hands over what it has gathered.", box);
   }
-  add("output", "What reduce " + i + " emitted, in order, is the file part-r-" + String(i).padStart(5, "0") + " of the output.", task);
+  // The box is there with its first group; the last step only points at it.
+  if (steps.length > from) steps[from].frame = [task];
+  const said = "What reduce " + i + " emitted, in order, is the file part-r-" + String(i).padStart(5, "0") + " of the output.";
+  steps.push({ say: said, phase: "output", at: [task], place: steps.length > from ? [] : undefined });
 }
 
 for (const st of story.stages) {
@@ -124,6 +128,7 @@ function show(n, move) {
   step = Math.max(0, Math.min(steps.length - 1, n));
   steps.forEach((s, i) => {
     for (const e of s.at) if (!s.place) e.classList.toggle("later", i > step);
+    for (const e of s.frame || []) e.classList.toggle("later", i > step);
     for (const e of s.place || []) e.classList.toggle("placed", i <= step);
     for (const e of s.at) e.classList.remove("now");
   });

@@ -1,0 +1,28 @@
+package tracker
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
+)
+
+// CodeParam is the parameter of a script that is its text.
+const CodeParam = "code"
+
+// ScriptOf is the text of the script that a job came under; empty if it came under none.
+func ScriptOf(spec *wire.JobSpec) string {
+	if spec == nil || spec.Under == nil || spec.Under.Policy.Name != scheduler.ScriptName {
+		return ""
+	}
+	return spec.Under.Policy.Params[CodeParam]
+}
+
+// appendText adds the text that a job refers to, unless the job before it has the same: what is written refers to the last text.
+func appendText(out []Record, at time.Duration, before *job, spec *wire.JobSpec) []Record {
+	text := ScriptOf(spec)
+	if text == "" || before != nil && ScriptOf(&before.spec) == text {
+		return out
+	}
+	return append(out, Record{At: at, Kind: Text, Text: text})
+}
