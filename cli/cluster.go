@@ -6,18 +6,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/procs"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
@@ -80,7 +84,8 @@ type upOptions struct {
 	topology   string
 	config     string
 	file       string
-	described  *describedCluster // what the file says; nil without one
+	text       []byte            // of the file, or of the one that the directory remembers
+	described  *describedCluster // what the text says; nil without one
 	key        keyFlags
 }
 
@@ -104,11 +109,15 @@ func newClusterUp() *cobra.Command {
 		Example: "  millrace cluster up --workers 4 --racks 2 --dir .cluster\n  millrace cluster up --file cluster.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.given = cmd.Flags().Changed
 			return o.run(cmd)
 		},
 	}
-	f := cmd.Flags()
+	o.define(cmd.Flags())
+	return cmd
+}
+
+func (o *upOptions) define(f *pflag.FlagSet) {
+	o.given = f.Changed
 	f.StringVar(&o.dir, "dir", defaultClusterDir, "directory for everything the cluster keeps")
 	f.IntVar(&o.workers, "workers", 4, "number of workers")
 	f.IntVar(&o.racks, "racks", 1, "number of racks the workers are spread over")
@@ -124,7 +133,6 @@ func newClusterUp() *cobra.Command {
 	f.StringVar(&o.file, "file", "", "description of the cluster: classes of machines, racks, links, policies (docs/operations.md)")
 	o.key.define(f)
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for the cluster to be ready")
-	return cmd
 }
 
 // check refuses a cluster that could not start, or never run a job.
@@ -142,6 +150,10 @@ func (o *upOptions) check() error {
 }
 
 func (o *upOptions) run(cmd *cobra.Command) error {
+	out := cmd.OutOrStdout()
+	if err := o.recall(out, cmd.Flags()); err != nil {
+		return err
+	}
 	if err := o.describe(); err != nil {
 		return err
 	}
@@ -167,15 +179,23 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return failed(errors.Join(err, stopCluster(dir, c, 5*time.Second)))
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), `cluster of %s in %s is ready after %.1f s; master and dashboard at %s
+	if err := o.remember(cmd.Flags()); err != nil {
+		return failed(err)
+	}
+	o.ready(out, c.Master, time.Since(begin))
+	return nil
+}
+
+// ready says what to do with a cluster.
+func (o *upOptions) ready(out io.Writer, master string, after time.Duration) {
+	fmt.Fprintf(out, `cluster of %s in %s is ready after %.1f s; master and dashboard at %s
 
   export MILLRACE_MASTER=%s
   millrace dfs put FILE dfs:/in
   millrace run wordcount --input dfs:/in --output dfs:/out --master %s
   millrace dfs cat dfs:/out/part-r-00000
   millrace cluster down --dir %s
-`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), time.Since(begin).Seconds(), c.Master, c.Master, c.Master, o.dir)
-	return nil
+`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), after.Seconds(), master, master, master, o.dir)
 }
 
 // start starts the processes, writes down who they are, and waits until all have reported.
@@ -278,7 +298,8 @@ func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) er
 		return err
 	}
 	defer cl.Close()
-	return o.poll(ctx, func() (bool, error) {
+	var mode wire.SafeMode
+	err = o.poll(ctx, func() (bool, error) {
 		for _, w := range c.Workers {
 			if procs.Ended(w.PID) {
 				return false, fmt.Errorf("worker %s ended at once; its log is %s", w.Name, filepath.Join(dir, "logs", w.Name+".log"))
@@ -292,9 +313,13 @@ func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) er
 		if err != nil {
 			return false, err
 		}
-		mode, err := cl.DFS().SafeMode(ctx, "")
+		mode, err = cl.DFS().SafeMode(ctx, "")
 		return len(jobs) == len(c.Workers) && len(stores) == len(c.Workers) && !mode.On, err
 	})
+	if gone := absent(dir, c.Workers); err != nil && mode.On && len(gone) > 0 {
+		return fmt.Errorf("%w: %s; %s had blocks here and belongs not to this cluster: start as many workers as before (--workers, --file)", err, mode.Why, strings.Join(gone, ", "))
+	}
+	return err
 }
 
 func (o *upOptions) poll(ctx context.Context, ready func() (bool, error)) error {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 
@@ -51,23 +52,15 @@ const (
 	maxRoom    = 10_000 // containers, slots or processors of one machine
 )
 
-// readDescription reads and checks a description of a cluster.
-func readDescription(name string) (*describedCluster, error) {
-	data, err := readBounded(name)
-	if err != nil {
-		return nil, err
-	}
-	return parseDescription(name, data)
-}
-
+// parseDescription reads and checks a description of a cluster.
 func parseDescription(name string, data []byte) (*describedCluster, error) {
 	d := &describedCluster{Racks: 1, Policy: "fair", Admission: "marp", Placement: "rack-aware"}
 	if err := decodeYAML(name, data, d); err != nil {
 		return nil, err
 	}
-	for _, check := range []func() (key string, err error){d.checkRacks, d.checkClasses, d.checkPolicies} {
+	for _, check := range []func() (key string, err error){d.checkClasses, d.checkRacks, d.checkPolicies} {
 		if key, err := check(); err != nil {
-			return nil, fmt.Errorf("%s:%d: %s: %w", name, lineOf(data, "$."+key), key, err)
+			return nil, fmt.Errorf("%s:%d: %s: %w", name, lineOf(data, "$."+key), strings.ReplaceAll(key, "'", ""), err)
 		}
 	}
 	if d.Links != nil {
@@ -79,8 +72,8 @@ func parseDescription(name string, data []byte) (*describedCluster, error) {
 }
 
 func (d *describedCluster) checkRacks() (key string, err error) {
-	if n := d.machines(); d.Racks < 1 || d.Racks > max(1, n) {
-		return "racks", fmt.Errorf("%d racks for %d machines: there must be 1 rack at least, and a machine for each", d.Racks, n)
+	if n := d.machines(); d.Racks > max(1, n) {
+		return "racks", d.errRacks(n)
 	}
 	if d.Links == nil {
 		return "", nil
@@ -96,13 +89,21 @@ func (d *describedCluster) checkRacks() (key string, err error) {
 	return "", nil
 }
 
+func (d *describedCluster) errRacks(machines int) error {
+	return fmt.Errorf("%s for %s: there must be 1 rack at least, and a machine for each", human.Many(int64(d.Racks), "rack"), human.Many(int64(machines), "machine"))
+}
+
+// checkClasses needs racks to put machines in, and checkRacks machines: a wrong class is to blame for both.
 func (d *describedCluster) checkClasses() (key string, err error) {
+	if d.Racks < 1 {
+		return "racks", d.errRacks(d.machines())
+	}
 	seen := map[string]bool{}
 	for i := range d.Classes {
 		c, key := &d.Classes[i], fmt.Sprintf("classes[%d]", i)
 		field, err := c.check(d.racks(), maxWorkers)
 		if err == nil && seen[c.Name] {
-			field, err = "name", fmt.Errorf("two classes are called %q", c.Name)
+			field, err = ".name", fmt.Errorf("two classes are called %q", c.Name)
 		}
 		if err != nil {
 			return key + field, err
@@ -162,10 +163,10 @@ func (c *describedClass) kinds() (n int) {
 
 func (d *describedCluster) checkPolicies() (key string, err error) {
 	if _, err := policies.Policy(d.Policy, d.Params); err != nil {
-		return "policy", err
+		return blamed("policy", "params", d.Params, func(p map[string]string) error { _, err := policies.Policy(d.Policy, p); return err }), err
 	}
 	if _, err := policies.Admission(d.Admission, d.Admitting); err != nil {
-		return "admission", err
+		return blamed("admission", "'admission-params'", d.Admitting, func(p map[string]string) error { _, err := policies.Admission(d.Admission, p); return err }), err
 	}
 	if _, err := policies.Placement(d.Placement, nil); err != nil {
 		return "placement", err
@@ -177,6 +178,19 @@ func (d *describedCluster) checkPolicies() (key string, err error) {
 		return "placement", err
 	}
 	return "", nil
+}
+
+// blamed is the key of a policy that is not to be had: its name, all its parameters, or the one that is wrong by itself.
+func blamed(name, params string, given map[string]string, try func(map[string]string) error) string {
+	if try(nil) != nil || len(given) == 0 {
+		return name
+	}
+	for _, p := range slices.Sorted(maps.Keys(given)) {
+		if try(map[string]string{p: given[p]}) != nil {
+			return params + ".'" + p + "'"
+		}
+	}
+	return params
 }
 
 // checkClassOf refuses a policy for a class of which there is no machine.

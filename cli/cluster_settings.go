@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/shuffle"
@@ -24,15 +25,21 @@ func (o *upOptions) memoryOf() *jobs.ByteSize {
 // describe reads the description of the cluster, if there is one. It says all about machines, racks and links; flags for
 // policies go before it.
 func (o *upOptions) describe() (err error) {
-	if o.file == "" {
-		return nil
+	name := o.file
+	if name == "" {
+		if o.text == nil {
+			return nil
+		}
+		name = shapePath(o.dir)
+	} else if o.text, err = readBounded(name); err != nil {
+		return err
 	}
-	for _, flag := range []string{"workers", "racks", "containers", "memory", "topology", "config"} {
+	for _, flag := range machineFlags {
 		if o.given(flag) {
 			return fmt.Errorf("--%s goes not with --file, which says it", flag)
 		}
 	}
-	if o.described, err = readDescription(o.file); err != nil {
+	if o.described, err = parseDescription(name, o.text); err != nil {
 		return err
 	}
 	o.workers, o.racks = o.described.machines(), o.described.Racks
@@ -55,7 +62,8 @@ func (o *upOptions) override() error {
 	}
 	d.Params, d.Admitting = merged(d.Params, params), merged(d.Admitting, admitting)
 	if key, err := d.checkPolicies(); err != nil {
-		return fmt.Errorf("--%s: %w", key, err)
+		flag, _, _ := strings.Cut(strings.Trim(key, "'"), "s.") // params.x of the flag --param
+		return fmt.Errorf("--%s: %w", strings.Trim(flag, "'"), err)
 	}
 	return nil
 }

@@ -71,13 +71,12 @@ func newLs[T any](m *masterFlags, short, example string, get func(cl *client.Cli
 }
 
 func newJobLs(m *masterFlags) *cobra.Command {
-	var birth time.Time // of the cluster, whose clock times of jobs are by
+	var birth time.Time
 	get := func(cl *client.Client, ctx context.Context) ([]wire.JobStatus, error) {
-		load, err := cl.Load(ctx)
-		if err != nil {
+		var err error
+		if birth, err = birthOf(ctx, cl); err != nil {
 			return nil, err
 		}
-		birth = time.Now().Add(-time.Duration(load.Now) * time.Millisecond)
 		return cl.Jobs(ctx)
 	}
 	return newLs(m, "List jobs, newest first", "  millrace job ls --json", get,
@@ -88,6 +87,12 @@ func newJobLs(m *masterFlags) *cobra.Command {
 				birth.Add(time.Duration(s.Submitted) * time.Millisecond).Format(time.DateTime), took(s),
 			}
 		})
+}
+
+// birthOf is when the cluster began, whose clock times of jobs are by.
+func birthOf(ctx context.Context, cl *client.Client) (time.Time, error) {
+	load, err := cl.Load(ctx)
+	return time.Now().Add(-time.Duration(load.Now) * time.Millisecond), err
 }
 
 // took is how long a job has taken that has ended.
@@ -111,6 +116,9 @@ type jobStatus struct {
 	Counters map[string]int64 `json:"counters"`
 	Output   string           `json:"output,omitempty"`
 	Error    string           `json:"error,omitempty"`
+	Why      string           `json:"why,omitempty"`         // why it is QUEUED
+	Deadline int64            `json:"deadline_ms,omitempty"` // after the submission
+	GoalMet  *bool            `json:"goal_met,omitempty"`    // of a job that had a goal and has ended
 }
 
 func newJobStatus(m *masterFlags) *cobra.Command {
@@ -124,9 +132,13 @@ func newJobStatus(m *masterFlags) *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd, jobStatus{s.Job, s.Name, string(s.State), s.User, s.Maps, s.Reduces, s.Attempts, s.Locality, flatCounts(s), s.Output, s.Error})
+					return printJSON(cmd, jobStatus{s.Job, s.Name, string(s.State), s.User, s.Maps, s.Reduces, s.Attempts, s.Locality, flatCounts(s), s.Output, s.Error, s.Why, deadlineOf(&s), goalMet(&s)})
 				}
-				printStatus(cmd, s)
+				birth, err := birthOf(cmd.Context(), cl)
+				if err != nil {
+					return err
+				}
+				printStatus(cmd, s, birth)
 				return nil
 			})
 		},
@@ -139,7 +151,7 @@ func flatCounts(s wire.JobStatus) map[string]int64 {
 	return console.Flatten(mapreduce.Counts(s.Counts))
 }
 
-func printStatus(cmd *cobra.Command, s wire.JobStatus) {
+func printStatus(cmd *cobra.Command, s wire.JobStatus, birth time.Time) {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s  %s of %s  %s", s.Job, human.Printable(s.Name), human.Printable(s.User), s.State)
 	if s.Stages > 1 {
@@ -147,6 +159,9 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 	}
 	if s.Ended > 0 {
 		fmt.Fprintf(out, "  after %s", human.Duration(time.Duration(s.Ended-s.Submitted)*time.Millisecond))
+	}
+	if s.Why != "" {
+		fmt.Fprintf(out, "\nwaits    %s", human.Printable(s.Why))
 	}
 	fmt.Fprintf(out, "\nmaps     %d done, %d running, of %d\nreduces  %d done, %d running, of %d\nattempts %d\n",
 		s.Maps.Done, s.Maps.Running, s.Maps.Total, s.Reduces.Done, s.Reduces.Running, s.Reduces.Total, s.Attempts)
@@ -156,9 +171,7 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus) {
 	if moved := console.Travelled(mapreduce.Counts(s.Counts)); moved != "" {
 		fmt.Fprintf(out, "shuffle  moved %s\n", moved)
 	}
-	for _, f := range s.Figures {
-		fmt.Fprintf(out, "%-8s %.4g\n", f.Name, f.Value)
-	}
+	printGoal(out, &s, birth)
 	if s.Driver != "" {
 		fmt.Fprintf(out, "driver   on %s\n", s.Driver)
 	}

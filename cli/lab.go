@@ -22,6 +22,7 @@ import (
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/lab/all"
+	"github.com/millrace/millrace/lab/live"
 )
 
 func newLab() *cobra.Command {
@@ -226,6 +227,9 @@ func experiments(ids []string) ([]*lab.Experiment, error) {
 	var list []*lab.Experiment
 	for _, id := range ids {
 		e, err := all.Find(id)
+		if _, bad := live.Find(id); err != nil && bad == nil {
+			return nil, fmt.Errorf("%s is a live laboratory, on a cluster that is started for it: millrace lab run --live %s", id, id)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -28,19 +29,40 @@ type playing struct {
 
 // packed runs a scenario of the playground, or a sweep, and returns what its page reads.
 func (p *playing) packed(ctx context.Context, scenario []byte, sweep bool) ([]byte, error) {
-	p.name = "the set-up"
+	p.name = theSetUp
 	if sweep {
 		runs, err := p.sweep(ctx, scenario)
 		if err != nil {
-			return nil, err
+			return nil, withoutLine(err)
 		}
 		return json.Marshal(runs)
 	}
 	_, tapes, err := p.record(ctx, scenario)
 	if err != nil {
-		return nil, err
+		return nil, withoutLine(err)
 	}
 	return play.Pack(tapes)
+}
+
+// theSetUp is the name of a scenario that a page sends.
+const theSetUp = "the set-up"
+
+// withoutLine takes the place in the scenario off a message: who sees a page sees no lines of it.
+func withoutLine(err error) error {
+	rest, of := strings.CutPrefix(err.Error(), theSetUp+":")
+	line, message, ok := strings.Cut(rest, ": ")
+	if _, bad := strconv.Atoi(line); !of || !ok || bad != nil {
+		return err
+	}
+	return errors.New(message)
+}
+
+// named says whose mistake it is, unless the message begins with that: a script says its own name and line.
+func named(name string, err error) error {
+	if strings.HasPrefix(err.Error(), name+":") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // allowed refuses workloads from files that nobody has offered: whoever reaches the page could read them.
@@ -121,7 +143,7 @@ func (s *stage) all(arms []arm, tell func(play.Progress), each int) ([]*simRun, 
 	for i := range runs {
 		group.Go(func() (err error) {
 			if runs[i], err = s.simulate(s.topo, arms[i], s.source, s.seed); err != nil {
-				return fmt.Errorf("%s: %w", arms[i].name, err)
+				return named(arms[i].name, err)
 			}
 			return nil
 		})

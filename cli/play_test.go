@@ -210,7 +210,7 @@ func TestBadScenarios(t *testing.T) {
 		`{"policies": [{"policy": "fair", "params": {"wrong": "1"}}]}`:                                                               {"wrong"},
 		`{"policies": [{"policy": "fair", "admission": {"policy": "marp", "params": {"marp": "7"}}}]}`:                               {"admission", "marp"},
 		`{"policies": [{"policy": "/etc/x.star"}]}`:                                                                                  {"/etc/x.star", "the text of a script"},
-		`{"policies": [{"name": "mine", "policy": "script", "params": {"code": "def key(job, node, now):\n  return job.nothing"}}]}`: {"mine:2", "no .nothing"},
+		`{"policies": [{"name": "mine", "policy": "script", "params": {"code": "def key(job, node, now):\n  return job.nothing"}}]}`: {"mine:2: in key", "no .nothing"},
 		`{"policies": [{"policy": "script", "params": {"code": "def key("}}]}`:                                                       {"script:1"},
 		`{"policies": [{"policy": "script", "params": {"limit": "7"}}]}`:                                                             {`no parameter "limit"`},
 		`{"policies": [{"policy": "script"}]}`:                                                                                       {"give its text"},
@@ -227,6 +227,9 @@ func TestBadScenarios(t *testing.T) {
 		if err == nil {
 			t.Errorf("%.60q is taken", text)
 			continue
+		}
+		if strings.Contains(err.Error(), "mine: mine") {
+			t.Errorf("%.60q: %v: says the name twice", text, err)
 		}
 		for _, w := range words {
 			if !strings.Contains(err.Error(), w) {
@@ -287,7 +290,7 @@ func TestPlaygroundDoor(t *testing.T) {
 		}
 	}
 	wrong := ask("POST", "/run", "127.0.0.1:8099", "", "application/json", `{"nodes": -1, "policies": [{"policy": "fair"}]}`)
-	if !strings.Contains(wrong.Body.String(), `{"error":"the set-up:1: nodes is -1`) {
+	if !strings.Contains(wrong.Body.String(), `{"error":"nodes is -1`) {
 		t.Errorf("a scenario that is wrong: %d %.200s", wrong.Code, wrong.Body)
 	}
 }

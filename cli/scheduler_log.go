@@ -137,18 +137,40 @@ func joined(ids []wire.JobID) string {
 
 // write exports the log.
 func (o *decisionOptions) write(cmd *cobra.Command, cl *client.Client) (err error) {
-	f, err := os.Create(o.export)
-	if err != nil {
-		return failed(err)
-	}
+	f := &lateFile{name: o.export}
 	b := bufio.NewWriter(f)
-	defer func() { err = errors.Join(err, b.Flush(), f.Close()) }()
 	lines, err := exportDecisions(cmd.Context(), cl, b)
-	if err != nil {
+	if err = errors.Join(err, f.close(b, err == nil)); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d lines are in %s\n", lines, o.export)
 	return nil
+}
+
+// lateFile makes its file with the first byte: a master that does not answer leaves what was there.
+type lateFile struct {
+	name string
+	*os.File
+}
+
+func (f *lateFile) Write(p []byte) (n int, err error) {
+	if f.File == nil {
+		if f.File, err = os.Create(f.name); err != nil {
+			return 0, err
+		}
+	}
+	return f.File.Write(p)
+}
+
+// close ends the file, with what is buffered if it is whole.
+func (f *lateFile) close(b *bufio.Writer, whole bool) (err error) {
+	if whole {
+		err = b.Flush()
+	}
+	if f.File != nil {
+		err = errors.Join(err, f.Close())
+	}
+	return err
 }
 
 // exportDecisions writes the log that a simulator replays, and returns how many lines it has.

@@ -169,10 +169,7 @@ func store(c *hybrid.Trained, name string) error {
 	if len(text) > master.MaxTrained {
 		return fmt.Errorf("the classifier takes %s, and a master reads at most %s: train with fewer --points", human.Bytes(int64(len(text))), human.Bytes(master.MaxTrained))
 	}
-	if err := os.WriteFile(name+".new", []byte(text), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return writeWhole(name, text)
 }
 
 func (r *trainReport) print(w io.Writer, stored bool) {

@@ -98,7 +98,7 @@ func compareCases(cmd *cobra.Command, cases []*simCase, source *workload) ([]*si
 		t := todo[i]
 		r, err := t.of.simulate(t.of.topo, t.arm, source, t.seed)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.TrimSpace(t.of.name()+" "+t.arm.name), err)
+			return nil, named(strings.TrimSpace(t.of.name()+" "+t.arm.name), err)
 		}
 		r.of, r.swept = t.of, t.of.values
 		return r, nil

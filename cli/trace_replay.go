@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +86,9 @@ func (o *replayOptions) run(cmd *cobra.Command, source string) error {
 		if err := r.fits(cmd.Context(), o); err != nil {
 			return err
 		}
+		if r.left > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "left out, %s: it has no maps, as one that ended before its plan\n", human.Many(int64(r.left), "job"))
+		}
 		fmt.Fprintln(cmd.ErrOrStderr(), r.ahead(o))
 		return r.report(cmd, o, r.submit(cmd.Context()))
 	})
@@ -97,6 +101,7 @@ type replay struct {
 	specs []*scheduler.JobSpec // by job
 	tasks int64                // of all jobs
 	cost  replayCost
+	left  int  // jobs without a map: a cluster runs none
 	reads bool // there is input for the jobs that have splits
 }
 
@@ -130,6 +135,11 @@ func (r *replay) plan(o *replayOptions, w *workload, nodes []wire.NodeStatus) er
 	}
 	if o.jobs > 0 {
 		list = list[:min(o.jobs, len(list))]
+	}
+	all := len(list)
+	list = slices.DeleteFunc(list, func(j *sim.Job) bool { return j.Spec.Maps == 0 })
+	if r.left = all - len(list); len(list) == 0 {
+		return fmt.Errorf("no job of the trace has a map: there is nothing to replay")
 	}
 	for i, j := range list {
 		spec, err := r.job(o, i, j)

@@ -26,6 +26,30 @@ func TestReplayKeepsArrivals(t *testing.T) {
 	}
 }
 
+// TestReplayLeavesOutJobsWithoutMaps: a job that ended before its plan has none; the others are replayed, and it is counted.
+func TestReplayLeavesOutJobsWithoutMaps(t *testing.T) {
+	const empty, whole = `{"job":{"id":"job-1","submit_ns":1000000000,"start_ns":1000000000,"end_ns":2000000000,"state":"done","maps":0,"reduces":1}}
+{"attempt":{"job":"job-1","kind":"reduce","index":0,"node":"w1","start_ns":1000000000,"end_ns":2000000000}}
+`, `{"job":{"id":"job-2","submit_ns":3000000000,"start_ns":3000000000,"end_ns":5000000000,"state":"done","maps":1,"reduces":0}}
+{"attempt":{"job":"job-2","kind":"map","index":0,"node":"w1","start_ns":3000000000,"end_ns":5000000000}}
+`
+	nodes := []wire.NodeStatus{{Capacity: wire.Capacity{Containers: 4}}}
+	for text, want := range map[string]int{empty + whole: 1, empty: 0} {
+		h, err := trace.ReadHistory(strings.NewReader("{\"millrace_history\":1}\n"+text), "h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r replay
+		err = r.plan(&replayOptions{scaleTime: 1, scaleBytes: 1, workload: "fine", rates: "copy", seed: 1}, &workload{traced: h.Trace(), history: h}, nodes)
+		if (err == nil) != (want > 0) || len(r.jobs) != want || r.left != 1 {
+			t.Errorf("%d jobs, %d left out, %v; want %d and 1", len(r.jobs), r.left, err, want)
+		}
+		if err != nil && !strings.Contains(err.Error(), "no job of the trace has a map") {
+			t.Error(err)
+		}
+	}
+}
+
 // TestReplayShapes: a trace is replayed with the tasks that the generator SWIM would give its jobs, and with their times.
 func TestReplayShapes(t *testing.T) {
 	w := &workload{traced: []trace.Job{{ID: "a", InputBytes: 1 << 30, ShuffleBytes: 1 << 30, OutputBytes: 1 << 30}}}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -129,9 +130,9 @@ func (v nestedAlias) Visit(n ast.Node) ast.Visitor {
 	return v
 }
 
-// lineOf returns the line of a key, 1 where it cannot be found.
+// lineOf returns the line of a key, or where it is not there of the value that it belongs to; 1 where nothing can be found.
 func lineOf(data []byte, key string) int {
-	line := 1
+	line := 0
 	_ = guardYAML("", func() error {
 		p, err := yaml.PathString(key)
 		if err != nil {
@@ -143,5 +144,8 @@ func lineOf(data []byte, key string) int {
 		}
 		return err
 	})
-	return line
+	if in := strings.LastIndexByte(key, '.'); line == 0 && in > 0 {
+		return lineOf(data, key[:in])
+	}
+	return max(line, 1)
 }

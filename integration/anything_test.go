@@ -54,12 +54,12 @@ func babble(t *testing.T, key *secure.Key) {
 	t.Logf("-anything-seed %d", seed)
 	c := testcluster.Start(t, testcluster.Config{Workers: 2, Key: key})
 	dfsPut(t, c, "/in", bytes.Repeat([]byte("a few words\n"), 1000))
-	voices := voicesOf(t, c)
+	voices, jobs := voicesOf(t, c)
 	var calls, answered int
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for i := range 4 {
-		b := &babbler{t: t, c: c, voices: voices, rng: rand.New(rand.NewPCG(seed, uint64(i))), until: time.Now().Add(length)}
+		b := &babbler{t: t, c: c, voices: voices, jobs: slices.Clone(jobs), rng: rand.New(rand.NewPCG(seed, uint64(i))), until: time.Now().Add(length)}
 		wg.Go(func() {
 			n, ok := b.run()
 			mu.Lock()
@@ -128,14 +128,21 @@ type babbler struct {
 	until time.Time
 	jobs  []string
 
-	voices []*http.Client
+	voices []voice
+}
+
+// A voice is a caller; node is the one whose certificate it has, if it is a node's.
+type voice struct {
+	*http.Client
+	node string
 }
 
 // voicesOf are those who may speak on a cluster: with a key, one with each kind of certificate; without, anybody, who says whom they are.
-func voicesOf(t *testing.T, c *testcluster.Cluster) (out []*http.Client) {
+// One is a task of a job that runs.
+func voicesOf(t *testing.T, c *testcluster.Cluster) (out []voice, jobs []string) {
 	t.Helper()
 	if c.Key() == nil {
-		return []*http.Client{http.DefaultClient}
+		return []voice{{Client: http.DefaultClient}}, nil
 	}
 	job := c.Submit(wire.JobSpec{}, "sleep", "--maps=1", "--map-time=10m", "--output=dfs:/sleeps")
 	for _, id := range [][3]string{{string(secure.User), "ann"}, {string(secure.Admin), "root"}, {string(secure.Task), string(job), "ann"}, {string(secure.Node), "w3"}, {string(secure.Node), "w4"}, {string(secure.Node), "w5"}} {
@@ -145,9 +152,23 @@ func voicesOf(t *testing.T, c *testcluster.Cluster) (out []*http.Client) {
 		}
 		cl := &http.Client{Transport: &http.Transport{TLSClientConfig: cfg.TLS}}
 		t.Cleanup(cl.CloseIdleConnections)
-		out = append(out, cl)
+		v := voice{Client: cl}
+		if id[0] == string(secure.Node) {
+			v.node = id[1]
+		}
+		out = append(out, v)
 	}
-	return out
+	return out, []string{string(job)}
+}
+
+// speaker is who says something: often the one who may.
+func (b *babbler) speaker(request any) voice {
+	if r, ok := request.(*wire.Report); ok && b.rng.IntN(2) == 0 {
+		if i := slices.IndexFunc(b.voices, func(v voice) bool { return v.node == string(r.Node) }); i >= 0 {
+			return b.voices[i]
+		}
+	}
+	return b.voices[b.rng.IntN(len(b.voices))]
 }
 
 // boss is a client who may do everything.
@@ -221,7 +242,7 @@ func (b *babbler) call(addr, path string, req reflect.Type) bool {
 	if b.rng.IntN(2) == 0 {
 		r.Header.Set("Millrace-Node", "w"+fmt.Sprint(3+b.rng.IntN(3)))
 	}
-	resp, err := b.voices[b.rng.IntN(len(b.voices))].Do(r)
+	resp, err := b.speaker(v.Interface()).Do(r)
 	if err != nil {
 		return false // it may wait for news
 	}
@@ -326,6 +347,9 @@ func (b *babbler) correct(v reflect.Value) {
 		p.Seq = uint64(b.rng.IntN(1000))
 	case *wire.AttemptID:
 		p.Index, p.Stage = int32(b.rng.IntN(3))-int32(b.rng.IntN(2)), 0
+		if b.rng.IntN(2) == 0 && len(b.jobs) > 0 { // one that is there
+			p.Job, p.Kind = wire.JobID(b.jobs[b.rng.IntN(len(b.jobs))]), wire.MapTask
+		}
 	case *wire.RegisterRequest:
 		p.Node = wire.NodeName(fmt.Sprint("w", 3+b.rng.IntN(3)))
 	}

@@ -234,7 +234,7 @@ func TestHybridWithoutScaleUp(t *testing.T) {
 	}
 	c.Wait("the log to say it", func() bool { return strings.Contains(run("scheduler", "log"), lacks) })
 	run("node", "undrain", "w1")
-	c.Wait("the log to say that it came", func() bool { return strings.Contains(run("scheduler", "log"), "have all the machines") })
+	c.Wait("the log to say that it came", func() bool { return strings.Contains(run("scheduler", "log"), "nothing is amiss") })
 	if out := run("scheduler", "status"); strings.Contains(out, lacks) {
 		t.Errorf("the machine is back:\n%s", out)
 	}

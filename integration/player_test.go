@@ -158,7 +158,7 @@ func TestPlayer(t *testing.T) {
 	v.does("back", `window.before = player.t; document.querySelector("#back").click(); if (!(player.t < window.before)) throw new Error("it did not go back")`)
 	v.does("scrubbing", `const b = document.querySelector("#bar"), r = b.getBoundingClientRect(); b.dispatchEvent(new PointerEvent("pointerdown", {clientX: r.left + r.width / 2, clientY: r.top + 5, pointerId: 1, bubbles: true})); if (Math.abs(player.t / player.end - 0.5) > 0.01) throw new Error("it is at " + player.t)`)
 	v.until("both are compared", `/times as long on average under fair/.test(document.querySelector("#difference").innerText)`)
-	v.until("those who wait stand in line", `[...document.querySelectorAll(".queues")].every(q => /^(waiting, next first|No job waits)/.test(q.innerText)) && document.querySelectorAll(".queues li").length > 0`)
+	v.until("those who wait stand in line", `[...document.querySelectorAll(".queues")].every(q => /^(with tasks to start, next first|No job has a task to start)/.test(q.innerText)) && document.querySelectorAll(".queues li").length > 0`)
 	v.does("the first in line is served next", `const s = player.sides[0], j = Number(document.querySelector('[data-side="A"] .queues li').dataset.job), d = s.run.attempts, next = [...d.at.keys()].find((i) => d.at[i] > player.t); if (d.job[next] !== j) throw new Error(j + " is first, and " + d.job[next] + " is served")`)
 	picture(t, v.ctx, "player-middle")
 	v.does("play", `player.seek(0); document.querySelector("#play").click()`)
@@ -230,7 +230,7 @@ func TestPlayground(t *testing.T) {
 	t.Parallel()
 	v := newViewer(t)
 	v.open(servePlayground(t))
-	v.until("the first lecture runs", `document.body.dataset.ready === "yes" && document.querySelectorAll("article.side").length === 2`)
+	v.until("the first lecture runs, with its name and text", `document.body.dataset.ready === "yes" && document.querySelectorAll("article.side").length === 2 && document.querySelector("#lectures").value === "convoy" && document.querySelectorAll("#lecture [data-figure]").length > 0`)
 	picture(t, v.ctx, "playground")
 	choose := func(what, selector, value string) {
 		t.Helper()

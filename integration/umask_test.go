@@ -46,7 +46,14 @@ func TestUmaskOfClients(t *testing.T) {
 		if err != nil || len(list) < 2 {
 			t.Fatalf("umask %q: %v, %v", umask, list, err)
 		}
-		for _, e := range append(list, wire.FileInfo{Path: dir + "/in"}) {
+		in, err := bob.DFS().Stat(t.Context(), dir+"/in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range append(list, in) {
+			if (e.Mode&0o077 != 0) != open { // a directory above that keeps cat out is not enough
+				t.Errorf("umask %q: %s has mode %o", umask, e.Path, e.Mode)
+			}
 			if err := readAll(t, bob, e.Path); err != nil {
 				t.Errorf("umask %q: bob reads %s: %v", umask, e.Path, err)
 			}

@@ -1,9 +1,12 @@
 package lab
 
 import (
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/millrace/millrace/topology"
 )
 
 // TestSet: a reader changes numbers of an experiment's set-up. What the document published is then not judged, and a wrong name or number
@@ -30,6 +33,7 @@ func TestSet(t *testing.T) {
 		"too large":      {map[string]float64{"nodes": 1e9}, "--set nodes=1e+09: must be in 0.4 to 4000", 0, 0},
 		"negative":       {map[string]float64{"load": -1}, "must be in 0.007 to 70", 0, 0},
 		"no whole rack":  {map[string]float64{"nodes": 41}, "there are 4 racks, must be a multiple of it", 0, 0},
+		"no number":      {map[string]float64{"load": math.NaN()}, "must be in 0.007 to 70", 0, 0},
 		"part of a node": {map[string]float64{"nodes": 40.5}, "must be a whole number", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,6 +60,21 @@ func TestSet(t *testing.T) {
 				t.Errorf("changed: %s", r.Changed)
 			}
 		})
+	}
+}
+
+// TestSetRates: the rate of a link is set in Gb/s.
+func TestSetRates(t *testing.T) {
+	var got topology.Rate
+	e := someDocument(func(r *Recorder) {
+		got = r.Rate("uplink", topology.Gbps(10))
+		r.Fact("jobs", 3)
+		r.Check(Holds("1: holds", Order("yes"), "yes", true, "yes"))
+	}).Experiments[0]
+	for gbps, o := range map[float64]Options{10: {}, 2.5: {Set: map[string]float64{"uplink": 2.5}}} {
+		if _, err := Run(t.Context(), e, o); err != nil || got != topology.Gbps(gbps) {
+			t.Errorf("%v, %v, want %v", got, err, topology.Gbps(gbps))
+		}
 	}
 }
 

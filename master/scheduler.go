@@ -43,11 +43,16 @@ func (m *Master) forecast(ctx context.Context, c rpc.Caller, r wire.ForecastRequ
 	return ask(ctx, m, func(time.Duration) (wire.Forecast, error) { return m.jobs.Forecast(r.Name, cmp.Or(r.User, c.User)) })
 }
 
-// figured is the status of a job with the figures of the policies.
+// figured is the status of a job with the figures of the policies, and why it waits.
 func (m *Master) figured(now time.Duration, id wire.JobID) (wire.JobStatus, error) {
 	s, err := m.jobs.Status(id)
 	if err != nil || m.jobs.HasEnded(id) {
 		return s, err
+	}
+	if s.State == wire.Queued {
+		if s.Why, err = m.jobs.Why(now, id); err != nil {
+			return s, err
+		}
 	}
 	for _, f := range m.jobs.Figures(now) {
 		if f.Job == id {

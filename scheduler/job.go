@@ -25,7 +25,7 @@ type Job struct {
 
 	submitted, admitted, ready time.Duration
 	firstStart, mapsDoneAt     time.Duration
-	lastMap                    time.Duration // when the latest of the maps that are done was
+	lastMap                    time.Duration // when a map was started or done last
 
 	user, queue, pool, member *Group
 

@@ -126,6 +126,23 @@ func TestWaitingReducesGiveBack(t *testing.T) {
 	}
 }
 
+// A job whose map has just got a place does not starve, however long ago it came.
+func TestWhoGotAPlaceDoesNotStarve(t *testing.T) {
+	rule := ReduceRule{Slowstart: -1, Share: 0.5, Ramp: 0.5}
+	g, _ := ramp(t, Capacity{Containers: 10}, 16)
+	hold(t, g, 1, Map, 16, 4)
+	hold(t, g, 1, Reduce, 0, 5)
+	first := Needy{Job: mustSubmit(t, g, &JobSpec{ID: 2, Maps: 8, Reduces: 1}), Owed: equal}
+	if err := g.Feed(time.Minute, Launched(TaskID{Job: 2}, 0, Remote, false)); err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range map[time.Duration]bool{giveBackAfter - 1: false, giveBackAfter: true} {
+		if victim, found := rule.GiveBack(time.Minute+after, g.View(), first); found != want {
+			t.Errorf("%v after its map started: a reduce gives way: %v, %v", after, found, victim.Task)
+		}
+	}
+}
+
 // A driver that finds no room is owed a container, too.
 func TestWaitingReducesGiveWayToDrivers(t *testing.T) {
 	rule := ReduceRule{Slowstart: -1, Share: 0.5, Ramp: 0.5}

@@ -43,7 +43,7 @@ func (c Code) String() string { return codeNames[min(c, numCodes-1)] }
 // places in braces:
 //
 //	{job} {other} {node} {rack} {group} {kind} {a} {b} {c}   and, for numbers,
-//	{a:bytes} {a:time} {a:milli}
+//	{a:bytes} {a:time} {a:milli} {a:jobs are}
 //
 // for example "{job} waits: {group} holds {a} of {b} slots". A and B with
 // :milli are thousandths, so that fractions need no floats.
@@ -147,6 +147,11 @@ func number(n int64, unit string) string {
 		return bytesText(n)
 	case "time":
 		return time.Duration(n).Round(time.Millisecond).String()
+	case "jobs are":
+		if n == 1 {
+			return "1 job is"
+		}
+		return fmt.Sprint(n, " jobs are")
 	case "milli":
 		return fmt.Sprintf("%g", float64(n)/1000)
 	}

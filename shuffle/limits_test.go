@@ -335,3 +335,30 @@ func TestFoldLargerThanMemory(t *testing.T) {
 		t.Errorf("sums by length of key are %v", got)
 	}
 }
+
+// TestNothingIsLeftOfAPartition: a partition whose records the combiner drops takes no place, also behind one whose last record is larger than a frame and
+// which therefore ends by a frame of its own.
+func TestNothingIsLeftOfAPartition(t *testing.T) {
+	giant := strings.Repeat("x", 3<<20)
+	dir, pool := t.TempDir(), NewPool(16<<20)
+	out := collect(t, Config{
+		Dir: dir, Name: "map", Pool: pool, Partitions: 3,
+		Partition: func(key, _ []byte) int { return int(key[0] - 'a') },
+		Combine: func(key []byte, values Run, emit func(key, value []byte) error) error {
+			if key[0] == 'b' {
+				return nil
+			}
+			return emit(key, values.Value())
+		},
+	}, []pair{{"a", giant}, {"b", "dropped"}, {"c", "kept"}})
+	for p, want := range []bool{true, false, true} {
+		if info := out.Info(p); (info.StoredBytes > 0) != want || (info.Records == 1) != want {
+			t.Errorf("partition %d: %+v", p, info)
+		}
+	}
+	if err := out.Release(); err != nil {
+		t.Fatal(err)
+	}
+	wantIdle(t, pool)
+	wantEmptyDir(t, dir)
+}

@@ -46,10 +46,19 @@ func (j *jail) openCage() error {
 			real = append(real, to)
 		}
 	}
-	j.readable = readable(systemDirs, real, func(dir string) (names []string) {
+	// Who may read below a link may read below where it leads, so names that are links would bring back what is hidden: /lib leads to /usr/lib.
+	var system []string
+	for _, d := range systemDirs {
+		if to, err := filepath.EvalSymlinks(d); err == nil { // not every machine has all
+			system = append(system, to)
+		}
+	}
+	j.readable = readable(system, real, func(dir string) (names []string) {
 		list, _ := os.ReadDir(dir) // what cannot be listed nobody may read
 		for _, e := range list {
-			names = append(names, e.Name())
+			if e.Type() != os.ModeSymlink {
+				names = append(names, e.Name())
+			}
 		}
 		return names
 	})

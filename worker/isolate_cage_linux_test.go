@@ -19,29 +19,31 @@ func TestReadable(t *testing.T) {
 	tree := map[string][]string{"/etc": {"passwd", "millrace", "millrace2"}, "/etc/millrace": {"key", "topology"}, "/opt": {"data"}}
 	list := func(dir string) []string { return tree[dir] }
 	for _, tt := range []struct{ hidden, want string }{
-		{"/root/key", "/etc /opt /usr"},
-		{"/etc/millrace/key", "/etc/passwd /etc/millrace/topology /etc/millrace2 /opt /usr"},
-		{"/etc/millrace", "/etc/passwd /etc/millrace2 /opt /usr"},
-		{"/opt/data", "/etc /usr"},
-		{"/opt", "/etc /usr"},
-		{"/usr/share/w1 /etc/passwd", "/etc/millrace /etc/millrace2 /opt"},
-		{"", "/etc /opt /usr"},
+		{"/root/key", "/etc /opt /usr /run/resolve"},
+		{"/etc/millrace/key", "/etc/passwd /etc/millrace/topology /etc/millrace2 /opt /usr /run/resolve"},
+		{"/etc/millrace", "/etc/passwd /etc/millrace2 /opt /usr /run/resolve"},
+		{"/etc/millrace2", "/etc/passwd /etc/millrace /opt /usr /run/resolve"},
+		{"/opt/data", "/etc /usr /run/resolve"},
+		{"/opt", "/etc /usr /run/resolve"},
+		{"/run", "/etc /opt /usr"},
+		{"/usr/share/w1 /etc/passwd", "/etc/millrace /etc/millrace2 /opt /run/resolve"},
+		{"", "/etc /opt /usr /run/resolve"},
 	} {
-		if got := strings.Join(readable([]string{"/etc", "/opt", "/usr"}, strings.Fields(tt.hidden), list), " "); got != tt.want {
+		if got := strings.Join(readable([]string{"/etc", "/opt", "/usr", "/run/resolve"}, strings.Fields(tt.hidden), list), " "); got != tt.want {
 			t.Errorf("without %q: %s, want %s", tt.hidden, got, tt.want)
 		}
 	}
 }
 
-// cageJail is a worker's that keeps programs by Landlock alone, with a key in a file.
-func cageJail(t *testing.T) *jail {
+// cageJail is a worker's that keeps programs by Landlock alone, with its directories and a key in a file.
+func cageJail(t *testing.T, dir, keys string, data ...string) *jail {
 	t.Helper()
 	if err := ableCage(); err != nil {
 		t.Skipf("skipped: %v", err)
 	}
 	cfg := DefaultConfig()
-	cfg.Dir, cfg.Isolation = t.TempDir(), IsolationLandlock
-	name := filepath.Join(t.TempDir(), "cluster.key")
+	cfg.Dir, cfg.Data, cfg.Isolation = dir, data, IsolationLandlock
+	name := filepath.Join(keys, "cluster.key")
 	if err := os.WriteFile(name, []byte(secure.Generate()), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func cageJail(t *testing.T) *jail {
 // TestCage: a program with the worker's user reads what is the system's and its own, and neither the key nor files of the worker or of others; it
 // writes to its directory only, and can neither gain rights nor look into the worker. What tasks do, it can.
 func TestCage(t *testing.T) {
-	j := cageJail(t)
+	j := cageJail(t, t.TempDir(), t.TempDir())
 	c, err := j.enter(j.cfg.Dir, "sandbox-test", limits{memory: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
@@ -118,6 +120,51 @@ func TestCage(t *testing.T) {
 	}
 	if err := c.leave(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCageBelowWhatAllRead: the same if what is the worker's lies where everybody may read, also by another name; what lies beside it can be read.
+func TestCageBelowWhatAllRead(t *testing.T) {
+	base, err := os.MkdirTemp("/dev/shm", "millrace-test-")
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, d := range []string{"real", "data", "keys", "others"} {
+		if err := errors.Join(os.Mkdir(filepath.Join(base, d), 0o755), os.WriteFile(filepath.Join(base, d, "file"), []byte(d), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(base, "real"), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("keys", filepath.Join(base, "alias")); err != nil { // whoever may read below it may read the key
+		t.Fatal(err)
+	}
+	j := cageJail(t, dir, filepath.Join(base, "keys"), filepath.Join(base, "data"))
+	c, err := j.enter(t.TempDir(), "sandbox-test", limits{memory: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := sh(t, c, "cd "+base+" && cat real/file data/file keys/cluster.key alias/cluster.key keys/file others/file 2>/dev/null"); out != "keysothers" {
+		t.Errorf("it reads %q", out)
+	}
+	if err := c.leave(); err != nil {
+		t.Error(err)
+	}
+	// Of what a link of the system leads to, as of /lib, the worker's part is not readable either.
+	for _, d := range systemDirs {
+		if to, err := filepath.EvalSymlinks(d); err == nil && to != d {
+			j.cfg.Dir = filepath.Join(to, "millrace", "w1")
+			if err := j.openCage(); err != nil || slices.Contains(j.readable, d) || slices.Contains(j.readable, to) {
+				t.Errorf("with a worker at %s: %q, %v", j.cfg.Dir, j.readable, err)
+			}
+		}
 	}
 }
 

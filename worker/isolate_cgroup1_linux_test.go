@@ -32,6 +32,7 @@ func TestHierarchies(t *testing.T) {
 		{"a group in a container", fmt.Sprintf(mount, "/docker/1f", "memory", "memory"), "4:memory:/docker/1f/a\n", map[string]hierarchy{"memory": {"/sys/fs/cgroup/memory", "a"}}},
 		{"another's name", fmt.Sprintf(mount, "/docker/1f", "memory", "memory"), "4:memory:/docker/1f2\n", map[string]hierarchy{"memory": {"/sys/fs/cgroup/memory", ""}}},
 		{"version 2", "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,memory\n", "0::/\n", map[string]hierarchy{}},
+		{"another file system's option", "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,memory\n", "4:memory:/\n0::/\n", map[string]hierarchy{}},
 		{"nonsense", "x - cgroup\n - \n\nmemory", "::\nx\n4:memory", map[string]hierarchy{}},
 	} {
 		got := hierarchies(tt.mounts, tt.groups, "memory", "cpu", "pids")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/storage"
 	"github.com/millrace/millrace/task"
@@ -32,6 +33,7 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
+	r.warn(ctx, cl, &spec)
 	if r.Detach {
 		o.detached = true
 		return o, console.Detached(r.Out, r.Err, r.JSON, id)
@@ -53,6 +55,20 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 		return PrintParts(w, strings.TrimPrefix(dir, "file:"))
 	}
 	return o, err
+}
+
+// warn says what the policies lack, such as the queue of the job.
+func (r *Run) warn(ctx context.Context, cl *client.Client, spec *wire.JobSpec) {
+	if spec.Queue == "" {
+		return
+	}
+	p, err := cl.Policies(ctx)
+	if err != nil {
+		return // the job is in; following it says what is wrong
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(r.Err, "note: %s\n", human.Printable(note))
+	}
 }
 
 // answerWithin is how long an interrupted run waits for the master to say whether it has taken the job.

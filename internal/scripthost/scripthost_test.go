@@ -1,12 +1,17 @@
 package scripthost
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -32,8 +37,10 @@ func self() *exec.Cmd {
 	return cmd
 }
 
+// start starts a script that a busy machine does not end: what a test does not bound has a minute.
 func start(t testing.TB, cmd *exec.Cmd, text string, l Limits) *Host {
 	t.Helper()
+	l.Load, l.Answer, l.Burst = cmp.Or(l.Load, time.Minute), cmp.Or(l.Answer, time.Minute), cmp.Or(l.Burst, time.Minute)
 	h, err := Start(t.Context(), cmd, "s", text, l)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +83,7 @@ func TestDecidesTheSame(t *testing.T) {
 				}
 				return p
 			}
-			schedulertest.Alike(t, 30, 1000, here, func() scheduler.Policy { return start(t, self(), text, Limits{Burst: time.Minute}).Policy() })
+			schedulertest.Alike(t, 30, 1000, here, func() scheduler.Policy { return start(t, self(), text, Limits{}).Policy() })
 		})
 	}
 }
@@ -109,6 +116,98 @@ func TestBounds(t *testing.T) {
 	h := start(t, self(), forms["key"], Limits{Burst: time.Nanosecond, Share: 1e-9})
 	if err := ask(t, h); err == nil || !strings.Contains(err.Error(), "of the master's time") {
 		t.Errorf("a script that takes all of the time: %v", err)
+	}
+}
+
+// TestShareOfTime: what a script has taken comes back with time, at its share, up to what it may take at once, and each second counts once.
+func TestShareOfTime(t *testing.T) {
+	h := start(t, self(), forms["key"], Limits{Burst: 10 * time.Second, Share: 0.25})
+	took := func(left, ago time.Duration) error {
+		h.left, h.begun = left, time.Now().Add(-ago)
+		_, err := h.Ask(&script.Question{})
+		return err
+	}
+	if err := took(-time.Minute, 3*time.Minute); err == nil || !strings.Contains(err.Error(), "of the master's time") {
+		t.Errorf("a minute too much, and three minutes: %v", err)
+	}
+	if err := took(-time.Minute, 5*time.Minute); err != nil {
+		t.Errorf("a minute too much, and five minutes: %v", err)
+	}
+	if h.left > 10*time.Second {
+		t.Errorf("it may take %v at once", h.left)
+	}
+	h.left = -5 * time.Second
+	if _, err := h.Ask(&script.Question{}); err == nil {
+		t.Error("the five minutes are counted twice")
+	}
+}
+
+// TestEnds: a process that does not listen ends with its host, and one that is still reading its script with who waits for it.
+func TestEnds(t *testing.T) {
+	begin := time.Now()
+	h := start(t, exec.Command("sh", "-c", `read x; echo '{"Form":{}}'; exec sleep 60`), "", Limits{})
+	if err := h.Close(); err != nil || time.Since(begin) > 30*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begin))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := Start(ctx, exec.Command("sleep", "60"), "s", "", Limits{Load: time.Minute}); err == nil || time.Since(begin) > 30*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begin))
+	}
+}
+
+// TestErrors: what is wrong in a script its policy says, in a few words however many the script has.
+func TestErrors(t *testing.T) {
+	for does, want := range map[string]string{"1 // 0": "division by zero", "fail('x' * 100000)": "xxx"} {
+		err := ask(t, start(t, self(), "def key(job, node, now):\n    return "+does+"\n", Limits{}))
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > maxErr+100 {
+			t.Errorf("%s: %.100v", does, err)
+		}
+	}
+	if _, err := Start(t.Context(), exec.Command("/does/not/exist"), "s", strings.Repeat("#", script.MaxText+1), Limits{}); err == nil || !strings.Contains(err.Error(), "at most 65536 bytes, not 65537") {
+		t.Errorf("a script that is too long: %v", err)
+	}
+}
+
+// slow takes an hour for one of its lines.
+type slow struct{ line, at int }
+
+func (s *slow) Write(b []byte) (int, error) {
+	if s.line++; s.line == s.at {
+		time.Sleep(time.Hour)
+	}
+	return len(b), nil
+}
+
+// TestAbandoned: a process that nobody waits for any more ends after a minute with one script or question, and never while nobody asks.
+func TestAbandoned(t *testing.T) {
+	for _, line := range []int{0, 1, 2, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			in, to := io.Pipe()
+			go func() {
+				ask := json.NewEncoder(to)
+				for _, v := range []any{order{Name: "s", Text: forms["key"]}, script.Question{}, script.Question{}} {
+					time.Sleep(2 * time.Hour)
+					if err := ask.Encode(v); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := to.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			begin, left := time.Now(), []time.Duration(nil)
+			if err := Serve(in, &slow{at: line}, func(string) { left = append(left, time.Since(begin)) }); err != nil {
+				t.Error(err)
+			}
+			var want []time.Duration
+			if line > 0 {
+				want = []time.Duration{time.Duration(line)*2*time.Hour + abandoned}
+			}
+			if !slices.Equal(left, want) {
+				t.Errorf("line %d takes an hour: it ends after %v, want %v", line, left, want)
+			}
+		})
 	}
 }
 

@@ -32,6 +32,7 @@ func TestPath(t *testing.T) {
 		"../shard":          ": did you mean ../shared?",
 		"../../x/y":         "",
 		"inn\nFAKE":         `: did you mean in\nFAKE?`,
+		"/inptu/":           ": did you mean /input?",
 		"":                  "",
 	} {
 		if got := Path(p, list); got != want {

@@ -273,6 +273,10 @@ type JobStatus struct {
 	Locality map[string]int `json:"locality,omitempty"`
 	// Figures are numbers that the policies work with for this job: what it needs, when it will be done.
 	Figures []Figure `json:"figures,omitempty"`
+	// Why is the reason for which a job is QUEUED.
+	Why string `json:"why,omitempty"`
+	// Deadline is when the job was to have ended; 0: it has no goal.
+	Deadline int64 `json:"deadline_ms,omitempty"`
 }
 
 // NodeStatus describes a worker to users.

@@ -21,6 +21,8 @@ func (c Choice) String() string {
 		v := c.Params[k]
 		if n := strings.Count(strings.TrimSpace(v), "\n"); n > 0 {
 			v = fmt.Sprintf("(%d lines)", n+1)
+		} else if len(v) > 300 {
+			v = fmt.Sprintf("(%d bytes)", len(v)) // a trained classifier
 		}
 		out.WriteString(" " + k + "=" + v)
 	}

@@ -32,6 +32,10 @@ const (
 	maxOthers = 5
 	// holdEvery is how often at most it is told that a job gets nothing for another reason.
 	holdEvery = time.Second
+	// holdAfter is how long a job may wait for admission in silence: one that is admitted at the next look waits for nothing.
+	holdAfter = 100 * time.Millisecond
+	// maxWaiting bounds the jobs in line for admission of which is told why they wait.
+	maxWaiting = 1000
 )
 
 // decided writes down a decision in words.
@@ -87,8 +91,10 @@ func (c *Tracker) hear(l *drive.Line) {
 	for _, s := range l.Steps {
 		if s.Do != drive.Rest {
 			kept.Steps = append(kept.Steps, s)
+		} else if s.Node == topology.NoNode {
+			c.holdWaiting(l.At) // what admission says itself is of the first only
 		} else if st := c.stages[s.Reason.Job]; st != nil && s.Reason.Code != scheduler.Chosen {
-			c.hold(l.At, st, &s)
+			c.hold(l.At, st, s.Reason)
 		}
 	}
 	c.log.lines = append(c.log.lines, kept)
@@ -118,25 +124,40 @@ func sizeOfLine(l *drive.Line) int64 {
 	return n
 }
 
-// hold tells that a job gets nothing, if that is for another reason than before.
-func (c *Tracker) hold(now time.Duration, st *stage, s *drive.Step) {
+// holdWaiting tells of jobs that wait for admission why. It asks once in holdEvery for each of the first maxWaiting: the answer
+// may take a walk over all that wait.
+func (c *Tracker) holdWaiting(now time.Duration) {
+	waiting := c.engine.View().Waiting()
+	for i := range min(waiting.Len(), maxWaiting) {
+		st := c.stages[waiting.At(i).ID()]
+		if st == nil || now-st.job.submitted < holdAfter || c.toldLately(now, st) {
+			continue
+		}
+		why := c.engine.Explain(now, st.sid)
+		c.hold(now, st, why)
+		c.log.held[st.sid] = held{why.Code, why.Say, now}
+	}
+}
+
+// toldLately is whether it was told a moment ago that a job gets nothing.
+func (c *Tracker) toldLately(now time.Duration, st *stage) bool {
 	was, told := c.log.held[st.sid]
-	if told && (was.code == s.Reason.Code && was.say == s.Reason.Say || now-was.at < holdEvery) {
+	return told && now-was.at < holdEvery
+}
+
+// hold tells that a job gets nothing, if that is for another reason than before.
+func (c *Tracker) hold(now time.Duration, st *stage, why scheduler.Reason) {
+	was, told := c.log.held[st.sid]
+	if told && was.code == why.Code && was.say == why.Say || c.toldLately(now, st) {
 		return
 	}
 	if c.log.held == nil {
 		c.log.held = map[scheduler.JobID]held{}
 	}
-	c.log.held[st.sid] = held{s.Reason.Code, s.Reason.Say, now}
-	s.Do, s.Task = drive.Rest, scheduler.TaskID{Job: st.sid}
-	why := c.decideHold(now, st, s)
-	c.tell(now, wire.PastHeld, wire.AttemptID{Job: st.job.id, Stage: st.n}, nil, why)
-}
-
-func (c *Tracker) decideHold(now time.Duration, st *stage, s *drive.Step) string {
-	d := wire.Decision{At: int64(now), Do: "hold", Job: st.job.id, Stage: st.n, Why: wire.Clip(c.spell(s.Reason), wire.MaxText)}
+	c.log.held[st.sid] = held{why.Code, why.Say, now}
+	d := wire.Decision{At: int64(now), Do: "hold", Job: st.job.id, Stage: st.n, Why: wire.Clip(c.spell(why), wire.MaxText)}
 	c.decided(d)
-	return d.Why
+	c.tell(now, wire.PastHeld, wire.AttemptID{Job: st.job.id, Stage: st.n}, nil, d.Why)
 }
 
 // Announce writes down which policy is put in place, or which admission policy; at the start, both.

@@ -3,6 +3,9 @@ package tracker
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +70,58 @@ func TestDecisionsAreTold(t *testing.T) {
 	if p := s.c.Lines(0); len(p.Lines) > 40 || p.First == 0 || p.Header.Lost != p.First {
 		t.Errorf("%d lines are kept in 20,000 bytes; the first is %d", len(p.Lines), p.First)
 	}
+}
+
+// TestAdmissionSaysWhoWaits: each job that is not admitted has one line of its own for each reason, not one for each round, and
+// one that is admitted at once has none.
+func TestAdmissionSaysWhoWaits(t *testing.T) {
+	for _, tt := range []struct {
+		admission, param, value string
+		want                    [3][]string // of each job
+	}{
+		{"marp", "marp", "0.5", [3][]string{
+			nil, {"job-2 waits: with its driver drivers would hold 2 containers, above the 1 that MARP 0.5 allows"}, {"job-3 waits for admission: 1 job is before it, the first is job-2"},
+		}},
+		{"capacity-init", "max-system-jobs", "1", [3][]string{
+			nil, {"job-2 waits: queue default has 1 initialised jobs of at most 1"}, {"job-3 waits: queue default has 1 initialised jobs of at most 1"},
+		}},
+	} {
+		s := admittedScene(t, tt.admission, map[string]string{tt.param: tt.value})
+		for range tt.want {
+			mustSleep(t, s.c, s.now, "ann")
+		}
+		for range 50 {
+			s.pass(100 * time.Millisecond)
+			s.say(s.n0)
+		}
+		var got [3][]string
+		for i := range got {
+			for _, d := range s.c.DecisionsFrom(wire.DecisionsRequest{Job: wire.JobID(fmt.Sprint("job-", i+1))}).Decisions {
+				if d.Do == "hold" {
+					got[i] = append(got[i], d.Why)
+				}
+			}
+		}
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: held are %q, want %q", tt.admission, got, tt.want)
+		}
+	}
+}
+
+// admittedScene is a worker of two containers, and an admission policy.
+func admittedScene(t *testing.T, admission string, params map[string]string) *scene {
+	t.Helper()
+	p, err1 := policies.Policy("fifo", nil)
+	a, err2 := policies.Admission(admission, params)
+	c, err3 := New(DefaultConfig(), p, a)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	c.Resume(0)
+	s := &scene{t: t, c: c, n0: &hand{name: "n0", rack: "r0", room: 2}}
+	s.n0.restart()
+	s.say(s.n0)
+	return s
 }
 
 // verify replays the lines of the log as a file.

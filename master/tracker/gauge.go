@@ -41,7 +41,7 @@ func (c *Tracker) tellLacks(now time.Duration) {
 	text := strings.Join(c.Notes(), "; ")
 	if text == c.lacks.seen && text != c.lacks.told {
 		c.lacks.told = text
-		why := cmp.Or(text, "the policies have all the machines that they place work on")
+		why := cmp.Or(text, "nothing is amiss for the policies any more")
 		c.decided(wire.Decision{At: int64(now), Do: "note", Why: why})
 		c.out.Notes = append(c.out.Notes, why)
 	}

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -106,6 +107,24 @@ func TestComplaintsOfStrangers(t *testing.T) {
 	s.complain(s.n1, wire.BadFetch{Map: done, By: reduce})
 	if got := s.status().Maps.Done; got != 1 {
 		t.Errorf("the reduce itself is not heard: %d of 2 are done", got)
+	}
+}
+
+// TestEndsOfTasksThatAreNone: a worker that reports the end of a task that no plan has changes nothing.
+func TestEndsOfTasksThatAreNone(t *testing.T) {
+	s := newScene(t, 2, 3)
+	s.finish(s.n1, 1)
+	was := s.status()
+	for _, kind := range []wire.TaskKind{wire.MapTask, wire.ReduceTask} {
+		for _, index := range []int32{-1, 9, math.MaxInt32, math.MinInt32} {
+			for _, ok := range []bool{true, false} {
+				id := wire.AttemptID{Job: s.n1.held[0].Job, Kind: kind, Index: index, Try: 1}
+				s.say(s.n1, wire.Ended{ID: id, OK: ok, Error: "none"})
+				if now := s.status(); now.State != was.State || now.Maps.Done != 1 || now.Reduces.Done != 0 || now.Error != "" {
+					t.Errorf("%v, well: %v: %+v", id, ok, now)
+				}
+			}
+		}
 	}
 }
 

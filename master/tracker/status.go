@@ -19,7 +19,7 @@ func (c *Tracker) Status(id wire.JobID) (wire.JobStatus, error) {
 	s := wire.JobStatus{
 		Job: id, Name: j.spec.Name, User: j.spec.User, Queue: j.spec.Queue, State: j.state.Public(), Error: j.err,
 		Submitted: j.submitted.Milliseconds(), Ended: j.endedAt.Milliseconds(), Attempts: j.tries,
-		Stage: len(j.stages), Stages: j.spec.Stages, Output: j.spec.Output, Counts: j.counts.Clone(), Bad: slices.Clone(j.bad),
+		Stage: len(j.stages), Stages: j.spec.Stages, Output: j.spec.Output, Counts: j.counts.Clone(), Bad: slices.Clone(j.bad), Deadline: j.deadline(),
 	}
 	for l, n := range j.near {
 		if name := localityOf(scheduler.Locality(l)); n > 0 && name != "" {
@@ -48,6 +48,14 @@ func (c *Tracker) Status(id wire.JobID) (wire.JobStatus, error) {
 		}
 	}
 	return s, nil
+}
+
+// deadline is when the job should have ended, in milliseconds of the cluster's age; 0 if nobody has said.
+func (j *job) deadline() int64 {
+	if j.spec.Deadline <= 0 {
+		return 0
+	}
+	return j.submitted.Milliseconds() + j.spec.Deadline
 }
 
 // HasEnded reports whether a job is over, or not known.

@@ -119,7 +119,9 @@ func (c *Tracker) start(now time.Duration, j *job) {
 	if j.current() == nil {
 		j.addStage(now)
 	}
-	c.startHeld(now, u)
+	if c.startHeld(now, u); j.held {
+		c.decided(wire.Decision{At: int64(now), Do: "hold", Job: j.id, Why: wire.Clip(c.heldWhy(j), wire.MaxText)})
+	}
 }
 
 // startHeld lets as many jobs of a user begin as may, oldest first.

@@ -4,7 +4,7 @@ const palette = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 const kinds = ["map", "reduce", "driver"];
 const nears = ["on the node of its input", "in the rack of its input", "far from its input", ""];
 const doing = ["starts", "stops", "forgets", "admits", "rejects"];
-const mostSeats = 60, mostWaiting = 7, momentsOfPage = 100;
+const mostSeats = 60, mostWaiting = 7, mostOthers = 5, momentsOfPage = 100; // mostOthers is maxOthers of play/recorder.go
 
 const $ = (selector, from = document) => from.querySelector(selector);
 
@@ -45,6 +45,9 @@ function bytes(n) {
   for (; n >= 1024 && i < units.length - 1; i++) n /= 1024;
   return (n >= 100 || i === 0 ? n.toFixed(0) : n.toPrecision(3)) + " " + units[i];
 }
+
+// many says how many there are of what.
+function many(n, what) { return `${n} ${what}${n === 1 ? "" : "s"}`; }
 
 // sums turns differences into places.
 function sums(list) {
@@ -142,7 +145,7 @@ class Run {
   admitting(t) {
     for (const unit of ["driver-containers", "driver-mb"]) {
       const most = this.figure(unit + "-allowed", t);
-      if (!isNaN(most)) return { unit: unit === "driver-mb" ? "MB" : "containers", most, held: this.figure(unit, t), drivers: this.figure("drivers", t), marp: this.figure("marp", t) };
+      if (!isNaN(most)) return { unit: unit === "driver-mb" ? "MB" : most === 1 ? "container" : "containers", most, held: this.figure(unit, t), drivers: this.figure("drivers", t), marp: this.figure("marp", t) };
     }
     return null;
   }
@@ -195,7 +198,7 @@ class Side {
     this.element = make("article", { class: "side", "data-side": letter }, make("h2", {}, title), this.numbers, this.seats, this.stage, this.decision, this.jobs);
     this.canvas.addEventListener("mousemove", (e) => this.hint(e));
     this.fields = {};
-    for (const [key, name] of [["finished", "jobs done"], ["completion", "mean completion"], ["slowdown", "mean slowdown"], ["local", "maps on their node"], ["away", "bytes across racks"], ["busy", "containers busy"], ["waiting", "jobs waiting"]]) {
+    for (const [key, name] of [["finished", "jobs done"], ["completion", "mean completion"], ["slowdown", "mean slowdown"], ["local", "maps on their node"], ["away", "bytes across racks"], ["busy", "containers busy"], ["waiting", "jobs that run nothing"]]) {
       this.fields[key] = make("dd", { "data-number": key });
       if (key !== "slowdown" || run.knowsAlone) this.numbers.append(make("div", {}, make("dt", {}, name), this.fields[key]));
     }
@@ -325,9 +328,9 @@ class Side {
   // showWaiting lists who waits, line by line, and draws what drivers hold of what they may.
   showWaiting(t, drivers) {
     const { lines, held } = this.run.waiting(t), limit = this.run.admitting(t), parts = [];
-    for (const [name, jobs] of lines) parts.push(this.waitingLine(this.run.line ? `${this.run.line} ${name}` : "waiting, next first", jobs, t));
+    for (const [name, jobs] of lines) parts.push(this.waitingLine(this.run.line ? `${this.run.line} ${name}` : "with tasks to start, next first", jobs, t));
     if (held.length) parts.push(this.waitingLine("not admitted yet", held, t));
-    if (!parts.length) parts.push(make("p", { class: "faint" }, "No job waits."));
+    if (!parts.length) parts.push(make("p", { class: "faint" }, "No job has a task to start."));
     this.queues.replaceChildren(...parts);
     this.showSeats(limit, drivers, held);
   }
@@ -336,7 +339,7 @@ class Side {
     const list = make("ol"), { jobs: all, starts } = this.run;
     for (const i of jobs.slice(0, mostWaiting)) {
       const j = all[i], left = starts[i].length - upTo(starts[i], t) || j.maps + j.reduces;
-      list.append(make("li", { "data-job": i, title: `${j.name} has ${left} tasks to start` }, make("span", { class: "dot", style: `background:${colour(i)}` }), make("span", { class: "name" }, j.name), make("span", { class: "faint" }, String(left))));
+      list.append(make("li", { "data-job": i, title: `${j.name} has ${many(left, "task")} to start` }, make("span", { class: "dot", style: `background:${colour(i)}` }), make("span", { class: "name" }, j.name), make("span", { class: "faint" }, String(left))));
     }
     const more = jobs.length - mostWaiting;
     return make("section", {}, make("h3", {}, title, make("span", { class: "faint" }, ` ${jobs.length}`)), list, more > 0 ? make("p", { class: "faint" }, `and ${more} more`) : "");
@@ -346,7 +349,7 @@ class Side {
   showSeats(limit, drivers, held) {
     if (!limit) { this.seats.replaceChildren(); return; }
     const { unit, most, marp } = limit, row = make("span", { class: "row", role: "img", "aria-label": `drivers hold ${limit.held} of ${most} ${unit}` });
-    if (unit === "containers" && Math.max(most, limit.held) <= mostSeats) {
+    if (unit !== "MB" && Math.max(most, limit.held) <= mostSeats) {
       const each = Math.max(1, Math.round(limit.held / (limit.drivers || 1))); // a driver may need several
       for (let k = 0; k < Math.max(most, limit.held); k++) {
         const job = drivers[Math.floor(k / each)], kind = k >= limit.held ? "free" : job !== undefined ? "taken" : "promised";
@@ -355,7 +358,7 @@ class Side {
     } else row.append(make("span", { class: "bar seatbar" }, make("span", { style: `width:${most ? Math.min(100, 100 * limit.held / most) : 0}%` })));
     const round = (n) => String(Math.round(n));
     this.seats.replaceChildren(make("span", {}, "drivers "), row,
-      make("span", {}, ` hold ${round(limit.held)} of ${round(most)} ${unit}`), make("span", { class: "faint" }, (isNaN(marp) ? "" : `, the limit of MARP ${Math.round(marp * 1000) / 1000}`) + (held.length ? `; ${held.length} ${held.length === 1 ? "job is" : "jobs are"} held back` : "")));
+      make("span", {}, ` hold ${round(limit.held)} of ${round(most)} ${unit}`), make("span", { class: "faint" }, (isNaN(marp) ? "" : `, the limit of MARP ${Math.round(marp * 1000) / 1000}`) + (held.length ? `; ${many(held.length, "job")} ${held.length === 1 ? "is" : "are"} held back` : "")));
   }
 
   showJobs(t, runs) {
@@ -378,6 +381,13 @@ class Side {
     this.jobs.replaceChildren(make("tr", {}, ...["job", "maps done", "reduces done", "now", "since it came"].map((h) => make("th", {}, h))), ...rows);
   }
 
+  // unlisted counts those who waited at a decision beside the first few, which alone are recorded.
+  unlisted(others, decisions, k) {
+    if (!others || others.length < 2 * mostOthers) return 0;
+    const { lines, held } = this.run.waiting(decisions.at[k]), listed = new Set([decisions.job[k], ...others.filter((_, o) => o % 2 === 0)]);
+    return [...lines.flatMap(([, jobs]) => jobs), ...held].filter((i) => !listed.has(i)).length;
+  }
+
   // showDecision tells the last decision: who, where, why, and why nobody else.
   showDecision(t) {
     const r = this.run, d = r.decisions, k = upTo(d.at, t) - 1;
@@ -395,6 +405,8 @@ class Side {
       if (others[o] === d.job[k]) continue;
       list.append(make("li", {}, make("span", { class: "dot", style: `background:${colour(others[o])}` }), make("b", {}, r.jobs[others[o]].name), ": " + r.texts[others[o + 1]]));
     }
+    const more = this.unlisted(others, d, k);
+    if (more) list.append(make("li", { class: "faint" }, `and ${more} more`));
     this.decision.replaceChildren(
       make("p", {}, make("span", { class: "faint" }, `decision ${k + 1} of ${d.at.length}${r.every ? " that are kept, every " + r.every + "th," : ","} at ${time(d.at[k])}: `), job ? make("span", { class: "dot", style: `background:${colour(d.job[k])}` }) : "", make("b", {}, `${doing[d.do[k]]} ${what}`)),
       make("p", { class: "why" }, r.texts[d.text[k]]),
@@ -425,10 +437,10 @@ function pairs(x, y, t) {
   return out;
 }
 
-// verdict says by how much the second is better or worse; good is 1 where more is better.
-function verdict(v, w, good) {
-  if (v === w || Math.abs(w - v) < 0.005 * Math.abs(v)) return "the same"; // less than half a per cent
-  const by = v === 0 ? "" : `${Math.abs(100 * (w - v) / v).toFixed(0)} % `, better = (w - v) * good > 0;
+// verdict says by how much the second is better or worse; good is 1 where more is better. Of two shares the difference is in points.
+function verdict(v, w, good, share) {
+  if (v === w || Math.abs(w - v) < (share ? 0.05 : 0.005 * Math.abs(v))) return "the same"; // less than half a per cent
+  const better = (w - v) * good > 0, by = share ? `${Math.abs(w - v).toFixed(1)} points ` : v === 0 ? "" : w >= 2 * v ? `${(w / v).toFixed(w < 10 * v ? 1 : 0)} times as much, ` : `${Math.abs(100 * (w - v) / v).toFixed(0)} % `;
   return make("span", { class: better ? "better" : "worse" }, `${w > v ? "▲" : "▼"} ${by}${better ? "better" : "worse"}`);
 }
 
@@ -490,7 +502,7 @@ const player = {
     if (this.sides.length < 2) { out.textContent = ""; table.replaceChildren(); return; }
     const [x, y] = this.sides.map((s) => s.run), a = x.numbers(this.t), b = y.numbers(this.t), both = pairs(x, y, this.t);
     const gap = b.finished - a.finished, parts = [];
-    parts.push(gap ? `${y.name} has finished ${Math.abs(gap)} ${Math.abs(gap) === 1 ? "job" : "jobs"} ${gap > 0 ? "more" : "fewer"} than ${x.name}` : `both have finished ${a.finished} jobs`);
+    parts.push(gap ? `${y.name} has finished ${many(Math.abs(gap), "job")} ${gap > 0 ? "more" : "fewer"} than ${x.name}` : `both have finished ${many(a.finished, "job")}`);
     if (both.n) parts.push(`the ${both.n} that both have finished took ${(both.completion[1] / both.completion[0]).toFixed(2)} times as long on average under ${y.name}`);
     out.textContent = parts.join("; ") + (a.finished || b.finished ? "." : ". Play, or press the end key for the result.");
     const rows = [
@@ -498,7 +510,7 @@ const player = {
       ["slowdown", "its slowdown", ...both.slowdown, (v) => v.toFixed(2), -1],
       ["local", "maps on their node", a.local, b.local, (v) => v.toFixed(1) + " %", 1],
       ["away", "bytes across racks", a.away, b.away, bytes, -1]];
-    table.replaceChildren(...rows.map(([key, title, v, w, say, good]) => make("div", { "data-against": key }, make("dt", {}, title), make("dd", {}, isNaN(v) || isNaN(w) ? "–" : `${say(v)} → ${say(w)} `, isNaN(v) || isNaN(w) ? "" : verdict(v, w, good)))));
+    table.replaceChildren(...rows.map(([key, title, v, w, say, good]) => make("div", { "data-against": key }, make("dt", {}, title), make("dd", {}, isNaN(v) || isNaN(w) ? "–" : `${say(v)} → ${say(w)} `, isNaN(v) || isNaN(w) ? "" : verdict(v, w, good, key === "local")))));
   },
 
   play() { if (this.t >= this.end) this.t = 0; this.playing = true; this.last = undefined; $("#play").textContent = "❚❚ pause"; requestAnimationFrame((now) => this.frame(now)); },

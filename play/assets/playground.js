@@ -45,13 +45,24 @@ const playground = {
 
   async start() {
     this.choices = await (await fetch("choices")).json();
-    this.scenario = this.fromLink() || structuredClone(this.choices.lectures[0].scenario);
-    this.show();
-    await this.run();
+    const linked = location.hash.length > 1 ? this.fromLink() : null;
+    if (linked) {
+      this.scenario = linked;
+      this.show();
+      await this.run();
+      return;
+    }
+    const broken = location.hash.length > 1;
+    await this.lecture(this.choices.lectures[0].name);
+    if (broken) $("#problem").textContent = "The link cannot be read: a part of it is lost or changed. Ask for it again; what you see is the first lecture.";
   },
 
+  // fromLink is the scenario that the address holds, null if it holds none.
   fromLink() {
-    try { return location.hash.length > 1 ? JSON.parse(decodeURIComponent(location.hash.slice(1))) : null; } catch { return null; }
+    try {
+      const s = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+      return Array.isArray(s.policies) && s.policies.every((p) => p && p.policy) && (!s.jobs || Array.isArray(s.jobs)) ? s : null;
+    } catch { return null; }
   },
 
   // show builds the form from the scenario. Each control writes into the scenario.
@@ -75,7 +86,7 @@ const playground = {
     $("#lectures").value = name;
     $("#lecture").hidden = false;
     $("#lecture").replaceChildren(...lectureText(l.text));
-    this.run().then((ran) => { if (ran && l.sweep) this.sweep(l.sweep); });
+    return this.run().then((ran) => { if (ran && l.sweep) this.sweep(l.sweep); });
   },
 
   // field is a control for a value of the scenario; an empty one leaves it out.
@@ -237,10 +248,11 @@ const playground = {
     if (line.all) { $("#progress").max = line.all; $("#progress").value = line.done; $("#status").textContent = `${line.done} of ${line.all} jobs are simulated`; }
   },
 
-  // fails shows what was wrong, unless another run has taken its place.
-  fails(mine, err) {
+  // fails shows what was wrong, unless another run has taken its place. What a run that failed leaves on the page is grey: it is of another set-up.
+  fails(mine, err, stale = false) {
     if (this.under !== mine && this.under) return;
-    $("#status").textContent = mine.signal.aborted ? "cancelled" : "";
+    if (stale) document.body.classList.add("stale");
+    $("#status").textContent = mine.signal.aborted ? "cancelled" : stale && player.sides.length ? "what stands below in grey is of the run before" : "";
     $("#problem").textContent = mine.signal.aborted ? "" : err.message;
     document.body.dataset.ready = mine.signal.aborted ? "cancelled" : "failed";
   },
@@ -255,10 +267,11 @@ const playground = {
       history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify(this.scenario)));
       const attempts = got.reduce((n, r) => n + r.attempts.job.length, 0);
       player.show(got);
+      document.body.classList.remove("stale");
       fillLecture(player.sides.map((s) => s.run));
       $("#status").textContent = `${attempts} attempts simulated and shown in ${Math.round(performance.now() - began)} ms`;
       return true;
-    } catch (err) { this.fails(mine, err); return false; } finally { this.end(mine); }
+    } catch (err) { this.fails(mine, err, true); return false; } finally { this.end(mine); }
   },
 
   // sweep runs a policy with each of many values of a parameter, and draws what each gives.

@@ -76,7 +76,7 @@ func (g *gate) Explain(now time.Duration, id scheduler.JobID, v *scheduler.View)
 	if first := waiting.At(0); first != j && !g.limits.Overtake {
 		_, why := g.judge(now, first, v)
 		return scheduler.Reason{
-			Code: why.Code, Say: "{job} waits for admission: {a} jobs are before it, the first is {other}",
+			Code: why.Code, Say: "{job} waits for admission: {a:jobs are} before it, the first is {other}",
 			Job: id, Other: first.ID(), A: int64(position(waiting, j)),
 		}
 	}

@@ -24,7 +24,7 @@ func TestStaticAdmitsAsManyAsFit(t *testing.T) {
 	if got := r.text(why); got != "j4 waits: with its driver drivers would hold 8192 MB, above the 6789 MB that MARP 0.13 allows" {
 		t.Errorf("reason: %s", got)
 	}
-	if got := r.text(r.Explain(r.now, 5)); got != "j5 waits for admission: 1 jobs are before it, the first is j4" {
+	if got := r.text(r.Explain(r.now, 5)); got != "j5 waits for admission: 1 job is before it, the first is j4" {
 		t.Errorf("explanation: %s", got)
 	}
 	r.feed(scheduler.JobFinished(2))

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -47,6 +49,19 @@ func (p *Policy) limited(j *job, k scheduler.Kind) scheduler.Reason {
 	return r
 }
 
+// Notes implements scheduler.Noter: queues of jobs that nobody has configured. Jobs that name none are not among them.
+func (p *Policy) Notes(v *scheduler.View) (out []string) {
+	for j := range v.Jobs().All() {
+		name := j.Queue().Name()
+		if q, known := p.find(name); !known && name != "default" {
+			if note := fmt.Sprintf("there is no queue %s: its jobs run in queue %s", name, q.Name); !slices.Contains(out, note) {
+				out = append(out, note)
+			}
+		}
+	}
+	return out
+}
+
 // Explain implements scheduler.Explainer.
 func (p *Policy) Explain(now time.Duration, id scheduler.JobID, v *scheduler.View) scheduler.Reason {
 	j := v.Job(id)
@@ -82,7 +97,7 @@ func (p *Policy) waiting(j *job, k scheduler.Kind, v *scheduler.View) scheduler.
 	case k == scheduler.Map && s.missed > 0:
 		r.Code, r.Say, r.A, r.B = scheduler.ForLocality, "{job} has passed up {a} of {b} offers without its data", int64(s.missed), int64(p.offSwitchWait(j, v))
 	case r.A > 0:
-		r.Code, r.Say = scheduler.Behind, "{job} waits: {a} jobs of {group} are before it for {kind} slots"
+		r.Code, r.Say = scheduler.Behind, "{job} waits: {a:jobs are} before it in {group} for {kind} slots"
 	default:
 		r.Code, r.Say = scheduler.NoRoom, "{job} is first in {group} for {kind} slots and waits for one"
 	}

@@ -118,7 +118,7 @@ func (p *Policy) Explain(_ time.Duration, id scheduler.JobID, v *scheduler.View)
 		}
 		for i := range line.Len() {
 			if line.At(i) == j && i > 0 {
-				return scheduler.Reason{Code: scheduler.Behind, Say: "{job} waits: {a} jobs are before it for {kind} slots, the first is {other}", Job: id, Kind: scheduler.Kind(k), A: int64(i), Other: line.At(0).ID()}
+				return scheduler.Reason{Code: scheduler.Behind, Say: "{job} waits: {a:jobs are} before it for {kind} slots, the first is {other}", Job: id, Kind: scheduler.Kind(k), A: int64(i), Other: line.At(0).ID()}
 			}
 		}
 		return scheduler.Reason{Code: scheduler.NoRoom, Say: "{job} is first in line for {kind} slots and waits for room", Job: id, Kind: scheduler.Kind(k)}

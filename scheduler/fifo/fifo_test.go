@@ -69,7 +69,7 @@ func TestPriorityThenSubmission(t *testing.T) {
 	submit(t, g, &scheduler.JobSpec{ID: 3, Maps: 1, Priority: scheduler.VeryHigh})
 	submit(t, g, &scheduler.JobSpec{ID: 4, Maps: 9})
 	equal(t, offer(t, g, 0), "j3/map/0", "j2/map/0", "j4/map/0", "j4/map/1")
-	if got := g.Explain(0, 1).Text(g.View()); got != "j1 waits: 1 jobs are before it for map slots, the first is j4" {
+	if got := g.Explain(0, 1).Text(g.View()); got != "j1 waits: 1 job is before it for map slots, the first is j4" {
 		t.Error(got)
 	}
 }

@@ -40,6 +40,9 @@ func Load(name, text string) (*Program, error) {
 	p := &Program{jobs: map[scheduler.JobID]*job{}, nodes: map[topology.NodeID]*node{}}
 	p.thread = &starlark.Thread{Name: name, Print: func(*starlark.Thread, string) {}}
 	p.thread.SetMaxExecutionSteps(MaxSteps)
+	p.thread.OnMaxSteps = func(t *starlark.Thread) {
+		t.Cancel(fmt.Sprintf("too many steps: a call may take %d; loop over less, or keep in state what need not be computed again", MaxSteps))
+	}
 	globals, err := starlark.ExecFileOptions(&syntax.FileOptions{Set: true, GlobalReassign: true}, p.thread, name, text, starlark.StringDict{
 		"run": starlark.NewBuiltin("run", run), "idle": starlark.NewBuiltin("idle", idle), "state": starlark.NewDict(0),
 		"range": starlark.NewBuiltin("range", boundedRange),

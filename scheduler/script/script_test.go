@@ -75,7 +75,7 @@ func TestMistakes(t *testing.T) {
 		"open('/etc/passwd')":           "undefined: open",
 		"x = [i for i in range(1<<40)]": "range of 1099511627776 numbers: at most 1000000",
 		"x = max(range(1<<40))":         "at most 1000000",
-		"def f():\n    for i in range(1000000):\n        i = i + 1\nf()\nkey = f": "too many steps",
+		"def f():\n    for i in range(1000000):\n        i = i + 1\nf()\nkey = f": "too many steps: a call may take 1000000; loop over less",
 		strings.Repeat("#", MaxText+1):                                            "at most",
 		"def f(): f()\nf()\nkey = f":                                              "recursively",
 	} {

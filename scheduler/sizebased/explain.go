@@ -31,11 +31,11 @@ func (p *Policy) waits(j *job, at *place, k scheduler.Kind) scheduler.Reason {
 	case p.partition != nil && r.C == 0:
 		r.Code, r.Say = scheduler.AtLimit, "{job} is first in queue {a} of {b} and waits for a {kind} slot on the nodes of that queue"
 	case p.partition != nil:
-		r.Say = "{job} is in queue {a} of {b}, which has its own nodes; {c} jobs of that queue are before it for {kind} slots"
+		r.Say = "{job} is in queue {a} of {b}, which has its own nodes; {c:jobs are} before it there for {kind} slots"
 	case r.C == 0:
 		r.Code, r.Say = scheduler.NoRoom, "{job} is in queue {a} of {b}, first in line for {kind} slots, and waits for room"
 	default:
-		r.Say = "{job} is in queue {a} of {b}; {c} jobs are before it for {kind} slots"
+		r.Say = "{job} is in queue {a} of {b}; {c:jobs are} before it for {kind} slots"
 	}
 	return r
 }

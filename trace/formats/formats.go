@@ -153,7 +153,7 @@ func recognise(head []byte) (string, error) {
 		}
 	}
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
-	return "", fmt.Errorf("%w: the first line %.60q is of no known format (%s); --from names one", trace.ErrFormat, line, strings.Join(Names(false), ", "))
+	return "", fmt.Errorf("%w: the first line %.60q is of no known format (%s); millrace trace convert --from FORMAT reads one that you name", trace.ErrFormat, line, strings.Join(Names(false), ", "))
 }
 
 // elsewhere says what to do with files that only look like something else.

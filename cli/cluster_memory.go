@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// A shape is what a directory remembers of the last cluster that was ready in it, so that `cluster up` brings it back.
+type shape struct {
+	Flags       map[string][]string `json:"flags,omitempty"`       // those that were given
+	Description string              `json:"description,omitempty"` // the text of --file, which may be gone by then
+}
+
+var (
+	// machineFlags say what a description says.
+	machineFlags = []string{"workers", "racks", "containers", "memory", "topology", "config"}
+	// lastingFlags go with any description.
+	lastingFlags = []string{"key", "port"}
+	// policyFlags have parameters: those of one policy are not another's.
+	policyFlags = map[string]string{"param": "policy", "admission-param": "admission"}
+)
+
+func shapePath(dir string) string { return filepath.Join(dir, "shape.json") }
+
+// readShape is empty where no cluster has been.
+func readShape(dir string) (s shape, err error) {
+	b, err := os.ReadFile(shapePath(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		err = fmt.Errorf("what the directory remembers of its cluster: %s: %w (remove the file, and give the flags or --file again)", shapePath(dir), err)
+	}
+	return s, err
+}
+
+// givenFlags are the flags of the command line that shape a cluster, files by their full names.
+func givenFlags(flags *pflag.FlagSet) map[string][]string {
+	out := map[string][]string{}
+	flags.Visit(func(f *pflag.Flag) {
+		list, ok := f.Value.(pflag.SliceValue)
+		switch {
+		case slices.Contains([]string{"dir", "file", "timeout"}, f.Name):
+		case ok:
+			out[f.Name] = list.GetSlice()
+		case slices.Contains([]string{"topology", "config", "key"}, f.Name):
+			if abs, err := filepath.Abs(f.Value.String()); err == nil {
+				out[f.Name] = []string{abs}
+			}
+		default:
+			out[f.Name] = []string{f.Value.String()}
+		}
+	})
+	return out
+}
+
+// recall fills in what the command line leaves open as it was when the directory last had a cluster, and says so.
+func (o *upOptions) recall(out io.Writer, flags *pflag.FlagSet) error {
+	s, err := readShape(o.dir)
+	if err != nil {
+		return err
+	}
+	given := givenFlags(flags)
+	var taken, left []string
+	if s.Description != "" && o.file == "" {
+		for _, flag := range machineFlags {
+			if given[flag] != nil {
+				return fmt.Errorf("--%s goes not with the description of machines that %s remembers: change the file that it was started with, and give it again as --file", flag, o.dir)
+			}
+		}
+		o.text, taken = []byte(s.Description), append(taken, "the machines of its --file")
+	}
+	for _, flag := range slices.Sorted(maps.Keys(s.Flags)) {
+		words := "--" + flag + " " + strings.Join(s.Flags[flag], " --"+flag+" ")
+		switch {
+		case slices.Equal(given[flag], s.Flags[flag]):
+		case given[flag] != nil, s.otherPolicy(given, flag), o.file != "" && !slices.Contains(lastingFlags, flag):
+			left = append(left, words)
+		default:
+			taken = append(taken, words)
+			for _, v := range s.Flags[flag] {
+				if err := flags.Set(flag, v); err != nil {
+					return fmt.Errorf("%s: --%s: %w", shapePath(o.dir), flag, err)
+				}
+			}
+		}
+	}
+	o.say(out, "as before", taken)
+	o.say(out, "no longer, by your flags", left)
+	return nil
+}
+
+func (o *upOptions) say(out io.Writer, how string, list []string) {
+	if len(list) > 0 {
+		fmt.Fprintf(out, "cluster of %s, %s: %s\n", o.dir, how, strings.Join(list, ", "))
+	}
+}
+
+// otherPolicy is true of parameters of a policy that the command line puts another in place of.
+func (s *shape) otherPolicy(given map[string][]string, flag string) bool {
+	now := given[policyFlags[flag]]
+	return now != nil && !slices.Equal(now, s.Flags[policyFlags[flag]])
+}
+
+// remember leaves the shape of a cluster that is ready.
+func (o *upOptions) remember(flags *pflag.FlagSet) error {
+	b, err := json.MarshalIndent(shape{givenFlags(flags), string(o.text)}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(shapePath(o.dir), string(b)+"\n")
+}
+
+// absent are workers that have had files in a directory and are not among those to be started.
+func absent(dir string, workers []clusterWorker) (out []string) {
+	locks, _ := filepath.Glob(workerLock(dir, "*")) // the pattern is ours
+	for _, lock := range locks {
+		name := filepath.Base(filepath.Dir(lock))
+		if !slices.ContainsFunc(workers, func(w clusterWorker) bool { return w.Name == name }) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
