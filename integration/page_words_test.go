@@ -25,6 +25,10 @@ func TestPageWords(t *testing.T) {
 	v.does("the first decision", `document.querySelector("#next").click()`)
 	v.until("all who waited are counted", `[...document.querySelectorAll(".decision ul")].every(u => { const items = [...u.children].map(e => e.innerText), more = items.map(i => /^and (\d+) more$/.exec(i)).find(Boolean); return more && items.length - 1 + Number(more[1]) === 10 })`)
 	v.until("no two numbers are called waiting", `![...document.querySelectorAll("dt, h3")].some(e => /waiting/.test(e.innerText)) && document.querySelectorAll(".queues h3").length === 2`)
+	v.does("a convoy, in which fair takes containers back", `playground.lecture("convoy")`)
+	v.until("it has run", `document.body.dataset.ready === "yes" && player.sides[1].run.jobs.length !== 11`)
+	v.does("tasks to start are those that neither run nor are done, also of those that start again", `const again = player.sides.map(s => s.run).find(r => r.jobs.some((j, i) => r.works[i][0].length > j.maps + j.reduces)); if (!again) throw new Error("nothing starts again");
+		for (const { run } of player.sides) run.jobs.forEach((j, i) => { const all = j.maps + j.reduces; if (run.left(i, j.submit - 1) !== all || (j.end >= 0 && run.left(i, j.end) !== 0)) throw new Error(j.name + " " + run.left(i, j.submit - 1) + " " + run.left(i, j.end)) })`)
 	v.does("one job is one job", `player.seek(player.sides[0].run.ends[0]); const said = document.querySelector("#difference").innerText; if (/\b1 jobs/.test(said) || many(1, "job") !== "1 job" || many(2, "job") !== "2 jobs") throw new Error(said)`)
 	v.does("differences as people say them", `for (const [args, want] of [[[81, 99.1, 1, true], "▲ 18.1 points better"], [[50, 40, 1, true], "▼ 10.0 points worse"], [[1, 587, -1], "▲ 587 times as much, worse"], [[2, 5, -1], "▲ 2.5 times as much, worse"], [[100, 80, -1], "▼ 20 % better"]]) { const got = verdict(...args).textContent; if (got !== want) throw new Error(got + ", not " + want) }`)
 

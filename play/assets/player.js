@@ -78,11 +78,13 @@ class Run {
     this.lanes = Array.from({ length: this.cells }, () => []);
     this.done = this.jobs.map(() => [[], [], []]);
     this.starts = this.jobs.map(() => []); // of attempts, by job, in order
+    this.works = this.jobs.map(() => [[], []]); // starts and ends of its maps and reduces, however they ended
     this.local = [new Int32Array(n + 1), new Int32Array(n + 1)]; // maps so far: on their node, all with input
     for (let i = 0; i < n; i++) {
       a.end[i] = (a.how[i] & 7) === 0 ? Infinity : a.at[i] + a.took[i];
       this.lanes[this.first[a.node[i]] + a.place[i]].push(i);
       this.starts[a.job[i]].push(a.at[i]);
+      if (a.kind[i] < 2) { this.works[a.job[i]][0].push(a.at[i]); this.works[a.job[i]][1].push(a.end[i]); }
       if ((a.how[i] & 7) === 1) this.done[a.job[i]][a.kind[i]].push(a.end[i]);
       const counts = a.kind[i] === 0 && a.near[i] < 3 ? 1 : 0;
       this.local[0][i + 1] = this.local[0][i] + (counts && a.near[i] === 0 ? 1 : 0);
@@ -91,7 +93,7 @@ class Run {
     const read = [...a.away.keys()].filter((i) => a.away[i] > 0).sort((x, y) => a.end[x] - a.end[y]); // from other racks
     this.readAt = read.map((i) => a.end[i]);
     this.away = sums(read.map((i) => a.away[i]));
-    for (const job of this.done) for (const ends of job) ends.sort((x, y) => x - y);
+    for (const job of [...this.done, ...this.works]) for (const times of job) times.sort((x, y) => x - y);
     this.finish();
   }
 
@@ -139,6 +141,12 @@ class Run {
     for (const list of lines.values()) list.sort(by);
     held.sort((x, y) => this.jobs[x].submit - this.jobs[y].submit || x - y);
     return { lines: [...lines].sort((x, y) => (x[0] < y[0] ? -1 : 1)), held };
+  }
+
+  // left is how many tasks of a job neither run nor are done. One that is stopped, and so starts again later, is counted once.
+  left(i, t) {
+    const [starts, ends] = this.works[i], [maps, reduces] = this.done[i], j = this.jobs[i];
+    return Math.max(0, j.maps + j.reduces - upTo(maps, t) - upTo(reduces, t) - (upTo(starts, t) - upTo(ends, t)));
   }
 
   // admitting is what drivers hold and may hold, null where nobody limits them.
@@ -336,9 +344,9 @@ class Side {
   }
 
   waitingLine(title, jobs, t) {
-    const list = make("ol"), { jobs: all, starts } = this.run;
+    const list = make("ol"), { jobs: all } = this.run;
     for (const i of jobs.slice(0, mostWaiting)) {
-      const j = all[i], left = starts[i].length - upTo(starts[i], t) || j.maps + j.reduces;
+      const j = all[i], left = this.run.left(i, t);
       list.append(make("li", { "data-job": i, title: `${j.name} has ${many(left, "task")} to start` }, make("span", { class: "dot", style: `background:${colour(i)}` }), make("span", { class: "name" }, j.name), make("span", { class: "faint" }, String(left))));
     }
     const more = jobs.length - mostWaiting;
