@@ -19,6 +19,7 @@ type decisions struct {
 	bytes  int64  // of lines, roughly
 	before uint64 // lines that are forgotten
 	held   map[scheduler.JobID]held
+	looked time.Duration // at who waits for admission
 }
 
 // held is why a job last got nothing, and when that was told.
@@ -124,9 +125,13 @@ func sizeOfLine(l *drive.Line) int64 {
 	return n
 }
 
-// holdWaiting tells of jobs that wait for admission why. It asks once in holdEvery for each of the first maxWaiting: the answer
-// may take a walk over all that wait.
+// holdWaiting tells of jobs that wait for admission why. It looks at the first maxWaiting once in holdAfter, since rounds may come ten
+// thousand times a second, and asks once in holdEvery for each: the answer may take a walk over all that wait.
 func (c *Tracker) holdWaiting(now time.Duration) {
+	if now-c.log.looked < holdAfter {
+		return
+	}
+	c.log.looked = now
 	waiting := c.engine.View().Waiting()
 	for i := range min(waiting.Len(), maxWaiting) {
 		st := c.stages[waiting.At(i).ID()]
