@@ -50,7 +50,7 @@ func TestClusterOfAFile(t *testing.T) {
 		}
 	}
 	for want, words := range map[string][]string{
-		"hybrid by=time hold-reduces=true up-class=strong": {"scheduler", "get"},
+		"hybrid by=time hold-reduces=true ripe-first=true up-class=strong": {"scheduler", "get"},
 		"done in": {"run", "sleep", "--map-time", "10ms", "--reduce-time", "10ms", "--output", "dfs:/out"},
 	} {
 		if out, err := exec.Command(millrace, append(words, "--master", c.Master)...).CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
