@@ -196,9 +196,13 @@ func TestAbandoned(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			begin, left := time.Now(), []time.Duration(nil)
-			if err := Serve(in, &slow{at: line}, func(string) { left = append(left, time.Since(begin)) }); err != nil {
+			begin, ends := time.Now(), make(chan time.Duration, 9) // a timer's goroutine tells
+			if err := Serve(in, &slow{at: line}, func(string) { ends <- time.Since(begin) }); err != nil {
 				t.Error(err)
+			}
+			var left []time.Duration
+			for len(ends) > 0 {
+				left = append(left, <-ends)
 			}
 			var want []time.Duration
 			if line > 0 {
