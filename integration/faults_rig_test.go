@@ -239,14 +239,23 @@ func anywhere(c mapreduce.Counts) mapreduce.Counts {
 func (r *rig) tidy() {
 	r.t.Helper()
 	r.Wait("nothing is left in the block store", func() bool { return len(r.strays()) == 0 })
+	var left []string
+	defer func() {
+		if len(left) > 0 { // Wait has given up
+			r.t.Logf("left on workers: %q", left)
+		}
+	}()
 	r.Wait("nothing is left on the workers", func() bool {
+		left = nil
 		for _, n := range r.Workers {
-			left, err := filepath.Glob(filepath.Join(n.Dir, "scratch", "*"))
-			if n.Worker != nil && (err != nil || len(left) > 0) {
-				return false
+			for _, below := range []string{"*", "*/*"} {
+				found, err := filepath.Glob(filepath.Join(n.Dir, "scratch", below))
+				if n.Worker != nil && err == nil {
+					left = append(left, found...)
+				}
 			}
 		}
-		return true
+		return len(left) == 0
 	})
 }
 
