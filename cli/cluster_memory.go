@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ func shapePath(dir string) string { return filepath.Join(dir, "shape.json") }
 
 // readShape is empty where no cluster has been.
 func readShape(dir string) (s shape, err error) {
-	b, err := os.ReadFile(shapePath(dir))
+	b, err := readBounded(shapePath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
