@@ -190,12 +190,24 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 func (o *upOptions) ready(out io.Writer, master string, after time.Duration) {
 	fmt.Fprintf(out, `cluster of %s in %s is ready after %.1f s; master and dashboard at %s
 
-  export MILLRACE_MASTER=%s
+  export MILLRACE_MASTER=%s%s
   millrace dfs put FILE dfs:/in
   millrace run wordcount --input dfs:/in --output dfs:/out --master %s
   millrace dfs cat dfs:/out/part-r-00000
   millrace cluster down --dir %s
-`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), after.Seconds(), master, master, master, o.dir)
+`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), after.Seconds(), master, master, o.keyLine(), master, o.dir)
+}
+
+// keyLine is how the commands that follow get the key, if the cluster has one.
+func (o *upOptions) keyLine() string {
+	if o.key.key == "" {
+		return ""
+	}
+	name, err := filepath.Abs(o.key.key)
+	if err != nil {
+		name = o.key.key
+	}
+	return "\n  export MILLRACE_KEY=" + name
 }
 
 // start starts the processes, writes down who they are, and waits until all have reported.

@@ -100,7 +100,7 @@ func TestClusterUpWithKey(t *testing.T) {
 	t.Parallel()
 	dir, key := t.TempDir(), filepath.Join(t.TempDir(), "cluster.key")
 	writeFile(t, key, []byte(secure.Generate()))
-	if out, err := exec.Command(millrace, "cluster", "up", "--workers", "1", "--dir", dir, "--key", key).CombinedOutput(); err != nil {
+	if out, err := exec.Command(millrace, "cluster", "up", "--workers", "1", "--dir", dir, "--key", key).CombinedOutput(); err != nil || !strings.Contains(string(out), "export MILLRACE_KEY="+key+"\n") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Cleanup(func() {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -167,7 +166,7 @@ func try(dir string, c *change, whole bool) (string, error) {
 		return "", fmt.Errorf("write the change: %w", err)
 	}
 	pkg := "./" + filepath.ToSlash(filepath.Dir(c.file))
-	if out, err := exec.Command("go", "vet", "-overlay", overlay, pkg).CombinedOutput(); err != nil && !bytes.Contains(out, []byte("vet:")) || bytes.Contains(out, []byte("declared and not used")) {
+	if exec.Command("go", "build", "-o", os.DevNull, "-overlay", overlay, pkg).Run() != nil { // or the tests would fail for that, and seem to notice
 		return "", errBuild
 	}
 	folder, _, _ := strings.Cut(c.file, "/")
