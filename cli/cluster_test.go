@@ -66,6 +66,11 @@ func TestUpBringsBack(t *testing.T) {
 	}
 	call(true, "capacity", "scheduler", "get", "--master", c.Master)
 	call(true, "note: there is no queue nosuch: its jobs run in queue a\n", "run", "sleep", "--maps", "1", "--map-time", "1ms", "--reduce-time", "1ms", "--queue", "nosuch", "--output", "dfs:/o", "--master", c.Master)
+	batch := filepath.Join(t.TempDir(), "batch.yaml")
+	if err := os.WriteFile(batch, []byte("jobs: [{name: one, run: sleep, output: \"dfs:/o2\", args: [--maps, 1, --map-time, 1ms, --reduce-time, 1ms, --queue, other]}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	call(true, "note: there is no queue other: its jobs run in queue a\n", "job", "submit", "--batch", batch, "--master", c.Master)
 	for i := range 8 { // all on w1: 1 of 256 runs
 		call(true, "", "dfs", "put", "--replication", "1", "cluster_test.go", fmt.Sprint("dfs:/in", i), "--master", c.Master)
 	}

@@ -132,7 +132,7 @@ func newJobStatus(m *masterFlags) *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd, jobStatus{s.Job, s.Name, string(s.State), s.User, s.Maps, s.Reduces, s.Attempts, s.Locality, flatCounts(s), s.Output, s.Error, s.Why, deadlineOf(&s), goalMet(&s)})
+					return printJSON(cmd, jobStatus{s.Job, s.Name, string(s.State), s.User, s.Maps, s.Reduces, s.Attempts, s.Locality, flatCounts(s), s.Output, s.Error, s.Why, s.Allowed(), s.GoalMet()})
 				}
 				birth, err := birthOf(cmd.Context(), cl)
 				if err != nil {

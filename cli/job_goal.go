@@ -9,25 +9,13 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// deadlineOf is how many milliseconds a job was given, 0 without a goal.
-func deadlineOf(s *wire.JobStatus) int64 { return max(0, s.Deadline-s.Submitted) }
-
-// goalMet is nil for a job without a goal, and for one that has not ended.
-func goalMet(s *wire.JobStatus) *bool {
-	if s.Deadline == 0 || s.Ended == 0 {
-		return nil
-	}
-	met := s.State == wire.Succeeded && s.Ended <= s.Deadline
-	return &met
-}
-
 // printGoal prints the goal of a job, what became of it, and the figures of the policies with what they are.
 func printGoal(out io.Writer, s *wire.JobStatus, birth time.Time) {
 	clock := func(ms int64) string { return birth.Add(time.Duration(ms) * time.Millisecond).Format(time.TimeOnly) }
 	apart := func(ms int64) string { return human.Duration(time.Duration(max(ms, -ms)) * time.Millisecond) }
 	if s.Deadline > 0 {
-		fmt.Fprintf(out, "goal     to be done by %s, %s after its submission", clock(s.Deadline), apart(deadlineOf(s)))
-		switch met := goalMet(s); {
+		fmt.Fprintf(out, "goal     to be done by %s, %s after its submission", clock(s.Deadline), apart(s.Allowed()))
+		switch met := s.GoalMet(); {
 		case met == nil:
 		case *met:
 			fmt.Fprintf(out, ": met, %s before", apart(s.Deadline-s.Ended))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/human"
+	"github.com/millrace/millrace/internal/launch"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 )
@@ -215,10 +216,7 @@ func submitBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bo
 	if err := announceBatch(cmd.Context(), cl, list); err != nil {
 		return err
 	}
-	w := &workflow{cl: cl, jobs: list}
-	if !asJSON {
-		w.tell = func(j *dueJob) { tellBatch(cmd.OutOrStdout(), w, j) }
-	}
+	w := newBatch(cmd, cl, list, asJSON)
 	if err := errors.Join(w.run(cmd.Context()), takeBack(cmd.Context(), cl, list)); err != nil {
 		return err
 	}
@@ -246,6 +244,22 @@ func submitBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bo
 		return failed(fmt.Errorf("%d of %d jobs did not succeed", bad, len(list)))
 	}
 	return nil
+}
+
+// newBatch is jobs of a file. What the policies lack for them is said once for each queue.
+func newBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bool) *workflow {
+	w := &workflow{cl: cl, jobs: list}
+	queues := map[string]bool{} // of jobs that were handed in
+	w.tell = func(j *dueJob) {
+		if !asJSON {
+			tellBatch(cmd.OutOrStdout(), w, j)
+		}
+		if j.id != "" && !queues[j.spec.Queue] {
+			queues[j.spec.Queue] = true
+			launch.Warn(cmd.Context(), cl, &j.spec, cmd.ErrOrStderr())
+		}
+	}
+	return w
 }
 
 // recurring are the jobs that are announced.

@@ -57,7 +57,7 @@ func TestJobStatusOfAGoal(t *testing.T) {
 		if !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%q is not in\n%s", tt.want, out.String())
 		}
-		if met, err := json.Marshal(goalMet(&tt.status)); err != nil || string(met) != tt.met {
+		if met, err := json.Marshal(tt.status.GoalMet()); err != nil || string(met) != tt.met {
 			t.Errorf("%+v: the goal was met: %s, %v; want %s", tt.status, met, err, tt.met)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/internal/console"
-	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/lab/live"
 )
@@ -108,6 +108,29 @@ func (o *liveLab) say(format string, args ...any) {
 	}
 }
 
+// again is the flags with which the same is run.
+func (o *liveLab) again() string {
+	var words []string
+	if o.quick {
+		words = append(words, "--quick")
+	}
+	if o.arms != nil {
+		var list strings.Builder
+		w := csv.NewWriter(&list) // as the flag is read
+		_ = w.Write(o.arms)
+		w.Flush()
+		arms := strings.TrimSpace(list.String())
+		if strings.ContainsAny(arms, " \"()") { // to a shell
+			arms = "'" + arms + "'"
+		}
+		words = append(words, "--arms", arms)
+	}
+	if o.repeat > 1 {
+		words = append(words, fmt.Sprintf("--repeat %d", o.repeat))
+	}
+	return strings.Join(words, " ")
+}
+
 // write writes the page of what was run, also of what was run before an error.
 func (o *liveLab) write(cmd *cobra.Command, reports []lab.Report) error {
 	if o.out == "" || len(reports) == 0 {
@@ -157,6 +180,7 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) (lab.Report, error
 	}
 	r := liveReport{l.ID, l.Published, o.repeat, all.Overheads(), l.Judge(arms, o.quick, simulated, measured)}
 	report := l.Report(r.Verdict, o.repeat, r.Overheads)
+	report.Flags = o.again()
 	if o.asJSON {
 		return report, printJSON(cmd, r)
 	}
@@ -166,14 +190,10 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) (lab.Report, error
 
 func (r *liveReport) print(w io.Writer, l *live.Laboratory) {
 	fmt.Fprintf(w, "%s: %s (%s)\na job costs %s\n", r.ID, l.Title, l.Source, r.Overheads)
-	t := newTable(w, "arm", "measure", "simulated", "live", "error")
-	for _, row := range r.Rows {
-		t.AppendRow(table.Row{row.Arm, row.Measure, stats.Text(row.Simulated) + " " + row.Unit, stats.Span(row.Live, row.Unit), row.Off()})
-	}
-	t.Render()
+	printTable(w, r.Table())
 	says := "the simulator does not foretell the cluster"
 	if r.Agrees {
 		says = "the simulator foretells the cluster"
 	}
-	fmt.Fprintf(w, "published: %s\n%s: the time of a job is off by %.1f %% in the median (at most 10), the order of the arms agrees to %.2f (at least 0.9; Kendall's tau), the ratio of an arm to the first is off by %.2f in the worst arm (at most 0.15)\n", r.Published, says, 100*r.MedianError, r.Tau, r.Ratio)
+	fmt.Fprintf(w, "%s\npublished: %s\n%s: the time of a job is off by %.1f %% in the median (at most 10), the order of the arms agrees to %.2f (at least 0.9; Kendall's tau), the ratio of an arm to the first is off by %.2f in the worst arm (at most 0.15)\n", live.HowToRead, r.Published, says, 100*r.MedianError, r.Tau, r.Ratio)
 }

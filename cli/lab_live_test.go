@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/lab/live"
@@ -54,5 +58,27 @@ func TestWhatAReduceCosts(t *testing.T) {
 	p.event(&wire.PastEvent{Kind: wire.PastDone, Task: wire.ReduceTask, Node: "w1", At: int64(5 * time.Second), Counts: wire.Counts{mapreduce.TaskGroup: {mapreduce.ReduceWaitMillis: 3500}}}, 0)
 	if got := time.Duration(p.cost(k)); got != 100*time.Millisecond {
 		t.Errorf("it costs %v", got)
+	}
+}
+
+// TestLabIsRunAgain: the flags that a report names are those of the run, and are read as they were given.
+func TestLabIsRunAgain(t *testing.T) {
+	if said := (&liveLab{repeat: 1}).again(); said != "" {
+		t.Errorf("nothing was given, and it is run again with %q", said)
+	}
+	if said, want := (&liveLab{repeat: 1, arms: []string{"fifo", "fair"}}).again(), "--arms fifo,fair"; said != want {
+		t.Errorf("%s, want %s", said, want)
+	}
+	given := liveLab{quick: true, repeat: 3, arms: []string{"user limit 100", "capacity-init, 3 jobs"}}
+	said := given.again()
+	want := `--quick --arms 'user limit 100,"capacity-init, 3 jobs"' --repeat 3`
+	if said != want {
+		t.Errorf("%s, want %s", said, want)
+	}
+	var read liveLab
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	read.define(flags)
+	if err := flags.Parse([]string{"--arms", strings.Split(said, "'")[1]}); err != nil || !slices.Equal(read.arms, given.arms) {
+		t.Errorf("%v, %v", read.arms, err)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -75,9 +76,9 @@ func printPlans(w io.Writer, p *wire.Plans) {
 		fmt.Fprintln(w, "no job is announced (millrace job submit --batch FILE)")
 		return
 	}
-	t := newTable(w, "name", "user", "job", "maps in", "reduces in", "")
+	t := newTable(w, "name", "user", "job", "maps in", "reduces in", "why")
 	for _, q := range p.Plans {
-		t.AppendRow(table.Row{human.Printable(q.Name), human.Printable(q.User), q.Job, strings.Join(q.MapRacks, " "), strings.Join(q.ReduceRacks, " "), q.Why})
+		t.AppendRow(table.Row{human.Printable(q.Name), human.Printable(q.User), q.Job, strings.Join(q.MapRacks, " "), strings.Join(q.ReduceRacks, " "), cmp.Or(q.Why, q.Reason)})
 	}
 	t.Render()
 }

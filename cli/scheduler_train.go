@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -104,6 +105,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 		return failed(err)
 	}
 	r.Accuracy, r.Vectors = accuracy, len(c.Model.Vectors)
+	c.Trained, c.Jobs = time.Now().UTC().Format(time.DateOnly), r.Jobs
 	if o.dir != "" {
 		r.File = filepath.Join(o.dir, master.TrainedFile)
 	}

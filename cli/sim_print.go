@@ -116,6 +116,11 @@ func printPaired(w io.Writer, p compare.Table) {
 		return
 	}
 	fmt.Fprintln(w, p.Title+":")
+	printTable(w, p)
+}
+
+// printTable prints the table of a report.
+func printTable(w io.Writer, p compare.Table) {
 	cells := func(row []string) (out []any) {
 		for _, c := range row {
 			out = append(out, c)

@@ -21,7 +21,8 @@ type Report struct {
 	Document string  `json:"document,omitempty"`
 	Date     string  `json:"date,omitempty"` // when it ran, where that was said
 	Seeds    int     `json:"seeds"`
-	Live     bool    `json:"live,omitempty"` // it ran on clusters of processes, too
+	Live     bool    `json:"live,omitempty"`  // it ran on clusters of processes, too
+	Flags    string  `json:"flags,omitempty"` // with which it is run again, beside its name
 	Checks   []Check `json:"checks"`
 	// Headlines are the figures by which the document is known, under all readings.
 	Headlines []Headline `json:"headlines,omitempty"`

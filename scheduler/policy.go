@@ -104,6 +104,7 @@ type Placement struct {
 	Job                   JobID
 	Name                  string
 	MapRacks, ReduceRacks []topology.RackID
+	Why                   string `json:"-"` // so many racks
 }
 
 // A Follower is a Planner that says which plan a job follows that has arrived, announced or not.

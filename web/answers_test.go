@@ -146,6 +146,59 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
+// TestGoalOfAJob: the page of a job says its goal, what it needs and what is forecast with units, and after the end what became of the goal.
+func TestGoalOfAJob(t *testing.T) {
+	load := wire.Load{Now: 80_000}
+	for _, c := range []struct {
+		status wire.JobStatus
+		want   []string
+	}{
+		{wire.JobStatus{
+			State: wire.Running, Submitted: 60_000, Deadline: 90_000,
+			Figures: []wire.Figure{{Name: "need-maps", Value: 11.98}, {Name: "need-reduces", Value: 0.002}, {Name: "forecast", Value: 91.577}, {Name: "late", Value: 1.577}, {Name: "odd", Value: 0.5}},
+		}, []string{
+			"<b>in 10.00s</b><span>goal: 30.00s after its submission<", "<b>12.0 containers</b><span>needed for maps from now on, to meet its goal<", "<b>under 0.1 containers</b><span>needed for reduces ",
+			"<b>done in 11.58s</b><span>forecast, with the containers that it holds<", "<b>late by 1.58s</b><span>if so<", "<b>0.5</b><span>odd<",
+		}},
+		{wire.JobStatus{State: wire.Running, Deadline: 75_000, Figures: []wire.Figure{{Name: "late", Value: -2}}}, []string{"<b>5.00s ago</b>", "<b>not late</b><span>2.00s before its goal, if so<"}},
+		{wire.JobStatus{State: wire.Succeeded, Deadline: 90_000, Ended: 85_000}, []string{"<b>met, 5.00s before</b>"}},
+		{wire.JobStatus{State: wire.Succeeded, Deadline: 90_000, Ended: 95_000}, []string{"<b>missed by 5.00s</b>"}},
+		{wire.JobStatus{State: wire.Failed, Deadline: 90_000, Ended: 85_000}, []string{"<b>missed</b>"}},
+	} {
+		c.status.Job = "job-1"
+		page := look(web.Config{Call: answers{api.JobStatus.Name: c.status, api.ClusterLoad.Name: load}.call}, "/jobs/job-1").Body.String()
+		for _, want := range c.want {
+			if !strings.Contains(page, want) {
+				t.Errorf("%q is not shown:\n%s", want, page)
+			}
+		}
+	}
+}
+
+// TestQueuesOnANarrowScreen: each cell of the table of queues has its name with it, for where there is no room for columns.
+func TestQueuesOnANarrowScreen(t *testing.T) {
+	page := look(web.Config{Call: answers{api.QueueList.Name: []wire.QueueStatus{{Queue: "day"}}}.call}, "/queues").Body.String()
+	_, table, found := strings.Cut(page, `<table class="cards">`)
+	if !found {
+		t.Fatal(page)
+	}
+	table, _, _ = strings.Cut(table, "</table>")
+	for _, cell := range strings.Split(table, "<th")[2:] { // the first is of thead
+		_, name, _ := strings.Cut(cell, ">")
+		name, _, _ = strings.Cut(name, "<")
+		if !strings.Contains(table, `data-name="`+name+`"`) {
+			t.Errorf("no cell is called %q:\n%s", name, table)
+		}
+	}
+	if strings.Count(table, "<th") != 10 || strings.Count(table, "<td") != strings.Count(table, "data-name=") {
+		t.Error(table)
+	}
+	style := look(web.Config{Call: answers{}.call}, "/assets/style.css").Body.String()
+	if !strings.Contains(style, "content: attr(data-name)") {
+		t.Error("the names of cells are not shown")
+	}
+}
+
 // TestPlayer: without a player the page names the command; with one it is the player's, one replay at a time, and whoever waits too long is told.
 func TestPlayer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

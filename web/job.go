@@ -21,6 +21,7 @@ type jobData struct {
 	Age      string
 	Over     bool
 	Why      string // why it is not getting more
+	Goal     []tile
 	Past     *wire.PastSummary
 	Counters []counter
 	Gantt    chart.Chart
@@ -52,7 +53,7 @@ func (s *site) job(ctx context.Context, r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	d := &jobData{JobStatus: status, Over: status.Ended > 0, Counters: countersOf(status.Counts)}
+	d := &jobData{JobStatus: status, Over: status.Ended > 0, Goal: goalTiles(&status, load.Now), Counters: countersOf(status.Counts)}
 	d.Age = age(load.Now, status.Submitted)
 	if d.Over {
 		d.Age = millis(status.Ended - status.Submitted)

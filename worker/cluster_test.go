@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -250,21 +251,21 @@ func TestDrainedWorker(t *testing.T) {
 	}
 }
 
-// TestNameTaken: a worker that comes under the name of another gives up, and the first goes on.
+// TestNameTaken: a worker that comes under the name of one that lives says at once what it waits for and gives up as soon as that is seen, long before its patience
+// ends; the first goes on.
 func TestNameTaken(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Start(t, testcluster.Config{Workers: 1})
 	cfg := usable(t)
-	cfg.Node, cfg.Master, cfg.NamePatience, cfg.Pause = "w1", c.Addr, time.Millisecond, 10*time.Millisecond
+	cfg.Node, cfg.Master, cfg.NamePatience, cfg.Pause = "w1", c.Addr, time.Hour, 10*time.Millisecond
+	var said bytes.Buffer
+	cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
 	w, err := worker.Start(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case err := <-w.Failed():
-		if wire.KindOf(err) != wire.Exists {
-			t.Error(err)
-		}
+	case err = <-w.Failed():
 	case <-time.After(time.Minute):
 		t.Error("it waits for the name")
 	}
@@ -272,6 +273,9 @@ func TestNameTaken(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+	if wire.KindOf(err) != wire.Invalid || !strings.Contains(err.Error(), "give this one another --name") || strings.Count(said.String(), "another worker has the name") != 1 {
+		t.Errorf("%v; it said %s", err, &said)
 	}
 	if s := c.Finish(c.Submit(wire.JobSpec{}, "sleep", "--maps", "1", "--map-time", "1ms", "--output", "dfs:/out")); s.State != "SUCCEEDED" {
 		t.Errorf("%+v", s)

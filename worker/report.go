@@ -66,7 +66,7 @@ func (w *Worker) send(r *wire.Report) outcome {
 	defer cancel()
 	ans, err := api.WorkerReport.Call(ctx, w.client, w.cfg.Master, *r)
 	if err != nil {
-		w.nameTaken(err)
+		w.refused(err)
 		if w.ctx.Err() == nil {
 			w.cfg.Log.Debug("the master does not answer", "error", err)
 		}
@@ -84,16 +84,22 @@ func (w *Worker) send(r *wire.Report) outcome {
 	return answered
 }
 
-// nameTaken ends a worker whose name another has had all the time since it started.
-func (w *Worker) nameTaken(err error) {
+// refused ends a worker that the master will never take in, as one whose name a worker has that lives, and one whose name another has had all the time
+// since it started: that one may have been killed a moment ago, so that the name is free when it has been silent.
+func (w *Worker) refused(err error) {
 	select {
 	case <-w.taken:
 		return
 	default:
 	}
-	if wire.KindOf(err) == wire.Exists && time.Since(w.begin) > w.cfg.NamePatience {
-		w.cfg.Log.Error("the worker cannot have its name", "error", err)
+	switch kind := wire.KindOf(err); {
+	case kind == wire.Invalid, kind == wire.Exists && time.Since(w.begin) > w.cfg.NamePatience:
+		w.cfg.Log.Error("the master does not take the worker in", "error", err)
 		w.fail(err)
+	case kind == wire.Exists:
+		w.asks.Do(func() {
+			w.cfg.Log.Warn("another worker has the name: asking until it is seen whether that one still lives", "name", w.cfg.Node, "patience", w.cfg.NamePatience, "error", err)
+		})
 	}
 }
 

@@ -59,7 +59,7 @@ func (a Area) extent() (x, y span) {
 			y.add(m.Value)
 		}
 	}
-	return x, y
+	return x, y.above()
 }
 
 func (a Area) table() [][]string {

@@ -20,6 +20,14 @@ func (s *span) add(v float64) {
 	}
 }
 
+// above is room above 0 where there is nothing but 0: no count is below it.
+func (s span) above() span {
+	if s.low == 0 && s.high == 0 {
+		s.high = 1
+	}
+	return s
+}
+
 func (s *span) addAll(x []float64) {
 	for _, v := range x {
 		s.add(v)

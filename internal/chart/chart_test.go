@@ -260,3 +260,15 @@ func TestValuesBesideBarsAreWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsNotBelowZero: the axis of a chart of nothing but zeroes begins at 0.
+func TestNothingIsNotBelowZero(t *testing.T) {
+	at := []float64{0, 1, 2}
+	for name, c := range map[string]Chart{
+		"area": Area{At: at, Series: []Layer{{Name: "idle", Values: make([]float64, 3)}}}, "lines": Lines{Series: []Series{{Name: "idle", X: at, Y: make([]float64, 3)}}},
+	} {
+		if svg := Inline(c); strings.Contains(svg, ">-") || !strings.Contains(svg, ">1</text>") {
+			t.Errorf("%s:\n%s", name, svg)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func extentOf(series []Series, marks []Mark, ax, ay Axis) (x, y span) {
 	if !ay.Log && y.low > 0 && y.low < 0.5*y.high {
 		y.low = 0
 	}
-	return x, y
+	return x, y.above()
 }
 
 func tableOf(x, y Axis, series []Series) [][]string {

@@ -33,7 +33,7 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	r.warn(ctx, cl, &spec)
+	Warn(ctx, cl, &spec, r.Err)
 	if r.Detach {
 		o.detached = true
 		return o, console.Detached(r.Out, r.Err, r.JSON, id)
@@ -57,8 +57,8 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 	return o, err
 }
 
-// warn says what the policies lack, such as the queue of the job.
-func (r *Run) warn(ctx context.Context, cl *client.Client, spec *wire.JobSpec) {
+// Warn says what the policies lack, such as the queue of a job that was handed in.
+func Warn(ctx context.Context, cl *client.Client, spec *wire.JobSpec, out io.Writer) {
 	if spec.Queue == "" {
 		return
 	}
@@ -67,7 +67,7 @@ func (r *Run) warn(ctx context.Context, cl *client.Client, spec *wire.JobSpec) {
 		return // the job is in; following it says what is wrong
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintf(r.Err, "note: %s\n", human.Printable(note))
+		fmt.Fprintf(out, "note: %s\n", human.Printable(note))
 	}
 }
 

@@ -168,7 +168,7 @@ func citing(t *testing.T) (out []string) {
 			out = append(out, f.path)
 		}
 	}
-	for _, pattern := range []string{"docs/*.md", "docs/policies/*.md", "docs/lab/*.md", "docs/course/*.md", "lab/*/words.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/policies/*.md", "docs/lab/*.md", "docs/lab/live/*.md", "docs/course/*.md", "lab/*/words.md"} {
 		pages, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)

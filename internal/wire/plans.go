@@ -22,5 +22,6 @@ type Plan struct {
 	Announced   int64    `json:"announced_ms"`
 	MapRacks    []string `json:"map_racks,omitempty"`
 	ReduceRacks []string `json:"reduce_racks,omitempty"`
-	Why         string   `json:"why,omitempty"` // there is no plan
+	Why         string   `json:"why,omitempty"`    // there is no plan
+	Reason      string   `json:"reason,omitempty"` // it has so many racks
 }

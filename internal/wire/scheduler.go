@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,11 +23,24 @@ func (c Choice) String() string {
 		if n := strings.Count(strings.TrimSpace(v), "\n"); n > 0 {
 			v = fmt.Sprintf("(%d lines)", n+1)
 		} else if len(v) > 300 {
-			v = fmt.Sprintf("(%d bytes)", len(v)) // a trained classifier
+			v = aboutClassifier(v)
 		}
 		out.WriteString(" " + k + "=" + v)
 	}
 	return out.String()
+}
+
+// aboutClassifier is what a trained classifier says of itself: when it was trained, and with how many jobs. Older ones say nothing.
+func aboutClassifier(text string) string {
+	var c struct {
+		Trained string
+		Jobs    int
+	}
+	said := fmt.Sprintf("a classifier of %d kB", (len(text)+999)/1000)
+	if json.Unmarshal([]byte(text), &c) == nil && c.Trained != "" {
+		said += fmt.Sprintf(", trained %s with %d jobs", c.Trained, c.Jobs)
+	}
+	return "(" + said + ")"
 }
 
 // SchedulerStatus is what a cluster's policies have done since its master started.

@@ -218,7 +218,7 @@ func TestFigures(t *testing.T) {
 
 // writeLive writes what the cluster did with the workload of an experiment, beside the simulator.
 func writeLive(b *strings.Builder, r lab.Report) {
-	fmt.Fprintf(b, "\n**On a cluster.** The same workload, scaled to one machine ([live.md](live.md) has the scale): `millrace lab run --live %s --repeat %d`. %s", r.ID, r.Seeds, r.Setup)
+	fmt.Fprintf(b, "\n**On a cluster.** The same workload, scaled to one machine ([live/%s.md](live/%s.md) has the scale): `millrace lab run --live %s --repeat %d`. %s", r.ID, r.ID, r.ID, r.Seeds, r.Setup)
 	for _, c := range r.Checks {
 		fmt.Fprintf(b, " %s%s: %s (accepted: %s).", strings.ToUpper(c.Item[:1]), c.Item[1:], c.Measured, c.Tolerance)
 	}

@@ -12,7 +12,7 @@ import (
 // TestHowFarTableIICanBeForetold: tasks that take a thousandth longer, each by another amount, hardly change the mean of a job of table-ii under
 // fifo, sita, fbq and tags, and change it much under comp: whoever leaves the ring of the last jobs a moment earlier meets
 // other jobs, and a large one then waits or does not. A difference between simulator and cluster within this spread says nothing about
-// either. docs/lab/live.md has what `go test ./lab/live -run Foretold -v` prints.
+// either. docs/lab/live/table-ii.md and docs/lab/live.md have what `go test ./lab/live -run Foretold -v` prints.
 func TestHowFarTableIICanBeForetold(t *testing.T) {
 	for _, c := range []struct {
 		arm         string

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/millrace/millrace/internal/stats"
+	"github.com/millrace/millrace/lab"
 )
 
 // A Row is one measure of one arm.
@@ -13,6 +14,14 @@ type Row struct {
 	Unit      string    `json:"unit"`
 	Simulated float64   `json:"simulated"` // mean over the repetitions
 	Live      []float64 `json:"live"`      // by repetition
+	// Foretold says that the simulator is within a tenth of the mean on the cluster.
+	Foretold bool `json:"foretold"`
+	// Published is what a document says of this row, and Verdict whether the cluster agrees; both are empty where no document has a figure or a
+	// direction for it, and Verdict also where what it compares with was not run.
+	Published string      `json:"published,omitempty"`
+	Verdict   lab.Verdict `json:"verdict,omitempty"`
+
+	check *lab.Check // of Verdict
 }
 
 // A Verdict is how well the simulator has predicted the cluster.
@@ -55,6 +64,7 @@ func (l *Laboratory) Judge(arms []Arm, quick bool, simulated, live [][]*Outcome)
 			}
 		}
 	}
+	l.quote(v.Rows, quick)
 	v.MedianError = stats.Median(errors)
 	v.Tau = tau(v.Rows, len(l.Measures))
 	v.Ratio = ratio(v.Rows, len(l.Measures))

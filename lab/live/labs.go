@@ -88,6 +88,10 @@ var smallJobs = Laboratory{
 	},
 	Measures:  []Measure{mean("small jobs", named("small")), mean("the large job", named("large"))},
 	Published: "small jobs fare worst under fifo and best under policies that go by size",
+	Statements: []Statement{
+		lessThan("fbq", "small jobs", "fifo", "spec/slowdown 4.4"), lessThan("sita", "small jobs", "fifo", "spec/slowdown 4.4"), lessThan("comp", "small jobs", "fifo", "spec/slowdown 4.4"),
+		moreThan("sita", "the large job", "fifo", "spec/slowdown 4.4"),
+	},
 }
 
 var marpCurve = Laboratory{
@@ -111,6 +115,10 @@ var marpCurve = Laboratory{
 	},
 	Measures:  []Measure{mean("a job", every), makespan},
 	Published: "a curve with its best between the ends: few drivers leave containers idle, many leave none for tasks",
+	Statements: []Statement{
+		lessThan("marp 0.25", "all jobs", "marp 0.1", "spec/marp 2.3"), moreThan("marp 0.75", "all jobs", "marp 0.25", "spec/marp 2.3"),
+		is("cbt", "all jobs", 0.89, "unlimited", "spec/marp 5.2"), is("cbtws", "all jobs", 0.82, "unlimited", "spec/marp 5.2"), is("cbtwat", "all jobs", 0.81, "unlimited", "spec/marp 5.2"),
+	},
 }
 
 // controller is an admission policy that adapts, five times as fast as the source's: so much shorter are the jobs.
@@ -131,6 +139,10 @@ var deadlines = Laboratory{
 	},
 	Measures:  []Measure{mean("urgent jobs", named("urgent")), mean("the patient job", named("patient")), inTime},
 	Published: "a policy that knows deadlines meets those that fifo misses",
+	Statements: []Statement{
+		lessThan("deadline-min", "urgent jobs", "fair", "spec/deadline 4.5"), lessThan("deadline-max", "urgent jobs", "fair", "spec/deadline 4.6"),
+		moreThan("deadline-min", "the patient job", "deadline-max", "spec/deadline 4.5"),
+	},
 }
 
 var queues = Laboratory{
@@ -173,6 +185,9 @@ var users = Laboratory{
 		}
 		return jobs
 	},
-	Measures:  []Measure{mean("the first user's job", named("ann")), mean("the last user's job", named("dan")), mean("a job", every)},
+	Measures:  []Measure{mean("the first user's job", named("ann")), mean("the last user's job", named("dan")), mean("a job", every), makespan},
 	Published: "with 25 per cent tasks of all users run beside each other: each waits less and takes longer; with 100 who came first is served first",
+	Statements: []Statement{
+		moreThan("user limit 25", "the first user's job", "user limit 100", "spec/capacity 5.1"), is("user limit 25", "all jobs", 1.2, "user limit 100", "spec/capacity 5.1"),
+	},
 }

@@ -22,8 +22,9 @@ type Laboratory struct {
 	Drawn func(quick bool, sequence uint64) []*sim.Job
 	// Measures are what is looked at. By the first the arms are ranked.
 	Measures []Measure
-	// Published says what is published of the first measure.
-	Published string
+	// Published says what is published of the first measure, and Statements what is of single arms and measures.
+	Published  string
+	Statements []Statement
 	// Announced says that recurring jobs are announced before the first comes, to policies that plan.
 	Announced bool
 }

@@ -19,19 +19,27 @@ type Outcome struct {
 type Measure struct {
 	Name, Unit string
 	Of         func(jobs []*sim.Job, o *Outcome) float64
+	which      func(j *sim.Job) bool // the jobs that it is a mean of; nil: it is none
 }
 
 // mean is the mean over jobs.
 func mean(name string, which func(j *sim.Job) bool) Measure {
-	return Measure{Name: name, Unit: "s", Of: func(jobs []*sim.Job, o *Outcome) float64 {
-		var x []float64
-		for i, j := range jobs {
-			if which(j) {
-				x = append(x, o.Seconds[i])
-			}
-		}
-		return stats.Mean(x)
+	return Measure{Name: name, Unit: "s", which: which, Of: func(jobs []*sim.Job, o *Outcome) float64 {
+		return stats.Mean(o.of(jobs, which))
 	}}
+}
+
+// medianJob is the median over all jobs.
+var medianJob = Measure{Name: "the median job", Unit: "s", Of: func(jobs []*sim.Job, o *Outcome) float64 { return stats.Median(o.of(jobs, every)) }}
+
+// of is how long jobs took.
+func (o *Outcome) of(jobs []*sim.Job, which func(j *sim.Job) bool) (seconds []float64) {
+	for i, j := range jobs {
+		if which(j) {
+			seconds = append(seconds, o.Seconds[i])
+		}
+	}
+	return seconds
 }
 
 // slowdown is a quantile over jobs of the time that each took over what it would take alone on so many containers.

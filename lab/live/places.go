@@ -40,8 +40,9 @@ var locality = Laboratory{
 		}
 		return jobs
 	},
-	Measures:  []Measure{mean("a job", every), share("maps beside their data", every, local)},
-	Published: "under delay maps run where their input is",
+	Measures:   []Measure{mean("a job", every), share("maps beside their data", every, local)},
+	Published:  "under delay maps run where their input is",
+	Statements: []Statement{moreThan("delay", "maps beside their data", "fair", "spec/nas 3.11")},
 }
 
 // narrow is racks with a fifth of what their machines could send.
@@ -80,7 +81,12 @@ var narrowLinks = Laboratory{
 	Arms:      []Arm{policy("fair", true), nasArm("nas", true), policy("shufflewatcher", false), policy("sw-delay", false), policy("delay", false)},
 	Jobs:      heavyAndLight,
 	Measures:  []Measure{mean("a job", every), congested, crossed},
-	Published: "nas completes jobs in 0.62 of fair's time, with fewer congestions",
+	Published: "nas completes jobs in 0.55 of fair's time on the source's cluster and in 0.62 in its simulator of that cluster, with fewer congestions",
+	Statements: []Statement{
+		is("nas", "a job", 0.554, "fair", "spec/nas 4.4"), is("sw-delay", "a job", 0.818, "fair", "spec/nas 4.4"), is("delay", "a job", 0.867, "fair", "spec/nas 4.4"),
+		lessThan("nas", "congested", "fair", "spec/nas 4.4"), lessThan("sw-delay", "congested", "fair", "spec/nas 4.4"),
+		lessThan("nas", "between racks", "fair", "spec/nas 4.4"), lessThan("sw-delay", "between racks", "fair", "spec/nas 4.4"),
+	},
 }
 
 var nasParts = Laboratory{
@@ -92,7 +98,13 @@ var nasParts = Laboratory{
 	},
 	Jobs:      heavyAndLight,
 	Measures:  []Measure{mean("a job", every), congested, crossed},
-	Published: "each mechanism adds throughput: nas-mts, then nas-mts-ca, then nas; without thresholds racks are congested more often",
+	Published: "each mechanism adds throughput: nas-mts, then nas-mts-ca, then nas; without thresholds racks are congested more often (the figures count how often, not how long)",
+	Statements: []Statement{
+		is("nas", "a job", 0.554, "fair", "spec/nas 4.4"), lessThan("nas-mts-ca", "a job", "nas-mts", "spec/nas 4.4"),
+		lessThan("nas", "congested", "fair", "spec/nas 4.4"), lessThan("nas", "between racks", "fair", "spec/nas 4.4"),
+		is("nas-no-tt", "congested", 1.22, "nas", "spec/nas 4.4"), is("nas-no-mct", "congested", 1.07, "nas", "spec/nas 4.4"), is("nas-no-both", "congested", 1.31, "nas", "spec/nas 4.4"),
+		lessThan("nas-mts-ca", "between racks", "nas-mts", "spec/nas 4.4"),
+	},
 }
 
 var twoClasses = Laboratory{
@@ -125,9 +137,14 @@ var twoClasses = Laboratory{
 	},
 	Measures: []Measure{
 		mean("small jobs", named("small")), mean("the large job", named("large")),
-		share("tasks of small jobs on strong machines", named("small"), strong), share("maps beside their data", every, local),
+		share("tasks of small jobs on strong machines", named("small"), strong), share("maps beside their data", every, local), mean("a job", every),
 	},
 	Published: "small jobs, on strong machines of their own, end sooner than under fair sharing of all; stealing uses weak machines that are idle",
+	Statements: []Statement{
+		{Arm: "hybrid", Measure: "small jobs", Of: "fair", Factor: 0.45, way: less, At: "spec/hybrid 4.3"},
+		is("hybrid", "the large job", 0.9, "fair", "spec/hybrid 4.3").inWords("0.8 to 1 of fair"), is("hybrid", "a job", 0.49, "fair", "spec/hybrid 4.3"),
+		is("hybrid without stealing", "a job", 1.19, "hybrid", "spec/hybrid 4.4"),
+	},
 }
 
 // hybridArm is hybrid with the border between small and large at 1.7 MB.
@@ -153,10 +170,11 @@ func daily(quick bool) (jobs []*sim.Job) {
 var batches = Laboratory{
 	ID: "batches", Title: "Does it help to plan recurring jobs?", Source: "spec/jobpacker 4", Seconds: 90,
 	Machines: narrow(4, 2, 3), Announced: true,
-	Arms:      []Arm{policy("fair", true), policy("corral", true), policy("jobpacker", false)},
-	Jobs:      daily,
-	Measures:  []Measure{mean("a job", every), crossed},
-	Published: "plans keep the shuffle of a job in few racks: corral in one, jobpacker between two for which it needs circuits",
+	Arms:       []Arm{policy("fair", true), policy("corral", true), policy("jobpacker", false)},
+	Jobs:       daily,
+	Measures:   []Measure{mean("a job", every), crossed},
+	Published:  "plans keep the shuffle of a job in few racks: corral in one, jobpacker between two for which it needs circuits",
+	Statements: []Statement{lessThan("corral", "between racks", "fair", "spec/jobpacker 3.13")},
 }
 
 // joined is machines with an optical switch between their racks, ten times as fast as their links. What is above nine times what a
@@ -170,10 +188,11 @@ func joined(m Machines) Machines {
 var circuits = Laboratory{
 	ID: "circuits", Title: "What do circuits between racks change?", Source: "spec/jobpacker 4", Seconds: 90,
 	Machines: joined(narrow(4, 2, 3)), Announced: true,
-	Arms:      []Arm{policy("fair", true), policy("corral", false), policy("jobpacker", true)},
-	Jobs:      daily,
-	Measures:  []Measure{mean("a job", every), crossed},
-	Published: "jobpacker, whose shuffles go by circuits, takes less time than fair on the same network",
+	Arms:       []Arm{policy("fair", true), policy("corral", false), policy("jobpacker", true)},
+	Jobs:       daily,
+	Measures:   []Measure{mean("a job", every), crossed, medianJob},
+	Published:  "jobpacker, whose shuffles go by circuits, takes less time than fair on the same network",
+	Statements: []Statement{is("corral", "the median job", 0.79, "fair", "spec/jobpacker 4.2"), is("jobpacker", "the median job", 0.58, "fair", "spec/jobpacker 4.2")},
 }
 
 // recurs is jobs that somebody can plan.
@@ -199,4 +218,7 @@ var adhoc = Laboratory{
 	},
 	Measures:  []Measure{mean("jobs without a plan", named("once")), mean("recurring jobs", recurs), crossed},
 	Published: "it is not better for the others",
+	Statements: []Statement{
+		moreThan("jobpacker-adhoc-agg", "jobs without a plan", "jobpacker", "spec/jobpacker 4.2"), moreThan("jobpacker-adhoc-agg", "recurring jobs", "jobpacker", "spec/jobpacker 4.2"),
+	},
 }

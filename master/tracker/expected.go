@@ -19,6 +19,7 @@ type expected struct {
 	taken bool            // its tasks are known: the policy follows its plan, or has none
 	lost  bool            // the policy has heard of its tasks before its racks were back
 	racks [2][]string     // of maps and reduces, as planned last; empty: there is no plan
+	why   string          // it has so many racks; "" after a restart, until it is planned again
 }
 
 // planning is what is known of plans.
@@ -102,6 +103,9 @@ func (c *Tracker) replan(now time.Duration) {
 	}
 	for _, p := range c.engine.Plan(now, specs) {
 		e := byID[p.Job]
+		if e != nil {
+			e.why = p.Why
+		}
 		racks := [2][]string{c.rackNames(p.MapRacks), c.rackNames(p.ReduceRacks)}
 		if e != nil && !(slices.Equal(racks[0], e.racks[0]) && slices.Equal(racks[1], e.racks[1])) {
 			c.note(Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: &PlannedRacks{racks[0], racks[1]}, Job: e.job})
@@ -119,6 +123,11 @@ func (c *Tracker) keepPlan(st *stage) {
 		At: st.job.submitted, Kind: Expected, Spec: &st.job.spec, Job: st.job.id,
 		Racks: &PlannedRacks{c.rackNames(p.MapRacks), c.rackNames(p.ReduceRacks)},
 	})
+	for _, e := range c.plans.expected {
+		if e.job == st.job.id {
+			e.why = p.Why
+		}
+	}
 }
 
 // running is the stage that an announced job is in, nil where none has tasks. Only first stages are planned.
@@ -205,6 +214,7 @@ func (c *Tracker) Plans() wire.Plans {
 		p := wire.Plan{Name: e.spec.Name, User: e.spec.User, Job: e.job, Announced: e.at.Milliseconds(), MapRacks: e.racks[0], ReduceRacks: e.racks[1]}
 		switch {
 		case len(e.racks[0]) > 0:
+			p.Reason = e.why
 		case !out.Planner:
 			p.Why = "the policy in place does not plan: jobpacker and corral do (millrace scheduler set)"
 		case e.taken:

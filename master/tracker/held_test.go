@@ -365,4 +365,17 @@ func TestANameBelongsToOne(t *testing.T) {
 			t.Errorf("%s: the other is told %v", name, err)
 		}
 	}
+	s := newScene(t, 2, 2)
+	for i, want := range []wire.Kind{wire.Exists, wire.Exists, wire.Invalid} { // it is known to live when it is heard a second after the other came
+		_, err := s.c.Report(s.now, &wire.Report{Node: "n1", Session: "other", Seq: 1, Addr: "elsewhere:1", Idle: -1, Capacity: wire.Capacity{Containers: 2}}, 1<<62)
+		if wire.KindOf(err) != want || !strings.Contains(err.Error(), "there is a worker n1 already, at n1:1, heard of ") {
+			t.Errorf("try %d: %v is %v, want %v", i, err, wire.KindOf(err), want)
+		}
+		s.now += 900 * time.Millisecond
+		s.say(s.n1)
+	}
+	_, err := s.c.Report(s.now, &wire.Report{Node: "n1", Session: "third", Seq: 1, Addr: "elsewhere:1", Idle: -1, Capacity: wire.Capacity{Containers: 2}}, 1<<62)
+	if wire.KindOf(err) != wire.Exists {
+		t.Errorf("a third, which has just come, is told %v", err)
+	}
 }

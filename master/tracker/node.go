@@ -63,6 +63,8 @@ type talk struct {
 	heartbeatAt time.Duration // from when on its next report is a heartbeat
 	full        bool          // its next report must be full
 	woken       bool
+	rival       string        // the session that last came under the name while it was taken
+	rivalAt     time.Duration // when it came first
 }
 
 // orders is what the next answers to the worker say. An attempt is in want or in kill, not in both.
@@ -108,6 +110,22 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	return n
 }
 
+// outlives is how long after another has come under its name a worker must be heard to be known to live: what it sent before it was killed
+// may come late.
+const outlives = time.Second
+
+// taken refuses another worker that comes under the name of one: for good if that has been heard since, and else for now, as it may just have been killed.
+func (n *node) taken(now time.Duration, session string) error {
+	if n.rival != session {
+		n.rival, n.rivalAt = session, now
+	}
+	kind, heard := wire.Exists, (now - n.heard).Round(time.Millisecond)
+	if n.heard-n.rivalAt > outlives {
+		kind = wire.Invalid
+	}
+	return wire.Errorf(kind, "there is a worker %s already, at %s, heard of %s ago: stop it, or give this one another --name", n.name, n.addr, heard)
+}
+
 // moveTo notes where a node is now. Another may be where it was.
 func (c *Tracker) moveTo(n *node, addr string) {
 	if c.byAddr[n.addr] == n {
@@ -131,7 +149,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 	}
 	if r.Session != n.session {
 		if n.up && !n.loose && now-n.heard < c.cfg.Held {
-			return wire.Answer{}, wire.Errorf(wire.Exists, "there is a worker %s already, at %s, heard of %s ago: stop it, or give this one another --name", n.name, n.addr, (now - n.heard).Round(time.Millisecond))
+			return wire.Answer{}, n.taken(now, r.Session)
 		}
 		c.newSession(now, n, r)
 	} else if !n.up {

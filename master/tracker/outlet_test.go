@@ -142,7 +142,7 @@ func TestAnnouncementsLast(t *testing.T) {
 	if err := s.c.Expect(s.now, []wire.JobSpec{spec("b")}); err != nil { // once more
 		t.Fatal(err)
 	}
-	if p := s.c.Plans(); !p.Planner || len(p.Plans) != 2 || len(p.Plans[0].MapRacks) == 0 || p.Plans[0].Why != "" {
+	if p := s.c.Plans(); !p.Planner || len(p.Plans) != 2 || len(p.Plans[0].MapRacks) == 0 || p.Plans[0].Why != "" || p.Plans[0].Reason == "" {
 		t.Errorf("%+v", p)
 	}
 	id, err := s.c.Submit(s.now, spec("a"))

@@ -64,6 +64,9 @@ type Trained struct {
 	// Margin is what the value of a job that does not recur must exceed to be
 	// small (spec/hybrid 3.1, 6.9).
 	Margin float64
+	// Trained is when, as whoever trained it says, and Jobs with how many; "" in older ones.
+	Trained string `json:",omitempty"`
+	Jobs    int    `json:",omitempty"`
 }
 
 var _ Classifier = (*Trained)(nil)

@@ -43,20 +43,20 @@ func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *sched
 			p.line(q)
 		}
 		p.widths.add(q)
-		out = append(out, q.placement())
+		out = append(out, p.placement(q))
 	}
 	return out
 }
 
-func (p *plan) placement() scheduler.Placement {
-	return scheduler.Placement{Job: p.spec.ID, Name: p.spec.Name, MapRacks: p.racks[scheduler.Map], ReduceRacks: p.racks[scheduler.Reduce]}
+func (p *Policy) placement(q *plan) scheduler.Placement {
+	return scheduler.Placement{Job: q.spec.ID, Name: q.spec.Name, MapRacks: q.racks[scheduler.Map], ReduceRacks: q.racks[scheduler.Reduce], Why: p.planner.why(q)}
 }
 
 // Follows implements scheduler.Follower.
 func (p *Policy) Follows(id scheduler.JobID, v *scheduler.View) (scheduler.Placement, bool) {
 	if j := v.Job(id); j != nil {
 		if r := p.record(j); r != nil && r.plan != nil {
-			return r.plan.placement(), true
+			return p.placement(r.plan), true
 		}
 	}
 	return scheduler.Placement{}, false

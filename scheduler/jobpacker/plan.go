@@ -57,6 +57,8 @@ type planner interface {
 	plan(now time.Duration, jobs []*scheduler.JobSpec) []*plan
 	// keep plans and reserves a job for the racks of its earlier plan.
 	keep(now time.Duration, s *scheduler.JobSpec) *plan
+	// why says why a job has so many racks.
+	why(p *plan) string
 }
 
 // plannable reports whether enough is known about a job.
@@ -85,15 +87,16 @@ type packer struct {
 	racks []topology.RackID
 	// free has, by kind and by index in racks, when places become free. Where maps
 	// and reduces share containers only the first is used.
-	free   [kinds][]slotTimes
-	shared bool
+	free     [kinds][]slotTimes
+	shared   bool
+	circuits bool // the cluster has them; it is planned as if it had
 }
 
 var _ planner = (*packer)(nil)
 
 func (k *packer) reset(v *scheduler.View) {
 	k.model = k.cfg.model(v.Topology())
-	k.racks, k.free = nil, [kinds][]slotTimes{}
+	k.racks, k.free, k.circuits = nil, [kinds][]slotTimes{}, v.Topology().OCS().Present()
 	total := v.Total()
 	k.shared = total.Slots[scheduler.Driver] > 0
 	for r := range topology.RackID(v.Topology().NumRacks()) {
