@@ -161,6 +161,8 @@ func TestPlayer(t *testing.T) {
 	v.until("those who wait stand in line", `[...document.querySelectorAll(".queues")].every(q => /^(with tasks to start, next first|No job has a task to start)/.test(q.innerText)) && document.querySelectorAll(".queues li").length > 0`)
 	v.does("the first in line is served next", `const s = player.sides[0], j = Number(document.querySelector('[data-side="A"] .queues li').dataset.job), d = s.run.attempts, next = [...d.at.keys()].find((i) => d.at[i] > player.t); if (d.job[next] !== j) throw new Error(j + " is first, and " + d.job[next] + " is served")`)
 	picture(t, v.ctx, "player-middle")
+	v.does("to a decision with more who waited than are listed, and none with fewer counts any", `const s = player.sides[0], { decisions: d, others } = s.run, of = (k) => (d.others[k] < 0 ? null : others[d.others[k]]), more = [...d.at.keys()].filter((k) => s.unlisted(of(k), d, k) > 0), most = Math.max(...others.map((o) => o.length)), k = more.find((k) => d.at[k + 1] > d.at[k]); if (k === undefined || more.some((k) => of(k).length !== most)) throw new Error(more.length + " decisions, " + k); player.seek(d.at[k])`)
+	v.until("they are counted", `/and \d+ more/.test(document.querySelector('[data-side="A"] .decision').innerText)`)
 	v.does("play", `player.seek(0); document.querySelector("#play").click()`)
 	v.until("time goes on", `player.t > player.end / 100`)
 	v.does("a key pauses", `document.dispatchEvent(new KeyboardEvent("keydown", {key: " ", bubbles: true})); if (player.playing) throw new Error("it plays on")`)

@@ -61,7 +61,7 @@ type running struct {
 // NewRecorder returns a recorder of a run. The name is what the page calls it.
 func NewRecorder(name, admission string) *Recorder {
 	return &Recorder{
-		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}},
+		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}, Listed: maxOthers},
 		jobs: map[scheduler.JobID]int32{}, texts: map[string]int32{}, said: map[scheduler.Reason]int32{}, others: map[string]int32{}, figures: map[string]float64{},
 		congested: map[topology.RackID]bool{},
 	}

@@ -266,3 +266,32 @@ func TestPage(t *testing.T) {
 		}
 	}
 }
+
+// TestListIsBounded: of those who wait a recording lists the first, as many as it says, so that a page knows when there may be more.
+func TestListIsBounded(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := policies.Policy("fair", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tape := play.NewRecorder("fair", "")
+	cfg := sim.Config{Topology: topo, Capacity: scheduler.Capacity{Containers: 1}, State: scheduler.DefaultConfig(), Policy: policy, Model: sim.NewFixed()}
+	cfg.Lines = tape.Hear
+	var jobs []*sim.Job
+	for i := range 12 {
+		jobs = append(jobs, &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(i), Maps: 2}, Maps: []time.Duration{time.Second}})
+	}
+	if _, err := sim.Run(cfg, jobs); err != nil {
+		t.Fatal(err)
+	}
+	rec, most := tape.Recording(), 0
+	for _, list := range rec.Others {
+		most = max(most, len(list)/2)
+	}
+	if most != rec.Listed || most >= len(jobs) {
+		t.Errorf("a list has %d of %d jobs, and the recording says %d", most, len(jobs), rec.Listed)
+	}
+}

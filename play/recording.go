@@ -21,8 +21,9 @@ type Recording struct {
 	Marks     []Mark    `json:"marks"`
 	// Texts are the sentences that decisions say, each once.
 	Texts []string `json:"texts"`
-	// Others are those who waited at a decision, as pairs of job and text; each list once.
+	// Others are those who waited at a decision, as pairs of job and text; each list once. Of more than Listed it has the first.
 	Others [][]int32 `json:"others"`
+	Listed int       `json:"listed"`
 	// Figures are what the policies worked with, as they changed: a limit that is tuned.
 	Figures []Figure `json:"figures,omitempty"`
 	// Report is what the run's own report says, so that a page can be checked against it.

@@ -4,7 +4,7 @@ const palette = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 const kinds = ["map", "reduce", "driver"];
 const nears = ["on the node of its input", "in the rack of its input", "far from its input", ""];
 const doing = ["starts", "stops", "forgets", "admits", "rejects"];
-const mostSeats = 60, mostWaiting = 7, mostOthers = 5, momentsOfPage = 100; // mostOthers is maxOthers of play/recorder.go
+const mostSeats = 60, mostWaiting = 7, momentsOfPage = 100;
 
 const $ = (selector, from = document) => from.querySelector(selector);
 
@@ -391,7 +391,7 @@ class Side {
 
   // unlisted counts those who waited at a decision beside the first few, which alone are recorded.
   unlisted(others, decisions, k) {
-    if (!others || others.length < 2 * mostOthers) return 0;
+    if (!others || others.length < 2 * this.run.listed) return 0;
     const { lines, held } = this.run.waiting(decisions.at[k]), listed = new Set([decisions.job[k], ...others.filter((_, o) => o % 2 === 0)]);
     return [...lines.flatMap(([, jobs]) => jobs), ...held].filter((i) => !listed.has(i)).length;
   }
