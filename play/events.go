@@ -1,6 +1,9 @@
 package play
 
 import (
+	"cmp"
+	"fmt"
+
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
@@ -49,13 +52,21 @@ func (r *Recorder) submitted(at int64, s *scheduler.JobSpec) {
 	if r.job(s.ID) >= 0 {
 		return
 	}
-	name := s.Name
-	if name == "" {
-		name = s.ID.String()
-	}
+	name := r.newName(cmp.Or(s.Name, s.ID.String()))
 	r.jobs[s.ID] = int32(len(r.rec.Jobs))
 	r.ids, r.made = append(r.ids, s.ID), append(r.made, nil)
 	r.rec.Jobs = append(r.rec.Jobs, Job{Name: name, User: s.User, Queue: s.Queue, Pool: s.Pool, Maps: s.Maps, Reduces: s.Reduces, Submit: at, Deadline: s.Deadline.Milliseconds(), Admit: -1, End: -1})
+}
+
+// newName is a name that no other job of the recording has: the second that is called sort is sort (2).
+func (r *Recorder) newName(name string) string {
+	one := name
+	for r.names[one] > 0 {
+		r.names[name]++
+		one = fmt.Sprintf("%s (%d)", name, r.names[name])
+	}
+	r.names[one] = 1
+	return one
 }
 
 // ready notes how many tasks a job has: where its driver plans them, nobody knew before.

@@ -24,6 +24,7 @@ const (
 type Recorder struct {
 	rec     Recording
 	jobs    map[scheduler.JobID]int32
+	names   map[string]int    // of jobs: the last number that one has
 	ids     []scheduler.JobID // by place
 	nodes   []node
 	texts   map[string]int32
@@ -62,7 +63,7 @@ type running struct {
 func NewRecorder(name, admission string) *Recorder {
 	return &Recorder{
 		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}, Listed: maxOthers},
-		jobs: map[scheduler.JobID]int32{}, texts: map[string]int32{}, said: map[scheduler.Reason]int32{}, others: map[string]int32{}, figures: map[string]float64{},
+		jobs: map[scheduler.JobID]int32{}, names: map[string]int{}, texts: map[string]int32{}, said: map[scheduler.Reason]int32{}, others: map[string]int32{}, figures: map[string]float64{},
 		congested: map[topology.RackID]bool{},
 	}
 }
@@ -125,7 +126,7 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 		return r.start(v, at, s)
 	case drive.Stop:
 		i := r.end(at, s.Task, s.Node, Stopped)
-		r.mark(at, "stop", r.nameOf(s.Task)+": "+s.Reason.Text(v))
+		r.mark(at, "stop", r.nameOf(s.Task)+": "+r.say(v, s.Reason))
 		return i
 	case drive.Start:
 		if j := r.job(s.Task.Job); j >= 0 {
@@ -135,7 +136,7 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 		if j := r.job(s.Task.Job); j >= 0 {
 			r.rec.Jobs[j].Failed, r.rec.Jobs[j].End = true, at
 		}
-		r.mark(at, "reject", s.Reason.Text(v))
+		r.mark(at, "reject", r.say(v, s.Reason))
 	}
 	return -1
 }
@@ -204,10 +205,15 @@ func (r *Recorder) looked(v *scheduler.View, why scheduler.Reason) int32 {
 		if len(r.said) >= maxSaid {
 			clear(r.said)
 		}
-		i = r.text(why.Text(v))
+		i = r.text(r.say(v, why))
 		r.said[why] = i
 	}
 	return i
+}
+
+// say is a reason as a sentence, with jobs by the names that they have in the recording.
+func (r *Recorder) say(v *scheduler.View, why scheduler.Reason) string {
+	return why.TextWith(v, r.jobName)
 }
 
 // text returns the place of a sentence.

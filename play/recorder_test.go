@@ -295,3 +295,38 @@ func TestListIsBounded(t *testing.T) {
 		t.Errorf("a list has %d of %d jobs, and the recording says %d", most, len(jobs), rec.Listed)
 	}
 }
+
+// TestSameName: jobs that share a name are told apart, also from one that is really called so, in lists, marks and reasons.
+func TestSameName(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := policies.Policy("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tape := play.NewRecorder("fifo", "")
+	cfg := sim.Config{Topology: topo, Capacity: scheduler.Capacity{Containers: 1}, State: scheduler.DefaultConfig(), Policy: policy, Model: sim.NewFixed()}
+	cfg.Lines = tape.Hear
+	var jobs []*sim.Job
+	for i, name := range []string{"sort", "sort", "sort (2)", "sort"} {
+		jobs = append(jobs, &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(i), Name: name, Maps: 2}, Maps: []time.Duration{time.Second}})
+	}
+	if _, err := sim.Run(cfg, jobs); err != nil {
+		t.Fatal(err)
+	}
+	rec := tape.Recording()
+	var names []string
+	for _, j := range rec.Jobs {
+		names = append(names, j.Name)
+	}
+	if got := strings.Join(names, ", "); got != "sort, sort (2), sort (2) (2), sort (3)" {
+		t.Errorf("the jobs are called %s", got)
+	}
+	for i, text := range rec.Decisions.Text {
+		if name := names[rec.Decisions.Job[i]]; !strings.HasPrefix(rec.Texts[text]+" ", name+" ") {
+			t.Errorf("a decision about %s says %s", name, rec.Texts[text])
+		}
+	}
+}
