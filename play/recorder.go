@@ -2,6 +2,7 @@ package play
 
 import (
 	"encoding/binary"
+	"strconv"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -26,6 +27,7 @@ type Recorder struct {
 	jobs    map[scheduler.JobID]int32
 	names   map[string]int    // of jobs: the last number that one has
 	ids     []scheduler.JobID // by place
+	came    []time.Duration   // likewise
 	nodes   []node
 	texts   map[string]int32
 	said    map[scheduler.Reason]int32 // places of sentences, by what they were made of
@@ -74,7 +76,7 @@ func (r *Recorder) Hear(d *drive.Loop, l *drive.Line) {
 	r.rec.End = max(r.rec.End, at)
 	switch l.Kind {
 	case drive.LineEvent:
-		r.event(d.View(), at, &l.Event)
+		r.event(d.View(), l.At, &l.Event)
 	case drive.LineRound:
 		r.round(d, l)
 	}
@@ -258,6 +260,12 @@ func (r *Recorder) job(id scheduler.JobID) int32 {
 // Alone notes what a job would take by itself, of which its slowdown is made.
 func (r *Recorder) Alone(id scheduler.JobID, d time.Duration) {
 	if i := r.job(id); i >= 0 {
-		r.rec.Jobs[i].Alone = max(1, d.Milliseconds())
+		r.rec.Jobs[i].Alone = max(1, millis(d))
 	}
+}
+
+// millis is a time in milliseconds, with nine digits: more would make the page larger and no number on it another.
+func millis(d time.Duration) float64 {
+	ms, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 9, 64), 64) // reads what was written
+	return ms
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/scheduler"
@@ -182,8 +183,8 @@ func checkJobs(t *testing.T, rec *play.Recording, res *sim.Result) {
 			t.Errorf("job %d is admitted at %d ms", i, got.Admit)
 		}
 		got.Admit = 0
-		want := play.Job{Name: nameOf(s), User: s.User, Queue: s.Queue, Maps: s.Maps, Reduces: s.Reduces, Submit: r.Submitted.Milliseconds(), End: r.Finished.Milliseconds(), Alone: 1, Failed: r.Failed}
-		if d := gocmp.Diff(want, got); d != "" {
+		want := play.Job{Name: nameOf(s), User: s.User, Queue: s.Queue, Maps: s.Maps, Reduces: s.Reduces, Submit: r.Submitted.Milliseconds(), End: r.Finished.Milliseconds(), Took: float64(r.Completion()) / 1e6, Alone: 1, Failed: r.Failed}
+		if d := gocmp.Diff(want, got, cmpopts.EquateApprox(1e-7, 0)); d != "" {
 			t.Errorf("job %d: %s", i, d)
 		}
 	}

@@ -101,8 +101,8 @@ class Run {
   finish() {
     this.ended = this.jobs.map((j, i) => i).filter((i) => this.jobs[i].end >= 0 && !this.jobs[i].failed).sort((x, y) => this.jobs[x].end - this.jobs[y].end);
     this.ends = this.ended.map((i) => this.jobs[i].end);
-    this.completions = sums(this.ended.map((i) => this.jobs[i].end - this.jobs[i].submit));
-    this.slowdowns = sums(this.ended.map((i) => { const j = this.jobs[i]; return (j.end - j.submit) / Math.max(j.alone || 0, 1); }));
+    this.completions = sums(this.ended.map((i) => this.jobs[i].took));
+    this.slowdowns = sums(this.ended.map((i) => this.jobs[i].took / Math.max(this.jobs[i].alone || 0, 1)));
     this.knowsAlone = this.jobs.some((j) => j.alone > 0);
     this.submits = this.jobs.map((j) => j.submit).sort((x, y) => x - y);
     const varies = (key) => new Set(this.jobs.map((j) => j[key] || "")).size > 1;
@@ -439,7 +439,7 @@ function pairs(x, y, t) {
     const both = [x.jobs[i], y.jobs[i]];
     if (both.some((j) => j.failed || j.end < 0 || j.end > t)) continue;
     out.n++;
-    both.forEach((j, k) => { out.completion[k] += j.end - j.submit; out.slowdown[k] += j.alone ? (j.end - j.submit) / j.alone : NaN; });
+    both.forEach((j, k) => { out.completion[k] += j.took; out.slowdown[k] += j.alone ? j.took / j.alone : NaN; });
   }
   for (const key of ["completion", "slowdown"]) out[key] = out[key].map((sum) => (out.n ? sum / out.n : NaN));
   return out;
