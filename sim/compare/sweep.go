@@ -29,7 +29,7 @@ func Sweep(keys []string, cases []Case, metrics []string) (Table, []Figure) {
 		for _, n := range names {
 			row := append(append([]string{}, c.Values...), n)
 			for _, m := range metrics {
-				row = append(row, stats.Text(estimateOver(by[n], metricOf(m)).Mean))
+				row = append(row, stats.Text(Metric(m, by[n]).Mean))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -38,15 +38,6 @@ func Sweep(keys []string, cases []Case, metrics []string) (Table, []Figure) {
 		{"sweep-completion", "Means over repetitions.", sweepChart("Mean completion, s", metricRows[0].of, keys, cases)},
 		{"sweep-makespan", "Means over repetitions.", sweepChart("Makespan, s", metricOf("makespan, s"), keys, cases)},
 	}
-}
-
-func metricOf(name string) func(Metrics) float64 {
-	for _, row := range metricRows {
-		if row.name == name {
-			return row.of
-		}
-	}
-	return func(Metrics) float64 { return 0 }
 }
 
 func sweepChart(title string, of func(Metrics) float64, keys []string, cases []Case) chart.Chart {
