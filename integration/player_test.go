@@ -327,6 +327,13 @@ func TestPlayground(t *testing.T) {
 	v.until("it runs", `document.body.dataset.ready === "yes" && player.sides[1].run.numbers(player.end).completion > player.sides[0].run.numbers(player.end).completion`)
 	picture(t, v.ctx, "playground-script")
 
+	choose("a script on the other side, too", `[data-plan="0"] select`, "script")
+	v.does("run", `document.querySelector("#run").click()`)
+	v.until("the two are told apart", `document.body.dataset.ready === "yes" && [...document.querySelectorAll("article.side h2")].map(h => h.innerText).join() === "mine,mine (2)"`)
+	choose("fair", `[data-plan="0"] select`, "fair")
+	choose("and fair", `[data-plan="1"] select`, "fair")
+	v.does("run", `document.querySelector("#run").click()`)
+	v.until("so are two of one policy", `document.body.dataset.ready === "yes" && [...document.querySelectorAll("article.side h2")].map(h => h.innerText).join() === "fair,fair (2)"`)
 	choose("a cluster that cannot be", `[data-key="racks"]`, "7")
 	v.does("run", `document.querySelector("#run").click()`)
 	v.until("the page says why not", `document.body.dataset.ready === "failed" && /racks must be of equal size/.test(document.querySelector("#problem").innerText)`)
