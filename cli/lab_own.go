@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -59,7 +60,11 @@ func (o *labRun) tryOwn(cmd *cobra.Command, reports []lab.Report) (err error) {
 // tryIn runs it in one experiment, prints what it gave beside the others, and writes a player of it and the second.
 func (o *labRun) tryIn(cmd *cobra.Command, r *lab.Report) error {
 	scenes := append([]lab.Scene{}, r.Scenes...)
-	scenes = append(scenes, ownScene(scenes[0], o.own))
+	own := ownScene(scenes[0], o.own)
+	if slices.ContainsFunc(scenes, func(s lab.Scene) bool { return s.Name == own.Name }) {
+		own.Name += " (2)"
+	}
+	scenes = append(scenes, own)
 	t := newTable(cmd.OutOrStdout(), r.ID, "mean completion", "makespan", "maps on their node")
 	var tapes []*play.Recording
 	for _, s := range scenes {
@@ -82,7 +87,7 @@ func (o *labRun) tryIn(cmd *cobra.Command, r *lab.Report) error {
 		return err
 	}
 	name := filepath.Join(o.out, "play", r.ID+"-own.html")
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s beside %s, decision by decision: %s\n", o.own.name, tapes[1].Name, name)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s beside %s, decision by decision: %s\n", own.Name, tapes[1].Name, name)
 	return writeWhole(name, page.String())
 }
 

@@ -35,7 +35,7 @@ func namedPolicy(name string, params map[string]string, unnamed string) (schedul
 	return p, nil
 }
 
-// readScript reads the file of a script, and returns its name and text.
+// readScript reads the file of a script, and returns its name and text. mine.star is called mine, fair.star not fair: that is another policy.
 func readScript(file string) (name, text string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -49,10 +49,14 @@ func readScript(file string) (name, text string, err error) {
 	if len(b) > script.MaxText {
 		return "", "", fmt.Errorf("%s: a script has at most %d bytes", file, script.MaxText)
 	}
-	return strings.TrimSuffix(filepath.Base(file), ".star"), string(b), nil
+	name = filepath.Base(file)
+	if short := strings.TrimSuffix(name, ".star"); !slices.Contains(policies.Names(scheduler.Assignment), short) {
+		name = short
+	}
+	return name, string(b), nil
 }
 
-// readScripts reads the files of policies that are scripts.
+// readScripts reads the files of policies that are scripts. One whose name another policy has keeps the name of its file.
 func (o *simOptions) readScripts() error {
 	for i := range o.arms {
 		a := &o.arms[i]
@@ -63,7 +67,7 @@ func (o *simOptions) readScripts() error {
 		if err != nil {
 			return err
 		}
-		if a.name == a.policy {
+		if a.name == a.policy && !slices.ContainsFunc(o.arms, func(b arm) bool { return b.name == name }) {
 			a.name = name
 		}
 		a.policy, a.params = scriptPolicy, map[string]string{"code": text}

@@ -217,7 +217,10 @@ func (o *simOptions) check() (*topology.Topology, error) {
 	if err := o.readScripts(); err != nil {
 		return nil, err
 	}
-	for _, a := range o.arms {
+	for i, a := range o.arms {
+		if slices.ContainsFunc(o.arms[:i], func(b arm) bool { return b.name == a.name }) {
+			return nil, fmt.Errorf("--policy: %q is there twice: its runs would pass for repetitions of one; name it once, and repeat by --seeds", a.name)
+		}
 		if err := a.check(); err != nil {
 			return nil, err
 		}

@@ -109,10 +109,10 @@ func compareCases(cmd *cobra.Command, cases []*simCase, source *workload) ([]*si
 func (c *simCase) runsOf(runs []*simRun) (out []*simRun, done []compare.Run) {
 	for _, r := range runs {
 		if r.of == c {
-			out, done = append(out, r), append(done, r.Run)
+			out = append(out, r)
 		}
 	}
-	return out, done
+	return out, doneOf(out)
 }
 
 // report prints and writes what is done.
@@ -159,7 +159,7 @@ func (o *simOptions) print(cmd *cobra.Command, cases []*simCase, runs []*simRun)
 			if c.over != nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s:\n", c.name())
 			}
-			printRuns(cmd.OutOrStdout(), mine)
+			printRuns(cmd.OutOrStdout(), mine, c.metrics())
 			continue
 		}
 		values := map[string]string{}

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/millrace/millrace/internal/stats"
 )
 
 // TestSweepOfLoad: each value is a scenario, and under fifo the slowdown grows with the load.
@@ -56,6 +59,50 @@ func TestSweepOfLoad(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "out", "figures", figure)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestSweepHasIntervals: with repetitions the points of a sweep's charts have 95 % intervals, and so have the cells of its table.
+func TestSweepHasIntervals(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "s.yaml")
+	text := "nodes: 8\nracks: 2\ncontainers: 2\ntrace: gen:fb-2010:40\nscale: 0.05\nload: 0.4..1.2 by 0.4\nseeds: 4\npolicies: [{policy: fifo}, {policy: fair}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	if code := run([]string{"sim", "run", "--file", file, "--out", out}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	cells := map[string]string{}
+	for _, row := range readRows(t, filepath.Join(out, "report.csv"))[1:] {
+		cells[row[1]+" at "+row[0]] = row[2]
+	}
+	rows := readRows(t, filepath.Join(out, "figures", "comparison-sweep-completion.csv"))
+	if want := []string{"series", "load", "mean completion, s", "low", "high"}; len(rows) != 7 || !slices.Equal(rows[0], want) {
+		t.Fatalf("the chart has %v", rows)
+	}
+	for _, row := range rows[1:] {
+		var v [3]float64
+		for i := range v {
+			v[i], _ = strconv.ParseFloat(row[2+i], 64)
+		}
+		want := fmt.Sprintf("%s (%s to %s)", stats.Text(v[0]), stats.Text(v[1]), stats.Text(v[2]))
+		if got := cells[row[0]+" at "+row[1]]; !(v[1] < v[0] && v[0] < v[2]) || got != want {
+			t.Errorf("the chart has %v, the table %s", row, got)
+		}
+	}
+	picture, err := os.ReadFile(filepath.Join(out, "figures", "comparison-sweep-completion.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if n := strings.Count(string(picture), fmt.Sprintf(`class="whisker s%d"`, i)); n < 3 {
+			t.Errorf("curve %d has %d whiskers", i, n)
+		}
+	}
+	if page, err := os.ReadFile(filepath.Join(out, "report.html")); err != nil || !strings.Contains(string(page), "Means over repetitions with 95 % intervals.") {
+		t.Errorf("the page does not say what the whiskers are, %v", err)
 	}
 }
 

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"encoding/csv"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/millrace/millrace/trace"
 )
 
 // TestScenarioErrors: what is wrong with a scenario file is said with its line, its key and what to write.
@@ -73,6 +76,43 @@ func TestScenarioErrors(t *testing.T) {
 		if err == nil || err.Error() != want && !(strings.HasSuffix(want, " ") && strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%q:\n     %v\nwant %s", text, err, want)
 		}
+	}
+}
+
+// TestNamesDiffer: no run passes for a repetition of another: a script that is called like a policy keeps the name of its file, one that is called
+// like another script its path, and the same policy twice is refused.
+func TestNamesDiffer(t *testing.T) {
+	dir := t.TempDir()
+	file := func(parts ...string) string {
+		name := filepath.Join(append([]string{dir}, parts...)...)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte("def key(job, node, now):\n    return job.pending_maps\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	fair, mine, other := file("fair.star"), file("a", "mine.star"), file("b", "mine.star")
+	out := filepath.Join(dir, "out")
+	if code := run([]string{"sim", "run", "--trace", "gen:fb-2010:20", "--scale", "0.01", "--nodes", "8", "--policy", strings.Join([]string{fair, "fair", mine, other}, ","), "--out", out}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	if rows := readRows(t, filepath.Join(out, "report.csv")); !slices.Equal(rows[0], []string{"", "fair.star", "fair", "mine", other}) {
+		t.Errorf("the report has the policies %q", rows[0])
+	}
+	o := defaultSim()
+	o.policies = []string{"fair", "fifo", "fair"}
+	if _, err := o.check(); err == nil || !strings.Contains(err.Error(), `--policy: "fair" is there twice`) {
+		t.Error(err)
+	}
+	past := &whatIf{file: writeHistory(t, trace.Origin{Policy: "fair", Periods: []trace.Period{{Policy: "fair"}}}), policies: []string{"fair", fair}} // the history says nothing of parameters
+	if err := past.read(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, a := range past.arms {
+		names = append(names, a.name)
+	}
+	if got := strings.Join(names, ", "); got != "fair, fair (2), fair.star" {
+		t.Errorf("whatif tries %s", got)
 	}
 }
 

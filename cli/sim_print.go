@@ -47,40 +47,63 @@ func resultsOf(runs []*simRun) map[string]*simResult {
 	return out
 }
 
-func printRuns(w io.Writer, runs []*simRun) {
-	t := newTable(w, "policy", "jobs", "mean completion", "mean wait", "median slowdown", "95 % slowdown", "makespan", "node-local maps", "containers busy", "missed goals", "events", "took")
-	t.AppendRows(runRows(runs))
+// printRuns prints a table of runs, with the metrics that a file wants to see as its columns; nil means the usual ones.
+func printRuns(w io.Writer, runs []*simRun, metrics []string) {
+	head, row := []any{"policy", "jobs", "mean completion", "mean wait", "median slowdown", "95 % slowdown", "makespan", "node-local maps", "containers busy", "missed goals", "events", "took"}, runRow
+	if metrics != nil {
+		head, row = []any{"policy"}, chosenRow(metrics)
+		for _, m := range metrics {
+			head = append(head, m)
+		}
+	}
+	t := newTable(w, head...)
+	t.AppendRows(runRows(runs, row))
 	t.Render()
 	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
 	printNetwork(w, runs)
-	var done []compare.Run
-	for _, r := range runs {
-		done = append(done, r.Run)
-	}
+	done := doneOf(runs)
 	printPaired(w, compare.Paired(done))
 	if hint := compare.Idle(done); hint != "" {
 		fmt.Fprintln(w, hint)
 	}
 }
 
+func doneOf(runs []*simRun) (out []compare.Run) {
+	for _, r := range runs {
+		out = append(out, r.Run)
+	}
+	return out
+}
+
 // runRows are a row for each run, and the mean of each policy where it has several.
-func runRows(runs []*simRun) (rows []table.Row) {
+func runRows(runs []*simRun, row func(name string, runs []*simRun) table.Row) (rows []table.Row) {
 	for len(runs) > 0 {
 		policy, n := runs[0].Policy, 1
 		for n < len(runs) && runs[n].Policy == policy {
 			n++
 		}
 		if n == 1 {
-			rows = append(rows, runRow(policy, runs[:1]))
+			rows = append(rows, row(policy, runs[:1]))
 		} else {
 			for i := range n {
-				rows = append(rows, runRow(fmt.Sprintf("%s, %d of %d", policy, i+1, n), runs[i:i+1]))
+				rows = append(rows, row(fmt.Sprintf("%s, %d of %d", policy, i+1, n), runs[i:i+1]))
 			}
-			rows = append(rows, runRow(policy+", mean", runs[:n]))
+			rows = append(rows, row(policy+", mean", runs[:n]))
 		}
 		runs = runs[n:]
 	}
 	return rows
+}
+
+// chosenRow makes rows of metrics, each as the report has it.
+func chosenRow(metrics []string) func(name string, runs []*simRun) table.Row {
+	return func(name string, runs []*simRun) table.Row {
+		out := table.Row{name}
+		for _, m := range metrics {
+			out = append(out, compare.Metric(m, doneOf(runs)).Text())
+		}
+		return out
+	}
 }
 
 // runRow is a row of the table: means over runs.

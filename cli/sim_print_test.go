@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,11 +35,48 @@ func TestMeansOverSeeds(t *testing.T) {
 		},
 	} {
 		var got []string
-		for _, row := range runRows(c.runs) {
+		for _, row := range runRows(c.runs, runRow) {
 			got = append(got, fmt.Sprint(row[0], " ", row[1], " ", row[2], " ", row[9]))
 		}
 		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
+	}
+}
+
+// TestChosenMetricsOnScreen: the table on the screen has the metrics that the file names, as the written report has them.
+func TestChosenMetricsOnScreen(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "s.yaml")
+	text := "nodes: 4\nracks: 2\ntrace: gen:fb-2010:20\nscale: 0.05\nseeds: 2\npolicies: [{policy: fifo}]\nreport: {metrics: [\"makespan, s\", \"jobs an hour\"]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	root := newRoot()
+	root.SetOut(&out)
+	root.SetArgs([]string{"sim", "run", "--file", file, "--out", filepath.Join(dir, "out")})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cells := func(begins string) (all []string) {
+		for line := range strings.Lines(out.String()) {
+			if row := strings.Split(strings.TrimSpace(line), "│"); len(row) > 2 && strings.EqualFold(strings.TrimSpace(row[1]), begins) {
+				for _, c := range row[2 : len(row)-1] {
+					all = append(all, strings.TrimSpace(c))
+				}
+			}
+		}
+		return all
+	}
+	if got := strings.Join(cells("policy"), "; "); !strings.EqualFold(got, "makespan, s; jobs an hour") {
+		t.Errorf("the columns are %s in\n%s", got, &out)
+	}
+	var written []string
+	for _, row := range readRows(t, filepath.Join(dir, "out", "report.csv"))[1:] {
+		written = append(written, row[1])
+	}
+	if got := cells("fifo, mean"); len(got) != 2 || !slices.Equal(got, written) {
+		t.Errorf("the screen has %q, the report %q", got, written)
 	}
 }

@@ -134,6 +134,6 @@ type simFileSwitch struct {
 }
 
 type simFileReport struct {
-	Metrics []string `yaml:"metrics" help:"rows of its table, by their names, such as mean completion, s"`
+	Metrics []string `yaml:"metrics" help:"rows of its table, and columns of the one on the screen, by their names, such as mean completion, s"`
 	Charts  []string `yaml:"charts" help:"mean, tail, completion, slowdown, scatter, tasks or gantt"`
 }

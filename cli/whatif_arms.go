@@ -48,9 +48,13 @@ func (o *whatIf) choose() error {
 		if err := o.admit(&a, &ran, live); err != nil {
 			return err
 		}
-		if !a.repeats(&ran) {
-			o.arms = append(o.arms, a)
+		if a.repeats(&ran) {
+			continue
 		}
+		if a.name == ran.name { // with other parameters, or of another text
+			a.name += " (2)"
+		}
+		o.arms = append(o.arms, a)
 	}
 	return o.checkArms()
 }

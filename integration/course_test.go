@@ -132,6 +132,45 @@ func shows(rows map[string][]string, figure string) bool {
 	return false
 }
 
+// TestOwnPoliciesAreTyped runs the two scripts of docs/policies/write-your-own.md by the command below them, and wants the figures that the page
+// states. None of them is much worse than fair: they are there to be copied.
+func TestOwnPoliciesAreTyped(t *testing.T) {
+	t.Parallel()
+	page, dir := read(t, "../docs/policies/write-your-own.md"), t.TempDir()
+	_, page, _ = strings.Cut(page, "## The short form")
+	page, _, _ = strings.Cut(page, "| of a job |")
+	script, typed, ok := strings.Cut(commands(page), "millrace sim run ")
+	short, long, both := strings.Cut(script, "# Whoever")
+	if !ok || !both || !strings.Contains(short, "def key(") || !strings.Contains(long, "def assign(") {
+		t.Fatalf("the page has not both scripts and a command: %s", script)
+	}
+	for name, text := range map[string]string{"mine.star": short, "least.star": "# Whoever" + long, "typed.sh": "millrace sim run " + typed} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := sh(t, dir, filepath.Join(dir, "typed.sh"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if held := wantFigures(t, out); held != 3 {
+		t.Errorf("the page states %d figures", held)
+	}
+	mean := map[string]float64{}
+	_, stated, _ := strings.Cut(out, states)
+	for _, policy := range []string{"fair", "mine", "least"} {
+		_, after, _ := strings.Cut(stated, policy+" ")
+		value := 0.0
+		if _, err := fmt.Sscan(after, &value); err != nil {
+			t.Fatalf("%s: %v", policy, err)
+		}
+		mean[policy] = value
+	}
+	if mean["mine"] > 1.1*mean["fair"] || mean["least"] > 1.1*mean["fair"] {
+		t.Errorf("an example is much worse than fair: %v", mean)
+	}
+}
+
 // TestAssignments: each check passes what answers it and refuses the skeleton.
 func TestAssignments(t *testing.T) {
 	t.Parallel()

@@ -40,6 +40,7 @@ func TestDashboardPlaysBrowser(t *testing.T) {
 	v.until("it has its reason", `/decision \d+ of \d+/.test(document.querySelector(".decision").innerText) && document.querySelector(".decision .why").innerText.length > 5`)
 	v.does("to the end", `document.dispatchEvent(new KeyboardEvent("keydown", {key: "End", bubbles: true}))`)
 	v.until("all jobs are done", `document.querySelector('[data-number="finished"]').innerText === "2 of 2"`)
+	v.until("two jobs of one name are told apart", `player.moments.filter(m => m.what === "end").map(m => m.text).join() === "few ends,few (2) ends"`)
 	v.does("the decision before", `window.before = player.t; document.querySelector("button#back").click(); if (!(player.t < window.before)) throw new Error("it did not go back")`)
 	v.does("back", `document.querySelector("#origin").click()`)
 	v.until("the dashboard again", `[...document.querySelectorAll("header a")].some(a => a.textContent === "Player")`)

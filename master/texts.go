@@ -1,16 +1,11 @@
 package master
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"maps"
 	"sync"
 
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master/tracker"
 )
-
-// codeSum takes the place of a script's text in what is written of a job: its SHA-256. The text stands in a record before.
-const codeSum = "code_sum"
 
 // mostTexts bounds the texts that are remembered: jobs refer to the last.
 const mostTexts = 1000
@@ -21,21 +16,13 @@ type texts struct {
 	bySum map[string]string // guarded by mu
 }
 
-func sumOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-// stored is a record as it is written: a job under a script refers to its text, which may have 64 KiB.
+// stored is a record as it is written: a job under a script refers to its text, which stands in a record before.
 func stored(r *tracker.Record) *tracker.Record {
-	text := tracker.ScriptOf(r.Spec)
-	if r.Kind != tracker.Submitted || text == "" {
+	if r.Kind != tracker.Submitted || tracker.ScriptOf(r.Spec) == "" {
 		return r
 	}
-	return withParams(r, func(params map[string]string) {
-		delete(params, tracker.CodeParam)
-		params[codeSum] = sumOf(text)
-	})
+	under, _ := r.Spec.Under.Refer()
+	return withUnder(r, under)
 }
 
 // take remembers a text, and gives a job that was read the one that it refers to. Jobs of older masters have it with them. One of which the
@@ -47,27 +34,18 @@ func (t *texts) take(r *tracker.Record) {
 		if t.bySum == nil || len(t.bySum) >= mostTexts {
 			t.bySum = map[string]string{}
 		}
-		t.bySum[sumOf(r.Text)] = r.Text
+		t.bySum[wire.SumOf(r.Text)] = r.Text
 		return
 	}
-	if r.Kind != tracker.Submitted || r.Spec == nil || r.Spec.Under == nil {
+	if r.Kind != tracker.Submitted || r.Spec == nil {
 		return
 	}
-	text, known := t.bySum[r.Spec.Under.Policy.Params[codeSum]]
-	if !known {
-		return
-	}
-	*r = *withParams(r, func(params map[string]string) {
-		delete(params, codeSum)
-		params[tracker.CodeParam] = text
-	})
+	*r = *withUnder(r, r.Spec.Under.Restore(func(sum string) string { return t.bySum[sum] }))
 }
 
-// withParams is a record with other parameters of the policy that its job came under. What the record shares with others stays.
-func withParams(r *tracker.Record, change func(map[string]string)) *tracker.Record {
-	out, spec, under := *r, *r.Spec, *r.Spec.Under
-	under.Policy.Params = maps.Clone(under.Policy.Params)
-	change(under.Policy.Params)
-	spec.Under, out.Spec = &under, &spec
+// withUnder is a record whose job came under other policies. What the record shares with others stays.
+func withUnder(r *tracker.Record, under *wire.Policies) *tracker.Record {
+	out, spec := *r, *r.Spec
+	spec.Under, out.Spec = under, &spec
 	return &out
 }

@@ -105,7 +105,7 @@ func TestTextGone(t *testing.T) {
 	spec := underScript(1, "x")
 	r := stored(&tracker.Record{Kind: tracker.Submitted, Job: "job-1", Spec: &spec})
 	new(texts).take(r)
-	if p := r.Spec.Under.Policy.Params; p["name"] != "mine" || p[codeSum] != sumOf("x") || p[tracker.CodeParam] != "" {
+	if p := r.Spec.Under.Policy.Params; p["name"] != "mine" || p[wire.CodeSum] != wire.SumOf("x") || p[wire.CodeParam] != "" {
 		t.Errorf("%v", p)
 	}
 	if tracker.ScriptOf(&spec) != "x" {

@@ -1,24 +1,29 @@
 package play
 
 import (
+	"cmp"
+	"fmt"
+	"time"
+
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/topology"
 )
 
 // event takes in something that happened to the cluster.
-func (r *Recorder) event(v *scheduler.View, at int64, e *scheduler.Event) {
+func (r *Recorder) event(v *scheduler.View, now time.Duration, e *scheduler.Event) {
+	at := now.Milliseconds()
 	switch e.Kind {
 	case scheduler.EvNodeUp, scheduler.EvNodeUpdated:
 		r.node(v, e.Node, e.Capacity)
 	case scheduler.EvNodeDown:
 		r.nodeDown(v, at, e.Node)
 	case scheduler.EvJobSubmitted:
-		r.submitted(at, e.Spec)
+		r.submitted(now, e.Spec)
 	case scheduler.EvJobReady:
 		r.ready(at, e)
 	case scheduler.EvJobFinished, scheduler.EvJobFailed, scheduler.EvJobVanished:
-		r.jobEnded(at, e)
+		r.jobEnded(now, e)
 	case scheduler.EvTaskFinished:
 		r.finished(v, at, e)
 	case scheduler.EvTaskFailed:
@@ -45,17 +50,25 @@ func (r *Recorder) node(v *scheduler.View, n topology.NodeID, c scheduler.Capaci
 	r.rec.Nodes[n].Places = max(r.rec.Nodes[n].Places, places)
 }
 
-func (r *Recorder) submitted(at int64, s *scheduler.JobSpec) {
+func (r *Recorder) submitted(now time.Duration, s *scheduler.JobSpec) {
 	if r.job(s.ID) >= 0 {
 		return
 	}
-	name := s.Name
-	if name == "" {
-		name = s.ID.String()
-	}
+	name := r.newName(cmp.Or(s.Name, s.ID.String()))
 	r.jobs[s.ID] = int32(len(r.rec.Jobs))
-	r.ids, r.made = append(r.ids, s.ID), append(r.made, nil)
-	r.rec.Jobs = append(r.rec.Jobs, Job{Name: name, User: s.User, Queue: s.Queue, Pool: s.Pool, Maps: s.Maps, Reduces: s.Reduces, Submit: at, Deadline: s.Deadline.Milliseconds(), Admit: -1, End: -1})
+	r.ids, r.came, r.made = append(r.ids, s.ID), append(r.came, now), append(r.made, nil)
+	r.rec.Jobs = append(r.rec.Jobs, Job{Name: name, User: s.User, Queue: s.Queue, Pool: s.Pool, Maps: s.Maps, Reduces: s.Reduces, Submit: now.Milliseconds(), Deadline: s.Deadline.Milliseconds(), Admit: -1, End: -1})
+}
+
+// newName is a name that no other job of the recording has: the second that is called sort is sort (2).
+func (r *Recorder) newName(name string) string {
+	one := name
+	for r.names[one] > 0 {
+		r.names[name]++
+		one = fmt.Sprintf("%s (%d)", name, r.names[name])
+	}
+	r.names[one] = 1
+	return one
 }
 
 // ready notes how many tasks a job has: where its driver plans them, nobody knew before.
@@ -73,8 +86,8 @@ func (r *Recorder) ready(at int64, e *scheduler.Event) {
 	}
 }
 
-func (r *Recorder) jobEnded(at int64, e *scheduler.Event) {
-	how := Stopped
+func (r *Recorder) jobEnded(now time.Duration, e *scheduler.Event) {
+	at, how := now.Milliseconds(), Stopped
 	if e.Kind == scheduler.EvJobFinished {
 		how = Done
 	}
@@ -84,12 +97,13 @@ func (r *Recorder) jobEnded(at int64, e *scheduler.Event) {
 		return
 	}
 	r.made[i] = nil
-	if r.rec.Jobs[i].End >= 0 {
+	j := &r.rec.Jobs[i]
+	if j.End >= 0 {
 		return
 	}
-	r.rec.Jobs[i].End, r.rec.Jobs[i].Failed = at, e.Kind != scheduler.EvJobFinished
+	j.End, j.Took, j.Failed = at, millis(now-r.came[i]), e.Kind != scheduler.EvJobFinished
 	if e.Kind == scheduler.EvJobVanished {
-		r.mark(at, "kill", r.rec.Jobs[i].Name+" is killed")
+		r.mark(at, "kill", j.Name+" is killed")
 	}
 }
 

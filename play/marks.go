@@ -23,10 +23,15 @@ func (r *Recorder) mark(at int64, what, text string) {
 
 // nameOf says which task it is, as users read it.
 func (r *Recorder) nameOf(t scheduler.TaskID) string {
-	if i := r.job(t.Job); i >= 0 {
-		return fmt.Sprintf("%v %d of %s", t.Kind, t.Index, r.rec.Jobs[i].Name)
+	return fmt.Sprintf("%v %d of %s", t.Kind, t.Index, r.jobName(t.Job))
+}
+
+// jobName is what the recording calls a job.
+func (r *Recorder) jobName(id scheduler.JobID) string {
+	if i := r.job(id); i >= 0 {
+		return r.rec.Jobs[i].Name
 	}
-	return t.String()
+	return id.String()
 }
 
 // killed ends an attempt that was not to go on, and marks it. Attempts that one moment kills on one machine share a mark: a lost

@@ -2,6 +2,7 @@ package play
 
 import (
 	"encoding/binary"
+	"strconv"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -24,7 +25,9 @@ const (
 type Recorder struct {
 	rec     Recording
 	jobs    map[scheduler.JobID]int32
+	names   map[string]int    // of jobs: the last number that one has
 	ids     []scheduler.JobID // by place
+	came    []time.Duration   // likewise
 	nodes   []node
 	texts   map[string]int32
 	said    map[scheduler.Reason]int32 // places of sentences, by what they were made of
@@ -61,8 +64,8 @@ type running struct {
 // NewRecorder returns a recorder of a run. The name is what the page calls it.
 func NewRecorder(name, admission string) *Recorder {
 	return &Recorder{
-		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}},
-		jobs: map[scheduler.JobID]int32{}, texts: map[string]int32{}, said: map[scheduler.Reason]int32{}, others: map[string]int32{}, figures: map[string]float64{},
+		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}, Listed: maxOthers},
+		jobs: map[scheduler.JobID]int32{}, names: map[string]int{}, texts: map[string]int32{}, said: map[scheduler.Reason]int32{}, others: map[string]int32{}, figures: map[string]float64{},
 		congested: map[topology.RackID]bool{},
 	}
 }
@@ -73,7 +76,7 @@ func (r *Recorder) Hear(d *drive.Loop, l *drive.Line) {
 	r.rec.End = max(r.rec.End, at)
 	switch l.Kind {
 	case drive.LineEvent:
-		r.event(d.View(), at, &l.Event)
+		r.event(d.View(), l.At, &l.Event)
 	case drive.LineRound:
 		r.round(d, l)
 	}
@@ -125,7 +128,7 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 		return r.start(v, at, s)
 	case drive.Stop:
 		i := r.end(at, s.Task, s.Node, Stopped)
-		r.mark(at, "stop", r.nameOf(s.Task)+": "+s.Reason.Text(v))
+		r.mark(at, "stop", r.nameOf(s.Task)+": "+r.say(v, s.Reason))
 		return i
 	case drive.Start:
 		if j := r.job(s.Task.Job); j >= 0 {
@@ -135,7 +138,7 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 		if j := r.job(s.Task.Job); j >= 0 {
 			r.rec.Jobs[j].Failed, r.rec.Jobs[j].End = true, at
 		}
-		r.mark(at, "reject", s.Reason.Text(v))
+		r.mark(at, "reject", r.say(v, s.Reason))
 	}
 	return -1
 }
@@ -204,10 +207,15 @@ func (r *Recorder) looked(v *scheduler.View, why scheduler.Reason) int32 {
 		if len(r.said) >= maxSaid {
 			clear(r.said)
 		}
-		i = r.text(why.Text(v))
+		i = r.text(r.say(v, why))
 		r.said[why] = i
 	}
 	return i
+}
+
+// say is a reason as a sentence, with jobs by the names that they have in the recording.
+func (r *Recorder) say(v *scheduler.View, why scheduler.Reason) string {
+	return why.TextWith(v, r.jobName)
 }
 
 // text returns the place of a sentence.
@@ -252,6 +260,12 @@ func (r *Recorder) job(id scheduler.JobID) int32 {
 // Alone notes what a job would take by itself, of which its slowdown is made.
 func (r *Recorder) Alone(id scheduler.JobID, d time.Duration) {
 	if i := r.job(id); i >= 0 {
-		r.rec.Jobs[i].Alone = max(1, d.Milliseconds())
+		r.rec.Jobs[i].Alone = max(1, millis(d))
 	}
+}
+
+// millis is a time in milliseconds, with nine digits: more would make the page larger and no number on it another.
+func millis(d time.Duration) float64 {
+	ms, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 9, 64), 64) // reads what was written
+	return ms
 }

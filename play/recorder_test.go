@@ -11,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/scheduler"
@@ -182,8 +183,8 @@ func checkJobs(t *testing.T, rec *play.Recording, res *sim.Result) {
 			t.Errorf("job %d is admitted at %d ms", i, got.Admit)
 		}
 		got.Admit = 0
-		want := play.Job{Name: nameOf(s), User: s.User, Queue: s.Queue, Maps: s.Maps, Reduces: s.Reduces, Submit: r.Submitted.Milliseconds(), End: r.Finished.Milliseconds(), Alone: 1, Failed: r.Failed}
-		if d := gocmp.Diff(want, got); d != "" {
+		want := play.Job{Name: nameOf(s), User: s.User, Queue: s.Queue, Maps: s.Maps, Reduces: s.Reduces, Submit: r.Submitted.Milliseconds(), End: r.Finished.Milliseconds(), Took: float64(r.Completion()) / 1e6, Alone: 1, Failed: r.Failed}
+		if d := gocmp.Diff(want, got, cmpopts.EquateApprox(1e-7, 0)); d != "" {
 			t.Errorf("job %d: %s", i, d)
 		}
 	}
@@ -263,6 +264,70 @@ func TestPage(t *testing.T) {
 		}
 		if err == nil && (!strings.Contains(b.String(), `href="../index.html"`) || !strings.Contains(b.String(), "A &lt;b&gt;day") || strings.Contains(b.String(), "<script src")) {
 			t.Errorf("%d recordings: %.2000s", n, &b)
+		}
+	}
+}
+
+// TestListIsBounded: of those who wait a recording lists the first, as many as it says, so that a page knows when there may be more.
+func TestListIsBounded(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := policies.Policy("fair", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tape := play.NewRecorder("fair", "")
+	cfg := sim.Config{Topology: topo, Capacity: scheduler.Capacity{Containers: 1}, State: scheduler.DefaultConfig(), Policy: policy, Model: sim.NewFixed()}
+	cfg.Lines = tape.Hear
+	var jobs []*sim.Job
+	for i := range 12 {
+		jobs = append(jobs, &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(i), Maps: 2}, Maps: []time.Duration{time.Second}})
+	}
+	if _, err := sim.Run(cfg, jobs); err != nil {
+		t.Fatal(err)
+	}
+	rec, most := tape.Recording(), 0
+	for _, list := range rec.Others {
+		most = max(most, len(list)/2)
+	}
+	if most != rec.Listed || most >= len(jobs) {
+		t.Errorf("a list has %d of %d jobs, and the recording says %d", most, len(jobs), rec.Listed)
+	}
+}
+
+// TestSameName: jobs that share a name are told apart, also from one that is really called so, in lists, marks and reasons.
+func TestSameName(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := policies.Policy("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tape := play.NewRecorder("fifo", "")
+	cfg := sim.Config{Topology: topo, Capacity: scheduler.Capacity{Containers: 1}, State: scheduler.DefaultConfig(), Policy: policy, Model: sim.NewFixed()}
+	cfg.Lines = tape.Hear
+	var jobs []*sim.Job
+	for i, name := range []string{"sort", "sort", "sort (2)", "sort"} {
+		jobs = append(jobs, &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(i), Name: name, Maps: 2}, Maps: []time.Duration{time.Second}})
+	}
+	if _, err := sim.Run(cfg, jobs); err != nil {
+		t.Fatal(err)
+	}
+	rec := tape.Recording()
+	var names []string
+	for _, j := range rec.Jobs {
+		names = append(names, j.Name)
+	}
+	if got := strings.Join(names, ", "); got != "sort, sort (2), sort (2) (2), sort (3)" {
+		t.Errorf("the jobs are called %s", got)
+	}
+	for i, text := range rec.Decisions.Text {
+		if name := names[rec.Decisions.Job[i]]; !strings.HasPrefix(rec.Texts[text]+" ", name+" ") {
+			t.Errorf("a decision about %s says %s", name, rec.Texts[text])
 		}
 	}
 }

@@ -21,8 +21,9 @@ type Recording struct {
 	Marks     []Mark    `json:"marks"`
 	// Texts are the sentences that decisions say, each once.
 	Texts []string `json:"texts"`
-	// Others are those who waited at a decision, as pairs of job and text; each list once.
+	// Others are those who waited at a decision, as pairs of job and text; each list once. Of more than Listed it has the first.
 	Others [][]int32 `json:"others"`
+	Listed int       `json:"listed"`
 	// Figures are what the policies worked with, as they changed: a limit that is tuned.
 	Figures []Figure `json:"figures,omitempty"`
 	// Report is what the run's own report says, so that a page can be checked against it.
@@ -37,7 +38,8 @@ type Node struct {
 	Class  string `json:"class,omitempty"`
 }
 
-// A Job is one of the workload. A time of -1 has not come.
+// A Job is one of the workload. A time of -1 has not come. Took and Alone have nine digits, so that means are those of the report: of a
+// job of a few milliseconds whole ones would be far off.
 type Job struct {
 	Name    string `json:"name"`
 	User    string `json:"user,omitempty"`
@@ -48,11 +50,13 @@ type Job struct {
 	Submit  int64  `json:"submit"`
 	Admit   int64  `json:"admit"`
 	End     int64  `json:"end"`
-	Failed  bool   `json:"failed,omitempty"`
+	// Took is from its submission to its end.
+	Took   float64 `json:"took"`
+	Failed bool    `json:"failed,omitempty"`
 	// Deadline is when it is to be done; 0 if nobody wants that.
 	Deadline int64 `json:"deadline,omitempty"`
 	// Alone is what it takes by itself, for its slowdown; 0 if nobody knows.
-	Alone int64 `json:"alone,omitempty"`
+	Alone float64 `json:"alone,omitempty"`
 }
 
 // Attempts are tries of tasks, in order of their start.

@@ -41,6 +41,22 @@ func (s *span) addFor(a Axis, v float64) {
 	}
 }
 
+// An Interval is where a value may be. NaN is no end.
+type Interval struct{ Low, High float64 }
+
+// stretch makes room for intervals, but not for those of a few runs that say nothing: not below 0 where no value is, and not
+// beyond three times the largest.
+func (s *span) stretch(a Axis, ranges []Interval) {
+	low, high := math.Inf(-1), 3*math.Abs(s.high)
+	if s.low >= 0 {
+		low = 0
+	}
+	for _, r := range ranges {
+		s.addFor(a, max(r.Low, low))
+		s.addFor(a, min(r.High, max(high, s.high)))
+	}
+}
+
 // finite also refuses what is so large that sums of it would not be.
 func finite(v float64) bool { return math.Abs(v) <= 1e200 }
 

@@ -65,26 +65,17 @@ func (b Bars) extent() (x, y span) {
 	if x.empty() {
 		return x, nothing()
 	}
-	b.stretch(&x)
+	var ranges []Interval
+	for _, bar := range b.Bars {
+		ranges = append(ranges, Interval{bar.Low, bar.High})
+	}
+	x.stretch(b.X, ranges)
 	if !b.X.Log {
 		x.low, x.high = min(x.low, 0), max(x.high, 0)
 	} else {
 		x.low /= 1.2
 	}
 	return x, span{0, float64(len(b.Bars))}
-}
-
-// stretch makes room for intervals, but not for those of a few runs that say nothing: not below 0 where no value is, and not
-// beyond three times the largest.
-func (b Bars) stretch(x *span) {
-	low, high := math.Inf(-1), 3*math.Abs(x.high)
-	if x.low >= 0 {
-		low = 0
-	}
-	for _, bar := range b.Bars {
-		x.addFor(b.X, max(bar.Low, low))
-		x.addFor(b.X, min(bar.High, max(high, x.high)))
-	}
 }
 
 func (b Bars) table() [][]string {
@@ -110,7 +101,7 @@ func (b Bars) draw(c *canvas, x, y axis) {
 			c.text("value", x.to+6, mid+4, "start", rounded(bar.Value))
 		}
 		if finite(bar.Low) && x.shows(bar.High) { // on a logarithmic axis what begins at or below 0 begins at the edge
-			c.whisker(bar.Low, bar.High, mid, x)
+			c.whisker("whisker", Interval{bar.Low, bar.High}, mid, x, false)
 		}
 		if x.shows(bar.Published) {
 			at := x.at(bar.Published)
@@ -119,12 +110,19 @@ func (b Bars) draw(c *canvas, x, y axis) {
 	}
 }
 
-// whisker draws an interval. An end that is outside the chart has no mark.
-func (c *canvas) whisker(low, high, mid float64, x axis) {
-	c.line("whisker", x.at(low), mid, x.at(high), mid, "")
-	for _, v := range []float64{low, high} {
-		if x.inside(v) {
-			c.line("whisker", x.at(v), mid-4, x.at(v), mid+4, "")
+// whisker draws an interval along an axis, at a place of the other. An end that is outside the chart has no mark.
+func (c *canvas) whisker(class string, r Interval, place float64, along axis, upright bool) {
+	line := func(from, to, aside float64) {
+		if upright {
+			c.line(class, place-aside, from, place+aside, to, "")
+		} else {
+			c.line(class, from, place-aside, to, place+aside, "")
+		}
+	}
+	line(along.at(r.Low), along.at(r.High), 0)
+	for _, v := range []float64{r.Low, r.High} {
+		if along.inside(v) {
+			line(along.at(v), along.at(v), 4)
 		}
 	}
 }

@@ -29,6 +29,11 @@ var examples = map[string]Chart{
 		Series: []Series{{"J1", []float64{0, 1, 2, 3, 4}, []float64{1, 4, nan, 2, 6}}, {"J2", []float64{0, 2, 4}, []float64{0, 3, 3}}},
 		Marks:  []Mark{{"goal", 3.5, true}, {"all", 6, false}},
 	},
+	"ranges": Lines{
+		Frame:  Frame{Title: "Mean completion against load", X: Axis{Label: "load"}, Y: Axis{Label: "mean completion, s"}},
+		Series: []Series{{"fifo", []float64{0.2, 0.6, 1}, []float64{10, 14, 30}}, {"fair", []float64{0.2, 0.6, 1}, []float64{10, 12, nan}}},
+		Ranges: [][]Interval{{{9, 11}, {-90, 118}, {25, 35}}, {{nan, nan}, {11, 13}, {nan, nan}}},
+	},
 	"steps": Lines{Frame: Frame{Title: "Steps"}, Steps: true, Series: []Series{{"only", []float64{0, 5, 9}, []float64{10, 30, 20}}}},
 	"cdf": CDF{
 		Frame:   Frame{Title: "Slowdown", X: Axis{Label: "slowdown", Log: true}},
@@ -118,14 +123,16 @@ func TestAnyDataCanBeDrawn(t *testing.T) {
 		rows := []string{"r", text.Draw(t, "row")}
 		var spans []Span
 		var bars []Bar
+		var ranges []Interval
 		for i := range min(len(x), len(y)) {
 			spans = append(spans, Span{i % 3, x[i], y[i], i, text.Draw(t, "span")})
 			bars = append(bars, Bar{"b", x[i], y[i], x[i], y[i], i})
+			ranges = append(ranges, Interval{x[i], y[i]})
 		}
 		marks := []Mark{{"m", value.Draw(t, "mark"), true}, {"n", value.Draw(t, "mark"), false}}
 		for _, c := range []Chart{
-			Lines{f, s, false, marks},
-			Lines{f, s, true, nil},
+			Lines{f, s, nil, false, marks},
+			Lines{f, s, [][]Interval{ranges, ranges}, true, nil},
 			CDF{f, []Sample{{"a", x}}, marks},
 			Scatter{f, s, nil, marks},
 			Area{f, x, []Layer{{"a", y}, {"b", x}}, marks},

@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"math"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -9,6 +11,8 @@ import (
 type Lines struct {
 	Frame
 	Series []Series
+	// Ranges are the intervals of each series' points; nil: there are none.
+	Ranges [][]Interval
 	Steps  bool
 	Marks  []Mark
 }
@@ -17,9 +21,25 @@ func (l Lines) frame() Frame { return frameOf(l.Frame, defaultHeight) }
 
 func (l Lines) names() []string { return namesOf(l.Series) }
 
-func (l Lines) extent() (x, y span) { return extentOf(l.Series, l.Marks, l.X, l.Y) }
+func (l Lines) extent() (x, y span) {
+	x, y = extentOf(l.Series, l.Marks, l.X, l.Y)
+	if !y.empty() {
+		y.stretch(l.Y, slices.Concat(l.Ranges...))
+	}
+	return x, y
+}
 
-func (l Lines) table() [][]string { return tableOf(l.X, l.Y, l.Series) }
+func (l Lines) table() [][]string {
+	rows := tableOf(l.X, l.Y, l.Series)
+	if l.Ranges == nil {
+		return rows
+	}
+	rows[0] = append(rows[0], "low", "high")
+	for i, r := range slices.Concat(l.Ranges...) {
+		rows[i+1] = append(rows[i+1], exact(r.Low), exact(r.High))
+	}
+	return rows
+}
 
 func (l Lines) draw(c *canvas, x, y axis) {
 	l.curves(c, x, y)
@@ -32,7 +52,26 @@ func (l Lines) curves(c *canvas, x, y axis) {
 	for i, s := range l.Series {
 		c.path("line "+stroke(i), trail(s, x, y, l.Steps), s.Name)
 	}
+	for i := range l.Ranges {
+		l.ranges(c, i, x, y)
+	}
 	c.marks(l.Marks, x, y)
+}
+
+// ranges draws the points of a curve with their intervals. Those of several curves stand beside each other.
+func (l Lines) ranges(c *canvas, i int, x, y axis) {
+	s, aside := l.Series[i], 3*(float64(i)-float64(len(l.Ranges)-1)/2)
+	for k, r := range l.Ranges[i] {
+		if !x.shows(s.X[k]) || !y.shows(s.Y[k]) {
+			continue
+		}
+		at := x.at(s.X[k])
+		if finite(r.Low) && y.shows(r.High) {
+			c.whisker("whisker "+stroke(i), r, at+aside, y, true)
+		}
+		point := Bar{Label: s.Name, Value: s.Y[k], Low: r.Low, High: r.High, Published: math.NaN()}
+		c.circle("bar "+fill(i), at, y.at(s.Y[k]), 2.5, point.title(""))
+	}
 }
 
 func namesOf(series []Series) []string {

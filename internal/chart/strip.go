@@ -58,7 +58,7 @@ func (s Strip) draw(c *canvas, x, y axis) {
 		c.line("grid", x.from, mid, x.to, mid, "")
 		c.text("name", x.from-5, mid+4, "end", shortened(r.Label, x.from-5))
 		if finite(r.Low) && x.shows(r.High) {
-			c.whisker(r.Low, r.High, mid, x)
+			c.whisker("whisker", Interval{r.Low, r.High}, mid, x, false)
 		}
 		if !x.shows(r.Value) {
 			continue

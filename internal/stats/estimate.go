@@ -53,9 +53,14 @@ func (e Estimate) Text() string {
 
 // Bar draws an estimate beside what was published; NaN where nothing was.
 func (e Estimate) Bar(label string, published float64) chart.Bar {
-	b := chart.Bar{Label: label, Value: e.Mean, Low: e.Low, High: e.High, Published: published}
+	r := e.Interval()
+	return chart.Bar{Label: label, Value: e.Mean, Low: r.Low, High: r.High, Published: published}
+}
+
+// Interval is that of an estimate, as charts draw it: a single value has none.
+func (e Estimate) Interval() chart.Interval {
 	if e.N < 2 {
-		b.Low, b.High = math.NaN(), math.NaN()
+		return chart.Interval{Low: math.NaN(), High: math.NaN()}
 	}
-	return b
+	return chart.Interval{Low: e.Low, High: e.High}
 }

@@ -20,6 +20,7 @@ const (
 	metaKey  = 'm' // m format, m applied
 	jobKey   = 'j' // j NUMBER
 	eventKey = 'e' // e NUMBER RECORD EPOCH COUNT
+	textKey  = 't' // t SUM
 )
 
 var (

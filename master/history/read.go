@@ -24,7 +24,7 @@ func (s *Store) Job(id wire.JobID) (*wire.PastJob, error) {
 		if err != nil {
 			return nil, err
 		}
-		return parseJob(v)
+		return (&reader{s: s}).job(v)
 	})
 }
 
@@ -45,8 +45,9 @@ func (s *Store) Jobs(q wire.PastQuery) (out wire.PastJobs, err error) {
 		if err != nil {
 			return out, err
 		}
+		rows := reader{s: s}
 		for ok := it.Last(); ok && !out.More; ok = it.Prev() {
-			j, err := parseJob(it.Value())
+			j, err := rows.job(it.Value())
 			if err != nil {
 				return out, errors.Join(err, it.Close())
 			}

@@ -107,6 +107,9 @@ func (s *Store) remove(jobs []uint64) error {
 		if v, err := s.get(keyOfJob(n)); err == nil && v != nil {
 			if j, err := parseJob(v); err == nil {
 				s.charge(j, -1)
+				if err := s.forget(b, n, j); err != nil {
+					return err
+				}
 			}
 		}
 		if err := b.Delete(keyOfJob(n), nil); err != nil {

@@ -30,9 +30,10 @@ type Store struct {
 	closed  bool
 	used    map[string]int64 // bytes of ended jobs, by user
 
-	jobs int         // in the store; of the writer only
-	hard atomic.Bool // the log is to be synced for good
-	warm warm
+	jobs  int              // in the store; of the writer only
+	texts map[string]*text // by their sums; of the writer only
+	hard  atomic.Bool      // the log is to be synced for good
+	warm  warm
 }
 
 // Open opens the history in a directory and begins to catch up with the journal.
@@ -41,7 +42,7 @@ func Open(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		cfg: cfg, behind: true, used: map[string]int64{}, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), dead: make(chan struct{}),
+		cfg: cfg, behind: true, used: map[string]int64{}, texts: map[string]*text{}, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), dead: make(chan struct{}),
 	}
 	if err := s.guard(s.open); err != nil {
 		return nil, fmt.Errorf("history %s: %w", cfg.Dir, err)
@@ -84,14 +85,19 @@ func (s *Store) load() error {
 	if s.applied, err = s.meta(appliedKey); err != nil {
 		return err
 	}
-	return s.eachKey([]byte{jobKey}, []byte{jobKey + 1}, func(_, value []byte) (bool, error) {
+	err = s.eachKey([]byte{jobKey}, []byte{jobKey + 1}, func(key, value []byte) (bool, error) {
 		s.jobs++
 		j, err := parseJob(value)
 		if err == nil {
 			s.charge(j, 1)
+			s.refer(binary.BigEndian.Uint64(key[1:]), j.Under)
 		}
 		return true, err
 	})
+	if err != nil {
+		return err
+	}
+	return s.loadTexts()
 }
 
 // meta reads a number; 0 if it is not there.

@@ -209,11 +209,7 @@ func (s *Store) put(entries []Entry, from, to uint64) error {
 
 func (s *Store) commit(b *pebble.Batch, rows map[uint64]*wire.PastJob, applied uint64) error {
 	for n, j := range rows {
-		value, err := appendJob(j)
-		if err != nil {
-			return err
-		}
-		if err := b.Set(keyOfJob(n), value, nil); err != nil {
+		if err := s.putJob(b, n, j); err != nil {
 			return err
 		}
 	}

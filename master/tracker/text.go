@@ -7,15 +7,12 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// CodeParam is the parameter of a script that is its text.
-const CodeParam = "code"
-
 // ScriptOf is the text of the script that a job came under; empty if it came under none.
 func ScriptOf(spec *wire.JobSpec) string {
 	if spec == nil || spec.Under == nil || spec.Under.Policy.Name != scheduler.ScriptName {
 		return ""
 	}
-	return spec.Under.Policy.Params[CodeParam]
+	return spec.Under.Policy.Params[wire.CodeParam]
 }
 
 // appendText adds the text that a job refers to, unless the job before it has the same: what is written refers to the last text.

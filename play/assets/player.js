@@ -4,7 +4,7 @@ const palette = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 const kinds = ["map", "reduce", "driver"];
 const nears = ["on the node of its input", "in the rack of its input", "far from its input", ""];
 const doing = ["starts", "stops", "forgets", "admits", "rejects"];
-const mostSeats = 60, mostWaiting = 7, mostOthers = 5, momentsOfPage = 100; // mostOthers is maxOthers of play/recorder.go
+const mostSeats = 60, mostWaiting = 7, momentsOfPage = 100;
 
 const $ = (selector, from = document) => from.querySelector(selector);
 
@@ -101,8 +101,8 @@ class Run {
   finish() {
     this.ended = this.jobs.map((j, i) => i).filter((i) => this.jobs[i].end >= 0 && !this.jobs[i].failed).sort((x, y) => this.jobs[x].end - this.jobs[y].end);
     this.ends = this.ended.map((i) => this.jobs[i].end);
-    this.completions = sums(this.ended.map((i) => this.jobs[i].end - this.jobs[i].submit));
-    this.slowdowns = sums(this.ended.map((i) => { const j = this.jobs[i]; return (j.end - j.submit) / Math.max(j.alone || 0, 1); }));
+    this.completions = sums(this.ended.map((i) => this.jobs[i].took));
+    this.slowdowns = sums(this.ended.map((i) => this.jobs[i].took / Math.max(this.jobs[i].alone || 0, 1)));
     this.knowsAlone = this.jobs.some((j) => j.alone > 0);
     this.submits = this.jobs.map((j) => j.submit).sort((x, y) => x - y);
     const varies = (key) => new Set(this.jobs.map((j) => j[key] || "")).size > 1;
@@ -391,7 +391,7 @@ class Side {
 
   // unlisted counts those who waited at a decision beside the first few, which alone are recorded.
   unlisted(others, decisions, k) {
-    if (!others || others.length < 2 * mostOthers) return 0;
+    if (!others || others.length < 2 * this.run.listed) return 0;
     const { lines, held } = this.run.waiting(decisions.at[k]), listed = new Set([decisions.job[k], ...others.filter((_, o) => o % 2 === 0)]);
     return [...lines.flatMap(([, jobs]) => jobs), ...held].filter((i) => !listed.has(i)).length;
   }
@@ -439,7 +439,7 @@ function pairs(x, y, t) {
     const both = [x.jobs[i], y.jobs[i]];
     if (both.some((j) => j.failed || j.end < 0 || j.end > t)) continue;
     out.n++;
-    both.forEach((j, k) => { out.completion[k] += j.end - j.submit; out.slowdown[k] += j.alone ? (j.end - j.submit) / j.alone : NaN; });
+    both.forEach((j, k) => { out.completion[k] += j.took; out.slowdown[k] += j.alone ? j.took / j.alone : NaN; });
   }
   for (const key of ["completion", "slowdown"]) out[key] = out[key].map((sum) => (out.n ? sum / out.n : NaN));
   return out;

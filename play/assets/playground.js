@@ -257,8 +257,15 @@ const playground = {
     document.body.dataset.ready = mine.signal.aborted ? "cancelled" : "failed";
   },
 
+  // apart gives the second policy a name where it is called as the first: the same with other parameters, or another script.
+  apart() {
+    const [a, b] = this.scenario.policies;
+    if (b && (a.name || a.policy) === (b.name || b.policy)) b.name = `${b.name || b.policy} (2)`;
+  },
+
   // run runs the scenario and plays it; it says whether that went well.
   async run() {
+    this.apart();
     if (this.scenario.jobs && !this.scenario.jobs.length) { $("#problem").textContent = "Draw a job first."; return false; }
     const mine = this.begin("runs …"), began = performance.now();
     document.body.dataset.ready = "no";

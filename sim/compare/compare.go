@@ -4,7 +4,6 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -120,6 +119,18 @@ func MetricNames() (out []string) {
 	return out
 }
 
+// Metric estimates a row of the table, by its name, over runs.
+func Metric(name string, runs []Run) stats.Estimate { return estimateOver(runs, metricOf(name)) }
+
+func metricOf(name string) func(Metrics) float64 {
+	for _, row := range metricRows {
+		if row.name == name {
+			return row.of
+		}
+	}
+	return func(Metrics) float64 { return 0 }
+}
+
 // ChartNames are the charts of a comparison; of tasks and gantt there is one for each policy, whose name follows after a dash.
 var ChartNames = []string{"mean", "tail", "completion", "slowdown", "scatter", "tasks", "gantt"}
 
@@ -128,12 +139,7 @@ func metricsTable(names []string, by map[string][]Run) Table {
 	for _, row := range metricRows {
 		cells := []string{row.name}
 		for _, n := range names {
-			e := estimateOver(by[n], row.of)
-			cell := stats.Text(e.Mean)
-			if e.N > 1 {
-				cell += fmt.Sprintf(" (%s to %s)", stats.Text(e.Low), stats.Text(e.High))
-			}
-			cells = append(cells, cell)
+			cells = append(cells, estimateOver(by[n], row.of).Text())
 		}
 		t.Rows = append(t.Rows, cells)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/millrace/millrace/internal/chart"
-	"github.com/millrace/millrace/internal/stats"
 )
 
 // A Case is the runs of one scenario of a sweep: Values are those of the keys that are swept.
@@ -14,8 +13,11 @@ type Case struct {
 	Runs   []Run
 }
 
-// maxCurves bounds the curves of a chart that can still be read.
-const maxCurves = 24
+// maxCurves bounds the curves of a chart that can still be read, maxWithRanges of one with intervals.
+const (
+	maxCurves     = 24
+	maxWithRanges = 8
+)
 
 // Sweep puts the scenarios of a sweep beside each other: a row for each scenario and policy, and charts of mean completion and makespan
 // against the first key, with a curve for each policy and each value of the other keys. Metrics are names of rows of Beside; none means all.
@@ -29,29 +31,27 @@ func Sweep(keys []string, cases []Case, metrics []string) (Table, []Figure) {
 		for _, n := range names {
 			row := append(append([]string{}, c.Values...), n)
 			for _, m := range metrics {
-				row = append(row, stats.Text(estimateOver(by[n], metricOf(m)).Mean))
+				row = append(row, Metric(m, by[n]).Text())
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	return t, []Figure{
-		{"sweep-completion", "Means over repetitions.", sweepChart("Mean completion, s", metricRows[0].of, keys, cases)},
-		{"sweep-makespan", "Means over repetitions.", sweepChart("Makespan, s", metricOf("makespan, s"), keys, cases)},
-	}
+	return t, []Figure{sweepFigure("sweep-completion", "mean completion, s", keys, cases), sweepFigure("sweep-makespan", "makespan, s", keys, cases)}
 }
 
-func metricOf(name string) func(Metrics) float64 {
-	for _, row := range metricRows {
-		if row.name == name {
-			return row.of
-		}
+func sweepFigure(name, metric string, keys []string, cases []Case) Figure {
+	l, caption := sweepChart(metric, keys, cases), "Means over repetitions."
+	if l.Ranges != nil {
+		caption = "Means over repetitions with 95 % intervals."
 	}
-	return func(Metrics) float64 { return 0 }
+	return Figure{name, caption, l}
 }
 
-func sweepChart(title string, of func(Metrics) float64, keys []string, cases []Case) chart.Chart {
-	l := chart.Lines{Frame: chart.Frame{Title: title + " against " + keys[0], X: chart.Axis{Label: keys[0]}, Y: chart.Axis{Label: strings.ToLower(title)}}}
-	at := map[string]int{}
+// sweepChart draws a metric against the first key, with intervals where there are repetitions and the curves are few.
+func sweepChart(metric string, keys []string, cases []Case) chart.Lines {
+	title := strings.ToUpper(metric[:1]) + metric[1:]
+	l := chart.Lines{Frame: chart.Frame{Title: title + " against " + keys[0], X: chart.Axis{Label: keys[0]}, Y: chart.Axis{Label: metric}}}
+	at, repeated := map[string]int{}, false
 	for _, c := range cases {
 		names, by := grouped(c.Runs)
 		for _, n := range names {
@@ -63,12 +63,17 @@ func sweepChart(title string, of func(Metrics) float64, keys []string, cases []C
 				}
 				i = len(l.Series)
 				at[name] = i
-				l.Series = append(l.Series, chart.Series{Name: name})
+				l.Series, l.Ranges = append(l.Series, chart.Series{Name: name}), append(l.Ranges, nil)
 			}
 			x, _ := strconv.ParseFloat(strings.TrimSuffix(c.Values[0], "s"), 64) // a number, or seconds
-			s := &l.Series[i]
-			s.X, s.Y = append(s.X, x), append(s.Y, estimateOver(by[n], of).Mean)
+			s, e := &l.Series[i], Metric(metric, by[n])
+			s.X, s.Y = append(s.X, x), append(s.Y, e.Mean)
+			l.Ranges[i] = append(l.Ranges[i], e.Interval())
+			repeated = repeated || e.N > 1
 		}
+	}
+	if !repeated || len(l.Series) > maxWithRanges {
+		l.Ranges = nil
 	}
 	return l
 }
