@@ -19,6 +19,7 @@ type Experiment struct {
 	Source string // specification and items of its list "What to reproduce"
 	// For the reader of a report: what is asked, and how to read the charts. How it is set up is a template.
 	Question, Read string
+	Answers        []string // items of the checks that answer the question, if that is not the first one that was judged
 
 	document          *Document
 	setup             *template.Template
@@ -94,6 +95,7 @@ func (d *Document) read(words string) error {
 // read takes the words of an experiment from its section.
 func (e *Experiment) read(d *Document, s section, shared texts) (err error) {
 	e.document, e.Title, e.Question, e.Read = d, s.title, s.labelled("Question"), s.labelled("How to read it")
+	e.Answers = s.names("Answered by")
 	if len(s.paras) > 0 {
 		e.Source = strings.Trim(s.paras[0], "*")
 	}

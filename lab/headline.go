@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -119,7 +120,8 @@ func (h Headline) String() string {
 	return s
 }
 
-// Finding says in a sentence what an experiment found: its headlines or, where it has none, its first statement that was judged.
+// Finding says what an experiment found: its headlines or, where it has none, how many published statements hold, and those that answer its
+// question.
 func (r Report) Finding() string {
 	var said []string
 	for _, h := range r.Headlines {
@@ -128,15 +130,58 @@ func (r Report) Finding() string {
 	if len(said) > 0 {
 		return strings.Join(said, " ")
 	}
-	for _, c := range r.Checks {
-		if c.Verdict != ShapeOnly {
-			return c.sentence()
+	if tally := r.tally(); tally != "" {
+		said = append(said, tally)
+	}
+	for _, c := range r.answers() {
+		said = append(said, c.sentence())
+	}
+	return strings.Join(said, " ")
+}
+
+// answers are the checks that answer the question: those that the words name or, where they name none that this run made, the first one that
+// was judged, else the first.
+func (r Report) answers() (out []Check) {
+	for _, item := range r.Answers {
+		if i := slices.IndexFunc(r.Checks, func(c Check) bool { return c.Item == item }); i >= 0 {
+			out = append(out, r.Checks[i])
 		}
 	}
-	if len(r.Checks) > 0 {
-		return r.Checks[0].sentence()
+	if len(out) > 0 || len(r.Checks) == 0 {
+		return out
 	}
-	return ""
+	return r.Checks[max(0, slices.IndexFunc(r.Checks, Check.judgedBySource)):][:1]
+}
+
+// judgedBySource says that the source published something that the check could contradict.
+func (c Check) judgedBySource() bool { return c.Verdict != ShapeOnly }
+
+// tally counts the published statements by verdict; a single one speaks for itself.
+func (r Report) tally() string {
+	count, all := map[Verdict]int{}, 0
+	for _, c := range r.Checks {
+		if c.judgedBySource() {
+			count[c.Verdict]++
+			all++
+		}
+	}
+	if all < 2 {
+		return ""
+	}
+	var parts []string
+	for _, v := range []struct {
+		Verdict
+		text string
+	}{{Reproduced, "reproduced"}, {Direction, "of direction"}, {NotReproduced, "not reproduced"}} {
+		switch n := count[v.Verdict]; n {
+		case 0:
+		case all:
+			return fmt.Sprintf("All %d published statements are %s.", all, v.text)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, v.text))
+		}
+	}
+	return fmt.Sprintf("Of %d published statements: %s.", all, strings.Join(parts, ", "))
 }
 
 // itemNumber matches the number of a statement, also behind the name of a regime: "4: " and "regime A: 11: ".

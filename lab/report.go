@@ -32,6 +32,7 @@ type Report struct {
 	Changed string `json:"changed,omitempty"`
 
 	Question string   `json:"question,omitempty"`
+	Answers  []string `json:"answers,omitempty"` // items of the checks that answer it
 	Setup    string   `json:"setup,omitempty"`
 	Read     string   `json:"read,omitempty"`
 	Figures  []Figure `json:"figures,omitempty"`

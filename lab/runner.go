@@ -22,7 +22,7 @@ type Options struct {
 
 func newRecorder(ctx context.Context, e *Experiment, o Options) *Recorder {
 	r := &Recorder{ctx: ctx, options: o, experiment: e, facts: Facts{}, report: Report{
-		ID: e.ID, Title: e.Title, Source: e.Source, Question: e.Question, Read: e.Read, document: e.document,
+		ID: e.ID, Title: e.Title, Source: e.Source, Question: e.Question, Read: e.Read, Answers: e.Answers, document: e.document,
 	}}
 	if e.document != nil {
 		r.report.Document = e.document.Reference

@@ -192,6 +192,18 @@ func TestSentence(t *testing.T) {
 	if got := r.Finding(); got != "Regime A: x: published 1; measured 1 (reproduced)." {
 		t.Errorf("finding %q", got)
 	}
+	r.Checks = append(r.Checks, Reported("2: y", "nothing", "3"), Within("3: z", 9, 1, 0), Within("4: u", 1, 1, 0))
+	if got := r.Finding(); got != "Of 3 published statements: 2 reproduced, 1 not reproduced. Regime A: x: published 1; measured 1 (reproduced)." {
+		t.Errorf("finding %q", got)
+	}
+	r.Answers = []string{"3: z", "2: y", "a row that a quick run has not"}
+	if got := r.Finding(); got != "Of 3 published statements: 2 reproduced, 1 not reproduced. Z: published 1; measured 9 (not reproduced). Y: published nothing; measured 3 (shape only)." {
+		t.Errorf("finding %q", got)
+	}
+	r.Checks = []Check{Within("3: z", 1, 1, 0), Within("4: u", 1, 1, 0)}
+	if got := r.Finding(); !strings.HasPrefix(got, "All 2 published statements are reproduced. Z: ") {
+		t.Errorf("finding %q", got)
+	}
 	defer func() {
 		if p := recover(); p == nil || !strings.Contains(p.(string), "Sensitivity") {
 			t.Errorf("a sentence without a part: %v", p)

@@ -46,7 +46,7 @@ func (s *stage) run(ctx context.Context) (err error) {
 	if err := s.timed(&s.res.Map, func() error { return s.mapPhase(ctx) }); err != nil {
 		return err
 	}
-	if err := s.plan.CheckInput(s.env.Store); err != nil {
+	if err := s.plan.CheckInput(s.env.Store, s.job); err != nil {
 		return err
 	}
 	if s.plan.Reducers > 0 {

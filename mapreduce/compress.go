@@ -46,6 +46,8 @@ var magics = []struct {
 	{[]byte{0xfd, '7', 'z', 'X', 'Z', 0}, refused, "xz"},
 	{[]byte("PK\x03\x04"), refused, "zip"},
 	{[]byte("PK\x05\x06"), refused, "zip"},
+	{[]byte("PK\x07\x08"), refused, "zip"}, // the first part of several
+	{[]byte{0x5d, 0, 0}, refused, "lzma"},  // the form before xz
 	{[]byte{'7', 'z', 0xbc, 0xaf, 0x27, 0x1c}, refused, "7z"},
 	{[]byte("Rar!\x1a\x07"), refused, "rar"},
 	{[]byte{0x1f, 0x9d}, refused, "compress"},
@@ -73,13 +75,20 @@ func sniff(head []byte) (compression, string) {
 	return plain, ""
 }
 
-// isZlib knows the four headers that zlib writes. One of them is "x^", with which a text may begin: then bytes that no text
-// has must follow.
+// isZlib knows the headers that zlib writes. Of the usual window one is "x^", with which a text may begin: then bytes that no text has must
+// follow. Of smaller windows those count whose second byte begins no character in any common encoding, or that such bytes follow.
 func isZlib(head []byte) bool {
-	if len(head) < 8 || head[0] != 0x78 || !bytes.Contains([]byte{0x01, 0x5e, 0x9c, 0xda}, head[1:2]) {
+	if len(head) < 8 || head[0]&0x0f != 8 || head[0] < 0x18 || head[0] > 0x78 || binary.BigEndian.Uint16(head)%31 != 0 || head[1]&0x20 != 0 {
 		return false
 	}
-	return head[1] != '^' || bytes.ContainsFunc(head[2:], func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFD' })
+	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }
+	switch second := head[1]; {
+	case head[0] != 0x78:
+		return second >= 0x80 && second < 0xa0 || second >= 0xc0 && bytes.ContainsFunc(head[2:], control)
+	case second != '^':
+		return true
+	}
+	return bytes.ContainsFunc(head[2:], func(r rune) bool { return control(r) || r == '\uFFFD' })
 }
 
 // compression looks at the first bytes, and behind frames that say nothing, unless it is known that the file is plain. It says where the
@@ -127,7 +136,7 @@ func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
 	case lz4ed:
 		return io.NopCloser(lz4.NewReader(r)), nil
 	case zlibbed:
-		return zlib.NewReader(r)
+		return newZlibs(r)
 	}
 	return io.NopCloser(s2.NewReader(r)), nil
 }

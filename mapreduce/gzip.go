@@ -6,23 +6,41 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 )
 
-// members reads the members of a gzip file one after the other. Zeros behind the last one are padding, as tapes and some
-// uploads have it; gzip itself ignores them too.
+// members reads the parts of a gzip or zlib file one after the other: each may be several files that were written behind each other. Zeros
+// behind the last member of gzip are padding, as tapes and some uploads have it; gzip itself ignores them too.
 type members struct {
-	in *bufio.Reader
-	z  *gzip.Reader
+	in     *bufio.Reader
+	z      io.ReadCloser
+	again  func() error // begins the next one
+	padded bool
 }
 
 func newMembers(r io.Reader) (*members, error) {
-	m := &members{in: bufio.NewReaderSize(r, 64<<10)}
-	var err error
-	if m.z, err = gzip.NewReader(m.in); err != nil {
+	in := bufio.NewReaderSize(r, 64<<10)
+	z, err := gzip.NewReader(in)
+	if err != nil {
 		return nil, err
 	}
-	m.z.Multistream(false)
-	return m, nil
+	z.Multistream(false)
+	return &members{in: in, z: z, padded: true, again: func() error {
+		if err := z.Reset(in); err != nil {
+			return err
+		}
+		z.Multistream(false)
+		return nil
+	}}, nil
+}
+
+func newZlibs(r io.Reader) (*members, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	z, err := zlib.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	return &members{in: in, z: z, again: func() error { return z.(zlib.Resetter).Reset(in, nil) }}, nil
 }
 
 func (m *members) Read(p []byte) (int, error) {
@@ -47,18 +65,18 @@ func (m *members) next() error {
 		if err != nil {
 			return err
 		}
-		if b != 0 {
+		if b != 0 || !m.padded {
 			break
 		}
 	}
 	if err := m.in.UnreadByte(); err != nil {
 		return err
 	}
-	if err := m.z.Reset(m.in); err != nil {
-		return err
+	err := m.again()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // it has begun
 	}
-	m.z.Multistream(false)
-	return nil
+	return err
 }
 
 func (m *members) Close() error { return m.z.Close() }

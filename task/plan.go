@@ -64,20 +64,25 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 
 // CheckInput reports input that has changed since the plan was made: what was read of it is neither the old nor the new.
 // A plan that came over the wire does not know.
-func (p *Plan) CheckInput(store storage.Mux) error {
-	for _, f := range p.files {
-		fs, inner, err := store.Resolve(f.Path)
+func (p *Plan) CheckInput(store storage.Mux, job *mapreduce.Job) error {
+	now := map[string]storage.Entry{}
+	for _, in := range job.AllInputs() {
+		found, err := store.Expand(in.Paths) // a directory at a time: there may be many files
 		if err != nil {
-			return err
+			return fmt.Errorf("input is not there any more: %w", err)
 		}
-		now, err := fs.Stat(inner)
-		switch {
-		case err != nil:
-			return fmt.Errorf("input %q is not there any more: %w", f.Path, err)
+		for _, f := range found {
+			now[f.Path] = f
+		}
+	}
+	for _, f := range p.files {
+		switch n, found := now[f.Path]; {
+		case !found:
+			return fmt.Errorf("input %q is not there any more", f.Path)
 		case f.Mod.IsZero():
-		case now.Size() != f.Size || !now.ModTime().Equal(f.Mod):
+		case n.Size != f.Size || !n.Mod.Equal(f.Mod):
 			return fmt.Errorf("input %q changed while it was read (%d bytes, of %s; at first %d, of %s): run it again when nobody writes to it, or on a copy",
-				f.Path, now.Size(), stamp(now.ModTime()), f.Size, stamp(f.Mod))
+				f.Path, n.Size, stamp(n.Mod), f.Size, stamp(f.Mod))
 		}
 	}
 	return nil

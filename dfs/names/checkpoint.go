@@ -30,6 +30,9 @@ type state struct {
 	Gen       uint64              `json:"gen"`
 	Users     map[string][2]int64 `json:"users,omitempty"` // quotas: files, bytes
 	Draining  []wire.NodeName     `json:"draining,omitempty"`
+	// Inodes is how many entries the inodes have: each has its own checksum, which says nothing about one that is gone. 0: written by a
+	// version that did not count, or nothing was saved yet.
+	Inodes int `json:"inodes,omitempty"`
 }
 
 // stateVersion is of the checkpoint as a whole. Version 1 had no rights; it is read.
@@ -39,7 +42,7 @@ const stateVersion = 2
 func (s *Service) state() state {
 	st := state{
 		Version: stateVersion, Cluster: s.cluster, Epoch: s.epoch, Applied: s.applied,
-		NextFile: s.nextFile, NextBlock: s.nextID, Gen: s.gen, Users: map[string][2]int64{},
+		NextFile: s.nextFile, NextBlock: s.nextID, Gen: s.gen, Users: map[string][2]int64{}, Inodes: len(s.inodes),
 	}
 	for name, a := range s.accounts {
 		if a.quota != (quota{noLimit, noLimit}) {
@@ -70,6 +73,7 @@ func (s *Service) save() error {
 	s.mu.RLock()
 	st, dirty := s.state(), s.dirty
 	s.dirty = map[wire.FileID]struct{}{} // only writers and savers touch it
+	dirty[rootID] = struct{}{}           // it is counted, too
 	changes := s.changes(dirty)
 	s.mu.RUnlock()
 	// A checkpoint must not be ahead of the journal.
@@ -133,13 +137,26 @@ func writeState(tx *bolt.Tx, st state) error {
 	return tx.Bucket(metaBucket).Put(stateKey, seal(stateKey, text))
 }
 
-// readState returns the stored state; a new file has none.
+// readState returns the stored state; a new file has none, and no inodes.
 func readState(tx *bolt.Tx) (st state, err error) {
 	value := tx.Bucket(metaBucket).Get(stateKey)
-	if value == nil {
-		return state{Version: stateVersion, NextFile: rootID + 1, NextBlock: 1}, nil
+	if value != nil {
+		return decodeState(value)
 	}
-	return decodeState(value)
+	if k, _ := tx.Bucket(inodeBucket).Cursor().First(); k != nil {
+		return st, errNoState
+	}
+	return state{Version: stateVersion, NextFile: rootID + 1, NextBlock: 1}, nil
+}
+
+var errNoState = wire.Errorf(wire.Corrupt, "entry %q is lost (millrace dfs repair says what can be saved)", stateKey)
+
+// missing is an error if fewer entries were read than there were when the state was written.
+func (st *state) missing(read int) error {
+	if st.Inodes > 0 && read != st.Inodes {
+		return wire.Errorf(wire.Corrupt, "it has %d entries of %d", read, st.Inodes)
+	}
+	return nil
 }
 
 func decodeState(value []byte) (st state, err error) {

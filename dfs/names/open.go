@@ -127,11 +127,14 @@ func (s *Service) load() error {
 		if st, err = readState(tx); err != nil {
 			return err
 		}
+		if _, cluster := lastOwner(s.cfg.Disk); st.Cluster == "" && cluster != "" { // a state was written before this file was
+			return errNoState
+		}
 		s.resumeFrom(&st)
 		return writeState(tx, st)
 	})
 	if err == nil {
-		err = s.db.View(s.loadInodes)
+		err = s.db.View(func(tx *bolt.Tx) error { return s.loadInodes(tx, &st) })
 	}
 	if err != nil {
 		return wire.Errorf(wire.KindOf(err), "checkpoint %s: %w", s.cfg.Checkpoint, err)
@@ -179,19 +182,26 @@ func (s *Service) replay(seq uint64, payload []byte) error {
 }
 
 // loadInodes makes the tree of the checkpoint.
-func (s *Service) loadInodes(tx *bolt.Tx) error {
+func (s *Service) loadInodes(tx *bolt.Tx, st *state) error {
 	n := tx.Bucket(inodeBucket).Stats().KeyN
 	s.inodes = make(map[wire.FileID]*inode, n+1)
 	s.inodes[rootID] = s.root
 	s.blocks = make(map[wire.BlockID]*block, n)
-	parents := make(map[wire.FileID][]*inode)
+	parents, read := make(map[wire.FileID][]*inode), 0
 	err := eachImage(tx, func(id wire.FileID, m *image) error {
+		read++
 		i, err := s.inodeOf(id, m)
 		if err == nil && id != rootID {
 			parents[m.parent] = append(parents[m.parent], i)
 		}
 		return err
 	})
+	if err == nil {
+		err = st.missing(read)
+		if err != nil {
+			err = fmt.Errorf("%w (millrace dfs repair says what can be saved)", err)
+		}
+	}
 	if err != nil {
 		return err
 	}

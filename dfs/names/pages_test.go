@@ -2,8 +2,11 @@ package names
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,10 +35,17 @@ func checkpointOf(t testing.TB) (*rig, []byte) {
 // file and, where pages are damaged, the offset; a repair saves what it can or says why not. Nothing panics.
 func TestDamagedPages(t *testing.T) {
 	r, whole := checkpointOf(t)
+	r.open()
+	all := r.s.dump()
+	must(t, r.s.Close())
+	r.s = nil
 	try := func(what string, b []byte) (opened, saved bool) {
 		must(t, os.WriteFile(r.cfg.Checkpoint, b, 0o600))
 		s, err := Open(r.cfg)
 		if opened = err == nil; opened {
+			if got := s.dump(); got != all {
+				t.Errorf("%s: it opens, and is another namespace than was saved", what)
+			}
 			must(t, s.Close())
 		} else if !strings.Contains(err.Error(), r.cfg.Checkpoint) || wire.KindOf(err) != wire.Corrupt && wire.KindOf(err) != wire.Invalid {
 			t.Errorf("%s: the refusal does not say enough: %v", what, err)
@@ -67,6 +77,38 @@ func TestDamagedPages(t *testing.T) {
 	}
 	if err := checkPages(bytes.NewReader(whole[:len(whole)/2]), int64(len(whole)/2)); err == nil || !strings.Contains(err.Error(), "at offset") {
 		t.Errorf("half of it: %v", err)
+	}
+}
+
+// TestPagesOfFewerElements: the count of a page says less than the page has. What it had is gone and every checksum holds: the service
+// refuses, and a repair names the loss.
+func TestPagesOfFewerElements(t *testing.T) {
+	r, whole := checkpointOf(t)
+	p := &pages{file: bytes.NewReader(whole), size: int64(len(whole)), entry: func(string, []byte, []byte) error { return nil }, bad: func(err error) error { return err }}
+	must(t, p.walk())
+	if len(p.seen) < 5 {
+		t.Fatalf("a tree of %d pages", len(p.seen))
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.seen)) {
+		at := int64(id)*p.page + 10
+		had := binary.LittleEndian.Uint16(whole[at:])
+		for _, count := range []uint16{0, 1, had - 1} {
+			b := bytes.Clone(whole)
+			if binary.LittleEndian.PutUint16(b[at:], count); count >= had {
+				continue
+			}
+			must(t, os.WriteFile(r.cfg.Checkpoint, b, 0o600))
+			if s, err := Open(r.cfg); err == nil {
+				t.Errorf("page %d with %d of its %d elements is opened", id, count, had)
+				must(t, s.Close())
+			} else if wire.KindOf(err) != wire.Corrupt || !strings.Contains(err.Error(), r.cfg.Checkpoint) {
+				t.Errorf("page %d with %d of its %d elements: %v", id, count, had, err)
+			}
+			must(t, os.WriteFile(r.cfg.Checkpoint, b, 0o600))
+			if loss, err := Salvage(r.cfg, false); loss == nil && err == nil {
+				t.Errorf("page %d with %d of its %d elements is whole to dfs repair", id, count, had)
+			}
+		}
 	}
 }
 

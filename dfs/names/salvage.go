@@ -18,6 +18,7 @@ import (
 // A Loss says what is damaged in a checkpoint and what a repair would give up.
 type Loss struct {
 	Bad     []string // entries that cannot be read, and why
+	Missing string   // how many entries are gone without a trace, if any
 	Orphans int      // directories whose own entry is lost: what is in them goes to /lost+found-ID
 	Stray   int      // entries that hang nowhere
 	Skipped int      // changes of the journal that are about what is lost
@@ -30,7 +31,11 @@ func (l *Loss) String() string {
 		return fmt.Sprintf("the checkpoint is damaged:\n  %s\nThe journal has all changes since the namespace was made. A repair makes it anew from these %d records; no file is lost.",
 			strings.Join(l.Bad[:min(len(l.Bad), 20)], "\n  "), l.Records)
 	}
-	text := fmt.Sprintf("%d entries are damaged:\n  %s\nA repair gives them up", len(l.Bad), strings.Join(l.Bad[:min(len(l.Bad), 20)], "\n  "))
+	bad := slices.Clone(l.Bad[:min(len(l.Bad), 20)])
+	if l.Missing != "" {
+		bad = append(bad, l.Missing)
+	}
+	text := fmt.Sprintf("%d places are damaged:\n  %s\nA repair gives up what was there", len(l.Bad), strings.Join(bad, "\n  "))
 	if l.Orphans > 0 {
 		text += fmt.Sprintf("; what is in %d lost directories becomes /lost+found-ID", l.Orphans)
 	}
@@ -57,7 +62,7 @@ func Salvage(cfg Config, repair bool) (*Loss, error) {
 		}
 	case err != nil:
 		return nil, wire.Errorf(wire.KindOf(err), "checkpoint %s: %w; only a backup helps", cfg.Checkpoint, err)
-	case len(l.Bad)+l.Stray+l.Orphans == 0:
+	case len(l.Bad)+l.Stray+l.Orphans == 0 && l.Missing == "":
 		return nil, nil
 	default:
 		if err := s.salvageJournal(l); err != nil {
@@ -127,17 +132,19 @@ func (s *Service) salvageFile(l *Loss) error {
 	if err != nil {
 		return err
 	}
-	found, parents := false, map[wire.FileID][]*inode{}
+	var st *state
+	parents, read := map[wire.FileID][]*inode{}, 0
 	p := &pages{file: f, size: info.Size(), bad: func(err error) error { l.Bad = append(l.Bad, err.Error()); return nil }}
 	p.entry = func(bucket string, k, v []byte) error {
 		switch {
 		case bucket == string(inodeBucket):
+			read++
 			return s.salvageInode(k, v, parents, l)
 		case bucket == string(metaBucket) && string(k) == string(stateKey):
-			st, err := decodeState(v)
+			written, err := decodeState(v)
 			if err == nil {
-				found = true
-				s.resumeFrom(&st)
+				st = &written
+				s.resumeFrom(st)
 			}
 			return err
 		}
@@ -146,8 +153,11 @@ func (s *Service) salvageFile(l *Loss) error {
 	if err := p.walk(); err != nil {
 		return err
 	}
-	if !found {
+	if st == nil {
 		return wire.Errorf(wire.Corrupt, "the entry %q is lost (%s)", stateKey, strings.Join(l.Bad[:min(len(l.Bad), 3)], "; "))
+	}
+	if err := st.missing(read); err != nil {
+		l.Missing = err.Error()
 	}
 	return s.salvageTree(parents, l)
 }

@@ -51,7 +51,7 @@ func TestSalvage(t *testing.T) {
 		if loss == nil || len(loss.Bad) != 2 || loss.Orphans != 1 || loss.Stray != 0 || loss.Skipped != 1 {
 			t.Fatalf("repair %v: %+v", repair, loss)
 		}
-		if text := loss.String(); !strings.Contains(text, "2 entries") || !strings.Contains(text, "lost+found") {
+		if text := loss.String(); !strings.Contains(text, "2 places") || !strings.Contains(text, "lost+found") {
 			t.Errorf("told as %q", text)
 		}
 	}

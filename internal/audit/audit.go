@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,9 +25,13 @@ const (
 	maxFiles = 5
 )
 
-// maxRefused is how many refusals of one caller are written in a second; the rest are counted, or whoever is refused often enough
-// could push out what they did before.
-const maxRefused = 10
+// Nobody is to push out what they did before by doing something else again and again. So of calls that changed nothing maxFailed of one
+// caller are written in a second, and all lines of one caller take maxOwn bytes in an hour at most, but for jobs that were submitted and
+// killed, whose number has a limit of its own, and for administrators. What is not written is counted.
+const (
+	maxFailed = 10
+	maxOwn    = 4 << 20
+)
 
 // An Entry is a line of the audit log: who did what, from where, and whether that was allowed.
 type Entry struct {
@@ -40,8 +45,8 @@ type Entry struct {
 	What    string    `json:"what,omitempty"`
 	Allowed bool      `json:"allowed"`
 	Error   string    `json:"error,omitempty"`
-	// Refused is how many refusals of this caller were not written since the last line.
-	Refused int `json:"refused,omitempty"`
+	// Unwritten is how many calls of this caller were not written since the last line.
+	Unwritten int `json:"unwritten,omitempty"`
 }
 
 // A Log is lines of JSON that are only ever appended, in path and, older, path.1 and so on.
@@ -49,19 +54,27 @@ type Log struct {
 	path  string
 	named []string // calls that are written also where they are allowed
 	bytes int64    // of a file
+	own   float64  // bytes an hour of one caller
 	log   *slog.Logger
 
 	mu      sync.Mutex // guards the fields below
 	f       *os.File
 	size    int64
-	second  int64          // whose refusals are counted
-	refused map[string]int // by caller, in this second
+	second  int64          // whose failures are counted
+	failed  map[string]int // by caller, in this second
+	spent   map[string]spent
 	missing map[string]int // that were not written
+}
+
+// spent is how many bytes a caller's lines have taken, less what was given back since.
+type spent struct {
+	bytes float64
+	at    time.Time
 }
 
 // Open opens a log, or goes on with the one that is there. Of the calls that are not named those that were refused are written.
 func Open(path string, named []string, log *slog.Logger) (*Log, error) {
-	a := &Log{path: path, named: named, bytes: maxBytes, log: log, refused: map[string]int{}, missing: map[string]int{}}
+	a := &Log{path: path, named: named, bytes: maxBytes, own: maxOwn, log: log, failed: map[string]int{}, spent: map[string]spent{}, missing: map[string]int{}}
 	return a, a.open()
 }
 
@@ -128,12 +141,17 @@ func (a *Log) write(e *Entry) error {
 	if a.f == nil {
 		return fs.ErrClosed
 	}
-	if !a.due(e) {
-		return nil
-	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
+	}
+	if !a.due(e, len(line)) {
+		return nil
+	}
+	if e.Unwritten > 0 {
+		if line, err = json.Marshal(e); err != nil {
+			return err
+		}
 	}
 	if a.size > 0 && a.size+int64(len(line)) >= a.bytes {
 		if err := a.rotate(); err != nil {
@@ -145,24 +163,48 @@ func (a *Log) write(e *Entry) error {
 	return err
 }
 
-// due is false for a refusal too many.
-func (a *Log) due(e *Entry) bool {
-	if now := e.At.Unix(); now != a.second || len(a.refused) > 1000 {
+// due is false for a line too many; else it says in the line how many there were.
+func (a *Log) due(e *Entry, bytes int) bool {
+	if now := e.At.Unix(); now != a.second || len(a.failed) > 1000 {
 		a.second = now
-		clear(a.refused)
-		if len(a.missing) > 1000 {
+		clear(a.failed)
+	}
+	for _, m := range []int{len(a.missing), len(a.spent)} {
+		if m > 1000 {
 			clear(a.missing)
+			clear(a.spent)
 		}
 	}
-	who := e.User + "\x00" + e.Node + "\x00" + e.Job
-	if !e.Allowed {
-		if a.refused[who]++; a.refused[who] > maxRefused {
-			a.missing[who]++
+	who := e.User
+	if who == "" {
+		who = "\x00" + e.Node + "\x00" + e.Job
+	}
+	if !a.affords(who, e, bytes) {
+		a.missing[who]++
+		return false
+	}
+	e.Unwritten = a.missing[who]
+	delete(a.missing, who)
+	return true
+}
+
+// affords reports whether a caller may have one more line.
+func (a *Log) affords(who string, e *Entry, bytes int) bool {
+	if e.Error != "" {
+		if a.failed[who]++; a.failed[who] > maxFailed {
 			return false
 		}
 	}
-	e.Refused = a.missing[who]
-	delete(a.missing, who)
+	if e.Admin || e.Error == "" && strings.HasPrefix(e.Call, "job.") {
+		return true
+	}
+	s := a.spent[who]
+	s.bytes = max(0, s.bytes-a.own*e.At.Sub(s.at).Hours()) + float64(bytes)
+	s.at = e.At
+	if s.bytes > a.own {
+		return false
+	}
+	a.spent[who] = s
 	return true
 }
 

@@ -69,7 +69,7 @@ func TestAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := lines(t, path)
-	if len(got) < 2+maxRefused+1 || len(got) > 2+50*maxRefused {
+	if len(got) < 2+maxFailed+1 || len(got) > 2+50*maxFailed {
 		t.Fatalf("%d lines", len(got))
 	}
 	for _, e := range got[:2] {
@@ -79,7 +79,7 @@ func TestAudit(t *testing.T) {
 	}
 	refusals := 0
 	for _, e := range got[2:] {
-		refusals += e.Refused
+		refusals += e.Unwritten
 		if !e.Allowed {
 			refusals++
 		}
@@ -120,6 +120,45 @@ func TestAuditIsBounded(t *testing.T) {
 	for i, e := range got {
 		if want := fmt.Sprint("job-", 1000-len(got)+i); e.What != want {
 			t.Fatalf("line %d is about %s, want %s", i, e.What, want)
+		}
+	}
+}
+
+// TestNobodyPushesOutWhatTheyDid: a user calls what is written as often as a connection can, also with success; what they did before stays,
+// and the log says how many calls it leaves out.
+func TestNobodyPushesOutWhatTheyDid(t *testing.T) {
+	for _, failed := range []error{nil, wire.Errorf(wire.NotFound, "no such file"), wire.Errorf(wire.Denied, "not yours")} {
+		path := filepath.Join(t.TempDir(), "audit.log")
+		a, err := Open(path, []string{"job.submit", "dfs.delete"}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.bytes, a.own = maxBytes/100, maxOwn/100
+		ann := rpc.Caller{User: "ann"}
+		a.Called(ann, "job.submit", wire.JobSpec{Name: "mine"}, nil)
+		const calls = 1000 // of 2 kB each: more than all files hold
+		for i := range calls {
+			task := rpc.Caller{User: "ann", Job: fmt.Sprint("job-", i%7)} // whatever they call from
+			a.Called(task, "dfs.delete", wire.PathRequest{Path: fmt.Sprintf("/%01900d", i)}, failed)
+		}
+		a.Called(rpc.Caller{User: "bob"}, "dfs.delete", wire.PathRequest{Path: "/b"}, nil)
+		a.Called(ann, "job.submit", wire.JobSpec{Name: "another"}, nil)
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := lines(t, path)
+		told, bob := 0, 0
+		for _, e := range got {
+			switch {
+			case e.User == "bob":
+				bob++
+			case e.Call == "dfs.delete":
+				told++
+			}
+			told += e.Unwritten
+		}
+		if got[0].What != "mine: , output " || got[len(got)-1].Call != "job.submit" || bob != 1 || told != calls {
+			t.Errorf("%v: the first of %d lines is %+v, bob has %d, %d of %d calls are told of", failed, len(got), got[0], bob, told, calls)
 		}
 	}
 }

@@ -68,15 +68,22 @@ func (k *Key) Follow(ctx context.Context, every time.Duration, tell func(error))
 	if k.file == "" {
 		return
 	}
-	last := k.text
+	used, refused := k.text, "" // what is in force, and why what is in the file now is not
 	for range tick.Every(ctx, every) {
 		b, err := os.ReadFile(k.file)
-		if err != nil || bytes.Equal(b, last) {
+		if err != nil || bytes.Equal(b, used) {
 			continue // it may be being replaced
 		}
-		last = b
 		if _, err = Load(k.file); err == nil { // also who may read it
 			err = k.Replace(string(b))
+		}
+		if err != nil && err.Error() == refused {
+			continue // this was said; it is tried again until somebody mends it
+		}
+		if refused = ""; err == nil {
+			used = b
+		} else {
+			refused = err.Error()
 		}
 		tell(err)
 	}

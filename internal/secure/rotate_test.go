@@ -87,6 +87,26 @@ func TestKeyFileIsFollowed(t *testing.T) {
 			return nil
 		}
 	}
+	// A file that others can read is refused until its mode is mended: then it counts, though its text is what it was.
+	if err := os.WriteFile(name+".new", []byte(first+"\n"+secure.Generate()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		t.Fatal(err)
+	}
+	if err := hear(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a key that others can read: %v", err)
+	}
+	if err := os.Chmod(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := hear(); err != nil {
+		t.Errorf("a key whose mode was mended: %v", err)
+	}
+	write(first)
+	if err := hear(); err != nil {
+		t.Error(err)
+	}
 	write("nonsense")
 	if err := hear(); err == nil || !strings.Contains(err.Error(), "not a cluster key") {
 		t.Errorf("nonsense: %v", err)

@@ -186,6 +186,14 @@ func TestCommittedReportExplainsItself(t *testing.T) {
 		if err != nil || e.Title != r.Title || e.Question != r.Question || e.Read != r.Read {
 			t.Errorf("%s has another title, question or way to read it now: renew docs/lab/results", r.ID)
 		}
+		if !slices.Equal(e.Answers, r.Answers) {
+			t.Errorf("%s is answered by %q, and its report has %q: renew docs/lab/results", r.ID, e.Answers, r.Answers)
+		}
+		for _, item := range e.Answers {
+			if !slices.ContainsFunc(r.Checks, func(c lab.Check) bool { return c.Item == item }) {
+				t.Errorf("%s is answered by %q, and has no such row", r.ID, item)
+			}
+		}
 		if len(r.Figures) == 0 {
 			t.Errorf("%s has no chart", r.ID)
 		}

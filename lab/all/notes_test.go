@@ -16,7 +16,7 @@ import (
 var elsewhere = map[string]map[string]string{
 	"hybrid":    {"3.5": "an earlier version"},
 	"jobpacker": {"466": "a trial build", "825": "a trial build", "98.0": "before the specification was corrected"},
-	"nas":       {"1.49": "a trial of eight samples", "1,438": "the trace", "641": "processor time", "485": "processor time"},
+	"nas":       {"1.49": "a trial of eight samples", "1,438": "the trace", "570": "processor time", "494": "processor time"},
 	"slowdown":  {"1.61": "figures that were withdrawn"},
 }
 

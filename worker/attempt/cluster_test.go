@@ -303,6 +303,62 @@ func TestDamagedOutput(t *testing.T) {
 	}
 }
 
+// TestChangedInput: a file is replaced by one of the same size while a map still runs, or removed. The job fails and says so, and leaves
+// nothing; what comes beside the files that were found is no change.
+func TestChangedInput(t *testing.T) {
+	for name, says := range map[string]string{"replaced": "changed while it was read", "removed": "not there any more", "joined": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun, release := make(chan struct{}, 10), make(chan struct{})
+			c := testcluster.Start(t, testcluster.Config{Workers: 2, Build: func(*wire.Program) ([]mapreduce.Job, error) {
+				return []mapreduce.Job{count("dfs:/in", "dfs:/out", func(line string) error {
+					if line == "last" {
+						begun <- struct{}{}
+						<-release
+					}
+					return nil
+				})}, nil
+			}})
+			c.Put("/in/a", "first\n")
+			c.Put("/in/b", "last\n")
+			id, err := api.JobSubmit.Call(t.Context(), c.Client, c.Addr, wire.JobSpec{Name: name, Program: wire.Program{Builtin: "count"}, Stages: 1, Output: "dfs:/out"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-begun: // the map has read the first file
+			case <-time.After(time.Minute):
+				t.Fatal("no map has begun")
+			}
+			if name != "joined" {
+				if err := c.DFS.Remove(t.Context(), "/in/a", false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			switch name {
+			case "replaced":
+				c.Put("/in/a", "other\n")
+			case "joined":
+				c.Put("/in/c", "later\n")
+			}
+			close(release)
+			s := c.Finish(id.Job)
+			if failed := s.State == "FAILED"; failed != (says != "") || !strings.Contains(s.Error, says) {
+				t.Errorf("%s: %s", s.State, s.Error)
+			}
+			if _, err := c.DFS.Stat(t.Context(), "/out"); says != "" {
+				if !errors.Is(err, wire.NotFound) {
+					t.Errorf("the output of a job that failed: %v", err)
+				}
+				return
+			}
+			if got := slices.Sorted(slices.Values(output(c, "/out"))); !slices.Equal(got, []string{"first=1", "last=1"}) {
+				t.Errorf("the output is %q", got)
+			}
+		})
+	}
+}
+
 // TestStoppedDriver: a job that is cancelled takes what it has begun to write with it. In the block store the master looks after a driver that fails to;
 // on a machine's own disk nobody does.
 func TestStoppedDriver(t *testing.T) {

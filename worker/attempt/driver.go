@@ -94,6 +94,7 @@ func (r *runner) plan(ctx context.Context) error {
 		}
 		plan.Splits = append(plan.Splits, w)
 	}
+	r.planned = p
 	return r.sendPlan(ctx, plan)
 }
 
@@ -129,6 +130,12 @@ func (r *runner) publish(step *wire.DriverStep) error {
 	out, err := task.JoinOutput(r.Store, r.job, step.Info.Work, overwrite)
 	if err != nil {
 		return err
+	}
+	if r.planned != nil { // another driver, after the death of the one that planned, cannot know
+		if err := r.planned.CheckInput(r.Store, r.job); err != nil {
+			return err
+		}
+		r.planned = nil // what happens to it after this is nothing to the job
 	}
 	kind := mapreduce.ReduceTask
 	if r.job.MapOnly {

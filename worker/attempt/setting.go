@@ -104,6 +104,8 @@ type runner struct {
 	Setting
 	l   *wire.Launch
 	job *mapreduce.Job
+
+	planned *task.Plan // by this driver, until the input was looked at again
 }
 
 // TempDir is where the stages of a chain hand over, in the block store; the master removes it.

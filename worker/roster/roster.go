@@ -327,7 +327,7 @@ func (c *Roster) drop(ref wire.StageRef, out *Effects) {
 }
 
 // Ended hears of the end of an attempt that was started. Whoever was killed is lost, not failed,
-// unless it had succeeded before.
+// unless it had succeeded before. The last attempt of a stage that was dropped while it ran may have written since: the stage is dropped again.
 func (c *Roster) Ended(e wire.Ended) Effects {
 	var out Effects
 	r := c.running[e.ID]
@@ -339,12 +339,26 @@ func (c *Roster) Ended(e wire.Ended) Effects {
 	if r.killed != "" && !e.OK {
 		e.Lost, e.Error = true, r.killed
 	}
-	if e.OK && e.ID.Kind == wire.MapTask {
+	ref := wire.StageRef{Job: e.ID.Job, Stage: e.ID.Stage}
+	switch dropped := c.specs[ref] == nil; {
+	case dropped && !c.runs(ref):
+		out.Drop = append(out.Drop, ref)
+	case !dropped && e.OK && e.ID.Kind == wire.MapTask:
 		c.hold(e.ID)
 	}
 	c.ended[e.ID] = e
 	c.start(&out)
 	return out
+}
+
+// runs says whether an attempt of a stage runs or waits.
+func (c *Roster) runs(ref wire.StageRef) bool {
+	for id := range c.running {
+		if id.Job == ref.Job && id.Stage == ref.Stage {
+			return true
+		}
+	}
+	return false
 }
 
 // Progress notes how far an attempt has come, 0 to 1.

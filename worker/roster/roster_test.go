@@ -70,3 +70,33 @@ func TestEndIsToldUntilAcknowledged(t *testing.T) {
 		t.Errorf("still reported: %+v", r.Ended)
 	}
 }
+
+// TestDropWhileAttemptsRun: attempts that run when their stage is dropped may write until they end, so that the last one's end drops the stage
+// again; their output is held for nobody.
+func TestDropWhileAttemptsRun(t *testing.T) {
+	c := newCore()
+	stage := wire.StageRef{Job: "job-1"}
+	first, second := launchOf(1), launchOf(2)
+	c.Answer(&wire.Answer{Epoch: 1, Seq: c.Report().Seq, Launch: []wire.Launch{first, second}})
+	e := c.Answer(&wire.Answer{Epoch: 1, Seq: c.Report().Seq, Kill: []wire.Kill{{ID: first.ID, Why: "cancelled"}, {ID: second.ID, Why: "cancelled"}}, Drop: []wire.StageRef{stage}})
+	if len(e.Drop) != 1 || len(e.Stop) != 2 {
+		t.Fatalf("%+v", e)
+	}
+	if e := c.Ended(wire.Ended{ID: first.ID, OK: true}); len(e.Drop) != 0 {
+		t.Errorf("dropped while another attempt runs: %+v", e)
+	}
+	if e := c.Ended(wire.Ended{ID: second.ID}); len(e.Drop) != 1 || e.Drop[0] != stage {
+		t.Errorf("what the attempts wrote after the drop stays: %+v", e)
+	}
+	if r := c.Report(); len(r.Stages) != 0 || len(r.Ended) != 2 {
+		t.Errorf("stages %v, ended %+v", r.Stages, r.Ended)
+	}
+	third := launchOf(3)
+	c.Answer(&wire.Answer{Epoch: 1, Seq: c.Report().Seq, Launch: []wire.Launch{third}})
+	if e := c.Ended(wire.Ended{ID: third.ID, OK: true}); len(e.Drop) != 0 {
+		t.Errorf("a stage that is wanted again is dropped: %+v", e)
+	}
+	if r := c.Report(); len(r.Stages) != 1 {
+		t.Errorf("the output of a stage that is wanted again is not held: %v", r.Stages)
+	}
+}
