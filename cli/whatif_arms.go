@@ -48,13 +48,9 @@ func (o *whatIf) choose() error {
 		if err := o.admit(&a, &ran, live); err != nil {
 			return err
 		}
-		if a.repeats(&ran) {
-			continue
+		if !a.repeats(&ran) {
+			o.arms = append(o.arms, a.beside(&ran))
 		}
-		if a.name == ran.name { // with other parameters, or of another text
-			a.name += " (2)"
-		}
-		o.arms = append(o.arms, a)
 	}
 	return o.checkArms()
 }
@@ -84,6 +80,14 @@ func (a *arm) scripted() bool {
 // repeats reports whether an arm tries nothing new.
 func (a *arm) repeats(ran *arm) bool {
 	return len(ran.periods) < 2 && a.name == ran.name && a.admission == ran.admission && maps.Equal(a.params, ran.params)
+}
+
+// beside is an arm under another name than what ran: it has other parameters, or another text.
+func (a arm) beside(ran *arm) arm {
+	if a.name == ran.name {
+		a.name += " (2)"
+	}
+	return a
 }
 
 // whatRan is the arm of what the history says, or --ran does.
