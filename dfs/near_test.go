@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,12 +113,12 @@ func TestKeptStreams(t *testing.T) {
 func TestOrderOfReplicas(t *testing.T) {
 	now := time.Now()
 	f := &File{bad: map[wire.NodeName]time.Time{"a": now, "c": now.Add(-time.Second)}}
-	got := ""
+	var got strings.Builder
 	for _, p := range f.order([]wire.Place{{Node: "a"}, {Node: "d"}, {Node: "c"}, {Node: "b"}}) {
-		got += string(p.Node)
+		got.WriteString(string(p.Node))
 	}
-	if got != "dbca" {
-		t.Error(got)
+	if got.String() != "dbca" {
+		t.Error(got.String())
 	}
 	b := wire.LocatedBlock{Block: wire.Block{ID: 7}}
 	for _, x := range []struct {
