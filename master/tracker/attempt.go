@@ -165,6 +165,7 @@ func (c *Tracker) taskDone(now time.Duration, n *node, st *stage, a *attempt, e 
 	if a != nil {
 		c.detach(a)
 	} else {
+		c.countOld(st.job, id)
 		c.feed(now, scheduler.Launched(t, n.id, scheduler.Anywhere, c.runsElsewhere(st, id)))
 	}
 	c.note(Record{At: now, Kind: TaskDone, Job: id.Job, Stage: id.Stage, Tries: st.job.tries, Try: c.lastTry, Task: &TaskRecord{

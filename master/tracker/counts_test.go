@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/millrace/millrace/internal/wire"
@@ -26,23 +27,39 @@ func TestAttemptsAfterARestart(t *testing.T) {
 	if want < 7 {
 		t.Fatalf("%d attempts", want)
 	}
-	for name, list := range map[string][]Record{"records": records, "a snapshot": s.c.Snapshot(s.now)} {
+	for name, list := range map[string][]Record{
+		"records": records, "a snapshot": s.c.Snapshot(s.now), "records, and what runs ends without a master": records, "a snapshot, and what runs ends without a master": s.c.Snapshot(s.now),
+	} {
 		c := newCore(t)
 		c.cfg.Epoch, c.lastTry, c.cfg.Grace = 2, 2<<32, 0
 		for i := range list {
 			c.Replay(&list[i])
 		}
 		c.Resume(3)
-		after := &scene{t: t, c: c, now: s.now, job: s.job}
+		after, begun := &scene{t: t, c: c, now: s.now, job: s.job}, 0 // by the new master
 		for _, old := range []*hand{s.n0, s.n1} {
 			h := *old
 			h.seq, h.full = 0, true
 			h.life++
 			h.running = maps.Clone(old.running)
 			h.held = slices.Clone(old.held)
-			after.say(&h)
+			var ended []wire.Ended
+			if strings.HasSuffix(name, "ends without a master") {
+				for _, id := range h.mapsOf() {
+					ended = append(ended, wire.Ended{ID: id, OK: true})
+				}
+			}
+			after.say(&h, ended...)
+			if len(ended) > 0 {
+				after.say(&h, ended...) // the answer was lost
+			}
+			for id := range h.running {
+				if id.Try > 2<<32 {
+					begun++
+				}
+			}
 		}
-		got := after.status().Attempts
+		got := after.status().Attempts - begun
 		if got != want {
 			t.Errorf("from %s: %d attempts, before %d", name, got, want)
 		}

@@ -47,6 +47,7 @@ type job struct {
 	tries              int                         // attempts begun
 	noted              int                         // how many of them a record tells of
 	lastTry            uint64                      // the highest that can be among those
+	written            uint64                      // lastTry as the masters before this one left it
 	near               [scheduler.Anywhere + 1]int // maps begun, by where their input is
 }
 

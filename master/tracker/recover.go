@@ -26,6 +26,7 @@ func (c *Tracker) Resume(now time.Duration) {
 	c.losePlans()
 	for _, j := range all {
 		j.held = !j.state.Ended() && len(j.stages) == 0 // nothing is written down of it but that it came
+		j.written = j.lastTry
 	}
 	for _, j := range all {
 		if j.state.Ended() {
@@ -100,9 +101,7 @@ func (c *Tracker) adopt(now time.Duration, n *node, id wire.AttemptID) bool {
 	if !c.feed(now, scheduler.Launched(a.task(), n.id, scheduler.Anywhere, false)) {
 		return false
 	}
-	if id.Try > st.job.lastTry && id.Try <= c.cfg.Epoch<<32 {
-		st.job.tries++ // the master before began it, and did not live to write it down
-	}
+	c.countOld(st.job, id)
 	c.tellLaunch(now, a, "it was found running")
 	c.attach(a)
 	switch id.Kind {
@@ -112,6 +111,13 @@ func (c *Tracker) adopt(now time.Duration, n *node, id wire.AttemptID) bool {
 		c.letGo(now, st)
 	}
 	return true
+}
+
+// countOld counts an attempt that the master before began, and did not live to write down.
+func (c *Tracker) countOld(j *job, id wire.AttemptID) {
+	if id.Try > j.written && id.Try <= c.cfg.Epoch<<32 {
+		j.tries++
+	}
 }
 
 // endGrace gives up what lay on workers that have not come back.
