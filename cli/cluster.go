@@ -329,7 +329,7 @@ func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) er
 		return len(jobs) == len(c.Workers) && len(stores) == len(c.Workers) && !mode.On, err
 	})
 	if gone := absent(dir, c.Workers); err != nil && mode.On && len(gone) > 0 {
-		return fmt.Errorf("%w: %s; %s had blocks here and belongs not to this cluster: start as many workers as before (--workers, --file)", err, mode.Why, strings.Join(gone, ", "))
+		return fmt.Errorf("%w: %s; %s had blocks here and does not belong to this cluster: start as many workers as before (--workers, --file)", err, mode.Why, strings.Join(gone, ", "))
 	}
 	return err
 }

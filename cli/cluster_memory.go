@@ -77,7 +77,7 @@ func (o *upOptions) recall(out io.Writer, flags *pflag.FlagSet) error {
 	if s.Description != "" && o.file == "" {
 		for _, flag := range machineFlags {
 			if given[flag] != nil {
-				return fmt.Errorf("--%s goes not with the description of machines that %s remembers: change the file that it was started with, and give it again as --file", flag, o.dir)
+				return fmt.Errorf("--%s cannot go with the description of machines that %s remembers: change the file that it was started with, and give it again as --file", flag, o.dir)
 			}
 		}
 		o.text, taken = []byte(s.Description), append(taken, "the machines of its --file")

@@ -36,7 +36,7 @@ func (o *upOptions) describe() (err error) {
 	}
 	for _, flag := range machineFlags {
 		if o.given(flag) {
-			return fmt.Errorf("--%s goes not with --file, which says it", flag)
+			return fmt.Errorf("--%s cannot go with --file, which says it", flag)
 		}
 	}
 	if o.described, err = parseDescription(name, o.text); err != nil {
@@ -76,7 +76,7 @@ func merged(under, over map[string]string) map[string]string {
 	return out
 }
 
-// plan is whom to start with which flags.
+// plan says which daemons to start, and with which flags.
 func (o *upOptions) plan(dir string) (masters []string, workers []plannedWorker, err error) {
 	masters, flags, err := o.settings()
 	if err != nil || o.described == nil {

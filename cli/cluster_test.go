@@ -102,7 +102,7 @@ func machinesOf(t *testing.T, dir string) string {
 	return strings.Join(out, " ")
 }
 
-// TestUpRecallsADescription: the text of --file is kept, so that the file may go; what goes not with it is refused, and a new
+// TestUpRecallsADescription: the text of --file is kept, so that the file may go; what cannot go with it is refused, and a new
 // file replaces it.
 func TestUpRecallsADescription(t *testing.T) {
 	dir := t.TempDir()
@@ -115,7 +115,7 @@ func TestUpRecallsADescription(t *testing.T) {
 		{"", "hybrid", "as before: the machines of its --file, --admission unlimited, --port 7000\n", ""},
 		{"--policy fifo --port 0", "fifo", "no longer, by your flags: --port 7000\n", ""},
 		{"", "fifo", "as before: the machines of its --file, --admission unlimited, --policy fifo, --port 0\n", ""},
-		{"--workers 9", "", "", "--workers goes not with the description of machines that"},
+		{"--workers 9", "", "", "--workers cannot go with the description of machines that"},
 		{"--file " + file, "hybrid", "no longer, by your flags: --admission unlimited, --policy fifo\n", ""},
 	} {
 		var said strings.Builder

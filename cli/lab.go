@@ -249,7 +249,9 @@ func (o *labRun) run(cmd *cobra.Command) error {
 		left--
 		fmt.Fprint(cmd.ErrOrStderr(), o.mode.Choose(os.Stderr).Wipe())
 		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s did not end: %v\n", r.ID, err)
+			if cmd.Context().Err() == nil { // else the end of the command says why
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s did not end: %v\n", r.ID, err)
+			}
 			return
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is done after %s, %d to go\n", r.ID, human.Duration(time.Since(began)), left)
@@ -295,7 +297,7 @@ func (o *labRun) takeEarlier() (err error) {
 	case !o.keep:
 		return nil
 	case o.out == "":
-		return errors.New("--keep needs --out DIR, where the report is whose other experiments are kept")
+		return errors.New("--keep needs --out DIR, the directory of the report that keeps its other experiments")
 	case len(o.set) > 0:
 		return errors.New("--keep and --set do not go together: with another set-up nothing is judged")
 	}

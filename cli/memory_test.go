@@ -182,3 +182,24 @@ func (c *child) peak(budget int64, words string) {
 	c.ok(append(args, "--output", "out", "--overwrite", "--progress", "none", "--memory", fmt.Sprintf("%dMiB", budget))...)
 	c.within(budget << 20 * 115 / 100)
 }
+
+// TestPeakMemoryOfRows: so do the built-in jobs that make, sort and check rows, and those that read nothing.
+func TestPeakMemoryOfRows(t *testing.T) {
+	const budget = 32
+	rows := 300_000 // 30 MB
+	if require.Stressed() {
+		rows = 3_000_000
+	}
+	c := newChild(t)
+	for _, words := range []string{
+		fmt.Sprintf("teragen --rows %d --output rows", rows), "terasort --input rows --output sorted", "teravalidate --input sorted --output checked",
+		"pi --maps 2 --samples 100000 --output pi", "sleep --maps 2 --reduces 1 --map-time 1ms --output slept",
+		"synthetic --maps 2 --reduces 2 --map-time 1ms --shuffle-bytes 10MB --output made",
+	} {
+		t.Run(strings.Fields(words)[0], func(t *testing.T) {
+			c.t = t
+			c.ok(append(append([]string{"run"}, strings.Fields(words)...), "--progress", "none", "--memory", fmt.Sprintf("%dMiB", budget))...)
+			c.within(budget << 20 * 115 / 100)
+		})
+	}
+}

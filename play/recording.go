@@ -8,7 +8,7 @@ type Recording struct {
 	Name      string `json:"name"` // of the policy, as users call this run
 	Admission string `json:"admission,omitempty"`
 	End       int64  `json:"end"`
-	// Left is how many decisions were not kept, and Every says that each so-manyth was.
+	// Left is how many decisions were not kept, and Every says that one of so many was.
 	Left  int `json:"left,omitempty"`
 	Every int `json:"every,omitempty"`
 

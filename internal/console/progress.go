@@ -149,7 +149,7 @@ func barLine(p local.Progress, left string, columns int) string {
 	}
 	var more []string
 	if p.Retries > 0 {
-		more = append(more, fmt.Sprintf("%d retries", p.Retries))
+		more = append(more, retries(p.Retries))
 	}
 	more = append(more, amounts(p)...)
 	name, short := title(p), shortened(title(p))
@@ -200,13 +200,20 @@ func shortened(name string) string {
 	return clip(name, nameCells-1) + "…"
 }
 
+func retries(n int) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
+}
+
 func plainLine(p local.Progress, left string) string {
 	parts := amounts(p)
 	if left != "" {
 		parts = append(parts, left)
 	}
 	if p.Retries > 0 {
-		parts = append(parts, fmt.Sprintf("%d retries", p.Retries))
+		parts = append(parts, retries(p.Retries))
 	}
 	return strings.TrimRight(fmt.Sprintf("%s: %s %3.0f%%  %s", title(p), p.Phase, 100*p.Fraction(), strings.Join(parts, "  ")), " ")
 }
