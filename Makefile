@@ -35,11 +35,11 @@ test: ## all tests, under two minutes
 # traces, generators and the machines of integration start none either, or only those of the engine, which local and task try.
 PURE := scheduler|topology|netmon|dfs/placement
 SINGLE := examples|docs/course|sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
-# Tests of integration that look at programs from outside: once is enough.
+# Tests of integration that look at programs from outside: once is enough. What race leaves out besides asserts times of a machine without it.
 APART := Course|Assignments|Play|Pictures|Browser|Example$$|Loops|OnesOwn|OwnPolicy
 race: ## tests of all packages that start goroutines under the race detector, with coverage
 	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '/millrace/(($(PURE)|$(SINGLE))(/|$$)|(cli|integration)$$)'))
-	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip '$(APART)|LiveLaboratories',./integration)
+	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip '$(APART)|LiveLaboratories|SmallJobsBesideALargeOne',./integration)
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork',./cli)
 
 stress: ## long tests: many seeds, large data, hostile input
