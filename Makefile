@@ -69,9 +69,11 @@ soak: ## faults at random on six workers, for SOAK (default 30m): mixed jobs, th
 	MILLRACE_SOAK=$(SOAK) MILLRACE_FAULTS=1 go test ./integration -run 'TestJobSoak|TestStoreSoak' -parallel 1 -timeout 3h -count=1 -v
 
 FUZZTIME ?= 10s
-fuzz: ## every fuzz target for FUZZTIME (default 10s)
+FUZZOF ?= 1
+FUZZPART ?= 0
+fuzz: ## every fuzz target for FUZZTIME (default 10s), or those of one package in FUZZOF, beginning with the FUZZPARTth
 	@set -e; bin=$$(mktemp); trap 'rm -f $$bin' EXIT; cache=$$(go env GOCACHE)/fuzz; \
-	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | awk 'NR % $(FUZZOF) == $(FUZZPART) % $(FUZZOF)'); do \
 	  go test -c -fuzz=. -o $$bin $$dir; \
 	  for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go | sed 's/func //'); do \
 	    echo "fuzz $$dir $$target"; \
