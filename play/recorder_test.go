@@ -268,27 +268,34 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestListIsBounded: of those who wait a recording lists the first, as many as it says, so that a page knows when there may be more.
-func TestListIsBounded(t *testing.T) {
+// oneContainer records jobs of two maps, by their names, that all wait for one container.
+func oneContainer(t *testing.T, name string, jobs ...string) *play.Recording {
+	t.Helper()
 	topo, err := topology.Uniform(1, 1, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := policies.Policy("fair", nil)
+	policy, err := policies.Policy(name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tape := play.NewRecorder("fair", "")
+	tape := play.NewRecorder(name, "")
 	cfg := sim.Config{Topology: topo, Capacity: scheduler.Capacity{Containers: 1}, State: scheduler.DefaultConfig(), Policy: policy, Model: sim.NewFixed()}
 	cfg.Lines = tape.Hear
-	var jobs []*sim.Job
-	for i := range 12 {
-		jobs = append(jobs, &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(i), Maps: 2}, Maps: []time.Duration{time.Second}})
+	var list []*sim.Job
+	for i, job := range jobs {
+		list = append(list, &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(i), Name: job, Maps: 2}, Maps: []time.Duration{time.Second}})
 	}
-	if _, err := sim.Run(cfg, jobs); err != nil {
+	if _, err := sim.Run(cfg, list); err != nil {
 		t.Fatal(err)
 	}
-	rec, most := tape.Recording(), 0
+	return tape.Recording()
+}
+
+// TestListIsBounded: of those who wait a recording lists the first, as many as it says, so that a page knows when there may be more.
+func TestListIsBounded(t *testing.T) {
+	jobs := make([]string, 12)
+	rec, most := oneContainer(t, "fair", jobs...), 0
 	for _, list := range rec.Others {
 		most = max(most, len(list)/2)
 	}
@@ -299,25 +306,7 @@ func TestListIsBounded(t *testing.T) {
 
 // TestSameName: jobs that share a name are told apart, also from one that is really called so, in lists, marks and reasons.
 func TestSameName(t *testing.T) {
-	topo, err := topology.Uniform(1, 1, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := policies.Policy("fifo", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tape := play.NewRecorder("fifo", "")
-	cfg := sim.Config{Topology: topo, Capacity: scheduler.Capacity{Containers: 1}, State: scheduler.DefaultConfig(), Policy: policy, Model: sim.NewFixed()}
-	cfg.Lines = tape.Hear
-	var jobs []*sim.Job
-	for i, name := range []string{"sort", "sort", "sort (2)", "sort"} {
-		jobs = append(jobs, &sim.Job{Spec: &scheduler.JobSpec{ID: scheduler.JobID(i), Name: name, Maps: 2}, Maps: []time.Duration{time.Second}})
-	}
-	if _, err := sim.Run(cfg, jobs); err != nil {
-		t.Fatal(err)
-	}
-	rec := tape.Recording()
+	rec := oneContainer(t, "fifo", "sort", "sort", "sort (2)", "sort")
 	var names []string
 	for _, j := range rec.Jobs {
 		names = append(names, j.Name)

@@ -114,7 +114,8 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 // may come late.
 const outlives = time.Second
 
-// taken refuses another worker that comes under the name of one: for good if that has been heard since, and else for now, as it may just have been killed.
+// taken is the error for another worker that comes under this node's name. Invalid is final: the worker that has the name was heard after the
+// other came, so that it lives. Exists asks the other to come again: the worker that has the name may have been killed.
 func (n *node) taken(now time.Duration, session string) error {
 	if n.rival != session {
 		n.rival, n.rivalAt = session, now
