@@ -28,7 +28,7 @@ check: ## format, vet, static analysis, tidy, layers, types on other systems
 	$(MAKE) --no-print-directory deadcode types
 	go test ./internal/lint
 
-test: ## all tests, under two minutes
+test: ## all tests: five to eight minutes on two cores, building included
 	$(call tests,,$(PACKAGES))
 
 # Policies, the topology, the monitor and placement start no goroutine: internal/lint proves it. The simulator, its laboratories,
