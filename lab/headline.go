@@ -24,8 +24,10 @@ type Headline struct {
 	Line      float64 `json:"-"`
 	// None is the value that means no effect; NaN: there is none.
 	None float64 `json:"-"`
-	// Readings begin with the one that is judged. Policies says that they are policies, not ways to fill in what a document leaves open.
+	// Readings begin with the one that is judged, or with Judges of them, if that is above 0; below 0 none is. Policies says that they are
+	// policies, not ways to fill in what a document leaves open.
 	Readings []Reading `json:"readings"`
+	Judges   int       `json:"-"`
 	Policies bool      `json:"policies,omitempty"`
 }
 
@@ -37,19 +39,14 @@ type Reading struct {
 	bar   chart.Bar // with its interval
 }
 
-// Read is a reading of several runs.
+// Read is a reading of one or more runs.
 func Read(name string, e stats.Estimate) Reading {
 	return Reading{Name: name, Value: e.Mean, bar: e.Bar(name, math.NaN())}
 }
 
-// ReadOne is a reading of which there is one value.
-func ReadOne(name string, v float64) Reading {
-	return Reading{Name: name, Value: v, bar: chart.Plain(name, v)}
-}
-
 // Headline adds a headline and its strip. A reading without a value, such as one under which a batch never ends, is left out.
 func (r *Recorder) Headline(h Headline, readings ...Reading) {
-	strip := chart.Strip{Frame: chart.Frame{Title: h.What, X: chart.Axis{Label: h.Unit}}, Published: h.Line, Said: h.Published, None: h.None}
+	strip := chart.Strip{Frame: chart.Frame{Title: h.What, X: chart.Axis{Label: h.Unit}}, Published: h.Line, Said: h.Published, None: h.None, Judged: max(1, h.Judges)}
 	for _, one := range readings {
 		if !math.IsNaN(one.Value) && !math.IsInf(one.Value, 0) {
 			h.Readings, strip.Readings = append(h.Readings, one), append(strip.Readings, one.bar)
@@ -59,16 +56,27 @@ func (r *Recorder) Headline(h Headline, readings ...Reading) {
 		r.Must(fmt.Errorf("headline %s has no reading", h.Name))
 	}
 	r.report.Headlines = append(r.report.Headlines, h)
-	caption := stripCaption
-	if h.Policies {
-		caption = policiesCaption
-	}
-	r.report.Figures = append(r.report.Figures, Figure{Name: "strip-" + h.Name, Caption: caption, Chart: strip})
+	r.report.Figures = append(r.report.Figures, Figure{Name: "strip-" + h.Name, Caption: h.caption(), Chart: strip})
 }
 
-const policiesCaption = "Each mark is one policy; the filled one, in the first row, is judged. The grey line is what was published."
-
-const stripCaption = "Each mark is one reading of what the document leaves open; the filled one, in the first row, is judged. The grey line is what was published. A gain that a single reading takes away is no proof."
+// caption says what the marks of a strip are and which of them are judged.
+func (h Headline) caption() string {
+	judged := "the filled one, in the first row, is judged"
+	switch {
+	case h.Judges < 0:
+		judged = "the filled one, in the first row, is the set-up of the other charts, and none is judged"
+	case h.Judges > 1:
+		judged = fmt.Sprintf("the %d filled ones, in the first rows, are judged", h.Judges)
+	}
+	grey := ""
+	if !math.IsNaN(h.Line) {
+		grey = " The grey line is what was published."
+	}
+	if h.Policies {
+		return "Each mark is one policy; " + judged + "." + grey
+	}
+	return "Each mark is one reading of what the document leaves open; " + judged + "." + grey + " A gain that a single reading takes away is no proof."
+}
 
 // Judged is the value of the reading that is judged.
 func (h Headline) Judged() string { return stats.Text(h.Readings[0].Value) }

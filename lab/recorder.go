@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -160,6 +161,17 @@ func Each[T any](runs []T, of func(T) float64) []float64 {
 
 // Mean is the mean of a quantity over runs.
 func Mean[T any](runs []T, of func(T) float64) float64 { return stats.Mean(Each(runs, of)) }
+
+// OfMeans is a figure of the means of two variants over the same runs, with an interval by leaving out one run at a time.
+func OfMeans[T any](a, b []T, of func(T) float64, figure func(a, b float64) float64) stats.Estimate {
+	mean := func(runs []T, without int) float64 {
+		if without < 0 {
+			return Mean(runs, of)
+		}
+		return Mean(slices.Delete(slices.Clone(runs), without, without+1), of)
+	}
+	return stats.LeaveOneOut(len(a), func(without int) float64 { return figure(mean(a, without), mean(b, without)) })
+}
 
 // Ratio compares a quantity of two variants, run by run. Runs in which the second has none of it are left out.
 func Ratio[T any](a, b []T, of func(T) float64) stats.Estimate {

@@ -40,6 +40,16 @@ func (s section) sentence() (out sentence, err error) {
 	return out, nil
 }
 
+// Leads is the headline that the finding begins with: its chart is the first that a reader sees.
+func (d *Document) Leads() string {
+	if d.sentence == nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(d.sentence[1].Root.String(), "{{.")
+	name, _, _ := strings.Cut(rest, ".")
+	return name
+}
+
 // errNoFigures says that a sentence has nothing to be filled with.
 var errNoFigures = errors.New("no run has the figures of the sentence")
 

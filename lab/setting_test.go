@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -19,7 +20,7 @@ func TestSet(t *testing.T) {
 		Repeat(r, 2, func(uint64) (int, error) { ran.Add(1); return 0, nil })
 		r.Fact("jobs", 3)
 		r.Check(Holds("1: holds", Order("yes"), "yes", true, "yes"))
-		r.Headline(Headline{Name: "it", Published: "1"}, ReadOne("a", 1))
+		r.Headline(Headline{Name: "it", Published: "1"}, one("a", 1))
 	}).Experiments[0]
 	for name, c := range map[string]struct {
 		set   map[string]float64
@@ -85,3 +86,6 @@ func TestSetOfNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// one is a reading of a single run.
+func one(name string, v float64) Reading { return Read(name, stats.NewEstimate([]float64{v})) }

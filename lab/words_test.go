@@ -159,14 +159,46 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// TestCaptions: a strip says which of its marks are judged, and of a line only where one was published.
+func TestCaptions(t *testing.T) {
+	for want, h := range map[string]Headline{
+		"Each mark is one reading of what the document leaves open; the filled one, in the first row, is judged. The grey line is what was published. A gain that a single reading takes away is no proof.":      {Line: 2},
+		"Each mark is one policy; the 2 filled ones, in the first rows, are judged. The grey line is what was published.":                                                                                        {Line: 2, Judges: 2, Policies: true},
+		"Each mark is one policy; the filled one, in the first row, is the set-up of the other charts, and none is judged.":                                                                                      {Line: math.NaN(), Judges: -1, Policies: true},
+		"Each mark is one reading of what the document leaves open; the 6 filled ones, in the first rows, are judged. The grey line is what was published. A gain that a single reading takes away is no proof.": {Line: 1, Judges: 6},
+	} {
+		if got := h.caption(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestOfMeans: the figure is that of all runs; its interval is none where runs agree, and wider the more they differ.
+func TestOfMeans(t *testing.T) {
+	self := func(x float64) float64 { return x }
+	ratio := func(a, b float64) float64 { return a / b }
+	same := OfMeans([]float64{2, 4, 6}, []float64{1, 2, 3}, self, ratio)
+	if same.Mean != 2 || same.Low != 2 || same.High != 2 {
+		t.Errorf("twice as much in every run: %+v", same)
+	}
+	some := OfMeans([]float64{2, 5, 5}, []float64{1, 2, 3}, self, ratio)
+	much := OfMeans([]float64{0, 12, 0}, []float64{1, 2, 3}, self, ratio)
+	if some.Mean != 2 || much.Mean != 2 || !(much.High-much.Low > some.High-some.Low && some.High > some.Low) {
+		t.Errorf("%+v and %+v", some, much)
+	}
+}
+
 // TestSentence: the figures of the sentence are those of the run; without the run there is no sentence.
 func TestSentence(t *testing.T) {
 	d := someDocument(func(r *Recorder) {
 		r.Fact("jobs", "1")
 		r.Figure("bars-own", chart.Bars{})
-		r.Headline(Headline{Name: "ratio", What: "A over B", Unit: "ratio", Published: "2", Line: 2, None: 1}, ReadOne("a", 1.5), ReadOne("b", 0.75), ReadOne("never ends", math.NaN()))
+		r.Headline(Headline{Name: "ratio", What: "A over B", Unit: "ratio", Published: "2", Line: 2, None: 1}, one("a", 1.5), one("b", 0.75), one("never ends", math.NaN()))
 		r.Check(Within("4: x", 1, 1, 0))
 	})
+	if d.Leads() != "ratio" {
+		t.Errorf("the finding begins with %q", d.Leads())
+	}
 	if _, err := d.Sentence(nil); err == nil {
 		t.Error("a sentence without a run")
 	}

@@ -110,20 +110,25 @@ func (b Bars) draw(c *canvas, x, y axis) {
 	}
 }
 
-// whisker draws an interval along an axis, at a place of the other. An end that is outside the chart has no mark.
+// whisker draws an interval along an axis, at a place of the other. An end that is outside the chart has an arrow in place of its mark.
 func (c *canvas) whisker(class string, r Interval, place float64, along axis, upright bool) {
-	line := func(from, to, aside float64) {
+	line := func(from, aside, to, other float64) {
 		if upright {
-			c.line(class, place-aside, from, place+aside, to, "")
+			c.line(class, place+aside, from, place+other, to, "")
 		} else {
-			c.line(class, from, place-aside, to, place+aside, "")
+			c.line(class, from, place+aside, to, place+other, "")
 		}
 	}
-	line(along.at(r.Low), along.at(r.High), 0)
+	line(along.at(r.Low), 0, along.at(r.High), 0)
 	for _, v := range []float64{r.Low, r.High} {
+		at := along.at(v)
 		if along.inside(v) {
-			line(along.at(v), along.at(v), 4)
+			line(at, -4, at, 4)
+			continue
 		}
+		back := at + math.Copysign(5, (along.from+along.to)/2-at)
+		line(back, -4, at, 0)
+		line(back, 4, at, 0)
 	}
 }
 

@@ -60,7 +60,7 @@ var examples = map[string]Chart{
 	},
 	"strip": Strip{
 		Frame:    Frame{Title: "NAS over Fair", X: Axis{Label: "throughput over Fair"}},
-		Readings: []Bar{{"as judged", 1.36, 1.2, 1.5, nan, 0}, Plain("sizes x1", 0.93), Plain("never ends", nan)}, Published: 1.58, None: 1,
+		Readings: []Bar{{"as judged", 1.36, 1.2, 1.5, nan, 0}, Plain("sizes x1", 0.93), Plain("never ends", nan)}, Published: 1.58, None: 1, Judged: 1,
 	},
 	"heat": Heat{
 		Frame: Frame{Title: "Traffic between racks"}, Rows: []string{"rack 1", "rack 2"}, Columns: []string{"rack 1", "rack 2", "rack 3"},
@@ -138,7 +138,7 @@ func TestAnyDataCanBeDrawn(t *testing.T) {
 			Area{f, x, []Layer{{"a", y}, {"b", x}}, marks},
 			Gantt{f, rows, []string{"g", "h"}, spans, marks},
 			Bars{f, bars, nil, ""},
-			Strip{f, bars, value.Draw(t, "published"), text.Draw(t, "said"), value.Draw(t, "none")},
+			Strip{f, bars, value.Draw(t, "published"), text.Draw(t, "said"), value.Draw(t, "none"), len(bars)},
 			Heat{f, rows, []string{"c", "d"}, [][]float64{x, y}, ""},
 		} {
 			a := Inline(c)
@@ -194,18 +194,18 @@ func ExampleInline() {
 	// Output: true true
 }
 
-// TestWideIntervals: intervals of two runs do not squeeze the bars, and one that leaves the chart has no end mark there.
+// TestWideIntervals: intervals of two runs do not squeeze the bars, and one that leaves the chart has an arrow there.
 func TestWideIntervals(t *testing.T) {
 	b := Bars{Bars: []Bar{{Label: "a", Value: 3, Low: -66, High: 136, Published: 2}, {Label: "b", Value: 2, Low: 1, High: 4, Published: 1}}}
 	if x, _ := b.extent(); x != (span{0, 9}) {
 		t.Errorf("from %v to %v", x.low, x.high)
 	}
 	marks := func(b Bars) int { return strings.Count(Inline(b), `class="whisker"`) }
-	if n := marks(b); n != 1+3 {
-		t.Errorf("%d lines for an interval without ends and one with two", n)
+	if n := marks(b); n != 1+2*2+3 {
+		t.Errorf("%d lines for an interval with two arrows and one with two ends", n)
 	}
 	b.X.Log = true
-	if n := marks(b); n != 1+3 {
+	if n := marks(b); n != 1+2*2+3 {
 		t.Errorf("%d lines on a logarithmic axis", n)
 	}
 	b = Bars{Bars: []Bar{{Label: "a", Value: -3, Low: -4, High: -2, Published: 2}}}

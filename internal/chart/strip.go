@@ -2,8 +2,8 @@ package chart
 
 import "math"
 
-// Strip shows how much a figure hangs on how its source is read: a row with one mark for each reading, the first of which is the one that
-// is judged, and a grey line through all of them where a value was published.
+// Strip shows how much a figure hangs on how its source is read: a row with one mark for each reading, the first of which are judged, and a
+// grey line through all of them where a value was published.
 type Strip struct {
 	Frame
 	Readings []Bar // without Published and Group
@@ -12,6 +12,8 @@ type Strip struct {
 	Said      string
 	// None is the value that means no effect; NaN leaves it out.
 	None float64
+	// Judged is how many of the readings, from the first, are filled.
+	Judged int
 }
 
 func (s Strip) frame() Frame { return frameOf(s.Frame, 98+barHeight*len(s.Readings)) }
@@ -64,7 +66,7 @@ func (s Strip) draw(c *canvas, x, y axis) {
 			continue
 		}
 		class := "open s0"
-		if i == 0 {
+		if i < s.Judged {
 			class = "bar f0"
 		}
 		c.circle(class, x.at(r.Value), mid, 5, r.title("published"))

@@ -65,9 +65,7 @@ func pageOf(d *lab.Document, reports map[string]lab.Report, alive []lab.Report) 
 	if said, err := d.Sentence(slices.Collect(maps.Values(reports))); err == nil { // else the committed run is older than the sentence
 		fmt.Fprintf(&b, "> %s\n\n", said)
 	}
-	if key := slices.IndexFunc(d.Experiments, func(e *lab.Experiment) bool { return len(reports[e.ID].Headlines) > 0 }); key >= 0 {
-		writeFigures(&b, reports[d.Experiments[key].ID], 1)
-	}
+	writeLead(&b, d, reports)
 	fmt.Fprintf(&b, "%s\n\n## The document\n\n> %s\n\n%s\n", d.Front, d.Reference, d.Intro)
 	folded(&b, "Words", glossary(d))
 	for _, e := range d.Experiments {
@@ -89,10 +87,12 @@ func writeExperiment(b *strings.Builder, e *lab.Experiment, r lab.Report) {
 		rows[c.Verdict] = append(rows[c.Verdict], []string{c.Item, c.Published, c.Measured, c.Tolerance, c.Why})
 	}
 	fmt.Fprintf(b, "\n## %s: %s\n\n**%s**\n\n", e.ID, e.Title, r.Finding())
-	writeFigures(b, r, len(r.Key()))
+	for _, f := range r.Key() {
+		writeFigure(b, r, f)
+	}
 	fmt.Fprintf(b, "**Question.** %s\n\n*%s; repetitions of the committed run: %d; %d reproduced, %d direction, %d shape only, %d not reproduced*\n", e.Question, e.Source, r.Seeds, count[lab.Reproduced], count[lab.Direction], count[lab.ShapeOnly], count[lab.NotReproduced])
 	folded(b, "Set-up, how to read it, and more charts", fmt.Sprintf("**Set-up.** %s\n\n**How to read it.** %s\n%s", r.Setup, e.Read, otherCharts(r)))
-	for _, v := range []lab.Verdict{lab.Direction, lab.NotReproduced} {
+	for _, v := range []lab.Verdict{lab.Direction, lab.NotReproduced, lab.Reproduced, lab.ShapeOnly} {
 		if len(rows[v]) > 0 {
 			folded(b, fmt.Sprintf("%d of %s", len(rows[v]), v), markdown([]string{string(v), "published", "measured", "accepted", "why"}, rows[v]))
 		}
@@ -129,11 +129,19 @@ func glossary(d *lab.Document) string {
 	return b.String()
 }
 
-// writeFigures writes the first n key charts of an experiment.
-func writeFigures(b *strings.Builder, r lab.Report, n int) {
-	for _, f := range r.Key()[:n] {
-		fmt.Fprintf(b, "![%s of %s](figures/%s.svg)\n\n*%s*\n\n", f.Name, r.ID, lab.FigureFile(r, f), f.Caption)
+// writeLead writes the chart of the figure that the sentence of a document begins with.
+func writeLead(b *strings.Builder, d *lab.Document, reports map[string]lab.Report) {
+	for _, e := range d.Experiments {
+		for _, f := range reports[e.ID].Key() {
+			if f.Name == "strip-"+d.Leads() {
+				writeFigure(b, reports[e.ID], f)
+			}
+		}
 	}
+}
+
+func writeFigure(b *strings.Builder, r lab.Report, f lab.Figure) {
+	fmt.Fprintf(b, "![%s of %s](figures/%s.svg)\n\n*%s*\n\n", f.Name, r.ID, lab.FigureFile(r, f), f.Caption)
 }
 
 // takeFigures puts the key charts of a run in place of those that are there.

@@ -107,7 +107,7 @@ func phased(r *lab.Recorder) {
 	r.Check(lab.Within("7: makespan of experiment 2, s", runs["b"].makespan["q1"], 1230, 123).Because("calibrated: the thesis does not print its disk rates, our specification chose 95 and 65 MB/s so that its tables come out"))
 }
 
-// phasedRatios is item 2: response ratios by type.
+// phasedRatios is spec/capacity 6, item 2: response ratios by type.
 func phasedRatios(r *lab.Recorder, runs map[string]capMean) {
 	fifo := map[int]float64{0: 1.205, 1: 1.96, 2: 1.51, 3: 6.72}
 	shared := map[int]float64{0: 1.01, 1: 1.52, 2: 1.145, 3: 1.54}
@@ -141,16 +141,16 @@ func phasedStrips(r *lab.Recorder, runs map[string]capMean, tried []loaded) {
 			{"experiments 3 and 7", "c", "g"},
 			{"experiments 5 and 6", "e", "f"},
 		} {
-			list = append(list, lab.ReadOne(pair.name, runs[pair.hundred].ratio[h.typ]/runs[pair.quarter].ratio[h.typ]))
+			list = append(list, lab.Read(pair.name, runs[pair.hundred].over(runs[pair.quarter], h.typ)))
 		}
 		for _, l := range tried {
-			list = append(list, lab.ReadOne(fmt.Sprintf("maps of small jobs take %g s more", l.seconds), l.over(h.typ)))
+			list = append(list, lab.Read(fmt.Sprintf("maps of small jobs take %g s more", l.seconds), l.over(h.typ)))
 		}
 		r.Headline(lab.Headline{Name: h.name, What: "Response ratio of " + h.what + ", user limit 100 over 25", Unit: "response ratio at 100 over that at 25", Published: h.published, Line: h.line, None: 1}, list...)
 	}
 }
 
-// phasedTimes is the second half of item 2: waiting, execution and elapsed times at MULP 25 over those at 100.
+// phasedTimes is the second half of spec/capacity 6, item 2: waiting, execution and elapsed times at MULP 25 over those at 100.
 func phasedTimes(r *lab.Recorder, quarter, hundred capMean) {
 	wait := quarter.changes(hundred, func(run capRun, k int) float64 { return run.waited[k] })
 	exec := quarter.changes(hundred, func(run capRun, k int) float64 { return run.exec[k] })

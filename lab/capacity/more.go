@@ -36,7 +36,7 @@ func inert(r *lab.Recorder) {
 	drawInert(r, first)
 }
 
-// inertChecks is item 8 for one group.
+// inertChecks is spec/capacity 6, item 8 for one group.
 func inertChecks(r *lab.Recorder, g capGroup, runs map[string]capMean) {
 	same := func(one, other, published string, within float64, accepted, why string) {
 		apart := farthest(runs[one], runs[other])
@@ -65,7 +65,7 @@ func farthest(a, b capMean) (apart float64) {
 	return apart
 }
 
-// variability is item 9.
+// variability is spec/capacity 6, item 9.
 func variability(r *lab.Recorder) {
 	n := r.Seeds(10, 10)
 	cv := map[string][]float64{}
@@ -132,7 +132,7 @@ func variations(runs []capRun) []float64 {
 	return lab.Each(byType, stats.Mean)
 }
 
-// delay is the extension of item 16.
+// delay is the extension of spec/capacity 6, item 16.
 func delay(r *lab.Recorder) {
 	n := r.Seeds(5, 2)
 	base := average(r, capGroups[0], capSettings[1], capBase(), n)

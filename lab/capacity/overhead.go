@@ -25,7 +25,7 @@ type loaded struct {
 }
 
 // over is the response ratio of a type at a user limit of 100 over that at 25.
-func (l loaded) over(typ int) float64 { return l.hundred.ratio[typ] / l.quarter.ratio[typ] }
+func (l loaded) over(typ int) stats.Estimate { return l.hundred.over(l.quarter, typ) }
 
 // phasedOverheads says what an overhead does to the response ratios of small jobs in experiments 2 and 6.
 func phasedOverheads(r *lab.Recorder, n int) (all []loaded) {
@@ -35,7 +35,7 @@ func phasedOverheads(r *lab.Recorder, n int) (all []loaded) {
 		l := loaded{seconds, average(r, capGroups[0], capSettings[settingIndex("b")], o, n), average(r, capGroups[0], capSettings[settingIndex("f")], o, n)}
 		var said []string
 		for t := longTypes; t < len(capTypes); t++ {
-			said = append(said, fmt.Sprintf("type %d: %s and %s, %s", t+1, stats.Text(l.hundred.ratio[t]), stats.Text(l.quarter.ratio[t]), stats.Text(l.over(t))))
+			said = append(said, fmt.Sprintf("type %d: %s and %s, %s", t+1, stats.Text(l.hundred.ratio[t]), stats.Text(l.quarter.ratio[t]), l.over(t).Text()))
 		}
 		all = append(all, l)
 		r.Check(lab.Reported(fmt.Sprintf("2: response ratios of small types at 100 and 25, and 100 / 25, if their maps take %g s more", seconds), "15 and 3.6, 4.17; 12.9 and 3, 4.3; 10.4 and 1.83, 5.68", strings.Join(said, "; ")).Because(r.Say("overhead")))

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/sim/compare"
 )
 
-// pairs is item 14.
+// pairs is spec/capacity 6, item 14.
 func pairs(r *lab.Recorder) {
 	n := r.Seeds(10, 10)
 	for _, c := range []struct{ gap, want float64 }{{5, 195}, {80, 120}} {

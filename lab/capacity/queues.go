@@ -49,7 +49,7 @@ func drawQueues(r *lab.Recorder, queues *compare.Watcher, run capRun) {
 	r.Figure("queues", area, lab.Facts{"small": max(run.makespan["small1"], run.makespan["small2"]), "long": max(run.makespan["long1"], run.makespan["long2"])})
 }
 
-// interleavedChecks is item 5, and item 3 for the interleaved pattern.
+// interleavedChecks is spec/capacity 6, item 5, and item 3 for the interleaved pattern.
 func interleavedChecks(r *lab.Recorder, shared map[string]capMean) {
 	published := map[string][]float64{
 		"b": {1.18, 1.94, 1.51, 8.70, 2.02, 4.16, 6.91}, "d": {1.02, 1.46, 1.15, 1.79, 1.41, 2.47, 1.90},
@@ -67,7 +67,7 @@ func interleavedChecks(r *lab.Recorder, shared map[string]capMean) {
 	r.Check(lab.Between("3: interleaved, type 3 in 17 / in 18", lab.Number("1.35 / 1.51 = 0.89"), shared["a"].ratio[2]/shared["b"].ratio[2], 0.85*0.89, 0.97).Because("response ratios; delayed map execution, with books that lag 0.3 s").Mark(0.89))
 }
 
-// separateChecks is item 4: small jobs with queues of their own.
+// separateChecks is spec/capacity 6, item 4: small jobs with queues of their own.
 func separateChecks(r *lab.Recorder, shared, apart map[string]capMean) {
 	for _, name := range []string{"b", "e", "f", "h"} {
 		worst, lower := 0.0, true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
@@ -144,6 +145,22 @@ func average(r *lab.Recorder, g capGroup, s capSetting, o capOptions, n int) cap
 		out.rack[t] /= weight[t]
 	}
 	return out
+}
+
+// over is the mean response ratio of a type over that of another experiment.
+func (m capMean) over(other capMean, typ int) stats.Estimate {
+	return lab.OfMeans(m.runs, other.runs, func(run capRun) float64 { return run.response(typ) }, func(a, b float64) float64 { return a / b })
+}
+
+// response is the mean response ratio of a type over the queues that have it.
+func (run capRun) response(typ int) float64 {
+	var all []float64
+	for _, q := range slices.Sorted(maps.Keys(run.ratio)) {
+		if v := run.ratio[q][typ]; !math.IsNaN(v) {
+			all = append(all, v)
+		}
+	}
+	return stats.Mean(all)
 }
 
 // changes returns a time of the jobs of each type, over that of another experiment.

@@ -91,7 +91,7 @@ func smallChecks(r *lab.Recorder, got map[string]smallMean) {
 	r.Figure("makespan", bars)
 }
 
-// priority is item 13: one queue, three jobs, with and without priorities.
+// priority is spec/capacity 6, item 13: one queue, three jobs, with and without priorities.
 func priority(r *lab.Recorder) {
 	for _, c := range []struct {
 		on, what string
@@ -108,7 +108,7 @@ func priority(r *lab.Recorder) {
 	}
 }
 
-// arithmetic is items 10 and 11.
+// arithmetic is spec/capacity 6, items 10 and 11.
 func arithmetic(r *lab.Recorder) {
 	n := r.Seeds(3, 1)
 	for _, c := range []struct {

@@ -19,7 +19,7 @@ var unequalPublished = map[string][2][]float64{
 
 var sides = []string{"q1", "q2"}
 
-// unequal is item 6: experiments 10, 13, 14 and 16, and what the text says of 12 and 14.
+// unequal is spec/capacity 6, item 6: experiments 10, 13, 14 and 16, and what the text says of 12 and 14.
 func unequal(r *lab.Recorder) {
 	n := r.Seeds(5, 2)
 	runs := map[string]capMean{}

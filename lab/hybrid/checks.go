@@ -61,8 +61,8 @@ func online(r *lab.Recorder) {
 	rows = append(rows, wholeDay(r, at, true)...)
 	const unit = "mean completion over FS's"
 	strips(r, rows, []headline{
-		{"small", "Mean completion of small jobs, H-FS-with over FS", unit, "below 0.45", 0.45, meanSmall},
-		{"all", "Mean completion of all jobs, H-FS-with over FS", unit, "0.49", 0.49, meanAll},
+		{"small", "Mean completion of small jobs, H-FS-with over FS", unit, "below 0.45", 0.45, meanSmall, 1},
+		{"all", "Mean completion of all jobs, H-FS-with over FS", unit, "0.49", 0.49, meanAll, 1},
 	})
 	errorSweep(r, at, true, n)
 	replacementSweep(r, at, n)
@@ -86,7 +86,7 @@ func benefits(r *lab.Recorder, got map[string][]hybridRun) {
 	r.Check(lab.Holds("7: small jobs gain more than large ones", lab.Sign("small jobs' ratio to FS is the lower one"), fmt.Sprintf("%s for small jobs, %s for large ones", stats.Text(small.Mean), stats.Text(large.Mean)), small.Mean < large.Mean, "small below large").Because("ratios of the mean completion time to FS's").Missed(r.Say("waits", facts)))
 }
 
-// order is item 9: where the source printed a value the row is judged by it, with the tolerance of item 6 or the bound of item 7.
+// order is spec/hybrid 5, item 9: where the source printed a value the row is judged by it, with the tolerance of item 6 or the bound of item 7.
 func order(r *lab.Recorder, got map[string][]hybridRun) {
 	for _, c := range []struct {
 		with, without string
@@ -104,7 +104,7 @@ func order(r *lab.Recorder, got map[string][]hybridRun) {
 	}
 }
 
-// tail is the rest of item 9, and item 10.
+// tail is the rest of spec/hybrid 5, item 9, and item 10.
 func tail(r *lab.Recorder, got map[string][]hybridRun) {
 	e := lab.Ratio(got["H-FS-w/o"], got["FS"], meanAll)
 	r.Check(lab.AtLeast("9: mean completion, H-FS-w/o / FS", lab.Number("about 1"), e.Mean, 0.95).Mark(1))

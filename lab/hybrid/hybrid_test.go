@@ -132,7 +132,7 @@ func TestStripHasEveryReading(t *testing.T) {
 		for i, name := range []string{"judged", "a network", "the whole day"} {
 			rows = append(rows, scaled{name, map[string][]hybridRun{"FS": {made(100)}, "H-FS-with": {made(float64(60 + 10*i))}}})
 		}
-		strips(r, rows, []headline{{"small", "small jobs", "ratio", "below 0.45", 0.45, meanSmall}})
+		strips(r, rows, []headline{{"small", "small jobs", "ratio", "below 0.45", 0.45, meanSmall, 1}})
 	})
 	h := report.Headlines[0]
 	if h.Judged() != "0.6" || h.High() != "0.8" || h.Count() != 3 {

@@ -10,10 +10,10 @@ import (
 	"github.com/millrace/millrace/lab"
 )
 
-// wrongBy are the errors of item 11, in per cent.
+// wrongBy are the errors of spec/hybrid 5, item 11, in per cent.
 var wrongBy = []float64{-100, -60, -30, -10, 0, 10, 30, 60, 100}
 
-// errorSweep is item 11: the makespan of a batch, or the mean completion of jobs that arrive.
+// errorSweep is spec/hybrid 5, item 11: the makespan of a batch, or the mean completion of jobs that arrive.
 func errorSweep(r *lab.Recorder, at setting, online bool, n int) {
 	what, of := "makespan", makespanOf
 	if online {
@@ -74,7 +74,7 @@ func errorFacts(got map[string][]hybridRun) lab.Facts {
 	return facts
 }
 
-// replacementSweep is item 13. A scale-up machine replaces five, so that 50 machines have no share below 10 %; the shares of the larger
+// replacementSweep is spec/hybrid 5, item 13. A scale-up machine replaces five, so that 50 machines have no share below 10 %; the shares of the larger
 // cluster are of the whole day.
 func replacementSweep(r *lab.Recorder, at setting, n int) {
 	clusters := []hybridCluster{{5, 10, 0}, {5, 9, 1}, {4, 10, 2}, {3, 10, 4}}

@@ -78,18 +78,19 @@ func batch(r *lab.Recorder) {
 	runs := comparePacks(r, append(batchSystems(simulated), splits()...), jobs, n)
 	half := (n + 1) / 2
 	slow := rateRuns(r, day, runs, jobs, half)
-	workloads, t := drawn(), &tally{}
+	workloads := drawn()
 	if r.Quick() {
 		workloads = workloads[:2]
 		r.Only(fmt.Sprintf("two workloads of %d", len(drawn())+len(readings())))
 	}
+	t := &tally{judged: len(workloads)}
 	for i, w := range workloads {
 		of := runs
 		if i > 0 {
 			of = runPacks(r, day, batchSystems(simulated.on(w)), jobs, half)
 		}
-		jp, corral := makespans(r, w.name()+": ", of)
-		t.add(w, jp, corral)
+		makespans(r, w.name()+": ", of)
+		t.add(w, of)
 	}
 	if !r.Quick() {
 		readWorkloads(r, day, t)
@@ -129,7 +130,7 @@ func splits() (variants []packVariant) {
 // otherOrders are further seeds of the order of five sub-batches.
 var otherOrders = []string{"2", "3", "4"}
 
-// subBatches is item 10.
+// subBatches is spec/jobpacker 5, item 10.
 func subBatches(r *lab.Recorder, runs map[string][]packRun) {
 	why := r.Say("orders", orderFacts(runs))
 	r.Check(lab.Between("10: makespan with 5 sub-batches over 1", lab.Sign("lower (below 1)"), packRatio(runs, "jobpacker", "B1", packMakespan), 0, 1).Accept("at most 1").Missed(sayRange(r, runs, "jobpacker", "B1")).Missed(why))
@@ -194,7 +195,7 @@ func rateRuns(r *lab.Recorder, day []trace.Job, full map[string][]packRun, jobs,
 	return runs
 }
 
-// packetRates reports item 7 at rates of the packet network that the source does not have: a question of our own.
+// packetRates reports spec/jobpacker 5, item 7 at rates of the packet network that the source does not have: a question of our own.
 func packetRates(r *lab.Recorder, runs map[string][]packRun) {
 	for _, gbps := range slowRates {
 		over := func(a, b string) string {
@@ -206,7 +207,7 @@ func packetRates(r *lab.Recorder, runs map[string][]packRun) {
 	}
 }
 
-// share is item 6. Quickly it has as many runs as fully: what Corral sends depends on
+// share is spec/jobpacker 5, item 6. Quickly it has as many runs as fully: what Corral sends depends on
 // the few largest jobs of all.
 func share(r *lab.Recorder) {
 	const jobs = packJobs
@@ -236,10 +237,10 @@ func share(r *lab.Recorder) {
 	drawShare(r, runs)
 }
 
-// makespans is item 7 with the source's packet network on one workload. It returns JobPacker's and Corral's over F-Hybrid's.
-func makespans(r *lab.Recorder, label string, runs map[string][]packRun) (jp, corral float64) {
+// makespans is spec/jobpacker 5, item 7 with the source's packet network on one workload.
+func makespans(r *lab.Recorder, label string, runs map[string][]packRun) {
 	over := func(a, b string) float64 { return packRatio(runs, a, b, packMakespan) }
-	jp, corral = over("jobpacker", "f-hybrid"), over("corral", "f-hybrid")
+	jp, corral, eps := over("jobpacker", "f-hybrid"), over("corral", "f-hybrid"), over("jobpacker", "f-eps")
 	network := r.Say("enough packets", lab.Facts{
 		"eps": over("f-eps", "f-hybrid"), "packer": jp, "wide": over(widePacker, "jobpacker"), "widePacker": over(widePacker, "f-hybrid"),
 		"sent": lab.Mean(runs["jobpacker"], sentByPackets), "fair": lab.Mean(runs["f-hybrid"], sentByPackets),
@@ -253,8 +254,10 @@ func makespans(r *lab.Recorder, label string, runs map[string][]packRun) (jp, co
 		Because("over that of F-Hybrid").Missed(rack))
 	r.Check(lab.Within(label+"7: makespan of JobPacker over F-Hybrid", jp, 0.65, 0.15).SameSide(1).Missed(network))
 	r.Check(lab.Within(label+"7: makespan of Corral over F-Hybrid", corral, 0.85, 0.15).SameSide(1).Missed(rack))
-	r.Check(lab.Between(label+"7: makespan of JobPacker over F-EPS", lab.Number("within 5 %"), over("jobpacker", "f-eps"), 0, 1.1).Accept("at most 1.1").Missed(network))
-	return jp, corral
+	if eps < 0.9 {
+		network = r.Say("below packets", lab.Facts{"eps": over("f-eps", "f-hybrid"), "corral": over("corral", "f-eps")})
+	}
+	r.Check(lab.Between(label+"7: makespan of JobPacker over F-EPS", lab.Number("within 5 %"), eps, 0.9, 1.1).Mark(1).Direction(eps <= 1.1).Missed(network))
 }
 
 // uncrossed counts the runs in which no shuffle crosses racks.

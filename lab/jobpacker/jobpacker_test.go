@@ -101,7 +101,7 @@ func ran(t *testing.T, id string, run func(*lab.Recorder)) lab.Report {
 	return report
 }
 
-// A value that was published is judged by itself: a ratio below 1 alone shows the direction only (item 14).
+// A value that was published is judged by itself: a ratio below 1 alone shows the direction only (spec/jobpacker 5, item 14).
 func TestWrongPlansGrades(t *testing.T) {
 	for want, v := range map[lab.Verdict]float64{lab.Reproduced: 0.8, lab.Direction: 0.95, lab.NotReproduced: 1.02} {
 		report := ran(t, "jobpacker-online", func(r *lab.Recorder) {

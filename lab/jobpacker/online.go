@@ -148,7 +148,7 @@ func onlineChecks(r *lab.Recorder, runs map[string][]packRun) {
 	}
 }
 
-// slowstarts is item 12.
+// slowstarts is spec/jobpacker 5, item 12.
 func slowstarts(r *lab.Recorder, of func(name, base string) float64, say func(name, base string) string) {
 	for _, s := range []string{"0.5", "0.8"} {
 		v := of("slowstart "+s, "jobpacker")
@@ -158,14 +158,14 @@ func slowstarts(r *lab.Recorder, of func(name, base string) float64, say func(na
 	r.Check(lab.AtLeast("12: median with slow start 0.2 over 0.7", lab.Sign("not better (slightly worse)"), v, 0.995).Shown("%.4f", v).Because(say("slowstart 0.2", "jobpacker")))
 }
 
-// provisions is item 13.
+// provisions is spec/jobpacker 5, item 13.
 func provisions(r *lab.Recorder, runs map[string][]packRun, of func(name, base string) float64, say func(name, base string) string) {
 	none, twice := of("mixed 0", "mixed 1"), of("mixed 2", "mixed 1")
 	r.Check(lab.AtLeast("13: mixed, no over-provisioning over ratio 1", lab.Sign("worse (above 1)"), none, math.Nextafter(1, 2)).Accept("above 1").Shown("%.4f", none).Missed(say("mixed 0", "mixed 1")).Missed(sayRoom(r, runs)))
 	r.Check(lab.Between("13: mixed, ratio 2 over ratio 1", lab.Number("flat: 1"), twice, 0.93, 1.07).Mark(1).Shown("%.4f", twice).Missed(say("mixed 2", "mixed 1")))
 }
 
-// wrongPlansRows is item 14. The source has a value with wrong sizes and one with wrong arrivals; here both are wrong at once.
+// wrongPlansRows is spec/jobpacker 5, item 14. The source has a value with wrong sizes and one with wrong arrivals; here both are wrong at once.
 func wrongPlansRows(r *lab.Recorder, of func(name, base string) float64, say func(name, base string) string) {
 	const told = "the planner is told sizes off by up to half, and half of the arrivals off by up to 200 s"
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ func (t *tally) strips(r *lab.Recorder, runs map[string][]packRun) {
 		line              float64
 		readings          []lab.Reading
 	}{{"jobpacker", "0.65", 0.65, t.jobpacker}, {"corral", "0.85", 0.85, t.corral}} {
-		r.Headline(lab.Headline{Name: h.policy, What: "Makespan of " + packTitles[h.policy] + " over F-Hybrid's", Unit: "makespan over F-Hybrid's", Published: h.published, Line: h.line, None: 1}, h.readings...)
+		r.Headline(lab.Headline{Name: h.policy, What: "Makespan of " + packTitles[h.policy] + " over F-Hybrid's", Unit: "makespan over F-Hybrid's", Published: h.published, Line: h.line, None: 1, Judges: t.judged}, h.readings...)
 	}
 }
 

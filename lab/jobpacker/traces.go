@@ -17,7 +17,7 @@ type traceRow struct {
 	recall, precise, volume float64 // per cent
 }
 
-// traceFacts is item 5: the table of spec/jobpacker 4.1.
+// traceFacts is spec/jobpacker 5, item 5: the table of 4.1 there.
 func traceFacts(r *lab.Recorder) {
 	shares := chart.Bars{
 		Frame:  chart.Frame{Title: "Heavy jobs of four traces", X: chart.Axis{Label: "% of the trace"}},

@@ -70,19 +70,24 @@ func bulk(quick bool) shape {
 var little = shape{maps: 6, mapTime: 500 * ms}
 
 var smallJobs = Laboratory{
-	ID: "small-jobs", Title: "How long do small jobs wait beside a large one?", Source: "spec/slowdown 4", Seconds: 55,
+	ID: "small-jobs", Title: "How long do small jobs wait beside a large one?", Source: "spec/slowdown 4", Seconds: 75,
 	Machines: uniform(1, 4, 3),
 	Arms: []Arm{
 		policy("fifo", true), policy("fair", true), policy("srpt", false), policy("fbq", true, "limits", "10"),
-		policy("tags", false, "limits", "10"), policy("sita", false, "limits", "10"), policy("comp", false),
+		policy("tags", false, "limits", "10"), policy("sita", false, "limits", "10", "shares", "0.5,0.5"), policy("comp", false),
 	},
 	Jobs: func(quick bool) []*sim.Job {
-		jobs, small := add(nil, "large", 0, bulk(quick)), 5
+		var jobs []*sim.Job
+		for i := range 3 { // comp compares a job with those that have ended
+			jobs = add(jobs, "earlier", time.Duration(500*i)*ms, little)
+		}
+		jobs = add(jobs, "large", 3*time.Second, bulk(quick))
+		small := 5
 		if quick {
 			small = 3
 		}
 		for i := range small {
-			jobs = add(jobs, "small", time.Duration(500+500*i)*ms, little)
+			jobs = add(jobs, "small", time.Duration(3500+500*i)*ms, little)
 		}
 		return jobs
 	},
@@ -125,7 +130,7 @@ var marpCurve = Laboratory{
 func controller(name string, quick bool) Arm { return admission(name, name, quick, "time-scale", "5") }
 
 var deadlines = Laboratory{
-	ID: "deadlines", Title: "Who meets deadlines?", Source: "spec/deadline 4", Seconds: 40,
+	ID: "deadlines", Title: "Who meets deadlines?", Source: "spec/deadline 4", Seconds: 60,
 	Machines: uniform(1, 4, 3),
 	Arms:     []Arm{policy("fifo", true), policy("fair", false), policy("deadline-min", true), policy("deadline-max", true)},
 	Jobs: func(quick bool) []*sim.Job {
@@ -146,7 +151,7 @@ var deadlines = Laboratory{
 }
 
 var queues = Laboratory{
-	ID: "queues", Title: "Does a queue keep its share?", Source: "spec/capacity 4", Seconds: 30,
+	ID: "queues", Title: "Does a queue keep its share?", Source: "spec/capacity 4", Seconds: 15,
 	Machines: uniform(1, 4, 3),
 	Arms:     []Arm{policy("fifo", true), policy("capacity", true, "queues", "large=75,small=25", "user-limit-factor", "*=4")},
 	Jobs: func(quick bool) []*sim.Job {

@@ -45,9 +45,9 @@ var locality = Laboratory{
 	Statements: []Statement{moreThan("delay", "maps beside their data", "fair", "spec/nas 3.11")},
 }
 
-// narrow is racks with a fifth of what their machines could send.
-func narrow(racks, machines, containers int) Machines {
-	m := uniform(racks, racks*machines, containers)
+// narrow is four racks of two machines with three containers each, with a fifth of what their machines could send.
+func narrow() Machines {
+	m := uniform(4, 8, 3)
 	m.Links = topology.Links{NIC: topology.Mbps(40), Uplink: topology.Mbps(16)}
 	return m
 }
@@ -77,7 +77,7 @@ func nasArm(name string, quick bool) Arm {
 
 var narrowLinks = Laboratory{
 	ID: "narrow-links", Title: "Does it help to know the network?", Source: "spec/nas 4", Seconds: 150,
-	Machines:  narrow(4, 2, 3),
+	Machines:  narrow(),
 	Arms:      []Arm{policy("fair", true), nasArm("nas", true), policy("shufflewatcher", false), policy("sw-delay", false), policy("delay", false)},
 	Jobs:      heavyAndLight,
 	Measures:  []Measure{mean("a job", every), congested, crossed},
@@ -91,7 +91,7 @@ var narrowLinks = Laboratory{
 
 var nasParts = Laboratory{
 	ID: "nas-parts", Title: "Which part of nas does it?", Source: "spec/nas 4", Seconds: 170,
-	Machines: narrow(4, 2, 3),
+	Machines: narrow(),
 	Arms: []Arm{
 		policy("fair", true), nasArm("nas", true), nasArm("nas-mts", false), nasArm("nas-mts-ca", false), nasArm("nas-no-tt", false), nasArm("nas-no-mct", false),
 		nasArm("nas-no-both", true),
@@ -168,8 +168,8 @@ func daily(quick bool) (jobs []*sim.Job) {
 }
 
 var batches = Laboratory{
-	ID: "batches", Title: "Does it help to plan recurring jobs?", Source: "spec/jobpacker 4", Seconds: 90,
-	Machines: narrow(4, 2, 3), Announced: true,
+	ID: "batches", Title: "Does it help to plan recurring jobs?", Source: "spec/jobpacker 4", Seconds: 30,
+	Machines: narrow(), Announced: true,
 	Arms:       []Arm{policy("fair", true), policy("corral", true), policy("jobpacker", false)},
 	Jobs:       daily,
 	Measures:   []Measure{mean("a job", every), crossed},
@@ -187,7 +187,7 @@ func joined(m Machines) Machines {
 
 var circuits = Laboratory{
 	ID: "circuits", Title: "What do circuits between racks change?", Source: "spec/jobpacker 4", Seconds: 90,
-	Machines: joined(narrow(4, 2, 3)), Announced: true,
+	Machines: joined(narrow()), Announced: true,
 	Arms:       []Arm{policy("fair", true), policy("corral", false), policy("jobpacker", true)},
 	Jobs:       daily,
 	Measures:   []Measure{mean("a job", every), crossed, medianJob},
@@ -199,8 +199,8 @@ var circuits = Laboratory{
 func recurs(j *sim.Job) bool { return j.Spec.Recurring }
 
 var adhoc = Laboratory{
-	ID: "ad-hoc", Title: "Should jobs that nobody planned be packed, too?", Source: "spec/jobpacker 4", Seconds: 40,
-	Machines: joined(narrow(4, 2, 3)), Announced: true,
+	ID: "ad-hoc", Title: "Should jobs that nobody planned be packed, too?", Source: "spec/jobpacker 4", Seconds: 15,
+	Machines: joined(narrow()), Announced: true,
 	Arms: []Arm{policy("jobpacker", true), policy("jobpacker-adhoc-agg", true)},
 	Jobs: func(quick bool) []*sim.Job {
 		jobs, n := daily(quick), 5

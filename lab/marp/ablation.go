@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// ablation is items 11, 12 and 15.
+// ablation is spec/marp 6, items 11, 12 and 15.
 func ablation(r *lab.Recorder) {
 	n := r.Seeds(200, 200)
 	base := gains(r, teraSort3, 6, n)
@@ -59,7 +59,7 @@ func delayFactor(r *lab.Recorder, base gainRuns, run func(control string, fast b
 	r.Figure("delays", bars)
 }
 
-// delaysWithoutDisk is item 15 where maps take nothing from the disk: it says which term of the profile makes CBT no faster without any
+// delaysWithoutDisk is spec/marp 6, item 15 where maps take nothing from the disk: it says which term of the profile makes CBT no faster without any
 // delay.
 func delaysWithoutDisk(r *lab.Recorder, n int) {
 	free := func(c *sim.ContentionConfig) { c.Gamma = 0 }

@@ -62,7 +62,7 @@ func drawBatches(r *lab.Recorder, g gainRuns) {
 	}
 }
 
-// staircase is item 9: CBT starts the second job when the first has left its maps.
+// staircase is spec/marp 6, item 9: CBT starts the second job when the first has left its maps.
 func staircase(r *lab.Recorder, runs []batchRun) {
 	late := 0
 	for _, b := range runs {

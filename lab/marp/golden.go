@@ -37,7 +37,7 @@ var goldenRows = []goldenRow{
 	{[]float64{82.1, 49.6}, 65.850, 6, true, true},
 }
 
-// golden is items 2 and 10.
+// golden is spec/marp 6, items 2 and 10.
 func golden(r *lab.Recorder) {
 	r.Seeds(1, 1)
 	ws, err := admission.NewCBTwS(admission.DefaultConfig())
@@ -102,7 +102,7 @@ func measureOnce(c admission.Controller, row, before goldenRow) (up bool) {
 	return act.Write
 }
 
-// firstDecisions is item 10.
+// firstDecisions is spec/marp 6, item 10.
 func firstDecisions(r *lab.Recorder) {
 	for _, name := range []string{"cbtws", "cbtwat"} {
 		least := map[string]float64{"cbtws": 1.26, "cbtwat": 8.76}[name]

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// smoothing is item 13: how much steadier the smoothed delta is than the raw one.
+// smoothing is spec/marp 6, item 13: how much steadier the smoothed delta is than the raw one.
 func smoothing(r *lab.Recorder, n int) {
 	for _, name := range []string{"cbtws", "cbtwat"} {
 		ratios := lab.Repeat(r, n, func(seed uint64) (float64, error) {
@@ -53,7 +53,7 @@ func (m *measuring) sample(time.Duration, *scheduler.View) {
 	}
 }
 
-// progressRates is item 14: progress of a running job in ten seconds.
+// progressRates is spec/marp 6, item 14: progress of a running job in ten seconds.
 func progressRates(r *lab.Recorder, g gainRuns) {
 	rate := map[string]float64{}
 	for name, runs := range g.runs {
@@ -75,7 +75,7 @@ func progressRates(r *lab.Recorder, g gainRuns) {
 	r.Check(lab.Between("14: intervals in which a job alone beats the mean of six, %", lab.Number("nearly all: 100 %"), 100*float64(better)/float64(len(alone.rates)), 80, 100).Because("97 in the specification's model"))
 }
 
-// firstThreshold is item 18: which explored threshold scores best.
+// firstThreshold is spec/marp 6, item 18: which explored threshold scores best.
 func firstThreshold(r *lab.Recorder, n int) {
 	runs := batches(r, batchSetup{kind: teraSort3, jobs: 6, control: "cbtwat"}, max(n, 200))
 	first, unique := 0, 0
@@ -95,7 +95,7 @@ func firstThreshold(r *lab.Recorder, n int) {
 	r.Check(lab.Between("18: runs in which the first explored threshold is the single best, %", lab.Sign("the first one is favoured (7.3.4)"), 100*float64(first)/float64(max(unique, 1)), 90, 100).Because(fmt.Sprintf("of %d runs with a single best; a third would be chance", unique)))
 }
 
-// spreadOfTotals is item 19.
+// spreadOfTotals is spec/marp 6, item 19.
 func spreadOfTotals(r *lab.Recorder, g gainRuns) {
 	sd := func(name string) float64 { return stats.Deviation(lab.Each(g.runs[name], total)) }
 	r.Check(lab.Reported("19: standard deviation, PRJ, CBT, CBTwS, CBTwAT, s", "28, 37, 33, 41, from the printed confidence intervals", stats.Texts(lab.Each(withPRJ, sd)...)).

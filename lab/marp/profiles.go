@@ -28,44 +28,47 @@ var costProfiles = []costProfile{
 // profiled is what the best static value and the controllers gain over PRJ with a profile, per cent.
 type profiled struct {
 	name   string
-	static float64
-	jobs   int                // at once, under the best static value
-	gain   map[string]float64 // by controller
-	prj    float64            // s
+	static stats.Estimate
+	jobs   int                       // at once, under the best static value
+	gain   map[string]stats.Estimate // by controller
+	prj    float64                   // s
 }
 
 // best is the controller that gains most.
 func (p profiled) best() (who string, gain float64) {
 	gain = math.Inf(-1)
 	for _, name := range controllers {
-		if g := p.gain[name]; g > gain {
+		if g := p.gain[name].Mean; g > gain {
 			who, gain = shownAs[name], g
 		}
 	}
 	return who, gain
 }
 
-// profiles is item 22 looked at again: the best static value and the controllers with each term taken out. As fitted is the first.
+// profiles is spec/marp 6, item 22 looked at again: the best static value and the controllers with each term taken out. As fitted is the first.
 func profiles(r *lab.Recorder, n int) (all []profiled) {
 	for _, c := range costProfiles {
 		p := profiledWith(r, c, n)
 		who, best := p.best()
 		r.Check(lab.Reported("22: best static value and best controller, gain over PRJ, %: "+p.name, "no significant gain of a static value (7.3.1)",
-			fmt.Sprintf("%d jobs at once %s, %s %s; PRJ %s s", p.jobs, stats.Text(p.static), who, stats.Text(best), stats.Text(p.prj))))
+			fmt.Sprintf("%d jobs at once %s, %s %s; PRJ %s s", p.jobs, p.static.Text(), who, stats.Text(best), stats.Text(p.prj))))
 		all = append(all, p)
 	}
 	return all
 }
 
 func profiledWith(r *lab.Recorder, c costProfile, n int) profiled {
-	mean := func(b batchSetup) float64 {
+	runs := func(b batchSetup) []batchRun {
 		b.profile = c.change
-		return lab.Mean(batches(r, b, n), total)
+		return batches(r, b, n)
 	}
-	p := profiled{name: c.name, static: math.Inf(-1), gain: map[string]float64{}, prj: mean(parallelRun(teraSort3, 6))}
-	gain := func(b batchSetup) float64 { return 100 * (p.prj - mean(b)) / p.prj }
+	prj := runs(parallelRun(teraSort3, 6))
+	p := profiled{name: c.name, static: stats.Estimate{Mean: math.Inf(-1)}, gain: map[string]stats.Estimate{}, prj: lab.Mean(prj, total)}
+	gain := func(b batchSetup) stats.Estimate {
+		return lab.OfMeans(runs(b), prj, total, func(took, prj float64) float64 { return 100 * (prj - took) / prj })
+	}
 	for jobs := 2; jobs <= 5; jobs++ {
-		if g := gain(batchSetup{kind: teraSort3, jobs: 6, marp: admission.Smallest(jobs, clusterMB, driverMB)}); g > p.static {
+		if g := gain(batchSetup{kind: teraSort3, jobs: 6, marp: admission.Smallest(jobs, clusterMB, driverMB)}); g.Mean > p.static.Mean {
 			p.static, p.jobs = g, jobs
 		}
 	}

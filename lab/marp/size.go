@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/lab"
 )
 
-// size is items 17 and 21.
+// size is spec/marp 6, items 17 and 21.
 func size(r *lab.Recorder) {
 	n := r.Seeds(100, 20)
 	var full gainRuns
@@ -32,7 +32,7 @@ func size(r *lab.Recorder) {
 	lessWork(r, full, n)
 }
 
-// lessWork is item 21.
+// lessWork is spec/marp 6, item 21.
 func lessWork(r *lab.Recorder, full gainRuns, n int) {
 	tenth, quarter := gains(r, teraSort3.scaled(0.1), 6, n), gains(r, teraSort3.scaled(0.25), 6, n)
 	t, q := tenth.gain, quarter.gain
@@ -43,7 +43,7 @@ func lessWork(r *lab.Recorder, full gainRuns, n int) {
 	drawScaled(r, full, quarter, tenth)
 }
 
-// disk is item 20.
+// disk is spec/marp 6, item 20.
 func disk(r *lab.Recorder) {
 	n := r.Seeds(100, 20)
 	six, eight := gains(r, teraSort3, 6, n), gains(r, teraSort3, 8, n)

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/lab"
 )
 
-// sweepStatic is items 16 and 22.
+// sweepStatic is spec/marp 6, items 16 and 22.
 func sweepStatic(r *lab.Recorder) {
 	n := r.Seeds(50, 10)
 	g := gains(r, teraSort3, 6, n)
@@ -81,7 +81,7 @@ func sweep(r *lab.Recorder, jobs int, marps []float64, hold bool, n int) sweepRe
 	return s
 }
 
-// miniBatches is item 22: static values that admit some of the six jobs.
+// miniBatches is spec/marp 6, item 22: static values that admit some of the six jobs.
 func miniBatches(r *lab.Recorder, six sweepResult, g gainRuns) {
 	best := min(g.total["cbt"].Mean, g.total["cbtws"].Mean, g.total["cbtwat"].Mean)
 	for i, k := range []int{2, 3, 4, 5} {

@@ -12,11 +12,12 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// fortyNodes is item 4 and what is measured in the same runs (items 7 to 10), in both regimes.
+// fortyNodes is spec/nas 5, item 4 and what is measured in the same runs (items 7 to 10), in both regimes.
 func fortyNodes(r *lab.Recorder) {
 	n := r.Seeds(20, 6)
 	for _, g := range regimes {
-		variants := append(plain("fair", "delay", "sw-delay", "nas", "nas-mts", "nas-mts-ca"), nasVariant{name: wideFair, policy: "fair", edit: widen})
+		variants := append(plain("fair", "delay", "sw-delay", "nas", "nas-mts", "nas-mts-ca"), nasVariant{name: wideFair, policy: "fair", edit: widen},
+			nasVariant{name: lowThreshold, policy: "nas", params: map[string]string{"t-min": "0.2", "t-max": "0.2"}})
 		tried := g.readings()
 		if r.Quick() && g.cluster.tasks == trace.Fine { // they take most of the time
 			tried = nil
@@ -44,6 +45,9 @@ func fortyNodes(r *lab.Recorder) {
 		r.Only("six samples of twenty, readings of regime A only")
 	}
 }
+
+// lowThreshold is NAS with the threshold of SW-delay for every job.
+const lowThreshold = "nas, thresholds 0.2"
 
 // A reading is one setting of a regime changed: a correction of the specification switched off, or what the source does not say.
 type reading struct {
@@ -93,7 +97,7 @@ func (g regime) readings() []reading {
 		{name: "a reduce for each GiB, not SWIM's rule", edit: func(c *nasCluster) { c.tasks = trace.Fine }},
 		{name: "reduce-place=prefer", params: map[string]string{"reduce-place": "prefer"}},
 		{name: "reset=any", params: map[string]string{"reset": "any"}},
-		{name: "one container a heartbeat", edit: func(c *nasCluster) { c.perBeat = 1 }},
+		{name: "one container a heartbeat", edit: func(c *nasCluster) { c.perHeartbeat = 1 }},
 		{name: sameJobs, edit: onlyOne},
 		{name: "a flow for each source node, not rack", edit: func(c *nasCluster) { c.byNode = true }},
 	}

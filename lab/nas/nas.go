@@ -21,7 +21,7 @@ var Document = sync.OnceValue(func() *lab.Document {
 		&lab.Experiment{ID: "nas-skips", Seconds: 1, Run: skips},
 		&lab.Experiment{ID: "nas-formulas", Seconds: 1, Run: formulas},
 		&lab.Experiment{ID: "nas-40", Seconds: 330, Run: fortyNodes},
-		&lab.Experiment{ID: "nas-ablation", Seconds: 60, Run: ablation},
+		&lab.Experiment{ID: "nas-ablation", Seconds: 150, Run: ablation},
 		&lab.Experiment{ID: "nas-sweeps", Seconds: 120, Run: sweeps},
 		&lab.Experiment{ID: "nas-600", Seconds: 900, Run: wholeDay},
 	)

@@ -28,7 +28,7 @@ type nasCluster struct {
 	tasks                    string // trace.SWIM or trace.Fine
 	rates                    sim.Rates
 	reduceShare              string // of the containers, while maps wait
-	perBeat                  int    // containers that a node gets at a heartbeat; 0: all that fit
+	perHeartbeat             int    // containers that a node gets at a heartbeat; 0: all that fit
 	one                      bool   // all repetitions have the same jobs, with other placements
 	byNode                   bool   // a flow for each source node, not for each source rack
 }
@@ -154,7 +154,7 @@ func (c nasCluster) config(policy string, extra map[string]string, traced []trac
 	model, err := sim.NewNetwork(net)
 	return sim.Config{
 		Topology: topo, Capacity: scheduler.Capacity{Containers: int32(c.containers)}, Policy: p, State: scheduler.DefaultConfig(),
-		Model: model, Reports: sim.Reports{Heartbeat: time.Second, ReportLate: true, PerHeartbeat: c.perBeat}, BreakDeadlocks: true, Seed: seed,
+		Model: model, Reports: sim.Reports{Heartbeat: time.Second, ReportLate: true, PerHeartbeat: c.perHeartbeat}, BreakDeadlocks: true, Seed: seed,
 	}, sim.FromTrace(traced, w, rand.New(rand.NewPCG(seed, 2))), err
 }
 

@@ -77,7 +77,7 @@ const byLogarithm = "threshold by the logarithm"
 // heldNot is NAS without CR-RTS over the narrowest links: it says what a fall in throughput comes from.
 const heldNot = "without CR-RTS, narrowest links"
 
-// sweepUsers is item 11.
+// sweepUsers is spec/nas 5, item 11.
 func sweepUsers(r *lab.Recorder, g regime, runs nasRuns) {
 	var said []string
 	falls, last := true, math.Inf(1)
@@ -91,7 +91,7 @@ func sweepUsers(r *lab.Recorder, g regime, runs nasRuns) {
 	r.Check(lab.Holds(g.label()+"11: throughput of NAS by number of users, 200 = 1", lab.Sign("falls with users"), strings.Join(said, ", "), falls, "no step up by more than 2 %").Direction(few > 1).Missed(r.Say("users", runs.between("users 400", "users 200", throughput), lab.Facts{"job": runs.ratio(byJob, "users 200", throughput)})))
 }
 
-// sweepLimits is item 12.
+// sweepLimits is spec/nas 5, item 12.
 func sweepLimits(r *lab.Recorder, g regime, runs nasRuns) {
 	used, constant := limitPair{0.2, 0.5}.String(), limitPair{0.2, 0.2}.String()
 	best, at := 0.0, limitPair{}
@@ -105,7 +105,7 @@ func sweepLimits(r *lab.Recorder, g regime, runs nasRuns) {
 	r.Check(lab.Between(g.label()+"12: gain of (0.2, 0.5) over (0.2, 0.2), throughput", lab.Number("up to 5 %: 1 to 1.05"), runs.ratio(used, constant, throughput), 1, 1.08).Missed(r.Say("late reduces", log, runs.between(used, constant, throughput))))
 }
 
-// sweepLinks is item 14.
+// sweepLinks is spec/nas 5, item 14.
 func sweepLinks(r *lab.Recorder, g regime, runs nasRuns) {
 	var said []string
 	rises, last := true, 0.0

@@ -38,7 +38,7 @@ func limits(r *lab.Recorder) {
 	partitionLoads(r, at, over)
 }
 
-// judgedLimits are what item 14 and R9 say something of: they run over many workloads, the search for the best limits over a few.
+// judgedLimits are what spec/slowdown 5, item 14 and R9 say something of: they run over many workloads, the search for the best limits over a few.
 func judgedLimits(at atLoad) []string {
 	out := []string{limited("tags", 50, 14000)}
 	for _, l := range []float64{12000, 14000, 16000, 18000, 20000, 24000} {

@@ -38,7 +38,7 @@ func besideFIFO(r *lab.Recorder) {
 	r.Watch(setting{policy: "fifo", load: 0.7, slowstart: 0.05}.scene(r), setting{policy: "fbq", params: fbq2, load: 0.7, slowstart: 0.05}.scene(r))
 }
 
-// policySettings are what is compared: paying over many workloads, for R18, and the rest.
+// policySettings are what is compared: paying over many workloads, for spec/slowdown 4.4, R18, and the rest.
 func policySettings() (paying, rest []setting) {
 	for _, load := range []float64{0.7, 0.9} {
 		for _, start := range []float64{0.05, 1} {
@@ -130,7 +130,7 @@ func checkSizes(r *lab.Recorder, at lookup) {
 	}
 }
 
-// whoPays is R18: how many jobs are slower than under FIFO, job by job and rank by rank of the same workloads.
+// whoPays is spec/slowdown 4.4, R18: how many jobs are slower than under FIFO, job by job and rank by rank of the same workloads.
 func whoPays(r *lab.Recorder, runs map[string][]spread) {
 	for _, load := range []float64{0.7, 0.9} {
 		for _, name := range []string{"fbq", "sita"} {

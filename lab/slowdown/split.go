@@ -90,7 +90,7 @@ func workApart(bars *chart.Bars, name string, said lab.Said, s spread) lab.Check
 		Because(fmt.Sprintf("utilisation %s and %s; \"load\" is read as work, as our specification does", stats.Text(s.partitions[0]), stats.Text(s.partitions[1])))
 }
 
-// statedLoads are the rows of R9 at limits that the source or our specification names.
+// statedLoads are the rows of spec/slowdown 4.4, R9 at limits that the source or our specification names.
 func statedLoads(r *lab.Recorder, over atLoad) {
 	of := func(policy string, share int, limit float64, what func(spread) float64) stats.Estimate {
 		return estimate(func(s ...spread) float64 { return what(s[0]) }, over(limited(policy, share, limit), 0.7))
