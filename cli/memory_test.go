@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"github.com/millrace/millrace/internal/require"
 )
@@ -153,7 +154,7 @@ func (c *child) few(from, to string, n int) {
 // TestPeakMemory: what a process allocates is at most 1.15 times its budget. The pages of the program's own file come on top; they depend
 // on how the file came onto the disk, and the system can drop them. `make memory` measures all shapes at three budgets.
 func TestPeakMemory(t *testing.T) {
-	budgets, shapes, quarters := []int64{32}, []string{"eighth", "hot", "compressed"}, int64(3)
+	budgets, shapes, quarters := []int64{32}, []string{"eighth", "quarter", "hot", "compressed"}, int64(3)
 	if require.Stressed() {
 		budgets, shapes, quarters = []int64{32, 64, 256}, slices.Sorted(maps.Keys(memoryShapes)), 6
 	}
@@ -167,6 +168,34 @@ func TestPeakMemory(t *testing.T) {
 					c.peak(budget, words)
 				})
 			}
+		}
+	}
+}
+
+// TestPeakMemoryOfWindows: so do jobs of several tasks that read files whose decoders hold megabytes of them.
+func TestPeakMemoryOfWindows(t *testing.T) {
+	const budget = 32
+	for form, open := range map[string]func(io.Writer) io.WriteCloser{
+		"zstd": func(w io.Writer) io.WriteCloser { z, _ := zstd.NewWriter(w, zstd.WithWindowSize(8<<20)); return z },
+		"lz4": func(w io.Writer) io.WriteCloser {
+			z := lz4.NewWriter(w)
+			if err := z.Apply(lz4.BlockSizeOption(lz4.Block4Mb)); err != nil {
+				t.Fatal(err)
+			}
+			return z
+		},
+	} {
+		c := newChild(t)
+		c.records("plain", budget<<20/2)
+		c.mkdir("in")
+		for i := range 3 {
+			c.copy("plain", fmt.Sprintf("in/%d", i), open)
+		}
+		for _, name := range []string{"sort", "streaming"} {
+			t.Run(form+"/"+name, func(t *testing.T) {
+				c.t = t
+				c.peak(budget, memoryRuns[name])
+			})
 		}
 	}
 }

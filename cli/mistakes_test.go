@@ -28,6 +28,34 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
+// TestEverySettingOfHadoop: no setting of Hadoop is taken and then not done; a flag that is named in its place is there.
+func TestEverySettingOfHadoop(t *testing.T) {
+	names, err := os.ReadFile(filepath.Join("testdata", "hadoop-settings.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := newRoot().Find([]string{"run", "streaming"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := 0
+	for name := range strings.FieldsSeq(string(names)) {
+		_, err := runQuiet(newRoot(), "run", "streaming", "--mapper", "cat", "--input", "none", "--output", "none", "-D", name+"=1")
+		if err == nil || !strings.HasPrefix(err.Error(), "-D "+name+" is ") {
+			t.Errorf("-D %s: %v", name, err)
+			continue
+		}
+		if _, flag, ok := strings.Cut(err.Error(), "give --"); ok {
+			if flags++; run.Flags().Lookup(flag) == nil {
+				t.Errorf("-D %s: there is no --%s", name, flag)
+			}
+		}
+	}
+	if flags < 30 {
+		t.Errorf("%d settings name a flag", flags)
+	}
+}
+
 // --overwrite replaces a directory, never a file.
 func TestOverwriteKeepsFiles(t *testing.T) {
 	dir := t.TempDir()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -69,6 +71,9 @@ func (g *grepOptions) matcher() (matcher, error) {
 	if g.fixed && !g.ignoreCase && !bytes.Contains([]byte(g.pattern), newline) {
 		return matcher{plain: []byte(g.pattern)}, nil // also bytes that are no UTF-8
 	}
+	if g.fixed && !utf8.ValidString(g.pattern) {
+		return matcher{search: newFoldedSearch(g.pattern)}, nil
+	}
 	expr := g.pattern
 	if g.fixed {
 		expr = regexp.QuoteMeta(expr)
@@ -80,8 +85,8 @@ func (g *grepOptions) matcher() (matcher, error) {
 	if err != nil {
 		return matcher{}, fmt.Errorf("--pattern: %w", err)
 	}
-	if s, whole := search.std.LiteralPrefix(); whole && s != "" && !bytes.Contains([]byte(s), newline) {
-		return matcher{plain: []byte(s)}, nil
+	if search.plain != "" && !strings.Contains(search.plain, "\n") {
+		return matcher{plain: []byte(search.plain)}, nil
 	}
 	return matcher{search: search}, nil
 }

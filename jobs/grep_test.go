@@ -1,6 +1,8 @@
 package jobs_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +53,41 @@ func TestGrepFixedBytes(t *testing.T) {
 	got, _ := b.run(setup{}, "grep", "--fixed", "--lines", "--pattern", "\xe9", "--input", in)
 	if want := "caf\xe9 au lait\n\xe9\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestGrepFoldedBytesAgainstGrep: strings of any bytes, in upper and lower case, are found as grep finds them that knows no language.
+func TestGrepFoldedBytesAgainstGrep(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	const alphabet = "aAkK \xff\xfe\xe9" // no two of them are a letter of several bytes
+	rng := rand.New(rand.NewPCG(1, 2))
+	draw := func(n int) string {
+		out := make([]byte, n)
+		for i := range out {
+			out[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		return string(out)
+	}
+	var text strings.Builder
+	for range 3000 {
+		text.WriteString(draw(rng.IntN(12)) + "\n")
+	}
+	in := b.write("in", []byte(text.String()))
+	matched := 0
+	for range 20 {
+		pattern := draw(1+rng.IntN(2)) + "\xff" + draw(rng.IntN(2))
+		b.write("pattern", []byte(pattern+"\n"))
+		lines := b.shell("grep -a -F -i -f pattern in")
+		counts := b.shell(`grep -a -o -F -i -f pattern in | sort | uniq -c | sed 's/^ *\([0-9]*\) /\1	/' | sort -t '	' -k1,1nr -k2`)
+		matched += strings.Count(lines, "\n")
+		got, _ := b.run(setup{}, "grep", "--fixed", "--ignore-case", "--lines", "--pattern", pattern, "--input", in, "--split-bytes", "5000")
+		same(t, named(fmt.Sprintf("lines with %q", pattern)), lines, got)
+		got, _ = b.run(setup{}, "grep", "--fixed", "--ignore-case", "--pattern", pattern, "--input", in, "--split-bytes", "5000")
+		same(t, named(fmt.Sprintf("counts of %q", pattern)), counts, got)
+	}
+	if matched < 100 {
+		t.Fatalf("%d lines match: the test looks at nothing", matched)
 	}
 }
 

@@ -22,12 +22,24 @@ var hadoopSettings = map[string]hadoopSetting{
 	"mapreduce.job.name":                              {set: func(j *mapreduce.Job, v string) error { j.Name = v; return nil }},
 	"mapreduce.job.queuename":                         {flag: "--queue"},
 	"mapreduce.job.priority":                          {flag: "--priority"},
+	"mapred.fairscheduler.pool":                       {flag: "--pool"},
+	"mapreduce.job.maps":                              {flag: "--split-bytes"},
+	"mapreduce.job.user.name":                         {flag: "--user"},
+	"mapreduce.job.cache.files":                       {flag: "--file"},
+	"mapreduce.job.reduce.slowstart.completedmaps":    {flag: "--slowstart"},
 	"mapreduce.map.maxattempts":                       {flag: "--max-attempts"},
 	"mapreduce.reduce.maxattempts":                    {flag: "--max-attempts"},
+	"mapreduce.map.memory.mb":                         {flag: "--map-memory"},
+	"mapreduce.reduce.memory.mb":                      {flag: "--reduce-memory"},
+	"yarn.app.mapreduce.am.resource.mb":               {flag: "--driver-memory"},
+	"mapreduce.map.cpu.vcores":                        {flag: "--map-vcores"},
+	"mapreduce.reduce.cpu.vcores":                     {flag: "--reduce-vcores"},
+	"yarn.app.mapreduce.am.resource.cpu-vcores":       {flag: "--driver-vcores"},
 	"mapreduce.map.output.compress":                   {flag: "--compress"},
 	"mapreduce.map.output.compress.codec":             {flag: "--compress"},
 	"mapreduce.task.timeout":                          {flag: "--task-timeout"},
 	"mapreduce.task.io.sort.mb":                       {flag: "--sort-memory"},
+	"mapreduce.cluster.local.dir":                     {flag: "--scratch"},
 	"mapreduce.input.fileinputformat.split.maxsize":   {flag: "--split-bytes"},
 	"mapreduce.input.fileinputformat.split.minsize":   {flag: "--split-bytes"},
 	"mapreduce.input.fileinputformat.inputdir":        {flag: "--input"},
@@ -40,11 +52,23 @@ var hadoopOld = map[string]string{
 	"mapred.reduce.tasks": "mapreduce.job.reduces", "mapred.job.name": "mapreduce.job.name", "mapred.job.queue.name": "mapreduce.job.queuename",
 	"mapred.job.priority": "mapreduce.job.priority", "mapred.task.timeout": "mapreduce.task.timeout", "io.sort.mb": "mapreduce.task.io.sort.mb",
 	"mapred.compress.map.output": "mapreduce.map.output.compress", "mapred.max.split.size": "mapreduce.input.fileinputformat.split.maxsize",
-	"mapred.min.split.size": "mapreduce.input.fileinputformat.split.minsize",
+	"mapred.min.split.size": "mapreduce.input.fileinputformat.split.minsize", "mapred.map.tasks": "mapreduce.job.maps",
+	"mapred.map.max.attempts": "mapreduce.map.maxattempts", "mapred.reduce.max.attempts": "mapreduce.reduce.maxattempts",
+	"mapred.map.output.compression.codec": "mapreduce.map.output.compress.codec", "mapred.local.dir": "mapreduce.cluster.local.dir",
+	"mapred.input.dir": "mapreduce.input.fileinputformat.inputdir", "mapred.output.dir": "mapreduce.output.fileoutputformat.outputdir",
+	"mapred.linerecordreader.maxlength": "mapreduce.input.linerecordreader.line.maxlength", "mapred.cache.files": "mapreduce.job.cache.files",
+	"mapred.reduce.slowstart.completed.maps": "mapreduce.job.reduce.slowstart.completedmaps", "tmpfiles": "mapreduce.job.cache.files",
+	"mapred.job.map.memory.mb": "mapreduce.map.memory.mb", "mapred.job.reduce.memory.mb": "mapreduce.reduce.memory.mb", "user.name": "mapreduce.job.user.name",
 }
 
-// hadoopPrefixes begin the names that are Hadoop's own. All others are the user's, for the commands.
-var hadoopPrefixes = []string{"mapreduce.", "mapred.", "stream.", "yarn.", "hadoop.", "fs.", "dfs.", "io.", "num.key.fields.", "map.output.", "map.input.", "key.value.", "tmpfiles", "tmpjars", "tmparchives", "user.name"}
+// hadoopPrefixes begin the names that are Hadoop's own, of today and of its old days. All others are the user's, for the commands.
+var hadoopPrefixes = []string{
+	"mapreduce.", "mapred.", "stream.", "yarn.", "hadoop.", "fs.", "dfs.", "io.", "ipc.", "ha.", "tfile.", "seq.io.", "ftp.", "s3.", "s3native.",
+	"num.key.fields.", "map.output.", "map.input.", "map.sort.", "reduce.output.", "key.value.", "sequencefile.filter.", "tmpfiles", "tmpjars", "tmparchives",
+	"job.end.", "job.local.dir", "jobclient.", "jobtracker.", "tasktracker.", "webinterface.", "keep.failed.task.files", "keep.task.files.pattern",
+	"local.cache.size", "min.num.spills.for.combine", "net.topology.", "topology.node.", "topology.script.", "file.blocksize", "file.bytes-per-checksum",
+	"file.client-write-packet-size", "file.replication", "file.stream-buffer-size", "rpc.engine.", "slave.host.name", "session.id", "user.name", "group.name", "zlib.compress.level",
+}
 
 // applyHadoop does what settings of Hadoop ask for, and refuses those that would do nothing: a job that runs otherwise than
 // it was told to is worse than one that does not run.

@@ -29,10 +29,11 @@ func TestHadoopSettings(t *testing.T) {
 		"mapred.max.split.size=1":             "give --split-bytes",
 		"stream.num.map.output.key.fields=4":  "means nothing here",
 		"map.output.key.field.separator=.":    "means nothing here",
-		"tmpfiles=x":                          "means nothing here",
+		"tmpfiles=x":                          "give --file",
+		"tmpjars=x":                           "means nothing here",
 		"mapreduce.job.reduces=many":          "is not a number",
 		"mapreduce.job.reduces=-1":            "must be in 1",
-		"mapreduce.map.memory.mb=2048":        "means nothing here",
+		"mapreduce.map.memory.mb=2048":        "give --map-memory",
 		"mapreduce.partition.keypartitioner=": "means nothing here",
 	} {
 		if _, err := jobs.Parse("streaming", words(define)); err == nil || !strings.Contains(err.Error(), want) {

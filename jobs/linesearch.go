@@ -130,11 +130,12 @@ const (
 // finds is what the standard library finds line by line.
 // It may be used by several goroutines at once.
 type lineSearch struct {
-	std  *regexp.Regexp
-	must []string          // every matching line has one of them in it; nil for nothing
-	own  *automaton.Regexp // nil if it would be too large
-	fast func() *re2.Regexp
-	seen atomic.Int64 // bytes of text that the automaton is not for
+	std   lineEngine
+	plain string            // all that it matches, if that is one string
+	must  []string          // every matching line has one of them in it; nil for nothing
+	own   *automaton.Regexp // nil if it would be too large
+	fast  func() *re2.Regexp
+	seen  atomic.Int64 // bytes of text that the automaton is not for
 }
 
 func newLineSearch(expr string) (*lineSearch, error) {
@@ -153,6 +154,9 @@ func newLineSearch(expr string) (*lineSearch, error) {
 		}
 		return re
 	})}
+	if text, whole := std.LiteralPrefix(); whole {
+		s.plain = text
+	}
 	if must := required(tree); shortest(must) > 0 {
 		s.must = must
 	}
@@ -160,6 +164,16 @@ func newLineSearch(expr string) (*lineSearch, error) {
 		s.own = own
 	}
 	return s, nil
+}
+
+// newFoldedSearch looks for a string of any bytes, in upper and lower case.
+func newFoldedSearch(s string) *lineSearch {
+	f, must := newFolded(s)
+	out := &lineSearch{std: f, fast: func() *re2.Regexp { return nil }}
+	if must != "" {
+		out.must = []string{must}
+	}
+	return out
 }
 
 // has says whether an operation is in a tree.

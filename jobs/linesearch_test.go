@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // linesOf is what the standard library finds, line by line: each line with its matches.
-func linesOf(re *regexp.Regexp, text []byte) (out []string) {
+func linesOf(re lineEngine, text []byte) (out []string) {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSuffix(line, newline)
 		for _, at := range re.FindAllIndex(line, -1) {
@@ -75,6 +76,36 @@ func FuzzLineSearch(f *testing.F) {
 				t.Errorf("%s: lines with %q in %q:\n%q, want\n%q", engine, pattern, text, got, want)
 			}
 			search.own = nil
+		}
+	})
+}
+
+// FuzzFolded: a string in upper and lower case is found where the expression of the same letters is found, and bytes that are no UTF-8 around it
+// change nothing.
+func FuzzFolded(f *testing.F) {
+	for _, s := range []string{"word", "stra\u00dfe k", "\u017f", "a", "aa", "\u212a\u0130i", "\ufffd", "x\ny", "É.*"} {
+		f.Add(s, "a WORD and word\nSTRA\u1e9ee \u212a \u017faAaS k\n\nÉ.* \u0130I\ufffd")
+	}
+	f.Add("\xc3", "\xa9") // together a letter, apart none
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		if len(pattern) == 0 || len(pattern) > 200 || len(text) > 4096 || !utf8.ValidString(pattern) || !utf8.ValidString(text) {
+			return
+		}
+		re := regexp.MustCompile("(?i)" + regexp.QuoteMeta(pattern))
+		want := linesOf(re, []byte(text))
+		if got := found(&searcher{lineSearch: newFoldedSearch(pattern)}, []byte(text)); !slices.Equal(want, got) {
+			t.Errorf("%q in %q:\n%q, want\n%q", pattern, text, got, want)
+		}
+		odd := newFoldedSearch("\xff" + pattern + "\xfe")
+		for line := range bytes.Lines([]byte(text)) {
+			line = bytes.TrimSuffix(line, newline)
+			if at := re.FindIndex(line); at != nil {
+				sealed := slices.Concat(line[:at[0]], []byte("\xff"), line[at[0]:at[1]], []byte("\xfe"), line[at[1]:])
+				want := []string{fmt.Sprintf("%q %d %d", sealed, at[0], at[1]+2)}
+				if got := found(&searcher{lineSearch: odd}, sealed); !slices.Equal(want, got) {
+					t.Errorf("%q between odd bytes in %q:\n%q, want\n%q", pattern, sealed, got, want)
+				}
+			}
 		}
 	})
 }

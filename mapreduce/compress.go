@@ -123,8 +123,17 @@ const maxSkippable = 64
 // ErrCompression marks a file that is compressed in a way that is not read.
 var ErrCompression = errors.New("unknown compression")
 
-// Windows of zstd are what a file makes the decoder allocate. Up to the usual one nobody is asked; larger ones are held as a giant record is.
-const usualZstdWindow = 2 << 20
+// Windows of zstd and blocks of lz4 are what a file makes the decoder allocate. Up to the usual window nobody is asked; more is held as a giant
+// record is.
+const usualWindow = 2 << 20
+
+// A window is what the decoder of a file holds of it.
+type window struct {
+	bytes uint64
+	what  string
+}
+
+func (w window) String() string { return fmt.Sprintf("%s of %d MiB", w.what, w.bytes>>20) }
 
 // decompress streams: what is held in memory does not grow with what comes out.
 func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
@@ -133,24 +142,30 @@ func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
 		return newMembers(r)
 	case bzipped:
 		return io.NopCloser(bzip2.NewReader(r)), nil
-	case lz4ed:
-		return io.NopCloser(lz4.NewReader(r)), nil
 	case zlibbed:
 		return newZlibs(r)
 	}
 	return io.NopCloser(s2.NewReader(r)), nil
 }
 
-func (l *lineReader) openZstd(src Source, at int64) (io.ReadCloser, error) {
-	window, err := src.zstdWindow(at)
-	if err != nil {
+// openHeld opens a file of zstd or lz4, whose first frame, at an offset, says how much of it the decoder holds.
+func (l *lineReader) openHeld(src Source, kind compression, at int64) (io.ReadCloser, error) {
+	head := make([]byte, max(0, min(zstd.HeaderMaxSize, src.Size-at)))
+	if err := readFullAt(src.R, head, at); err != nil {
 		return nil, wrapRead(src.Name, at, err)
 	}
-	done, err := l.holdWindow(window)
+	w := window{lz4Blocks(head), "room for blocks of lz4"}
+	if kind == zstded {
+		w = window{zstdWindow(head), "zstd window"}
+	}
+	done, err := l.hold(w)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src.Name, err)
 	}
-	z, err := zstd.NewReader(src.section(0, src.Size), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(max(window, usualZstdWindow)))
+	if kind == lz4ed {
+		return roomyReader{io.NopCloser(lz4.NewReader(src.section(0, src.Size))), done}, nil
+	}
+	z, err := zstd.NewReader(src.section(0, src.Size), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(max(w.bytes, usualWindow)))
 	if err != nil {
 		done()
 		return nil, err
@@ -158,37 +173,59 @@ func (l *lineReader) openZstd(src Source, at int64) (io.ReadCloser, error) {
 	return roomyReader{z.IOReadCloser(), done}, nil
 }
 
-// zstdWindow reads the window of the frame at an offset. A file that cannot be a frame has none; the decoder says what is wrong with it.
-func (s Source) zstdWindow(at int64) (uint64, error) {
-	head := make([]byte, max(0, min(zstd.HeaderMaxSize, s.Size-at)))
-	if err := readFullAt(s.R, head, at); err != nil {
-		return 0, err
-	}
+// zstdWindow reads the window of a frame. What cannot be a frame has none; the decoder says what is wrong with it.
+func zstdWindow(head []byte) uint64 {
 	var h zstd.Header
-	if h.Decode(head) != nil {
-		return 0, nil
+	switch {
+	case h.Decode(head) != nil:
+		return 0
+	case h.SingleSegment:
+		return h.FrameContentSize
 	}
-	if h.SingleSegment {
-		return h.FrameContentSize, nil
-	}
-	return h.WindowSize, nil
+	return h.WindowSize
 }
 
-// holdWindow gets the room for a window. The reader of a large one holds all that giants have: none of its records waits for more, and they
-// may be as long as the window leaves, or half of it all.
-func (l *lineReader) holdWindow(window uint64) (done func(), err error) {
-	if window > uint64(l.max) {
-		return nil, fmt.Errorf("its zstd window of %d MiB is more than a record may have here (%d MiB): give the job more --memory (a record may have a quarter of it), or compress the file without --long and --ultra", window>>20, l.max>>20)
+// lz4Blocks is what the decoder of a frame holds: a block as it is stored, and as it is.
+func lz4Blocks(head []byte) uint64 {
+	switch {
+	case len(head) < 6:
+		return 0
+	case head[0] == 0x02: // the legacy form has blocks of 8 MiB
+		return 2 * 8 << 20
 	}
-	if window <= usualZstdWindow || l.giant == nil {
+	return 2 << (8 + 2*(head[5]>>4&7)) // 4 says 64 KiB, 7 says 4 MiB
+}
+
+// hold gets the room for a window. The reader of a large one holds all that giants have: none of its records waits for more, and they
+// may be as long as the window leaves, or half of it all.
+func (l *lineReader) hold(w window) (done func(), err error) {
+	if w.bytes > uint64(l.max) {
+		return nil, fmt.Errorf("its %s is more than a record may have here (%d MiB): --memory %dMiB would do (a record may have a quarter of it), or other options of the compressor (zstd without --long and --ultra, lz4 without -l and -B7)",
+			w, l.max>>20, inMiB(4*int64(w.bytes)))
+	}
+	if w.bytes <= usualWindow || l.giant == nil {
 		return func() {}, nil
 	}
 	if done, err = l.giant(int64(l.max)); err != nil {
 		return nil, err
 	}
-	l.giant, l.max = nil, max(l.max-int(window), l.max/2)
+	l.held, l.whole = w, l.max
+	l.giant, l.max = nil, max(l.max-int(w.bytes), l.max/2)
 	return done, nil
 }
+
+// tooLong says that a line is longer than it may be, and what would help.
+func (l *lineReader) tooLong() error {
+	err := tooLarge(l.name, l.off, "more than "+itoa(l.max), l.max)
+	if l.held.bytes == 0 {
+		return err
+	}
+	would := 4 * (int64(l.whole) + min(int64(l.held.bytes), int64(l.whole)))
+	return fmt.Errorf("%w; the file's %s takes room from its records: with --memory %dMiB they may have %d MiB", err, l.held, inMiB(would), l.whole>>20)
+}
+
+// inMiB rounds up.
+func inMiB(n int64) int64 { return (n + 1<<20 - 1) >> 20 }
 
 // A roomyReader gives room back when it is closed.
 type roomyReader struct {

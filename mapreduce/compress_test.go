@@ -22,9 +22,14 @@ const threeLines = "one\ntwo\nthree\n"
 // packed writes the three lines through an encoder.
 func packed(t testing.TB, open func(io.Writer) io.WriteCloser) []byte {
 	t.Helper()
+	return packedWith(t, []byte(threeLines), open)
+}
+
+func packedWith(t testing.TB, text []byte, open func(io.Writer) io.WriteCloser) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	w := open(&b)
-	if _, err := io.WriteString(w, threeLines); err != nil {
+	if _, err := w.Write(text); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -156,9 +161,9 @@ func FuzzCompressed(f *testing.F) {
 	})
 }
 
-// TestZstdWindows: a file is read with the window that its first frame wants, in one segment or not, behind skippable frames or not, as far as
+// TestWindows: a file is read with the window or the blocks that its first frame wants, in one segment or not, behind skippable frames or not, as far as
 // records may be as large; else it is refused by name. Its room is held once, so that a long line in it waits for nobody.
-func TestZstdWindows(t *testing.T) {
+func TestWindows(t *testing.T) {
 	line := strings.Repeat("a line of text ", 100)
 	text := []byte(strings.Repeat(line+"\n", 8<<10)) // 12 MB
 	pack := func(segment bool, window int, text []byte) []byte {
@@ -169,6 +174,19 @@ func TestZstdWindows(t *testing.T) {
 		}
 		defer z.Close()
 		return z.EncodeAll(text, nil)
+	}
+	block := func(size lz4.BlockSize, text []byte) []byte {
+		return packedWith(t, text, func(w io.Writer) io.WriteCloser {
+			z := lz4.NewWriter(w)
+			option := lz4.BlockSizeOption(size)
+			if size == 0 {
+				option = lz4.LegacyOption(true)
+			}
+			if err := z.Apply(option); err != nil {
+				t.Fatal(err)
+			}
+			return z
+		})
 	}
 	skip := append([]byte{0x51, 0x2a, 0x4d, 0x18, 5, 0, 0, 0}, "hello"...)
 	long := bytes.Repeat([]byte("x"), 14<<20)
@@ -183,11 +201,18 @@ func TestZstdWindows(t *testing.T) {
 		"a window":              {pack(false, 16<<20, text), 32 << 20, "", 32 << 20},
 		"usual":                 {pack(false, 2<<20, text), 32 << 20, "", 0},
 		"behind skippable":      {slices.Concat(skip, skip, pack(false, 16<<20, text)), 32 << 20, "", 32 << 20},
-		"too large":             {pack(true, 64<<20, text), 8 << 20, "f: its zstd window of 11 MiB is more than a record may have here (8 MiB)", 0},
+		"too large":             {pack(true, 64<<20, text), 8 << 20, "f: its zstd window of 11 MiB is more than a record may have here (8 MiB): --memory 47MiB would do", 0},
 		"too large, no segment": {pack(false, 16<<20, text), 8 << 20, "f: its zstd window of 16 MiB", 0},
 		"larger later":          {slices.Concat(small, pack(false, 16<<20, text)), 32 << 20, "a larger window than its first one", 0},
 		"a long line":           {pack(false, 16<<20, long), 32 << 20, "", 32 << 20},
-		"a line too long":       {pack(false, 16<<20, long), 20 << 20, "record", 20 << 20},
+		"a line too long":       {pack(false, 16<<20, long), 20 << 20, "zstd window of 16 MiB takes room from its records: with --memory 144MiB they may have 20 MiB", 20 << 20},
+		"what would do":         {pack(false, 16<<20, long), 36 << 20, "", 36 << 20}, // a quarter of it
+		"lz4":                   {block(lz4.Block1Mb, text), 32 << 20, "", 0},
+		"lz4, large blocks":     {block(lz4.Block4Mb, text), 32 << 20, "", 32 << 20},
+		"lz4 behind skippable":  {slices.Concat(skip, block(lz4.Block4Mb, text)), 32 << 20, "", 32 << 20},
+		"lz4, legacy":           {block(0, text), 32 << 20, "", 32 << 20},
+		"lz4, too large":        {block(0, text), 8 << 20, "f: its room for blocks of lz4 of 16 MiB is more than a record may have here (8 MiB): --memory 64MiB would do", 0},
+		"lz4, a line too long":  {block(lz4.Block4Mb, long), 20 << 20, "room for blocks of lz4 of 8 MiB takes room from its records: with --memory 112MiB they may have 20 MiB", 20 << 20},
 	} {
 		var held, free int64
 		r, err := Text.Open(Source{

@@ -68,8 +68,10 @@ type lineReader struct {
 	lo, hi int    // buf[lo:hi] is unread
 	giant  func(bytes int64) (done func(), err error)
 	done   func() // of the giant that is in the buffer, or nil
-	clean  int    // bytes from lo on that hold no newline: looked at once, not at every read
-	off    int64  // of buf[lo] in the stream
+	held   window // for which max is less than whole
+	whole  int
+	clean  int   // bytes from lo on that hold no newline: looked at once, not at every read
+	off    int64 // of buf[lo] in the stream
 	eof    bool
 	err    error
 	rec    Record
@@ -111,8 +113,8 @@ func (l *lineReader) openCompressed(src Source, kind compression, at int64) erro
 	}
 	var d io.ReadCloser
 	var err error
-	if kind == zstded {
-		d, err = l.openZstd(src, at)
+	if kind == zstded || kind == lz4ed {
+		d, err = l.openHeld(src, kind, at)
 	} else if d, err = decompress(src.section(0, src.Size), kind); err != nil {
 		err = wrapRead(src.Name, 0, err)
 	}
@@ -238,7 +240,7 @@ func (l *lineReader) fill() {
 // can be measured first the buffer grows once, to the size that is needed.
 func (l *lineReader) grow() bool {
 	if len(l.buf) > l.max { // one byte more than the limit, for the newline
-		l.fail(tooLarge(l.name, l.off, "more than "+itoa(l.max), l.max))
+		l.fail(l.tooLong())
 		return false
 	}
 	want, most := max(2*len(l.buf), 4<<10), l.max+1

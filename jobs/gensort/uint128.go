@@ -35,24 +35,3 @@ func (x Uint128) String() string {
 	}
 	return fmt.Sprintf("%x%016x", x.Hi, x.Lo)
 }
-
-// ParseUint128 reads what String writes; upper-case digits and leading zeros are
-// accepted too.
-func ParseUint128(s string) (Uint128, error) {
-	if len(s) == 0 || len(s) > 32 {
-		return Uint128{}, fmt.Errorf("parse 128-bit number %q: want 1 to 32 hexadecimal digits", s)
-	}
-	cut := max(0, len(s)-16)
-	lo, err := strconv.ParseUint(s[cut:], 16, 64)
-	if err != nil {
-		return Uint128{}, fmt.Errorf("parse 128-bit number %q: %w", s, err)
-	}
-	if cut == 0 {
-		return Uint128{Lo: lo}, nil
-	}
-	hi, err := strconv.ParseUint(s[:cut], 16, 64)
-	if err != nil {
-		return Uint128{}, fmt.Errorf("parse 128-bit number %q: %w", s, err)
-	}
-	return Uint128{Hi: hi, Lo: lo}, nil
-}

@@ -24,19 +24,9 @@ func makeSlot(word string) (s slot) {
 	return s
 }
 
-func (s *slot) word() string { return string(s[:s[advanceByte]-1]) }
-
-// Vocabulary returns n distinct lower-case words, the most frequent first. They
+// vocabulary returns n distinct lower-case words, the most frequent first. They
 // can be pronounced, and like those of real languages get longer with their
 // rank. A smaller vocabulary is the beginning of a larger one.
-func Vocabulary(n int) []string {
-	words := make([]string, n)
-	for i, s := range vocabulary(n) {
-		words[i] = s.word()
-	}
-	return words
-}
-
 func vocabulary(n int) []slot {
 	rng := rand.New(rand.NewPCG(0x6d696c6c, 0x72616365))
 	seen := make(map[slot]struct{}, n)

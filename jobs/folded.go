@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// lineEngine finds matches in one line. A *regexp.Regexp is one.
+type lineEngine interface {
+	Match(line []byte) bool
+	FindAllIndex(line []byte, n int) [][]int
+}
+
+// folded is a string that matches in upper and lower case and may have any bytes in it: letters match what they match in an expression
+// with (?i), and bytes that are no UTF-8, which no expression can have, match themselves.
+type folded struct {
+	parts [][][]byte // each matches one of several
+	first [256]bool  // bytes that a match can begin with
+}
+
+var _ lineEngine = (*folded)(nil)
+
+// newFolded also gives the longest string of bytes that every match has in it as they are.
+func newFolded(s string) (f *folded, must string) {
+	f = &folded{}
+	plain := 0 // bytes before i that match only themselves
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		var part [][]byte
+		if r == utf8.RuneError && n == 1 {
+			part = [][]byte{{s[i]}}
+		} else {
+			part = foldsOf(r)
+		}
+		f.parts = append(f.parts, part)
+		if i += n; len(part) > 1 {
+			plain = 0
+		} else if plain += n; plain > len(must) {
+			must = s[i-plain : i]
+		}
+	}
+	for _, b := range f.parts[0] {
+		f.first[b[0]] = true
+	}
+	return f, must
+}
+
+// foldsOf are a rune and those that differ from it in case only.
+func foldsOf(r rune) (out [][]byte) {
+	out = append(out, utf8.AppendRune(nil, r))
+	for c := unicode.SimpleFold(r); c != r; c = unicode.SimpleFold(c) {
+		out = append(out, utf8.AppendRune(nil, c))
+	}
+	return out
+}
+
+// next is where the first match at or behind from begins and ends; -1 if there is none.
+func (f *folded) next(line []byte, from int) (begin, end int) {
+	for ; from < len(line); from++ {
+		if f.first[line[from]] {
+			if end := f.matchAt(line, from); end >= 0 {
+				return from, end
+			}
+		}
+	}
+	return -1, -1
+}
+
+// matchAt is where a match ends that begins at a place; -1 if none does. Of what a part matches, no two begin alike.
+func (f *folded) matchAt(line []byte, at int) int {
+	for _, part := range f.parts {
+		was := at
+		for _, b := range part {
+			if bytes.HasPrefix(line[at:], b) {
+				at += len(b)
+				break
+			}
+		}
+		if at == was {
+			return -1
+		}
+	}
+	return at
+}
+
+// Match says whether a line has a match.
+func (f *folded) Match(line []byte) bool {
+	begin, _ := f.next(line, 0)
+	return begin >= 0
+}
+
+// FindAllIndex gives the first n matches, or all of them if n is negative, from left to right, none inside another.
+func (f *folded) FindAllIndex(line []byte, n int) (out [][]int) {
+	for begin, end := f.next(line, 0); begin >= 0 && len(out) != n; begin, end = f.next(line, end) {
+		out = append(out, []int{begin, end})
+	}
+	return out
+}
