@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/sim/compare"
@@ -174,13 +175,7 @@ func (o *whatIf) replay(a arm) (*simRun, error) {
 		Topology: o.topo, Capacities: o.room, Speeds: compare.OriginSpeeds(o.history.Origin), State: scheduler.DefaultConfig(), Model: sim.NewFixed(),
 		DriverStart: o.past.DriverStart, Seed: o.seed,
 	}
-	asCluster(&cfg, o.noSecond)
-	if o.history.Origin.Source == "sim" {
-		cfg.Heartbeat = time.Second
-	} else {
-		cfg.AskAgain = 100 * time.Millisecond // as the master does
-	}
-	if err := a.use(&cfg); err != nil {
+	if err := errors.Join(o.asItWas(&cfg), a.use(&cfg)); err != nil {
 		return fail(err)
 	}
 	if o.hasNet() {
@@ -205,6 +200,20 @@ func (o *whatIf) replay(a arm) (*simRun, error) {
 	run.wall = time.Since(began)
 	run.Run = o.simRun(a.name, run.res, run.watch)
 	return run, nil
+}
+
+// asItWas lets machines report and tasks be tried again as the history says.
+func (o *whatIf) asItWas(cfg *sim.Config) (err error) {
+	if o.history.Origin.Source == "sim" {
+		cfg.Heartbeat = time.Second
+	} else {
+		cfg.AskAgain = 100 * time.Millisecond // as the master does
+	}
+	asCluster(cfg, o.noSecond)
+	if rule := o.history.Origin.Second; rule != nil && !o.noSecond {
+		cfg.Seconds, err = drive.RuleOf(drive.Named(*rule))
+	}
+	return err
 }
 
 // use puts the policies of an arm into a run, and those of later periods where they begin.

@@ -39,7 +39,7 @@ func (o *whatIf) report(cmd *cobra.Command, runs []*simRun) error {
 	if err := lab.WriteFiles(o.out, page); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(o.out, "report.html"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", human.Printable(filepath.Join(o.out, "report.html")))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -140,5 +141,34 @@ func TestWhatIfAdmission(t *testing.T) {
 	}
 	if err := (&whatIf{file: file, admitParams: []string{"marp=0.1"}}).read(); err == nil || !strings.Contains(err.Error(), "--admission") {
 		t.Errorf("parameters of no admission policy: %v", err)
+	}
+}
+
+// TestWhatIfSecondAttempts: second attempts are made by the rule that the history names, and as a cluster makes them if it names none.
+func TestWhatIfSecondAttempts(t *testing.T) {
+	for _, row := range []struct {
+		rule *trace.Rule
+		want int64
+	}{
+		{nil, 1},
+		{&trace.Rule{Name: "late", Params: map[string]string{"after": "2s", "slower": "1.5", "share": "0.1"}}, 1},
+		{&trace.Rule{Name: "late", Params: map[string]string{"after": "1h"}}, 0},
+		{&trace.Rule{Name: "lag"}, 0}, // nothing runs for a minute
+		{&trace.Rule{Name: "lag", Params: map[string]string{"after": "1s", "cap": "1"}}, 1},
+		{&trace.Rule{Name: "none"}, 0},
+	} {
+		h := &trace.History{Origin: trace.Origin{Source: "cluster", Policy: "fifo", Nodes: 2, Racks: 1, Room: 8, Second: row.rule}}
+		h.Jobs = []trace.PastJob{{ID: "j", User: "ann", End: 30 * time.Second, State: trace.JobDone, Maps: 4}}
+		for i := range int32(4) {
+			h.Attempts = append(h.Attempts, trace.PastAttempt{Job: "j", Kind: "map", Index: i, Node: "w1", End: []time.Duration{30, 1, 1, 1}[i] * time.Second})
+		}
+		o := &whatIf{file: filepath.Join(t.TempDir(), "h.jsonl"), policies: []string{"fair"}, seed: 1, unable: map[string]error{}}
+		if err := errors.Join(writeHistoryFile(o.file, h), o.read()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := o.replay(o.arms[0])
+		if err != nil || r.res.Second != row.want {
+			t.Errorf("%+v: %d second attempts, %v", row.rule, r.res.Second, err)
+		}
 	}
 }

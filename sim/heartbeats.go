@@ -73,8 +73,8 @@ func (b *heartbeats) nextIdle(now, period time.Duration) topology.NodeID {
 	return b.order[begin%len(b.order)] // it alone, which has just reported
 }
 
-// nextBeat plans a node's next report, unless it would change nothing.
-func (s *simulation) nextBeat(n topology.NodeID) {
+// nextHeartbeat plans a node's next report, unless it would change nothing.
+func (s *simulation) nextHeartbeat(n topology.NodeID) {
 	if s.cfg.AllHeartbeats || s.drive.View().HasRoom(n, scheduler.Map) || s.drive.View().HasRoom(n, scheduler.Reduce) {
 		if s.cfg.AllHeartbeats || s.anyPending() {
 			s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: heartbeat, node: n})

@@ -21,7 +21,7 @@ func (s *simulation) heartbeat(n topology.NodeID) {
 	s.late[n] = s.late[n][:0]
 	s.round(drive.Round{Parts: s.admits()})
 	s.offer(n)
-	s.nextBeat(n)
+	s.nextHeartbeat(n)
 }
 
 // idleNodes is the set of nodes that may have room for tasks of a kind, in the order in

@@ -8,7 +8,7 @@ import (
 )
 
 // HistoryVersion is the version of the history format that is written.
-const HistoryVersion = 4
+const HistoryVersion = 5
 
 // A History is what happened on a cluster, real or simulated: jobs and, where they are
 // known, the attempts of their tasks. Its format is described in
@@ -29,6 +29,7 @@ type Origin struct {
 	Room      int    `json:"room,omitempty"` // containers or slots of the whole cluster
 	// Periods say which policies it had when, in order; Policy and Admission are those of the last.
 	Periods  []Period  `json:"periods,omitempty"`
+	Second   *Rule     `json:"second,omitempty"`   // of second attempts; of a cluster, as the last job found it
 	Machines []Machine `json:"machines,omitempty"` // one by one, in order; Nodes of them
 	Links    []Link    `json:"links,omitempty"`    // of the racks whose rates are known
 	Optical  *Optical  `json:"optical,omitempty"`  // the optical switch between the racks, if there is one
@@ -41,6 +42,12 @@ type Period struct {
 	Params          map[string]string `json:"params,omitempty"`
 	Admission       string            `json:"admission,omitempty"`
 	AdmissionParams map[string]string `json:"admission_params,omitempty"`
+}
+
+// A Rule says when slow tasks got a second attempt.
+type Rule struct {
+	Name   string            `json:"name"` // late, lag or none
+	Params map[string]string `json:"params,omitempty"`
 }
 
 // A Machine is a node of the cluster.
@@ -163,6 +170,9 @@ func (o *Origin) validate() error {
 	}
 	if len(o.Periods) > maxOrigin || len(o.Machines) > maxOrigin || len(o.Links) > maxOrigin {
 		return fmt.Errorf("the origin has %d periods, %d machines and %d links: at most %d of each", len(o.Periods), len(o.Machines), len(o.Links), maxOrigin)
+	}
+	if o.Second != nil && o.Second.Name == "" {
+		return fmt.Errorf("the rule of second attempts has no name")
 	}
 	last := time.Duration(0)
 	for _, p := range o.Periods {

@@ -114,6 +114,7 @@ type PastEventsRequest struct {
 	Job   JobID  `json:"job"`
 	From  []byte `json:"from,omitempty"`
 	Limit int    `json:"limit,omitempty"`
+	Brief bool   `json:"brief,omitempty"` // without what attempts counted
 }
 
 // PastEvents are events of a job. Next is nil at the end.

@@ -262,7 +262,8 @@ type JobStatus struct {
 	Maps       TaskTotals `json:"maps"`
 	Reduces    TaskTotals `json:"reduces"`
 	Attempts   int        `json:"attempts"`
-	Driver     string     `json:"driver,omitempty"` // the node it runs on
+	Retries    int        `json:"retries,omitempty"` // of Attempts, those that failed and were tried again since the master started
+	Driver     string     `json:"driver,omitempty"`  // the node it runs on
 	Committing bool       `json:"committing,omitempty"`
 	Output     string     `json:"output,omitempty"`
 	Counts     Counts     `json:"counters,omitempty"`

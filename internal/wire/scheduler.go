@@ -71,6 +71,8 @@ type Figure struct {
 type Policies struct {
 	Policy    Choice `json:"policy"`
 	Admission Choice `json:"admission"`
+	// Second is the rule of second attempts, where a job says what it came under: late, lag or none.
+	Second *Choice `json:"second,omitempty"`
 	// Figures are numbers that they work with.
 	Figures []Figure `json:"figures,omitempty"`
 	// Notes say what the cluster lacks for them, and what they do meanwhile.

@@ -90,6 +90,9 @@ func (s *Store) Events(r wire.PastEventsRequest) (wire.PastEvents, error) {
 				return false, nil
 			}
 			e, err := parseEvent(value)
+			if r.Brief {
+				e.Counts = nil
+			}
 			out.Events = append(out.Events, e)
 			return true, err
 		})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -165,6 +166,27 @@ func TestCatchUp(t *testing.T) {
 	list, err := s.Attempts(wire.AttemptsRequest{Job: "job-21", Task: wire.MapTask, Index: 1})
 	if err != nil || len(list) != 1 || list[0].Locality != "rack" || list[0].How != wire.PastDone || list[0].Begin != 35 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// TestBriefEvents: asked briefly, a job has the same events without what was counted.
+func TestBriefEvents(t *testing.T) {
+	l := &log{}
+	l.add(life(1, 1)...)
+	s := open(t, configOf(l, vfs.NewMem()))
+	caughtUp(t, s, l)
+	full, err := s.Events(wire.PastEventsRequest{Job: "job-1"})
+	brief, err2 := s.Events(wire.PastEventsRequest{Job: "job-1", Brief: true})
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	counted := false
+	for i := range full.Events {
+		counted = counted || full.Events[i].Counts != nil
+		full.Events[i].Counts = nil
+	}
+	if !counted || !reflect.DeepEqual(full, brief) {
+		t.Errorf("counted: %t\n%+v\n%+v", counted, full, brief)
 	}
 }
 

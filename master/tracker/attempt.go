@@ -235,6 +235,7 @@ func (c *Tracker) taskFailed(now time.Duration, n *node, a *attempt, e *wire.End
 		c.failJob(now, st.job, fmt.Sprintf("%s %d%s: %s", a.id.Kind, a.id.Index, tries, e.Error))
 		return
 	}
+	st.job.retries++
 	c.avoid(now, st, n, 3)
 	c.changed(st.job)
 	c.offerAll(now)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/netmon"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
@@ -76,23 +77,49 @@ type Config struct {
 // SecondAttempts is when a task gets a second attempt.
 type SecondAttempts struct {
 	Off bool
+	// By is the rule: late, or lag, that of Hadoop's first versions. Empty means late.
+	By string
 	drive.LATE
+	Lag drive.Lag
+}
+
+// Rule is what decides; nil starts none.
+func (s *SecondAttempts) Rule() drive.Rule {
+	switch {
+	case s.Off:
+		return nil
+	case s.By == "lag":
+		return s.Lag
+	}
+	return s.LATE
+}
+
+// Choice is that rule by its name, none if there is none.
+func (s *SecondAttempts) Choice() *wire.Choice {
+	c := wire.Choice(drive.NameOf(s.Rule()))
+	return &c
+}
+
+func (s *SecondAttempts) validate() error {
+	if s.By != "" && s.By != "late" && s.By != "lag" {
+		return fmt.Errorf("second attempts by %q: the rules are late and lag", s.By)
+	}
+	if r := s.Rule(); r != nil {
+		return r.Validate()
+	}
+	return nil
 }
 
 // drive is how the rounds of a live cluster go.
 func (c *Config) drive(m drive.Meter, log func(*drive.Line)) drive.Config {
-	d := drive.Config{Meter: m, Refill: true, Spread: true, Log: log}
-	if !c.SecondAttempts.Off {
-		d.Seconds = c.SecondAttempts.LATE
-	}
-	return d
+	return drive.Config{Seconds: c.SecondAttempts.Rule(), Meter: m, Refill: true, Spread: true, Log: log}
 }
 
 // DefaultConfig returns the values above.
 func DefaultConfig() Config {
 	return Config{
 		Scheduler: scheduler.DefaultConfig(), Monitor: netmon.DefaultConfig(), Epoch: 1, Attempts: 4, Silence: 10 * time.Second, Held: 3 * time.Second, Return: 400 * time.Millisecond, Heartbeat: time.Second, Grace: 3 * time.Second,
-		NodeFailures: 3, Avoid: 10 * time.Minute, Deaths: 3, Exclude: 2 * time.Minute, FetchFailures: 3, SecondAttempts: SecondAttempts{LATE: drive.DefaultLATE()},
+		NodeFailures: 3, Avoid: 10 * time.Minute, Deaths: 3, Exclude: 2 * time.Minute, FetchFailures: 3, SecondAttempts: SecondAttempts{By: "late", LATE: drive.DefaultLATE(), Lag: drive.DefaultLag()},
 		MaxTasks: 2_000_000, MaxPlan: 256 << 20, MaxJobs: 20_000, KeepEnded: 1_000, KeepDecisions: 20_000, KeepLines: 32 << 20,
 	}
 }
@@ -105,5 +132,5 @@ func (c *Config) validate() error {
 		return fmt.Errorf("attempts %d, silence %s, node failures %d, deaths %d, fetch failures %d, tasks %d, bytes of a plan %d and jobs %d must be positive",
 			c.Attempts, c.Silence, c.NodeFailures, c.Deaths, c.FetchFailures, c.MaxTasks, c.MaxPlan, c.MaxJobs)
 	}
-	return c.SecondAttempts.Validate()
+	return c.SecondAttempts.validate()
 }

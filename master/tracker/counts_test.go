@@ -65,3 +65,31 @@ func TestAttemptsAfterARestart(t *testing.T) {
 		}
 	}
 }
+
+// TestRetriesAreCounted: an attempt that failed is one, whatever failed; one that its machine could not run, or that ends the job, is none.
+func TestRetriesAreCounted(t *testing.T) {
+	s := newScene(t, 6, 2)
+	want := func(when string, n int) {
+		t.Helper()
+		if got := s.status().Retries; got != n {
+			t.Errorf("%s: %d retries, want %d", when, got, n)
+		}
+	}
+	s.finish(s.n1, 1)
+	want("nothing failed", 0)
+	s.say(s.n1)
+	s.say(s.n1, wire.Ended{ID: s.n1.mapsOf()[0], Error: "no"})
+	want("a map failed", 1)
+	s.say(s.n1)
+	s.say(s.n1, wire.Ended{ID: s.n1.mapsOf()[0], Error: "no disk", Lost: true})
+	want("a machine failed", 1)
+	s.say(s.n0)
+	s.say(s.n0, wire.Ended{ID: runningDriver(s.c, s.job), Error: "no"})
+	want("the driver failed", 2)
+	s.say(s.n1)
+	s.say(s.n1, wire.Ended{ID: s.n1.mapsOf()[0], Error: "never", Final: true})
+	if s.status().State != wire.Failed {
+		t.Errorf("the job is %s", s.status().State)
+	}
+	want("the job failed", 2)
+}

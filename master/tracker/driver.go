@@ -159,6 +159,8 @@ func (c *Tracker) driverEnded(now time.Duration, st *stage, a *attempt, e *wire.
 		c.failJob(now, st.job, why)
 		return
 	}
+	st.job.retries++
+	c.changed(st.job)
 	c.offerAll(now)
 }
 

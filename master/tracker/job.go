@@ -3,10 +3,12 @@ package tracker
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
@@ -45,6 +47,7 @@ type job struct {
 	counts             wire.Counts
 	bad                []wire.BadRecord            // that were skipped, at most wire.MaxBadJob
 	tries              int                         // attempts begun
+	retries            int                         // those of them that failed and were or will be tried again
 	noted              int                         // how many of them a record tells of
 	lastTry            uint64                      // the highest that can be among those
 	written            uint64                      // lastTry as the masters before this one left it
@@ -300,9 +303,21 @@ func (c *Tracker) Kill(now time.Duration, id wire.JobID, why string) error {
 
 func (c *Tracker) unknown(id wire.JobID) error {
 	if !strings.HasPrefix(string(id), "job-") {
-		return wire.Errorf(wire.Invalid, "%q is no job's id: they look like job-12", id)
+		return wire.Errorf(wire.Invalid, "%q is no job's id%s (they look like job-12)", id, c.meant(id))
 	}
-	return wire.Errorf(wire.NotFound, "there is no job %s here; the history may know it", id)
+	return wire.Errorf(wire.NotFound, "there is no job %q here%s (millrace job ls and millrace job history list them)", id, c.meant(id))
+}
+
+// meant asks for the job whose id is nearest to one that is none's, the newest of several; a number stands for the job that has it.
+func (c *Tracker) meant(id wire.JobID) string {
+	if same := "job-" + id; c.jobs[same] != nil {
+		return ": did you mean " + string(same) + "?"
+	}
+	var known []string
+	for _, j := range slices.SortedFunc(maps.Values(c.jobs), func(a, b *job) int { return cmp.Compare(b.num, a.num) }) {
+		known = append(known, string(j.id))
+	}
+	return suggest.Meant(string(id), known)
 }
 
 // endJob writes a job's end down, stops what runs and frees what it held.

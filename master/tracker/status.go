@@ -18,7 +18,7 @@ func (c *Tracker) Status(id wire.JobID) (wire.JobStatus, error) {
 	}
 	s := wire.JobStatus{
 		Job: id, Name: j.spec.Name, User: j.spec.User, Queue: j.spec.Queue, State: j.state.Public(), Error: j.err,
-		Submitted: j.submitted.Milliseconds(), Ended: j.endedAt.Milliseconds(), Attempts: j.tries,
+		Submitted: j.submitted.Milliseconds(), Ended: j.endedAt.Milliseconds(), Attempts: j.tries, Retries: j.retries,
 		Stage: len(j.stages), Stages: j.spec.Stages, Output: j.spec.Output, Counts: j.counts.Clone(), Bad: slices.Clone(j.bad), Deadline: j.deadline(),
 	}
 	for l, n := range j.near {

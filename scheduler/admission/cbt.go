@@ -13,7 +13,7 @@ func NewCBT(cfg Config) (*CBT, error) {
 	return &CBT{loop{cfg: cfg}}, nil
 }
 
-// Step implements Controller: lines 5 to 17 of 3.2.
+// Step implements Controller: lines 5 to 17 of spec/marp 3.2.
 func (c *CBT) Step(o Obs) Act {
 	if c.over(o) {
 		if c.cfg.CompatEarlyExit {

@@ -36,7 +36,7 @@ func NewCBTwAT(cfg Config, random *rand.Rand) (*CBTwAT, error) {
 	return &CBTwAT{smoother: newSmoother(cfg), random: random}, nil
 }
 
-// Init implements Controller: step a of 3.5.
+// Init implements Controller: step a of spec/marp 3.5.
 func (c *CBTwAT) Init(batch []jobID, marp float64) Act {
 	var mem []int
 	for _, i := range c.random.Perm(c.cfg.Highest - c.cfg.Lowest + 1)[:c.cfg.Thresholds] {
@@ -60,7 +60,7 @@ func (c *CBTwAT) Scores() (thresholds, scores []int, explored int) {
 // Step implements Controller.
 func (c *CBTwAT) Step(o Obs) Act { return c.step(o, c.measure) }
 
-// measure is lines 1 to 18 of 3.5. Unlike CBTwS it always takes the measurement.
+// measure is lines 1 to 18 of spec/marp 3.5. Unlike CBTwS it always takes the measurement.
 func (c *CBTwAT) measure(mean float64, o Obs) Act {
 	c.choose()
 	p, d := c.next(mean)

@@ -17,7 +17,7 @@ func NewCBTwS(cfg Config) (*CBTwS, error) {
 // Step implements Controller.
 func (c *CBTwS) Step(o Obs) Act { return c.step(o, c.measure) }
 
-// measure is lines 3 to 12 of 3.4. With nothing pending the measurement is
+// measure is lines 3 to 12 of spec/marp 3.4. With nothing pending the measurement is
 // thrown away: P and D stay (spec/marp 7.16).
 func (c *CBTwS) measure(mean float64, o Obs) Act {
 	if o.Pending == 0 {

@@ -90,7 +90,7 @@ func (c *crowd) leave() {
 	}
 }
 
-// 2.3 and 6, item 3: 24 jobs complete at MARP 0.60 and lock up at 0.70; the
+// spec/marp 2.3 and 6, item 3: 24 jobs complete at MARP 0.60 and lock up at 0.70; the
 // watchdog sees it; holding reduces, or the option here, cures it.
 func TestSlowStartDeadlock(t *testing.T) {
 	for _, tc := range []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// gate is the admission test of 2.3 around a MARP that arrives late.
+// gate is the admission test of spec/marp 2.3 around a MARP that arrives late.
 type gate struct {
 	limits Limits
 	delay  delayFactor

@@ -30,7 +30,7 @@ func Smallest(jobs int, queue, am int64) float64 {
 
 // SafeJobs returns how many running jobs with one reduce each always leave room
 // for a map: the largest J with J*(am+reduce) <= queue-mapTask. One more, and
-// the slow-start deadlock of 2.3 is possible.
+// the slow-start deadlock of spec/marp 2.3 is possible.
 func SafeJobs(queue, am, reduce, mapTask int64) int64 {
 	if am+reduce <= 0 {
 		return math.MaxInt64

@@ -16,7 +16,7 @@ const (
 	taskMB  = 1024
 )
 
-// 2.3 and 6, item 1: how many drivers each MARP admits.
+// spec/marp 2.3 and 6, item 1: how many drivers each MARP admits.
 func TestSlotsTable(t *testing.T) {
 	for marp, want := range map[float64]int64{
 		0.039: 0, 0.05: 1, 0.09: 2, 0.10: 2, 0.13: 3, 0.17: 4, 0.20: 5, 0.21: 5, 0.25: 6, 0.30: 7, 0.40: 10, 0.50: 12, 0.60: 15, 0.70: 17, 0.80: 20, 0.90: 22,
@@ -51,7 +51,7 @@ func TestSafeJobs(t *testing.T) {
 	}
 }
 
-// golden is the table of 3.6: progress of the jobs, P, D, and both decisions.
+// golden is the table of spec/marp 3.6: progress of the jobs, P, D, and both decisions.
 var golden = []struct {
 	progress []float64
 	p        float64
@@ -129,7 +129,7 @@ func TestGoldenCBTwAT(t *testing.T) {
 	}
 }
 
-// 3.4 and 6, item 2: CBTwS is CBTwAT with the threshold fixed at 1, while jobs
+// spec/marp 3.4 and 6, item 2: CBTwS is CBTwAT with the threshold fixed at 1, while jobs
 // wait, over whole runs with housekeeping.
 func TestCBTwSIsCBTwATWithThresholdOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -158,7 +158,7 @@ func TestCBTwSIsCBTwATWithThresholdOne(t *testing.T) {
 	})
 }
 
-// 3.7 and 6, item 3: with +0.040 and -0.030 the third decrease admits one job
+// spec/marp 3.7 and 6, item 3: with +0.040 and -0.030 the third decrease admits one job
 // more than intended; with -0.039 nothing drifts up to 20 decreases.
 func TestSlotDrift(t *testing.T) {
 	excess := func(n, m int, dec float64) int64 {
@@ -303,7 +303,7 @@ func TestIndexBug(t *testing.T) {
 	}
 }
 
-// 2.6 and 3.3: rounding is printf's: of the binary value, exact ties to even.
+// spec/marp 2.6 and 3.3: rounding is printf's: of the binary value, exact ties to even.
 func TestRounding(t *testing.T) {
 	for x, want := range map[float64]float64{0.0625: 0.062, 0.1875: 0.188, 2.0005: 2.001, 1.0005: 1.000, -0.0001: 0, 0.05 + 0.04: 0.09} {
 		if got := r3(x); got != want || math.Signbit(got) && got == 0 {

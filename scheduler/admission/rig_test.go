@@ -28,7 +28,7 @@ func newRig(t *testing.T, a scheduler.Admission, reduces scheduler.ReduceRule) *
 		t.Fatal(err)
 	}
 	cfg := fair.DefaultConfig()
-	cfg.Measure, cfg.Reduces = "memory", reduces // 7.32
+	cfg.Measure, cfg.Reduces = "memory", reduces // spec/marp 7.32
 	p, err := fair.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -19,13 +19,13 @@ func (s State) String() string { return [...]string{"ADJUST", "NODATA", "UNDEAD"
 // A Population is the tasks of one kind of one job, as the estimator sees them.
 // Times are seconds.
 type Population struct {
-	Mean       float64 // mu, eq. 1: mean length of finished tasks
+	Mean       float64 // mu (spec/deadline 3.1, eq. 1): mean length of finished tasks
 	Running    int32   // |R|
 	NotStarted int32   // |U|
 	Left       float64 // sum of delta: what the running tasks still need
 }
 
-// Mean is eq. 1: the mean length of n finished tasks that took sum together.
+// Mean is spec/deadline 3.1, eq. 1: the mean length of n finished tasks that took sum together.
 func Mean(sum float64, n int32) float64 {
 	if n == 0 {
 		return 0
@@ -49,7 +49,7 @@ func (p Population) Pending() float64 { return p.Left + float64(p.NotStarted)*p.
 // time left (spec/deadline 3.3, gross).
 func Need(pending, timeLeft float64) float64 { return pending / timeLeft }
 
-// Deficit is s_req, eq. 3: the slots that are missing, negative if there are too
+// Deficit is s_req (spec/deadline 3.3, eq. 3): the slots that are missing, negative if there are too
 // many (net).
 func Deficit(need float64, running int32) float64 { return need - float64(running) }
 

@@ -214,7 +214,7 @@ func inside(t *testing.T, what string, got, low, high float64) {
 }
 
 // spec/deadline 5, items 3 and 4: fair sharing without weights misses the Joins'
-// goals; with the weights of 3.8 it comes close to max.
+// goals; with the weights of spec/deadline 3.8 it comes close to max.
 func TestExperimentFair(t *testing.T) {
 	fairly := func(change func(*fair.Config)) *run {
 		c := fair.DefaultConfig()

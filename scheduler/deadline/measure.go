@@ -35,7 +35,7 @@ func (p *Policy) Forecast(now time.Duration, j *scheduler.Job, n int) (at float6
 	return Forecast(t, maps.left-maps.slope*t, float64(n), ReducePhase(reduces.ahead, p.slots, reduces.mean)), !noData(j)
 }
 
-// Figures implements scheduler.Figurer: eq. 4's surplus of slots, and of each job with a goal the slots that it needs,
+// Figures implements scheduler.Figurer: the surplus of slots of spec/deadline 3.6, eq. 4, and of each job with a goal the slots that it needs,
 // when it will be done if it keeps its map slots, and when it should be, in seconds of the cluster's age.
 func (p *Policy) Figures(now time.Duration, v *scheduler.View) (out []scheduler.Figure) {
 	for k, name := range [...]string{"surplus-maps", "surplus-reduces"} {

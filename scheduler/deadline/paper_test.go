@@ -102,7 +102,7 @@ func TestStates34(t *testing.T) {
 	r.Now = 60*second - 1
 	state(1, Adjust)
 	state(2, NoData)
-	r.Now = 60 * second // the goal itself is missed: eq. 3 is not evaluated
+	r.Now = 60 * second // the goal itself is missed: eq. 3 is not evaluated (spec/deadline 3.7)
 	state(1, Undead)
 	state(2, Undead)
 }

@@ -1,7 +1,6 @@
 package fair
 
 import (
-	"errors"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
@@ -44,68 +43,12 @@ func (c *delayConfig) params() []scheduler.Param {
 	)
 }
 
-// LivePatience is that of a cluster. Offers come as often as nodes have something to say, so on four nodes 135 of them take nine
-// seconds, for every map whose node is busy; published for clusters are 5 s, for tasks that take a minute. Ours take a second.
-var LivePatience = map[string]string{"by": "time", "wait": "500ms"}
-
-// Patience says how long a holder passes up nodes without its data.
-type Patience struct {
-	// ByTime counts in time (Wait, RackWait) instead of offers (Skips,
-	// RackSkips). Published: offers in simulations, time on real clusters.
-	ByTime bool
-	// Skips and Wait are the patience for a node-local map; 0 never waits.
-	// Larger: more local maps, later starts. Published 135 and 5 s.
-	Skips int
-	Wait  time.Duration
-	// RackSkips and RackWait are the further patience during which a rack-local
-	// map will do; 0 (published) takes any map at once.
-	RackSkips int
-	RackWait  time.Duration
-	// ResetAny restores patience after any launch of a map; published is after a
-	// node-local one (spec/nas 6.5).
-	ResetAny bool
-}
-
-// DefaultPatience returns the published values.
-func DefaultPatience() Patience { return Patience{Skips: 135, Wait: 5 * time.Second} }
-
-func (p *Patience) validate() error {
-	if p.Skips < 0 || p.RackSkips < 0 || p.Wait < 0 || p.RackWait < 0 {
-		return errors.New("skips and waits must not be negative")
-	}
-	return nil
-}
-
-// waited is how long a holder has been passed over.
-type waited struct {
-	skips int
-	since time.Duration // of the first skip; meaningful if skips > 0
-}
-
-// worst returns the farthest locality that w has earned.
-func (p *Patience) worst(now time.Duration, w waited) scheduler.Locality {
-	node, rack, passed := int64(p.Skips), int64(p.RackSkips), int64(w.skips)
-	if p.ByTime {
-		node, rack, passed = int64(p.Wait), int64(p.RackWait), 0
-		if w.skips > 0 {
-			passed = int64(now - w.since)
-		}
-	}
-	switch {
-	case passed < node:
-		return scheduler.NodeLocal
-	case passed < node+rack:
-		return scheduler.RackLocal
-	}
-	return scheduler.Remote
-}
-
 // A Delay is fair sharing with delay scheduling of maps.
 type Delay struct {
 	*Shares
 	rule     scheduler.ReduceRule
 	patience Patience
-	waited   []waited // by slot of the holder
+	waited   Waits
 }
 
 var (
@@ -115,7 +58,7 @@ var (
 
 // NewDelay returns a delay policy.
 func NewDelay(cfg Config, patience Patience) (*Delay, error) {
-	if err := patience.validate(); err != nil {
+	if err := patience.Validate(); err != nil {
 		return nil, err
 	}
 	s, err := NewShares(cfg)
@@ -136,13 +79,10 @@ func (d *Delay) Observe(now time.Duration, e scheduler.Event, v *scheduler.View)
 	if g := d.groupOf(j); g != nil {
 		slot = g.Slot()
 	}
-	for len(d.waited) <= slot {
-		d.waited = append(d.waited, waited{})
-	}
 	fresh := e.Kind == scheduler.EvJobSubmitted && d.cfg.Key == "job"
 	served := e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Map && (e.Locality == scheduler.NodeLocal || e.Locality == scheduler.Anywhere || d.patience.ResetAny)
-	if fresh || served {
-		d.waited[slot] = waited{}
+	if w := d.waited.At(slot); fresh || served {
+		*w = Waited{}
 	}
 }
 
@@ -178,7 +118,7 @@ func (d *Delay) pickMap(now time.Duration, n topology.NodeID, v *scheduler.View)
 	}
 	for i := range d.Len(scheduler.Map) {
 		line := d.At(scheduler.Map, i)
-		w := &d.waited[line.Slot()]
+		w := d.waited.At(line.Slot())
 		j, t, near, fits := d.nearest(line, n, d.patience.worst(now, *w), v)
 		if j != nil {
 			return scheduler.Run(t, near, d.chosen(line, j, scheduler.Map))
@@ -186,12 +126,7 @@ func (d *Delay) pickMap(now time.Duration, n topology.NodeID, v *scheduler.View)
 		if fits == nil {
 			continue
 		}
-		if w.skips == 0 {
-			w.since = now
-		}
-		if v.Fresh(n) || w.skips == 0 {
-			w.skips++
-		}
+		w.Skip(now, v.Fresh(n))
 		if why.Code == scheduler.NoRoom {
 			why = d.skipped(now, *w, fits, v)
 		}
@@ -223,11 +158,10 @@ func (d *Delay) nearest(line Line, n topology.NodeID, worst scheduler.Locality, 
 	return nil, t, 0, fits
 }
 
-func (d *Delay) skipped(now time.Duration, w waited, j *job, v *scheduler.View) scheduler.Reason {
-	r := scheduler.Reason{Code: scheduler.ForLocality, Job: j.ID(), Node: topology.NoNode, A: int64(w.skips), B: int64(d.patience.Skips + d.patience.RackSkips)}
-	r.Say = "{job} skips {a}/{b}, wants {node}"
-	if d.patience.ByTime {
-		r.A, r.B = int64(now-w.since), int64(d.patience.Wait+d.patience.RackWait)
+func (d *Delay) skipped(now time.Duration, w Waited, j *job, v *scheduler.View) scheduler.Reason {
+	used, all, byTime := d.patience.Progress(now, w)
+	r := scheduler.Reason{Code: scheduler.ForLocality, Say: "{job} skips {a}/{b}, wants {node}", Job: j.ID(), Node: topology.NoNode, A: used, B: all}
+	if byTime {
 		r.Say = "{job} waits {a:time} of {b:time}, wants {node}"
 	}
 	if i, ok := v.AnyPendingMap(j); ok {
@@ -245,7 +179,7 @@ func (d *Delay) Explain(now time.Duration, id scheduler.JobID, v *scheduler.View
 	if g := d.groupOf(j); g != nil {
 		slot = g.Slot()
 	}
-	if w := d.waited[slot]; w.skips > 0 && j.Pending(scheduler.Map) > 0 && d.patience.worst(now, w) != scheduler.Remote {
+	if w := *d.waited.At(slot); w.Skips > 0 && j.Pending(scheduler.Map) > 0 && !d.patience.Over(now, w) {
 		return d.skipped(now, w, j, v)
 	}
 	return d.explain(j)

@@ -59,7 +59,7 @@ func (s *Sample) spec(recurring bool) *scheduler.JobSpec {
 	return &scheduler.JobSpec{Maps: int32(s.Maps), Reduces: int32(s.Reduces), Shuffle: scheduler.Bytes(int64(s.Shuffle)), Recurring: recurring}
 }
 
-// spec/hybrid 2.6(a), effect on FB-2010, and 5, item 3: 89.4 % of the jobs are
+// spec/hybrid 2.6(a), effect on FB-2010, and spec/hybrid 5, item 3: 89.4 % of the jobs are
 // small; with shuffle 0 the rule errs on 0.8 %, never on a large job.
 func TestRuleOnFB2010(t *testing.T) {
 	jobs := public(t, validationTrace)

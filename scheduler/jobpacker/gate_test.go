@@ -52,7 +52,7 @@ func TestAggregationByThreshold(t *testing.T) {
 
 // spec/jobpacker 3.3 and 3.15, example 7, with AggWaitAll: a single flow. What is
 // ready later is held again until it is an elephant itself or the last of the pair:
-// a pair that has begun on a circuit takes no mice along (5, item 9).
+// a pair that has begun on a circuit takes no mice along (spec/jobpacker 5, item 9).
 func TestAggregationWaitsForAll(t *testing.T) {
 	r := heavyJob(t, true)
 	for i := range int32(4) {

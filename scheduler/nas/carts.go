@@ -22,7 +22,7 @@ func (p *Policy) caRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 			return runReduce(c.job, v, p.placed(&c, line, r))
 		}
 		if held != nil && why.Code != scheduler.ForPlan {
-			why = p.hasShare(now, held, r, *p.places.at(line.Slot()))
+			why = p.hasShare(now, held, r, *p.places.At(line.Slot()))
 		}
 	}
 	return scheduler.Idle(why)
@@ -31,20 +31,20 @@ func (p *Policy) caRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 // placeable is the best choice of a line. If its eligible jobs all have their share of reduces in this rack the sharer is
 // skipped, and one of them held, until patience is over.
 func (p *Policy) placeable(now time.Duration, line fair.Line, n topology.NodeID, r topology.RackID, v *view) (c choice, held *job) {
-	w := p.places.at(line.Slot())
-	c, held = p.rank(line, n, r, p.cfg.Prefer || p.cfg.Reduces.over(now, *w), v)
+	w := p.places.At(line.Slot())
+	c, held = p.rank(line, n, r, p.cfg.Prefer || p.cfg.Reduces.Over(now, *w), v)
 	if c.job != nil {
 		return c, nil
 	}
 	if held != nil {
-		w.skip(now, v.Fresh(n))
+		w.Skip(now, v.Fresh(n))
 	}
 	return c, held
 }
 
 // hasShare says that a rack has the reduces of a job that belong there.
-func (p *Policy) hasShare(now time.Duration, j *job, r topology.RackID, w waited) scheduler.Reason {
-	used, all, byTime := p.cfg.Reduces.progress(now, w)
+func (p *Policy) hasShare(now time.Duration, j *job, r topology.RackID, w fair.Waited) scheduler.Reason {
+	used, all, byTime := p.cfg.Reduces.Progress(now, w)
 	why := scheduler.Reason{Code: scheduler.ForPlan, Job: j.ID(), Rack: r, A: used, B: all}
 	why.Say = "CA-RTS: {rack} has its share of the reduces of {job}, skips {a}/{b}"
 	if byTime {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/millrace/millrace/scheduler/fair"
 )
 
 // Config holds the parameters of NAS (spec/nas 3.14) and its switches.
@@ -17,8 +19,9 @@ type Config struct {
 	// Congestion is the utilisation of a rack's link from which CR-RTS takes
 	// over. Larger: later. Published 0.8.
 	Congestion float64
-	// Maps and Reduces say how long a sharer may be skipped: D^m and D^r.
-	Maps, Reduces Patience
+	// Maps and Reduces say how long a sharer may be skipped: D^m and D^r. Racks have no further patience here, and ResetAny below
+	// is for both.
+	Maps, Reduces fair.Patience
 	// ResetAny restores patience after any launch. By the listings (spec/nas 6.5) only the
 	// launch that was waited for does: of a map that is local and shuffle-qualified, of a
 	// reduce of a shuffle-light job in a congested rack, or below the rack's share in another.
@@ -73,7 +76,7 @@ type Config struct {
 // DefaultConfig returns the published values.
 func DefaultConfig() Config {
 	return Config{
-		Key: "user", Mechanisms: "all", Congestion: 0.8, Maps: DefaultPatience(), Reduces: DefaultPatience(),
+		Key: "user", Mechanisms: "all", Congestion: 0.8, Maps: fair.DefaultPatience(), Reduces: fair.DefaultPatience(),
 		TMin: 0.2, TMax: 0.5, CapTraffic: true, TrafficScale: 1, Update: 5 * time.Second, ReduceShare: 0.5,
 		Classes: DefaultClasses(), Sizes: "recurring", Block: 128 << 20, Look: 64,
 	}
@@ -108,10 +111,10 @@ func (c *Config) validate() error {
 	case c.Block <= 0 || c.Look < 1:
 		return fmt.Errorf("block %d and look %d must be positive", c.Block, c.Look)
 	}
-	if err := c.Maps.validate(); err != nil {
+	if err := c.Maps.Validate(); err != nil {
 		return fmt.Errorf("maps: %w", err)
 	}
-	if err := c.Reduces.validate(); err != nil {
+	if err := c.Reduces.Validate(); err != nil {
 		return fmt.Errorf("reduces: %w", err)
 	}
 	return nil

@@ -17,16 +17,16 @@ func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 	skipped := false
 	for i := range p.shares.Len(scheduler.Reduce) {
 		line := p.shares.At(scheduler.Reduce, i)
-		w := p.reduces.at(line.Slot())
-		if p.cfg.Reduces.over(now, *w) {
+		w := p.reduces.At(line.Slot())
+		if p.cfg.Reduces.Over(now, *w) {
 			any, held := p.placeable(now, line, n, r, v)
 			if held != nil && !skipped {
-				skipped, why = true, p.hasShare(now, held, r, *p.places.at(line.Slot()))
+				skipped, why = true, p.hasShare(now, held, r, *p.places.At(line.Slot()))
 			}
 			if any.job == nil {
 				continue
 			}
-			return runReduce(any.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested, but {job} was skipped {a} times", Job: any.job.ID(), Rack: r, A: int64(w.skips)})
+			return runReduce(any.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested, but {job} was skipped {a} times", Job: any.job.ID(), Rack: r, A: int64(w.Skips)})
 		}
 		light, held := p.lightest(line, n, r, v)
 		if held == nil {
@@ -36,7 +36,7 @@ func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 			return runReduce(light.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested and {job} shuffles only {a:bytes}", Job: light.job.ID(), Rack: r, A: int64(light.shuffle)})
 		}
 		p.tag(line, n, v)
-		w.skip(now, v.Fresh(n))
+		w.Skip(now, v.Fresh(n))
 		if !skipped {
 			skipped, why = true, p.heldBack(now, held, r, *w)
 		}
@@ -75,9 +75,9 @@ func (p *Policy) tag(line fair.Line, n topology.NodeID, v *view) {
 	}
 }
 
-func (p *Policy) heldBack(now time.Duration, j *job, r topology.RackID, w waited) scheduler.Reason {
+func (p *Policy) heldBack(now time.Duration, j *job, r topology.RackID, w fair.Waited) scheduler.Reason {
 	why := scheduler.Reason{Code: scheduler.ForNetwork, Job: j.ID(), Rack: r}
-	used, all, byTime := p.cfg.Reduces.progress(now, w)
+	used, all, byTime := p.cfg.Reduces.Progress(now, w)
 	why.A, why.B = used, all
 	why.Say = "CR-RTS: {rack} is congested, reduces of {job} are delayed, skips {a}/{b}"
 	if byTime {

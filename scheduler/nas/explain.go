@@ -10,18 +10,18 @@ import (
 func (p *Policy) Explain(now time.Duration, id scheduler.JobID, v *view) scheduler.Reason {
 	j := v.Job(id)
 	if j.Pending(scheduler.Map) > 0 {
-		return p.explainMaps(now, j, v)
+		return p.explainMaps(now, j)
 	}
-	return p.explainReduces(now, j, v)
+	return p.explainReduces(now, j)
 }
 
-func (p *Policy) explainMaps(now time.Duration, j *job, v *view) scheduler.Reason {
-	w := *p.maps.at(sharer(p.cfg.Key, j))
-	if w.skips == 0 {
+func (p *Policy) explainMaps(now time.Duration, j *job) scheduler.Reason {
+	w := *p.maps.At(sharer(p.cfg.Key, j))
+	if w.Skips == 0 {
 		return explainLine(p.shares.At, p.shares.Len(scheduler.Map), j, scheduler.Map)
 	}
 	r := scheduler.Reason{Code: scheduler.ForLocality, Job: j.ID(), Group: j.User()}
-	used, all, byTime := p.cfg.Maps.progress(now, w)
+	used, all, byTime := p.cfg.Maps.Progress(now, w)
 	r.A, r.B, r.C = used, all, int64(min(p.limit, 1<<62))
 	switch {
 	case p.est.class(p.est.of(j)) != Light && p.anyFiltered():
@@ -46,7 +46,7 @@ func (p *Policy) anyFiltered() bool {
 	return false
 }
 
-func (p *Policy) explainReduces(now time.Duration, j *job, v *view) scheduler.Reason {
+func (p *Policy) explainReduces(now time.Duration, j *job) scheduler.Reason {
 	est := p.est.of(j)
 	switch t := p.threshold(est); {
 	case j.MapProgress() < t-slack:
@@ -55,7 +55,7 @@ func (p *Policy) explainReduces(now time.Duration, j *job, v *view) scheduler.Re
 			Job: j.ID(), A: int64(1000 * j.MapProgress()), B: int64(1000 * t),
 		}
 	case est.delayed > 0:
-		r := p.heldBack(now, j, 0, *p.reduces.at(sharer(p.cfg.Key, j)))
+		r := p.heldBack(now, j, 0, *p.reduces.At(sharer(p.cfg.Key, j)))
 		r.Say = "{c} reduces of {job} were delayed in congested racks: {a} of {b} skips"
 		if p.cfg.Reduces.ByTime {
 			r.Say = "{c} reduces of {job} were delayed in congested racks: {a:time} of {b:time}"
@@ -63,7 +63,7 @@ func (p *Policy) explainReduces(now time.Duration, j *job, v *view) scheduler.Re
 		r.C = int64(est.delayed)
 		return r
 	}
-	if w := *p.places.at(sharer(p.cfg.Key, j)); w.skips > 0 && p.cfg.Mechanisms != "mts" {
+	if w := *p.places.At(sharer(p.cfg.Key, j)); w.Skips > 0 && p.cfg.Mechanisms != "mts" {
 		r := p.hasShare(now, j, 0, w)
 		r.Say = "reduces of {job} wait for racks with its map output: {a} of {b} skips"
 		if p.cfg.Reduces.ByTime {

@@ -115,7 +115,7 @@ func TestReduceNum(t *testing.T) {
 	}
 }
 
-// 2.5 and 5, item 2: the skip analysis, by formula and by drawing lots.
+// spec/nas 2.5 and 5, item 2: the skip analysis, by formula and by drawing lots.
 func TestSkipAnalysis(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 26))
 	fail := func(jobs int, p, q float64, skips int) float64 {

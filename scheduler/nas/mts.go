@@ -58,9 +58,9 @@ func (p *Policy) mts(now time.Duration, n topology.NodeID, v *view) scheduler.De
 	why := scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for any pending map", Node: n}
 	for i := range p.shares.Len(scheduler.Map) {
 		line := p.shares.At(scheduler.Map, i)
-		w := p.maps.at(line.Slot())
+		w := p.maps.At(line.Slot())
 		c, some := p.local(line, &a, v) // line 8
-		if c.job == nil && some && p.cfg.Maps.over(now, *w) {
+		if c.job == nil && some && p.cfg.Maps.Over(now, *w) {
 			c = p.anywhere(line, &a, v) // lines 9 to 12
 		}
 		if c.job != nil {
@@ -69,7 +69,7 @@ func (p *Policy) mts(now time.Duration, n topology.NodeID, v *view) scheduler.De
 		if !some {
 			continue
 		}
-		w.skip(now, v.Fresh(n)) // line 13
+		w.Skip(now, v.Fresh(n)) // line 13
 		if why.Code == scheduler.NoRoom {
 			why = p.skipped(now, line, *w, &a)
 		}
@@ -93,7 +93,7 @@ func (p *Policy) fallback(a *ask, v *view) scheduler.Decision {
 	for i := range p.shares.Len(scheduler.Map) {
 		line := p.shares.At(scheduler.Map, i)
 		if c := p.least(line, a, v); c.job != nil {
-			return p.run(line, &c, a, waited{})
+			return p.run(line, &c, a, fair.Waited{})
 		}
 	}
 	return scheduler.Decision{}
@@ -109,12 +109,12 @@ func (p *Policy) anywhere(line fair.Line, a *ask, v *view) candidate {
 	return p.least(line, a, v)
 }
 
-func (p *Policy) run(line fair.Line, c *candidate, a *ask, w waited) scheduler.Decision {
-	r := scheduler.Reason{Job: c.job.ID(), Group: line.Group, Node: a.node, A: int64(c.out), C: int64(w.skips)}
+func (p *Policy) run(line fair.Line, c *candidate, a *ask, w fair.Waited) scheduler.Decision {
+	r := scheduler.Reason{Job: c.job.ID(), Group: line.Group, Node: a.node, A: int64(c.out), C: int64(w.Skips)}
 	switch {
 	case math.IsInf(a.avail, 1):
 		r.Say = "MTS: {job} is next for {node}"
-		if w.skips > 0 {
+		if w.Skips > 0 {
 			r.Say = "MTS: {job} is next for {node}, after {c} skips"
 		}
 	case c.out > a.avail:
@@ -127,9 +127,9 @@ func (p *Policy) run(line fair.Line, c *candidate, a *ask, w waited) scheduler.D
 	return scheduler.Run(scheduler.TaskID{Job: c.job.ID(), Index: c.index}, c.near, r)
 }
 
-func (p *Policy) skipped(now time.Duration, line fair.Line, w waited, a *ask) scheduler.Reason {
+func (p *Policy) skipped(now time.Duration, line fair.Line, w fair.Waited, a *ask) scheduler.Reason {
 	r := scheduler.Reason{Code: scheduler.ForLocality, Job: line.At(0).ID(), Group: line.Group, Node: a.node, Rack: a.rack}
-	used, all, byTime := p.cfg.Maps.progress(now, w)
+	used, all, byTime := p.cfg.Maps.Progress(now, w)
 	r.A, r.B, r.C = used, all, int64(min(a.avail, math.MaxInt64/2))
 	if a.filter {
 		r.Code = scheduler.ForNetwork

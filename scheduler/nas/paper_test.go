@@ -42,8 +42,8 @@ func TestMTSExample(t *testing.T) {
 	r, p := begin(t3(), spec(4, "v", 1, on(40, 0)))
 	got, _ = r.offer(0)
 	r.want(got, mapOf(4, 0))
-	if w := p.maps.at(r.View().Job(3).User().Slot()); w.skips != 1 {
-		t.Errorf("u was skipped %d times, want 1", w.skips)
+	if w := p.maps.At(r.View().Job(3).User().Slot()); w.Skips != 1 {
+		t.Errorf("u was skipped %d times, want 1", w.Skips)
 	}
 
 	// With only t3 and the counter at 135 it is launched through line 11.
@@ -53,13 +53,13 @@ func TestMTSExample(t *testing.T) {
 			t.Fatalf("t3 was launched after %d skips", i)
 		}
 	}
-	if w := p.maps.at(r.View().Job(3).User().Slot()); w.skips != 135 {
-		t.Errorf("u was skipped %d times, want 135", w.skips)
+	if w := p.maps.At(r.View().Job(3).User().Slot()); w.Skips != 135 {
+		t.Errorf("u was skipped %d times, want 135", w.Skips)
 	}
 	got, _ = r.offer(0)
 	r.want(got, mapOf(3, 0))
-	if w := p.maps.at(r.View().Job(3).User().Slot()); w.skips != 135 {
-		t.Errorf("a launch that nobody waited for left %d skips, want 135 (spec/nas 6.5)", w.skips)
+	if w := p.maps.At(r.View().Job(3).User().Slot()); w.Skips != 135 {
+		t.Errorf("a launch that nobody waited for left %d skips, want 135 (spec/nas 6.5)", w.Skips)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestMTSByTime(t *testing.T) {
 	r.want(got, mapOf(1, 0))
 }
 
-// 5, item 3: portions over the racks sum to one, so that ReduceNum before
+// spec/nas 5, item 3: portions over the racks sum to one, so that ReduceNum before
 // rounding sums to all reduces; running maps count by prediction (spec/nas 3.8).
 func TestPortions(t *testing.T) {
 	p := nasPolicy(t, nil)
@@ -171,15 +171,15 @@ func TestSharePlace(t *testing.T) {
 			t.Errorf("congested %v: filler after %d empty offers, want %d", congested, skips, want)
 		}
 		slot := r.View().Job(1).User().Slot()
-		if w := p.places.at(slot); w.skips == 0 {
+		if w := p.places.At(slot); w.Skips == 0 {
 			t.Error("filler restored patience")
 		}
 		got, _ := r.offer(0)
 		if len(got) == 0 {
 			t.Fatal("no reduce where the output is")
 		}
-		if w := p.places.at(slot); w.skips != 0 {
-			t.Errorf("a reduce where the output is left %d skips", w.skips)
+		if w := p.places.At(slot); w.Skips != 0 {
+			t.Errorf("a reduce where the output is left %d skips", w.Skips)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestCRExample(t *testing.T) {
 	got, _ := r.offer(0)
 	r.want(got, reduceOf(2, 0))
 	u1 := r.View().Job(1)
-	if skips, tags := p.reduces.at(u1.User().Slot()).skips, p.est.of(u1).delayed; skips != 1 || tags != 2 || !p.isFiltered(0) {
+	if skips, tags := p.reduces.At(u1.User().Slot()).Skips, p.est.of(u1).delayed; skips != 1 || tags != 2 || !p.isFiltered(0) {
 		t.Errorf("u1: %d skips, %d tags, map filter %v; want 1, 2, true", skips, tags, p.isFiltered(0))
 	}
 	// The filter keeps the maps of heavy and medium jobs back, not those of light

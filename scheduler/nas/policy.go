@@ -17,10 +17,10 @@ type Policy struct {
 	est    estimates
 	left   unfetched
 
-	maps, reduces waits   // D_i^m and D_i^r, by slot of the sharer
-	places        waits   // the same for racks that have their share of reduces
-	limit         float64 // TrafficThreshold, bytes
-	filtered      []bool  // by rack: the map filter of CR-RTS is raised
+	maps, reduces fair.Waits // D_i^m and D_i^r, by slot of the sharer
+	places        fair.Waits // the same for racks that have their share of reduces
+	limit         float64    // TrafficThreshold, bytes
+	filtered      []bool     // by rack: the map filter of CR-RTS is raised
 }
 
 var (
@@ -81,11 +81,11 @@ func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *view) {
 	case scheduler.EvJobSubmitted:
 		if p.cfg.Key == "job" { // the slot may have been another job's
 			slot := v.Job(e.Job).Slot()
-			*p.maps.at(slot), *p.reduces.at(slot), *p.places.at(slot) = waited{}, waited{}, waited{}
+			*p.maps.At(slot), *p.reduces.At(slot), *p.places.At(slot) = fair.Waited{}, fair.Waited{}, fair.Waited{}
 		}
 	case scheduler.EvNetSample:
 		if !p.congested(e.Rack, v) {
-			p.filter(e.Rack, false) // 6.21
+			p.filter(e.Rack, false) // spec/nas 6.21
 		}
 	}
 }
@@ -96,8 +96,8 @@ func (p *Policy) launched(e scheduler.Event, v *view) {
 	slot := sharer(p.cfg.Key, j)
 	switch e.Task.Kind {
 	case scheduler.Map:
-		if w := p.maps.at(slot); w.skips > 0 && (p.cfg.ResetAny || local(e) && p.Load(e.Node, v) <= p.limit*(1+slack)) {
-			*w = waited{}
+		if w := p.maps.At(slot); w.Skips > 0 && (p.cfg.ResetAny || local(e) && p.Load(e.Node, v) <= p.limit*(1+slack)) {
+			*w = fair.Waited{}
 		}
 	case scheduler.Reduce:
 		p.reduceLaunched(j, slot, v.RackOf(e.Node))
@@ -114,12 +114,12 @@ func local(e scheduler.Event) bool {
 
 // reduceLaunched restores the patience of CR-RTS after a shuffle-light reduce, and that of CA-RTS after one below the rack's share.
 func (p *Policy) reduceLaunched(j *job, slot int, r topology.RackID) {
-	if w := p.reduces.at(slot); w.skips > 0 && (p.cfg.ResetAny || p.est.class(p.est.of(j)) == Light) {
-		*w = waited{}
+	if w := p.reduces.At(slot); w.Skips > 0 && (p.cfg.ResetAny || p.est.class(p.est.of(j)) == Light) {
+		*w = fair.Waited{}
 	}
 	here := j.InRack(r)
-	if w := p.places.at(slot); w.skips > 0 && (p.cfg.ResetAny || here.Running[scheduler.Reduce]+here.Done[scheduler.Reduce] <= ReduceNum(j.Total(scheduler.Reduce), p.est.portion(j, r))) {
-		*w = waited{}
+	if w := p.places.At(slot); w.Skips > 0 && (p.cfg.ResetAny || here.Running[scheduler.Reduce]+here.Done[scheduler.Reduce] <= ReduceNum(j.Total(scheduler.Reduce), p.est.portion(j, r))) {
+		*w = fair.Waited{}
 	}
 }
 

@@ -37,7 +37,7 @@ func (h *home) back(i int32) {
 	h.next = min(h.next, at)
 }
 
-// chooseRacks is submit(j) of 3.12: among the first w racks with most distinct
+// chooseRacks is submit(j) of spec/nas 3.12: among the first w racks with most distinct
 // input blocks, for every w, those with the least cost; of equals the larger w.
 func chooseRacks(s *scheduler.JobSpec, shuffle float64, topo *topology.Topology) home {
 	if len(s.Splits.Replicas) == 0 || topo.NumRacks() == 0 {

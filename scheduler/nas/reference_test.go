@@ -178,7 +178,7 @@ func (f *reference) mts(now time.Duration, n topology.NodeID, v *scheduler.View)
 		if t, ok := best(x, func(a, b option) int { return cmp.Or(first(!a.known, !b.known), cmp.Compare(b.out, a.out)) }); ok {
 			return t, true
 		}
-		if !f.p.cfg.Maps.over(now, *f.p.maps.at(line.Slot())) {
+		if !f.p.cfg.Maps.Over(now, *f.p.maps.At(line.Slot())) {
 			continue
 		}
 		if t, ok := best(q, func(a, b option) int {
@@ -285,7 +285,7 @@ func (f *reference) reduce(now time.Duration, n topology.NodeID, v *scheduler.Vi
 		if len(e) == 0 {
 			continue
 		}
-		if congested && !f.p.cfg.Reduces.over(now, *f.p.reduces.at(line.Slot())) {
+		if congested && !f.p.cfg.Reduces.Over(now, *f.p.reduces.At(line.Slot())) {
 			at := slices.IndexFunc(e, func(j *scheduler.Job) bool { return f.p.cfg.Classes.Of(f.shuffle(j)) == Light })
 			if at < 0 {
 				continue
@@ -293,7 +293,7 @@ func (f *reference) reduce(now time.Duration, n topology.NodeID, v *scheduler.Vi
 			t, ok := v.PickReduce(e[at])
 			return t, ok
 		}
-		if !f.p.cfg.Prefer && !f.p.cfg.Reduces.over(now, *f.p.places.at(line.Slot())) { // a rack with its share gets no more
+		if !f.p.cfg.Prefer && !f.p.cfg.Reduces.Over(now, *f.p.places.At(line.Slot())) { // a rack with its share gets no more
 			if e = slices.DeleteFunc(e, func(j *scheduler.Job) bool { return f.reached(j, v.RackOf(n), v) && f.known(j, v) }); len(e) == 0 {
 				continue
 			}

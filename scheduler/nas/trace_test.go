@@ -24,7 +24,7 @@ func traceFile(t *testing.T) *os.File {
 	return f
 }
 
-// 4.1 and 5, item 1: the job mix of FB-2010, exactly, with MB = 2^20.
+// spec/nas 4.1 and 5, item 1: the job mix of FB-2010, exactly, with MB = 2^20.
 func TestJobMix(t *testing.T) {
 	limits := DefaultClasses()
 	var byClass [3]int

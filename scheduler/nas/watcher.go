@@ -19,7 +19,7 @@ type Watcher struct {
 	est    estimates
 	homes  []home // by job slot
 
-	maps, reduces waits
+	maps, reduces fair.Waits
 }
 
 var (
@@ -57,16 +57,16 @@ func (w *Watcher) Observe(now time.Duration, e scheduler.Event, v *view) {
 	case changed: // submitted, or its splits became known
 		w.homes[j.Slot()] = chooseRacks(j.Spec(), w.est.of(j).shuffle, v.Topology())
 		if e.Kind == scheduler.EvJobSubmitted && w.cfg.Key == "job" {
-			*w.maps.at(slot), *w.reduces.at(slot) = waited{}, waited{}
+			*w.maps.At(slot), *w.reduces.At(slot) = fair.Waited{}, fair.Waited{}
 		}
 	case e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Map:
 		if w.cfg.ResetAny || local(e) {
-			*w.maps.at(slot) = waited{}
+			*w.maps.At(slot) = fair.Waited{}
 		}
 	case e.Task.Kind == scheduler.Map && (e.Kind == scheduler.EvTaskFailed || e.Kind == scheduler.EvTaskKilled || e.Kind == scheduler.EvTaskLost):
 		w.homes[j.Slot()].back(e.Task.Index)
 	case e.Kind == scheduler.EvLaunched && e.Task.Kind == scheduler.Reduce:
-		*w.reduces.at(slot) = waited{}
+		*w.reduces.At(slot) = fair.Waited{}
 	}
 }
 
@@ -102,7 +102,7 @@ func (w *Watcher) Assign(now time.Duration, n topology.NodeID, v *view) schedule
 	return scheduler.Idle(why)
 }
 
-// pickMap is map(node) of 3.12: delay scheduling, in which only the chosen racks
+// pickMap is map(node) of spec/nas 3.12: delay scheduling, in which only the chosen racks
 // of a job count as near, until patience is over or the rack is congested.
 func (w *Watcher) pickMap(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	r := v.RackOf(n)
@@ -110,8 +110,8 @@ func (w *Watcher) pickMap(now time.Duration, n topology.NodeID, v *view) schedul
 	why := scheduler.Reason{Code: scheduler.NoRoom, Say: "{node} has no room for any pending map", Node: n}
 	for i := range w.shares.Len(scheduler.Map) {
 		line := w.shares.At(scheduler.Map, i)
-		wait := w.maps.at(line.Slot())
-		free := congested || w.cfg.Maps.over(now, *wait)
+		wait := w.maps.At(line.Slot())
+		free := congested || w.cfg.Maps.Over(now, *wait)
 		j, t, near, fits := w.nearest(line, n, r, free, v)
 		if j != nil {
 			return scheduler.Run(t, near, w.chosen(j, r, near, congested, *wait))
@@ -119,7 +119,7 @@ func (w *Watcher) pickMap(now time.Duration, n topology.NodeID, v *view) schedul
 		if fits == nil {
 			continue
 		}
-		wait.skip(now, v.Fresh(n))
+		wait.Skip(now, v.Fresh(n))
 		if why.Code == scheduler.NoRoom {
 			why = w.skipped(now, fits, n, *wait)
 		}
@@ -209,7 +209,7 @@ func (w *Watcher) hasMap(n topology.NodeID, v *view) bool {
 	return false
 }
 
-// pickReduce is reduce(node) of 3.12: of the first sharer that has one, the
+// pickReduce is reduce(node) of spec/nas 3.12: of the first sharer that has one, the
 // eligible job with most map output here that has not its share yet. A sharer who
 // was skipped long enough takes any place.
 func (w *Watcher) pickReduce(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
@@ -220,13 +220,13 @@ func (w *Watcher) pickReduce(now time.Duration, n topology.NodeID, v *view) sche
 	why := noReduce(n).Reason
 	for i := range w.shares.Len(scheduler.Reduce) {
 		line := w.shares.At(scheduler.Reduce, i)
-		wait := w.reduces.at(line.Slot())
-		j, here, some := w.most(line, n, r, w.cfg.Reduces.over(now, *wait), v)
+		wait := w.reduces.At(line.Slot())
+		j, here, some := w.most(line, n, r, w.cfg.Reduces.Over(now, *wait), v)
 		if j != nil {
 			return runReduce(j, v, scheduler.Reason{Say: "{rack} has {a:bytes} of the map output of {job}", Job: j.ID(), Rack: r, A: int64(here)})
 		}
 		if some != nil {
-			wait.skip(now, v.Fresh(n))
+			wait.Skip(now, v.Fresh(n))
 			why = scheduler.Reason{Code: scheduler.ForPlan, Say: "{rack} has its share of the reduces of {job}", Job: some.ID(), Rack: r}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/fair"
 	"github.com/millrace/millrace/topology"
 )
 
@@ -27,8 +28,8 @@ func watcherInfo(name string) scheduler.Info {
 	}
 }
 
-func (w *Watcher) chosen(j *job, r topology.RackID, near scheduler.Locality, congested bool, wait waited) scheduler.Reason {
-	why := scheduler.Reason{Job: j.ID(), Rack: r, A: int64(wait.skips), B: int64(w.homes[j.Slot()].racks)}
+func (w *Watcher) chosen(j *job, r topology.RackID, near scheduler.Locality, congested bool, wait fair.Waited) scheduler.Reason {
+	why := scheduler.Reason{Job: j.ID(), Rack: r, A: int64(wait.Skips), B: int64(w.homes[j.Slot()].racks)}
 	switch {
 	case w.homes[j.Slot()].chosen == nil:
 		why.Say = "{job} is next; its data is nowhere"
@@ -44,8 +45,8 @@ func (w *Watcher) chosen(j *job, r topology.RackID, near scheduler.Locality, con
 	return why
 }
 
-func (w *Watcher) skipped(now time.Duration, j *job, n topology.NodeID, wait waited) scheduler.Reason {
-	used, all, byTime := w.cfg.Maps.progress(now, wait)
+func (w *Watcher) skipped(now time.Duration, j *job, n topology.NodeID, wait fair.Waited) scheduler.Reason {
+	used, all, byTime := w.cfg.Maps.Progress(now, wait)
 	why := scheduler.Reason{Code: scheduler.ForLocality, Job: j.ID(), Node: n, A: used, B: all, C: int64(w.homes[j.Slot()].racks)}
 	why.Say = "{job} skips {a}/{b}: no data for it on {node} in one of its {c} racks"
 	if byTime {
@@ -58,8 +59,8 @@ func (w *Watcher) skipped(now time.Duration, j *job, n topology.NodeID, wait wai
 func (w *Watcher) Explain(now time.Duration, id scheduler.JobID, v *view) scheduler.Reason {
 	j := v.Job(id)
 	if j.Pending(scheduler.Map) > 0 {
-		if wait := *w.maps.at(sharer(w.cfg.Key, j)); wait.skips > 0 {
-			used, all, byTime := w.cfg.Maps.progress(now, wait)
+		if wait := *w.maps.At(sharer(w.cfg.Key, j)); wait.Skips > 0 {
+			used, all, byTime := w.cfg.Maps.Progress(now, wait)
 			say := "{job} waits for a node with its data in one of its {c} racks: {a} of {b} skips"
 			if byTime {
 				say = "{job} waits for a node with its data in one of its {c} racks: {a:time} of {b:time}"
@@ -74,8 +75,8 @@ func (w *Watcher) Explain(now time.Duration, id scheduler.JobID, v *view) schedu
 			Job: id, A: int64(1000 * j.MapProgress()), B: int64(1000 * w.cfg.TMin),
 		}
 	}
-	if wait := *w.reduces.at(sharer(w.cfg.Key, j)); wait.skips > 0 {
-		return scheduler.Reason{Code: scheduler.ForPlan, Say: "reduces of {job} wait for racks with its map output: {a} skips", Job: id, A: int64(wait.skips)}
+	if wait := *w.reduces.At(sharer(w.cfg.Key, j)); wait.Skips > 0 {
+		return scheduler.Reason{Code: scheduler.ForPlan, Say: "reduces of {job} wait for racks with its map output: {a} skips", Job: id, A: int64(wait.Skips)}
 	}
 	return explainLine(w.shares.At, w.shares.Len(scheduler.Reduce), j, scheduler.Reduce)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// costOf is cost(w) of 3.12 for a set of racks, from nothing.
+// costOf is cost(w) of spec/nas 3.12 for a set of racks, from nothing.
 func costOf(s *scheduler.JobSpec, shuffle float64, chosen func(topology.RackID) bool, w int, topo *topology.Topology) float64 {
 	missing := 0.0
 	for i, b := range s.Splits.Bytes {
