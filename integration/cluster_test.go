@@ -138,6 +138,19 @@ func TestWorkersAndMasterDie(t *testing.T) {
 	}
 }
 
+// TestRetriesOnACluster: a job tells how many of its attempts failed and were tried again, and none where none did.
+func TestRetriesOnACluster(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 2})
+	dfsPut(t, c, "/in", []byte("a b c\n"))
+	for mapper, want := range map[string]int{"cat": 0, "case $mapreduce_task_attempt_id in *_[01]) exit 9;; *) cat;; esac": 2} {
+		s := c.Finish(c.Submit(wire.JobSpec{}, "streaming", "--mapper", mapper, "--input", "dfs:/in", "--output", fmt.Sprint("dfs:/out", want)))
+		if s.State != wire.Succeeded || s.Retries != want {
+			t.Errorf("%s: %s with %d retries, want %d", mapper, s.State, s.Retries, want)
+		}
+	}
+}
+
 // TestFailuresSayWhy: what the master was not told, so that it cannot refuse it, the driver finds out, and the job says it.
 func TestFailuresSayWhy(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/master"
 )
 
-// TestDeadlineFiguresAreShown: under deadline-min the cluster shows how many slots nobody needs (eq. 4), and a job with a
+// TestDeadlineFiguresAreShown: under deadline-min the cluster shows how many slots nobody needs (spec/deadline 3.6, eq. 4), and a job with a
 // goal what it needs and when it will be done.
 func TestDeadlineFiguresAreShown(t *testing.T) {
 	t.Parallel()

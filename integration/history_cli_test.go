@@ -93,6 +93,9 @@ func (p *processes) exported(file string) {
 		at.Periods[1].Policy != "fbq" || at.Periods[1].Params["limits"] != "30" || at.Periods[1].From <= 0 {
 		p.t.Errorf("periods %+v", at.Periods)
 	}
+	if at.Second == nil || at.Second.Name != "late" || at.Second.Params["after"] != "2s" {
+		p.t.Errorf("second attempts %+v", at.Second)
+	}
 	if len(at.Machines) != 2 || at.Machines[0].Name == "" || at.Machines[0].Room < 1 || h.Jobs[0].Priority != 1 {
 		p.t.Errorf("machines %+v, job %+v", at.Machines, h.Jobs[0])
 	}

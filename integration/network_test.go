@@ -59,7 +59,7 @@ func TestCongestionReachesThePolicy(t *testing.T) {
 	if err := c.Master.Close(); err != nil {
 		t.Fatal(err)
 	}
-	replay(t, "nas", nil, "unlimited", log.lines())
+	replay(t, "nas", nil, "unlimited", lively, log.lines())
 }
 
 // TestElephantsTakeCircuits: a job shuffles between two racks with slow links. Where an optical switch joins the racks, what is

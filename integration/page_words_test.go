@@ -19,6 +19,9 @@ func TestPageWords(t *testing.T) {
 	v.open("about:blank")
 	v.open(at + "#5")
 	v.until("and one that holds no set-up", `document.body.dataset.ready === "yes" && /link cannot be read/.test(document.querySelector("#problem").innerText)`)
+	v.open("about:blank")
+	v.open(at + "#lecture=locality")
+	v.until("a link may name a lecture", `document.body.dataset.ready === "yes" && document.querySelector("#problem").innerText === "" && document.querySelector("#lectures").value === "locality"`)
 
 	v.does("eleven jobs at once", `playground.scenario = { nodes: 2, racks: 1, containers: 2, jobs: Array.from({ length: 11 }, (_, i) => ({ name: "j" + i, at: 0, maps: 3, map_time: 5 })), policies: [{ policy: "fifo" }, { policy: "fair" }] }; playground.show(); playground.run()`)
 	v.until("they run", `document.body.dataset.ready === "yes" && player.sides[0].run.jobs.length === 11`)

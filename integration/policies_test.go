@@ -59,7 +59,7 @@ func tryPolicy(t *testing.T, policy, admission string) {
 	if err := c.Master.Close(); err != nil {
 		t.Fatal(err)
 	}
-	replay(t, policy, nil, admission, log.lines())
+	replay(t, policy, nil, admission, lively, log.lines())
 }
 
 // decisions is the log of a master's driver.
@@ -102,7 +102,7 @@ func admissionParams(name string) map[string]string {
 
 // replay drives the same policies as the simulator does, with what the master was told, and expects what the master
 // decided.
-func replay(t *testing.T, policy string, params map[string]string, admission string, log []drive.Line) {
+func replay(t *testing.T, policy string, params map[string]string, admission string, rule drive.Rule, log []drive.Line) {
 	t.Helper()
 	p, err := policies.Policy(policy, policies.LiveParams(policy, params))
 	if err != nil {
@@ -123,7 +123,7 @@ func replay(t *testing.T, policy string, params map[string]string, admission str
 	if launched < 40 {
 		t.Errorf("only %d launches in %d lines", launched, len(log))
 	}
-	rules := drive.Config{Seconds: lively, Refill: true, Spread: true}
+	rules := drive.Config{Seconds: rule, Refill: true, Spread: true}
 	if err := drive.Replay(tracker.DefaultConfig().Scheduler, rules, p, a, log); err != nil {
 		t.Errorf("%d lines: %v", len(log), err)
 	}

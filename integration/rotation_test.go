@@ -132,3 +132,46 @@ func TestKeyRotation(t *testing.T) {
 		}
 	}
 }
+
+// TestRevokedUsersJobs: who is revoked gets nowhere any more; jobs that they have go on, or end with --cancel-jobs. Jobs of others go on.
+func TestRevokedUsersJobs(t *testing.T) {
+	t.Parallel()
+	k := startWithKeys(t, secure.Generate(), "w1")
+	sleeps := func(user string) (*client.Client, wire.JobID) {
+		pem, err := k.key.PEM(secure.User, user, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cl, err := client.New(client.Config{Master: k.addr, Cert: pem, Patience: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cl.Close() })
+		out := "dfs:/user/" + user + "/out"
+		id, err := cl.Submit(t.Context(), wire.JobSpec{Name: user, Stages: 1, Output: out, Program: wire.Program{
+			Builtin: "sleep", Args: []string{"--maps", "1", "--map-time", "1h", "--output", out},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cl, id
+	}
+	goes, goesOn := sleeps("gus")
+	ends, ended := sleeps("eve")
+	_, beside := sleeps("bob")
+	k.cli(0, "cluster", "revoke", "gus", "--key", k.file("master"))
+	k.cli(0, "cluster", "revoke", "eve", "--key", k.file("master"), "--cancel-jobs", "--master", k.addr)
+	for _, cl := range []*client.Client{goes, ends} {
+		if _, err := cl.Jobs(t.Context()); wire.KindOf(err) != wire.Denied {
+			t.Errorf("who is revoked: %v", err)
+		}
+	}
+	if s := k.status(ended); s.State != wire.Cancelled || !strings.Contains(s.Error, "the certificates of eve are revoked") {
+		t.Errorf("eve's job: %+v", s)
+	}
+	for _, id := range []wire.JobID{goesOn, beside} {
+		if s := k.status(id); s.State.Ended() {
+			t.Errorf("%s has ended: %+v", id, s)
+		}
+	}
+}

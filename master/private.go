@@ -62,12 +62,17 @@ func (m *Master) pastList(_ context.Context, c rpc.Caller, q wire.PastQuery) (wi
 	return out, err
 }
 
-func (m *Master) pastJob(_ context.Context, c rpc.Caller, r wire.JobRequest) (*wire.PastSummary, error) {
+func (m *Master) pastJob(ctx context.Context, c rpc.Caller, r wire.JobRequest) (*wire.PastSummary, error) {
 	h, err := m.history()
 	if err != nil {
 		return nil, err
 	}
 	s, err := h.Summary(r.Job)
+	if wire.KindOf(err) == wire.NotFound && err != nil {
+		if _, missing := m.status(ctx, c, wire.JobRequest{Job: r.Job}); missing != nil {
+			err = missing // it says which job may have been meant
+		}
+	}
 	if err != nil || !m.private(c, s.User) {
 		return s, err
 	}

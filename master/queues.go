@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func (m *Master) maySubmit(c rpc.Caller, user, queue string) error {
 	}
 	q, ok := m.cfg.Queues[queue]
 	if !ok {
-		return wire.Errorf(wire.Invalid, "there is no queue %q; there are %s", queue, strings.Join(m.queueNames(), ", "))
+		return wire.Errorf(wire.Invalid, "%w", suggest.Unknown("queue", queue, m.queueNames()))
 	}
 	if !listed(q.Submit, user) && !listed(q.Admin, user) {
 		return wire.Errorf(wire.Denied, "user %q may not submit to queue %q (millrace queue ls shows who may)", user, queue)

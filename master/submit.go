@@ -65,7 +65,7 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 		return wire.Submitted{}, wire.Errorf(wire.KindOf(err), "no job is taken: %w", err)
 	}
 	return ask(ctx, m, func(now time.Duration) (wire.Submitted, error) {
-		spec.Under = &wire.Policies{Policy: m.policy, Admission: m.admit}
+		spec.Under = &wire.Policies{Policy: m.policy, Admission: m.admit, Second: m.cfg.Jobs.SecondAttempts.Choice()}
 		id, err := m.jobs.Submit(now, spec)
 		return wire.Submitted{Job: id}, err
 	})

@@ -106,7 +106,7 @@ func (p *packer) recent(list []int32) {
 // starts appends when and on which machine attempts start. Machines report at times of their own in each period: it writes those times down,
 // and of each start by how many of them it is later than the one before; the time tells the machine.
 func (p *packer) starts(nodes []int32, starts []int64) {
-	period := beat(nodes, starts)
+	period := reportPeriod(nodes, starts)
 	place := map[int64]int64{}
 	for _, at := range starts {
 		place[at%period] = 0
@@ -132,8 +132,8 @@ func (p *packer) starts(nodes []int32, starts []int64) {
 	})
 }
 
-// beat finds the period in which machines report: that after which the same machine comes most often.
-func beat(list []int32, starts []int64) (best int64) {
+// reportPeriod finds the period in which machines report: that after which the same machine comes most often.
+func reportPeriod(list []int32, starts []int64) (best int64) {
 	most := -1
 	for _, period := range []int64{1000, 100, 200, 250, 500, 2000, 3000, 5000, 10_000} {
 		last, hits := map[int64]int32{}, 0

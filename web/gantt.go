@@ -67,7 +67,7 @@ func (s *site) attempts(ctx context.Context, job wire.JobID) ([]attempt, bool, e
 	var order []*attempt
 	var from []byte
 	for seen := 0; ; {
-		page, err := ask(ctx, s, api.HistoryEvents, wire.PastEventsRequest{Job: job, From: from, Limit: 5000})
+		page, err := ask(ctx, s, api.HistoryEvents, wire.PastEventsRequest{Job: job, From: from, Limit: 5000, Brief: true})
 		if err != nil {
 			return nil, false, err
 		}

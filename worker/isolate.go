@@ -25,6 +25,11 @@ const (
 	IsolationUser = "user"
 )
 
+// sayBare says, once, that programs can do what the worker can, and why.
+func sayBare(cfg *Config, why error) {
+	cfg.Log.Info("programs of users run as the worker's user", "isolation", IsolationNone, "reason", why)
+}
+
 // What attempts that have a user of their own reach.
 const (
 	// NetworkAuto is NetworkCluster where the cluster has a key, so that strangers may share it, and the worker can; NetworkAll elsewhere.

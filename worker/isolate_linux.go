@@ -45,6 +45,7 @@ func newJail(cfg *Config) (*jail, error) {
 		return nil, err
 	}
 	if cfg.Isolation == IsolationNone {
+		sayBare(cfg, errors.New("it was asked for"))
 		return j, nil
 	}
 	err := able(cfg.TaskUsers)
@@ -75,7 +76,7 @@ func (j *jail) withoutUsers(why error) error {
 		j.cfg.Log.Info("programs of users run as the worker's user, in a cage", "isolation", IsolationLandlock, "reason", why)
 		return j.openCage()
 	}
-	j.cfg.Log.Info("programs of users run as the worker's user", "isolation", IsolationNone, "reason", errors.Join(why, err))
+	sayBare(j.cfg, errors.Join(why, err))
 	return nil
 }
 

@@ -33,7 +33,7 @@ func newJail(cfg *Config) (*jail, error) {
 	if cfg.TaskNetwork != NetworkAll {
 		return nil, fmt.Errorf("task network is %q, which only Linux has: give %s", cfg.TaskNetwork, NetworkAll)
 	}
-	cfg.Log.Info("programs of users run as the worker's user, and nobody watches their memory and files", "isolation", IsolationNone, "system", runtime.GOOS)
+	sayBare(cfg, fmt.Errorf("%s cannot keep them apart, nor watch their memory and files: only Linux can", runtime.GOOS))
 	return &jail{mode: IsolationNone}, nil
 }
 

@@ -45,7 +45,7 @@ func (b *workerBox) start() {
 		Capacity: wire.Capacity{Containers: 3}, Held: held,
 	})
 	b.w.trace("%s starts with %d outputs", b.name, len(held))
-	b.beat(b.life)
+	b.reports(b.life)
 }
 
 // addr is another one in each life.
@@ -100,13 +100,13 @@ func (w *World) bounce() {
 	w.after(w.cfg.Away, last.start)
 }
 
-// beat reports every half second.
-func (b *workerBox) beat(life int) {
+// reports sends a report every half second.
+func (b *workerBox) reports(life int) {
 	if !b.alive || b.life != life {
 		return
 	}
 	b.report()
-	b.w.after(500*time.Millisecond, func() { b.beat(life) })
+	b.w.after(500*time.Millisecond, func() { b.reports(life) })
 }
 
 func (b *workerBox) report() {

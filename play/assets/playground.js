@@ -52,8 +52,9 @@ const playground = {
       await this.run();
       return;
     }
-    const broken = location.hash.length > 1;
-    await this.lecture(this.choices.lectures[0].name);
+    const named = this.choices.lectures.find((l) => location.hash === "#lecture=" + l.name); // a link to a lecture
+    const broken = location.hash.length > 1 && !named;
+    await this.lecture((named ?? this.choices.lectures[0]).name);
     if (broken) $("#problem").textContent = "The link cannot be read: a part of it is lost or changed. Ask for it again; what you see is the first lecture.";
   },
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 )
 
 // caller calls daemons with the job's own credential, through the gate where there is no network.
-func caller() *rpc.Client {
-	cfg, err := secure.FromPEM([]byte(order.Credential))
+func caller() *rpc.Client { return callerWith(order.Credential) }
+
+func callerWith(credential string) *rpc.Client {
+	cfg, err := secure.FromPEM([]byte(credential))
 	must(err)
 	if order.Gate != 0 {
 		cfg.Dial = func(_ context.Context, addr string) (net.Conn, error) { return ask(addr) }
@@ -37,6 +40,28 @@ func admin() (out []string) {
 	out = append(out, refused("admin", err)...)
 	_, err = api.JobKill.Call(ctx, cl, order.Master, wire.JobRequest{Job: wire.JobID(*target)})
 	return append(out, refused("admin", err)...)
+}
+
+// builtin submits built-in jobs that read a file of the worker's and write beside it, with the certificate of its user, whatever they
+// claim to read and to be allowed.
+func builtin() (out []string) {
+	path, pem, _ := strings.Cut(*target, "\n")
+	cl := callerWith(pem)
+	defer cl.Close()
+	const there = "dfs:" + home + "stolen"
+	for _, spec := range []wire.JobSpec{
+		{Output: there, Program: wire.Program{Builtin: "wordcount", Args: []string{"--input=" + path, "--output=" + there}}},
+		{
+			Output: there, Inputs: []string{"dfs:/in"}, Local: wire.LocalWorker,
+			Program: wire.Program{Builtin: "wordcount", Args: []string{"--input=file:" + path, "--output=" + there}},
+		},
+		{Output: path + ".new", Program: wire.Program{Builtin: "teragen", Args: []string{"--rows=1", "--output=" + path + ".new"}}},
+	} {
+		spec.Name, spec.Stages = "builtin", 1
+		_, err := api.JobSubmit.Call(context.Background(), cl, order.Master, spec)
+		out = append(out, refused("builtin", err)...)
+	}
+	return out
 }
 
 // names reads, moves, removes and takes another user's file, and writes beside it.
@@ -79,9 +104,12 @@ func blocks() (out []string) {
 	return out
 }
 
-// say puts words into the library's mouth: on the descriptor by which it speaks to the worker.
+// mouth is the descriptor by which the library speaks to the worker. A second file of it would close it when it is collected.
+var mouth = sync.OnceValue(func() *os.File { return os.NewFile(3, "worker") })
+
+// say puts words into the library's mouth.
 func say(words ...attempt.Word) {
-	enc := json.NewEncoder(os.NewFile(3, "worker"))
+	enc := json.NewEncoder(mouth())
 	for _, w := range words {
 		must(enc.Encode(w))
 	}

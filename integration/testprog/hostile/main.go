@@ -24,11 +24,12 @@ var attacks = map[string]func() []string{
 	"proc": proc, "trace": trace, "calls": calls, "shm": shm, "files": openFiles, "beside": beside, "fifo": fifo,
 	"admin": admin, "counters": counters, "texts": texts, "forge": forge, "gate": throughGate, "names": names, "blocks": blocks,
 	"write": write, "addresses": addresses, "openings": openings, "crowd": crowd, "hash": hash, "logs": logs, "renew": renew,
+	"builtin": builtin,
 }
 
 var (
 	attack = flag.String("attack", "", "which of the attacks")
-	target = flag.String("target", "", "file, directory, process id, job, address, block, hash or seconds")
+	target = flag.String("target", "", "file, directory, process id, job, address, block, hash or seconds; for builtin a file and, on the next lines, a certificate")
 	order  attempt.Order
 )
 
