@@ -195,7 +195,7 @@ func (o *upOptions) ready(out io.Writer, master string, after time.Duration) {
   millrace run wordcount --input dfs:/in --output dfs:/out --master %s
   millrace dfs cat dfs:/out/part-r-00000
   millrace cluster down --dir %s
-`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), after.Seconds(), master, master, o.keyLine(), master, o.dir)
+`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), after.Seconds(), master, master, o.keyLine(), master, human.Printable(o.dir))
 }
 
 // keyLine is how the commands that follow get the key, if the cluster has one.

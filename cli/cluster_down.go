@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/procs"
 )
 
@@ -71,7 +72,7 @@ func newClusterDown() *cobra.Command {
 			if err := os.Remove(clusterPath(dir)); err != nil {
 				return failed(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "cluster in %s is stopped; millrace cluster up --dir %s brings it back with its files and jobs\n", dir, dir)
+			fmt.Fprintf(cmd.OutOrStdout(), "cluster in %s is stopped; millrace cluster up --dir %s brings it back with its files and jobs\n", human.Printable(dir), human.Printable(dir))
 			return nil
 		},
 	}

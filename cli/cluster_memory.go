@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/internal/human"
 )
 
 // A shape is what a directory remembers of the last cluster that was ready in it, so that `cluster up` brings it back.
@@ -104,7 +106,7 @@ func (o *upOptions) recall(out io.Writer, flags *pflag.FlagSet) error {
 
 func (o *upOptions) say(out io.Writer, how string, list []string) {
 	if len(list) > 0 {
-		fmt.Fprintf(out, "cluster of %s, %s: %s\n", o.dir, how, strings.Join(list, ", "))
+		fmt.Fprintf(out, "cluster of %s, %s: %s\n", human.Printable(o.dir), how, strings.Join(list, ", "))
 	}
 }
 

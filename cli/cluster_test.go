@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,45 @@ func TestUpHonoursItsConfiguration(t *testing.T) {
 		masters, workers, err := o.settings()
 		if err != nil || !slices.Equal(masters, tt.masters) || !slices.Equal(workers, tt.workers) {
 			t.Errorf("%q, given %v: masters get %q, workers %q, %v; want %q and %q", tt.config, tt.given, masters, workers, err, tt.masters, tt.workers)
+		}
+	}
+}
+
+// TestUpIsReadyAtOnce: the cluster of the README is ready in a fraction of a second; of several starts the fastest counts, since the machine may
+// have other work.
+func TestUpIsReadyAtOnce(t *testing.T) {
+	best := math.Inf(1)
+	for try := 0; try < 5 && best >= 1; try++ {
+		dir := t.TempDir()
+		out, err := exec.Command("millrace", "cluster", "up", "--workers", "4", "--racks", "2", "--dir", dir).CombinedOutput()
+		clusterKill(t, dir)
+		_, after, _ := strings.Cut(string(out), "is ready after ")
+		var seconds float64
+		if _, serr := fmt.Sscanf(after, "%f s;", &seconds); err != nil || serr != nil {
+			t.Fatalf("%v, %v:\n%s", err, serr, out)
+		}
+		best = min(best, seconds)
+	}
+	if best >= 1 {
+		t.Errorf("the cluster was ready after %.1f s", best)
+	}
+}
+
+// TestWorkersSayHowProgramsRun: a worker that does not keep the programs of users apart says so when it starts; one that does keeps silent.
+func TestWorkersSayHowProgramsRun(t *testing.T) {
+	const bare = "programs of users run as the worker's user"
+	for isolation, says := range map[string]bool{"none": true, "user": false} {
+		if isolation == "user" && os.Getuid() != 0 {
+			continue
+		}
+		dir := t.TempDir()
+		cmd := exec.Command("millrace", "cluster", "up", "--workers", "1", "--dir", dir)
+		cmd.Env = append(os.Environ(), "MILLRACE_WORKER_ISOLATION="+isolation)
+		out, err := cmd.CombinedOutput()
+		clusterKill(t, dir)
+		log, lerr := os.ReadFile(filepath.Join(dir, "logs", "w1.log"))
+		if err != nil || lerr != nil || strings.Contains(string(log), bare) != says {
+			t.Errorf("isolation %s: %v, %v; says %q: want %v\n%s%s", isolation, err, lerr, bare, says, out, log)
 		}
 	}
 }

@@ -49,6 +49,9 @@ var flagCompleters = map[string]completer{
 	"output":    ofCluster(dfsPaths),
 	"left":      ofCluster(dfsPaths),
 	"right":     ofCluster(dfsPaths),
+	"queue":     ofCluster(queueNames),
+	"job":       ofCluster(jobIDs),
+	"node":      ofCluster(nodeNames),
 }
 
 // complete lets the shell complete arguments and flags of a command and of those below it.
@@ -56,8 +59,7 @@ func complete(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		complete(sub)
 	}
-	for word := range strings.FieldsSeq(cmd.Use) {
-		word = strings.TrimSuffix(strings.TrimSuffix(strings.Trim(word, "[]."), "...|all"), "]")
+	for _, word := range strings.FieldsFunc(cmd.Use, func(r rune) bool { return strings.ContainsRune(" |[].", r) }) {
 		if c := wordCompleters[word]; c != nil && cmd.ValidArgsFunction == nil {
 			cmd.ValidArgsFunction = c
 		}
@@ -133,6 +135,16 @@ func nodeNames(ctx context.Context, cl *client.Client, word string) (out []strin
 	for _, n := range list {
 		if strings.HasPrefix(string(n.Node), word) {
 			out = append(out, cobra.CompletionWithDesc(string(n.Node), oneLine(n.State)))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp, err
+}
+
+func queueNames(ctx context.Context, cl *client.Client, word string) (out []string, _ cobra.ShellCompDirective, err error) {
+	list, err := cl.Queues(ctx)
+	for _, q := range list {
+		if strings.HasPrefix(q.Queue, word) {
+			out = append(out, oneLine(q.Queue))
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp, err

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/internal/human"
@@ -29,7 +29,8 @@ func (d *dfsCommand) newNodes() *cobra.Command {
 				if asJSON {
 					return printJSON(cmd, list)
 				}
-				return printNodes(cmd.OutOrStdout(), list)
+				printNodes(cmd.OutOrStdout(), list)
+				return nil
 			})
 		},
 	}
@@ -37,9 +38,8 @@ func (d *dfsCommand) newNodes() *cobra.Command {
 	return cmd
 }
 
-func printNodes(w io.Writer, list []wire.StoreNode) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NODE\tRACK\tSTATE\tBLOCKS\tFREE\tOF\tADDRESS\tREMARKS")
+func printNodes(w io.Writer, list []wire.StoreNode) {
+	t := newTable(w, "node", "rack", "state", "blocks", "free", "of", "address", "remarks")
 	for _, n := range list {
 		var free, total int64
 		var remarks strings.Builder
@@ -52,9 +52,9 @@ func printNodes(w io.Writer, list []wire.StoreNode) error {
 		if n.Left > 0 {
 			remarks.WriteString(human.Many(int64(n.Left), "block") + " left to copy")
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", n.Node, n.Rack, n.State, n.Blocks, human.Bytes(free), human.Bytes(total), n.Addr, remarks.String())
+		t.AppendRow(table.Row{n.Node, n.Rack, n.State, n.Blocks, human.Bytes(free), human.Bytes(total), n.Addr, strings.TrimSpace(remarks.String())})
 	}
-	return t.Flush()
+	t.Render()
 }
 
 func (d *dfsCommand) newDrain() *cobra.Command {

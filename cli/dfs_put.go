@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/dfs"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 )
@@ -160,7 +161,7 @@ func (p *putting) plan(src, target string) error {
 		}
 		info, err := os.Stat(name)
 		if err == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%s is not a file (%s)", name, info.Mode().Type())
+			err = fmt.Errorf("%s is not a file (%s)", human.Printable(name), info.Mode().Type())
 		}
 		if err == nil {
 			p.files = append(p.files, copying{name, to, info.Size()})
@@ -182,15 +183,15 @@ func (p *putting) one(ctx context.Context, c copying) (copied, error) {
 	}
 	w, err := p.s.Create(ctx, c.to, p.create)
 	if err != nil {
-		return copied{}, fmt.Errorf("put %s: %w", c.from, err)
+		return copied{}, fmt.Errorf("put %s: %w", human.Printable(c.from), err)
 	}
 	n, err := p.t.move(ctx, w, in)
 	if err != nil {
 		w.Abort()
-		return copied{}, fmt.Errorf("put %s: %w", c.from, err)
+		return copied{}, fmt.Errorf("put %s: %w", human.Printable(c.from), err)
 	}
 	if err := w.Close(); err != nil {
-		return copied{}, fmt.Errorf("put %s: %w", c.from, errors.Join(err, context.Cause(ctx)))
+		return copied{}, fmt.Errorf("put %s: %w", human.Printable(c.from), errors.Join(err, context.Cause(ctx)))
 	}
 	return copied{From: c.from, To: c.to, Len: n, CRC: fmt.Sprintf("%08x", w.CRC())}, nil
 }

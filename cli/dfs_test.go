@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,7 +33,7 @@ func TestDFSScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "json": jsonKeys, "clean": clean,
+			"exits": exits, "json": jsonKeys, "clean": clean, "fits": fits,
 		},
 	})
 }
@@ -143,6 +144,21 @@ func TestOddNamesThroughTheCommandLine(t *testing.T) {
 	master = clusterUp(t, dir)
 	wantTree(t, dfs, kept, many)
 	nothingOutside(t, base, here)
+	foundNamesStayOnTheirLine(t, dfs)
+}
+
+// foundNamesStayOnTheirLine puts a directory with a name that the store refuses: the message has it as part of one line.
+func foundNamesStayOnTheirLine(t *testing.T, dfs runDFS) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in\nFAKE line"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := dfs("", "put", "-r", "--progress", "none", dir, "/found")
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || !strings.Contains(string(exit.Stderr), `in\nFAKE line: `) || strings.Contains(string(exit.Stderr), "\nFAKE") {
+		t.Errorf("put -r says %v: %q", err, exit.Stderr)
+	}
 }
 
 type runDFS func(stdin string, args ...string) (string, error)

@@ -36,7 +36,7 @@ func exportJobs(cmd *cobra.Command, cl *client.Client, name string, jobs []wire.
 	if err := writeHistoryFile(name, h); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s and %s are in %s\n", human.Many(int64(len(h.Jobs)), "job"), human.Many(int64(len(h.Attempts)), "attempt"), name)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s and %s are in %s\n", human.Many(int64(len(h.Jobs)), "job"), human.Many(int64(len(h.Attempts)), "attempt"), human.Printable(name))
 	return nil
 }
 

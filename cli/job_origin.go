@@ -26,6 +26,9 @@ func describe(cmd *cobra.Command, cl *client.Client, o *trace.Origin, jobs []wir
 	}
 	describeNodes(o, nodes, &net)
 	o.Periods = periodsOf(jobs)
+	if n := len(jobs); n > 0 && jobs[n-1].Under != nil && jobs[n-1].Under.Second != nil {
+		o.Second = (*trace.Rule)(jobs[n-1].Under.Second)
+	}
 	if n := len(o.Periods); n > 0 {
 		o.Policy, o.Admission = o.Periods[n-1].Policy, o.Periods[n-1].Admission
 		return nil

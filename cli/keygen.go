@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/secure"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 func newKeygen() *cobra.Command {
@@ -28,7 +30,7 @@ func newKeygen() *cobra.Command {
 			if err := errors.Join(err, f.Close()); err != nil {
 				return failed(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s holds the key; give it to master and workers with --key, or as MILLRACE_KEY\n", args[0])
+			fmt.Fprintf(cmd.OutOrStdout(), "%s holds the key; give it to master and workers with --key, or as MILLRACE_KEY\n", human.Printable(args[0]))
 			return nil
 		},
 	}
@@ -112,26 +114,83 @@ a new one (millrace cluster cert).`,
 }
 
 func newRevoke() *cobra.Command {
-	var key keyFlags
+	var m masterFlags
+	var cancel bool
 	cmd := &cobra.Command{
 		Use:   "revoke USER",
 		Short: "Make the certificates that a user has now good for nothing",
 		Long: `Notes in the key file that the certificates that a user has now, and those of the user's tasks, are revoked. Daemons that
 use this file follow within seconds; give the others a copy. Connections that are open are refused, too. A certificate
-that millrace cluster cert makes later is good again. Jobs of the user go on: millrace job kill ends them.`,
-		Example: "  millrace cluster revoke ann --key cluster.key",
+that millrace cluster cert makes later is good again. Jobs of the user go on, unless --cancel-jobs ends them.`,
+		Example: "  millrace cluster revoke ann --key cluster.key --cancel-jobs --master 10.0.0.1:7070",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if key.key == "" {
-				return errors.New("no key: give --key FILE or set MILLRACE_KEY")
-			}
-			if err := secure.Revoke(key.key, args[0], time.Now()); err != nil {
+			probe, err := revoke(&m.key, args[0])
+			if err != nil {
 				return failed(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "certificates that %s has now are revoked in %s; give the other machines of the cluster a copy of it\n", args[0], key.key)
-			return nil
+			fmt.Fprintf(cmd.OutOrStdout(), "certificates that %s has now are revoked in %s; give the other machines of the cluster a copy of it\n", args[0], m.key.key)
+			if !cancel {
+				return nil
+			}
+			return withClient(&m, func(cl *client.Client) error { return cancelJobs(cmd, cl, m.master, args[0], probe) })
 		},
 	}
-	key.define(cmd.Flags())
+	m.define(cmd)
+	cmd.Flags().BoolVar(&cancel, "cancel-jobs", false, "end the user's jobs, too, as soon as the master takes no more from the user")
 	return cmd
+}
+
+// revoke notes it in the key file, and returns a certificate that the user could have had until now.
+func revoke(key *keyFlags, user string) (probe []byte, err error) {
+	k, err := key.load()
+	if err != nil {
+		return nil, err
+	}
+	if k == nil {
+		return nil, errors.New("no key: give --key FILE or set MILLRACE_KEY")
+	}
+	if probe, err = k.PEM(secure.User, user, ""); err != nil {
+		return nil, err
+	}
+	return probe, secure.Revoke(key.key, user, time.Now())
+}
+
+// revokePatience is how long a master may take to read its key file again.
+const revokePatience = 30 * time.Second
+
+// cancelJobs ends the jobs of a user whose certificates are revoked. It waits until the master refuses the probe, one of them: after
+// that no job comes.
+func cancelJobs(cmd *cobra.Command, cl *client.Client, master, user string, probe []byte) error {
+	revoked, err := client.New(client.Config{Master: master, Cert: probe})
+	if err != nil {
+		return err
+	}
+	defer revoked.Close()
+	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		_, err := revoked.Nodes(cmd.Context())
+		if wire.KindOf(err) == wire.Denied && err != nil {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if time.Since(begin) > revokePatience {
+			return fmt.Errorf("the master still serves %s after %s: give it a copy of the key file and say this again; no job was ended", user, revokePatience)
+		}
+	}
+	list, err := cl.Active(cmd.Context())
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].User != user {
+			continue
+		}
+		if err := cl.Kill(cmd.Context(), list[i].Job, "the certificates of "+user+" are revoked"); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is ended\n", list[i].Job)
+	}
+	return nil
 }

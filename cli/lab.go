@@ -241,6 +241,10 @@ func experiments(ids []string) ([]*lab.Experiment, error) {
 // run runs experiments on all cores; what is done when one fails, or when the user
 // has seen enough, is still written.
 func (o *labRun) run(cmd *cobra.Command) error {
+	want, err := lab.ReadReports(o.expect...)
+	if err != nil {
+		return err // before hours of work
+	}
 	began, left := time.Now(), len(o.list)
 	fmt.Fprintf(cmd.ErrOrStderr(), "running %s ...\n", human.Many(int64(left), "experiment"))
 	var printing error
@@ -262,7 +266,7 @@ func (o *labRun) run(cmd *cobra.Command) error {
 		}
 	})
 	stop()
-	err = errors.Join(err, printing, agree(cmd.ErrOrStderr(), reports, o.expect))
+	err = errors.Join(err, printing, o.agree(cmd.ErrOrStderr(), reports, want))
 	if o.own != nil {
 		err = errors.Join(err, o.tryOwn(cmd, reports))
 	}
@@ -287,7 +291,7 @@ func (o *labRun) write(cmd *cobra.Command, reports []lab.Report) error {
 	if werr := lab.WriteFiles(o.out, lab.Page{Date: o.date, Quick: o.Quick, Reports: reports, Earlier: o.earlier}); werr != nil {
 		return errors.Join(err, werr)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "report of %s: %s\n", human.Many(int64(len(reports)), "experiment"), filepath.Join(o.out, "report.html"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "report of %s: %s\n", human.Many(int64(len(reports)), "experiment"), human.Printable(filepath.Join(o.out, "report.html")))
 	return err
 }
 
@@ -306,19 +310,15 @@ func (o *labRun) takeEarlier() (err error) {
 }
 
 // agree compares verdicts with an earlier run's, and says what it could not compare.
-func agree(w io.Writer, reports []lab.Report, expect []string) error {
-	if len(expect) == 0 {
+func (o *labRun) agree(w io.Writer, reports, want []lab.Report) error {
+	if len(o.expect) == 0 {
 		return nil
-	}
-	want, err := lab.ReadReports(expect...)
-	if err != nil {
-		return err
 	}
 	for _, line := range lab.NotCompared(reports, want) {
 		fmt.Fprintln(w, "not compared:", line)
 	}
 	if d := lab.Disagreements(reports, want); len(d) > 0 {
-		return fmt.Errorf("%d verdicts differ from %s:\n  %s", len(d), strings.Join(expect, ", "), strings.Join(d, "\n  "))
+		return fmt.Errorf("%d verdicts differ from %s:\n  %s", len(d), strings.Join(o.expect, ", "), strings.Join(d, "\n  "))
 	}
 	return nil
 }

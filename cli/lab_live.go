@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/lab/live"
 )
@@ -139,7 +140,7 @@ func (o *liveLab) write(cmd *cobra.Command, reports []lab.Report) error {
 	if err := lab.WriteFiles(o.out, lab.Page{Title: "millrace laboratory, live", Date: o.date, Quick: o.quick, Reports: reports}); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(o.out, "report.html"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", human.Printable(filepath.Join(o.out, "report.html")))
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/sim"
@@ -87,7 +88,7 @@ func (o *labRun) tryIn(cmd *cobra.Command, r *lab.Report) error {
 		return err
 	}
 	name := filepath.Join(o.out, "play", r.ID+"-own.html")
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s beside %s, decision by decision: %s\n", own.Name, tapes[1].Name, name)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s beside %s, decision by decision: %s\n", own.Name, tapes[1].Name, human.Printable(name))
 	return writeWhole(name, page.String())
 }
 

@@ -34,30 +34,30 @@ func run(args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	return launch.ExitCode(ctx, report(ctx, err))
+	return launch.ExitCode(ctx, report(ctx, args, err))
 }
 
-// report tells how a command ended, and gives its exit code.
-func report(ctx context.Context, err error) int {
+// report tells how a command with these arguments ended, and gives its exit code.
+func report(ctx context.Context, args []string, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	if fail, ok := errors.AsType[*failure](err); ok {
 		if fail.err != nil {
-			fmt.Fprintln(os.Stderr, "millrace: "+textOf(ctx, fail.err))
+			fmt.Fprintln(os.Stderr, "millrace: "+textOf(ctx, args, fail.err))
 		}
 		return cmp.Or(fail.code, exitFailed)
 	}
-	fmt.Fprintln(os.Stderr, "millrace: "+human.ErrorText(err))
+	fmt.Fprintln(os.Stderr, "millrace: "+human.ErrorText(err, args...))
 	return exitUsage
 }
 
 // textOf is what to say about an error. After a signal nobody wants to hear what that did to the work.
-func textOf(ctx context.Context, err error) string {
+func textOf(ctx context.Context, args []string, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "interrupted") {
 		return "interrupted"
 	}
-	return human.ErrorText(err)
+	return human.ErrorText(err, args...)
 }
 
 // Exit codes, which scripts may rely on.

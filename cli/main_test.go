@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "json": jsonKeys, "clean": clean, "cmpparts": cmpParts,
+			"exits": exits, "json": jsonKeys, "clean": clean, "cmpparts": cmpParts, "fits": fits,
 		},
 	})
 }

@@ -242,6 +242,20 @@ func TestNamesDoNotSplitLines(t *testing.T) {
 		{"sim", "run", "--trace", "none" + evil},
 		{"play", "none" + evil},
 		{"whatif", "none" + evil},
+		{"dfs", "put", "--master", "127.0.0.1:1", "none*" + evil, "dfs:/x"},
+		{"dfs", "repair", "--dir", "none" + evil},
+		{"demo", "--dir", evil},
+		{"cluster", "up", "--file", "none" + evil},
+		{"cluster", "up", "--dir", evil},
+		{"cluster", "status", "--dir", "none" + evil},
+		{"cluster", "down", "--dir", "none" + evil},
+		{"cluster", "keygen", evil},
+		{"dashboard", "--reports", "none" + evil},
+		{"job", "submit", "--batch", evil, "--master", "127.0.0.1:1"},
+		{"sim", "run", "--file", evil},
+		{"scheduler", "test", "none" + evil + ".star"},
+		{"scheduler", "train", "hybrid", "--history", evil},
+		{"trace", "convert", "none" + evil},
 	} {
 		c.run("millrace", args...)
 		for line := range strings.Lines(c.stderr.String()) {

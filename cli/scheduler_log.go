@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
@@ -143,7 +144,7 @@ func (o *decisionOptions) write(cmd *cobra.Command, cl *client.Client) (err erro
 	if err = errors.Join(err, f.close(b, err == nil)); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d lines are in %s\n", lines, o.export)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d lines are in %s\n", lines, human.Printable(o.export))
 	return nil
 }
 

@@ -178,8 +178,8 @@ func (r *trainReport) print(w io.Writer, stored bool) {
 	fmt.Fprintf(w, "%s: %d small, %d large; cross-validation has %.1f %% right; %s\n",
 		human.Many(int64(r.Jobs), "job"), r.Small, r.Jobs-r.Small, 100*r.Accuracy, human.Many(int64(r.Vectors), "support vector"))
 	if stored {
-		fmt.Fprintf(w, "%s is used from the next start of the master, or now: millrace scheduler set hybrid\n", r.File)
+		fmt.Fprintf(w, "%s is used from the next start of the master, or now: millrace scheduler set hybrid\n", human.Printable(r.File))
 		return
 	}
-	fmt.Fprintf(w, "written to %s; a master with it in its directory uses it\n", r.File)
+	fmt.Fprintf(w, "written to %s; a master with it in its directory uses it\n", human.Printable(r.File))
 }

@@ -134,7 +134,7 @@ func (o *simOptions) report(cmd *cobra.Command, cases []*simCase, source *worklo
 	if err := writeRows(o.out, cases[0].over, runs); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", filepath.Join(o.out, "report.html"))
+	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", human.Printable(filepath.Join(o.out, "report.html")))
 	page := filepath.Join(o.out, "play.html")
 	if err := writePlay(page, cases[0].setup(source), cases[0].tapes(runs)); err != nil {
 		return err

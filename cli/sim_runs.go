@@ -293,7 +293,7 @@ func (o *simOptions) tasks(topo *topology.Topology) (w sim.WorkloadConfig, err e
 	return w, nil
 }
 
-// asCluster makes second attempts and breaks deadlocks as a live cluster does.
+// asCluster makes second attempts and breaks deadlocks as a live cluster does if nobody says otherwise.
 func asCluster(cfg *sim.Config, noSecond bool) {
 	cfg.BreakDeadlocks, cfg.Refill = true, true
 	if !noSecond {
@@ -332,6 +332,13 @@ func (o *simOptions) writeHistory(topo *topology.Topology, runs []*simRun) error
 		return fmt.Errorf("no history is kept of runs with more than %s tasks", human.Count(keptTasks))
 	}
 	origin := trace.Origin{Source: "sim", Policy: first.arm.policy, Admission: first.arm.admission, Nodes: o.nodes, Racks: o.racks, Room: o.nodes * o.containers}
+	var cfg sim.Config
+	asCluster(&cfg, o.noSecond)
+	if err := o.applySeconds(&cfg); err != nil {
+		return err
+	}
+	rule := trace.Rule(drive.NameOf(cfg.Seconds))
+	origin.Second = &rule
 	if len(o.more.Classes) > 0 {
 		o.describeClasses(&origin, topo)
 	}

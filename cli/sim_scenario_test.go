@@ -237,7 +237,7 @@ func TestScenarioErrorsOfKeys(t *testing.T) {
 		"changes:\n- {at: 1s, set: x}":                      `s.yaml:2: changes[0]: at 1s set "x": write at: a time from the start, set: NAME=VALUE`,
 		"reload: {min: 2s, max: 1s}":                        `s.yaml:1: reload: min 2s, max 1s: min must not be negative, max not below it and at most 8760h0m0s`,
 		"speculation: maybe":                                `s.yaml:1: speculation: "maybe": write late, lag or false`,
-		"speculation: lag\nspeculation_params: {slower: 1}": `s.yaml:2: speculation_params: unknown parameter "slower" (known: after, behind, cap)`,
+		"speculation: lag\nspeculation_params: {slower: 1}": `s.yaml:2: speculation_params: policy of second attempts by lag has no parameter "slower"; it has: after, behind, cap`,
 		"slowstart: 2":                                      `s.yaml:1: slowstart: 2: give a share of the maps, 0 to 1, or -1 for at once`,
 		"arrivals: 0":                                       `s.yaml:1: arrivals: 0: give a factor from 0.001 to 1000`,
 		"report: {charts: [meen]}":                          `s.yaml:1: report.charts[0]: unknown chart "meen": did you mean mean? (known: mean, tail, completion, slowdown, scatter, tasks, gantt)`,

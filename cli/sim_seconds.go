@@ -3,11 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/lab"
@@ -30,38 +27,15 @@ func (o *simOptions) applySeconds(cfg *sim.Config) error {
 	case "false":
 		cfg.Seconds = nil
 		return nil
-	case "late", "true":
-		l := drive.DefaultLATE()
-		err := setNamed(f.SecondsParams, map[string]any{"after": &l.After, "slower": &l.Slower, "share": &l.Share})
-		cfg.Seconds = l
-		return o.faultIf("speculation_params", cmpErr(err, l.Validate()))
-	case "lag":
-		l := drive.DefaultLag()
-		err := setNamed(f.SecondsParams, map[string]any{"after": &l.After, "behind": &l.Behind, "cap": &l.Cap})
-		cfg.Seconds = l
-		return o.faultIf("speculation_params", cmpErr(err, l.Validate()))
+	case "true":
+		rule = "late"
+	case "late", "lag":
+	default:
+		return o.fault("speculation", fmt.Errorf("%q: write late, lag or false", rule))
 	}
-	return o.fault("speculation", fmt.Errorf("%q: write late, lag or false", rule))
-}
-
-// setNamed sets times and numbers by name.
-func setNamed(values map[string]string, into map[string]any) error {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		var err error
-		switch to := into[name].(type) {
-		case *time.Duration:
-			if *to, err = time.ParseDuration(values[name]); err != nil {
-				return fmt.Errorf("%s is %q: write a time, such as 2s", name, values[name])
-			}
-		case *float64:
-			if *to, err = strconv.ParseFloat(values[name], 64); err != nil || *to != *to {
-				return fmt.Errorf("%s is %q: write a number, such as 0.1", name, values[name])
-			}
-		default:
-			return suggest.Unknown("parameter", name, slices.Sorted(maps.Keys(into)))
-		}
-	}
-	return nil
+	var err error
+	cfg.Seconds, err = drive.RuleOf(drive.Named{Name: rule, Params: f.SecondsParams})
+	return o.faultIf("speculation_params", err)
 }
 
 // checkReport refuses metrics and charts that there are none of.

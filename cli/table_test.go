@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -39,6 +41,27 @@ func TestTablesFit(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fits COMMAND... runs a command that prints tables, and wants them to keep to 60 and to 100 columns.
+func fits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: fits COMMAND [ARG]...")
+	}
+	for _, columns := range []int{60, 100, 1000} {
+		ts.Setenv("COLUMNS", fmt.Sprint(columns))
+		ts.Check(ts.Exec(args[0], args[1:]...))
+		out := ts.ReadFile("stdout")
+		for line := range strings.Lines(out) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns && strings.ContainsAny(line, "│┌├└") {
+				ts.Fatalf("%d columns, and a line has %d: %s", columns, n, line)
+			}
+		}
+		if columns == 1000 && !strings.Contains(out, "│") { // where there is less room it may be a list
+			ts.Fatalf("this is no table:\n%s", out)
+		}
+	}
+	ts.Setenv("COLUMNS", "")
 }
 
 // TestTablesOfLongCells: where a table becomes a list, lines that a cell was broken into are put together again, keep to the width and stand

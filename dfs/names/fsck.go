@@ -79,7 +79,7 @@ func (t *tree) files(a *actor, i *inode, path string, after []string, fn func(*i
 // Health of a block, the worst first.
 var healths = []string{"missing", "corrupt", "under", "misplaced", "over", "healthy"}
 
-func (f *fleet) health(b *block, c count) string {
+func (f *fleet) health(c count) string {
 	switch {
 	case c.live+c.leaving == 0 && c.corrupt > 0:
 		return "corrupt"
@@ -106,7 +106,7 @@ func (fl *fleet) fsckFile(i *inode, path string, all bool, out *wire.FsckRespons
 			continue
 		}
 		c := b.count()
-		h := fl.health(b, c)
+		h := fl.health(c)
 		out.Blocks++
 		tally(out, h)
 		if rank := slices.Index(healths, h); rank < worst {

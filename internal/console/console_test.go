@@ -208,11 +208,20 @@ func TestPlainLinesTellNews(t *testing.T) {
 	}
 }
 
-// TestRetriesAreFailures: attempts that are not first ones have not all failed.
+// TestRetriesAreFailures: attempts that are not first ones have not all failed; those that have are told while the job runs and when it has ended.
 func TestRetriesAreFailures(t *testing.T) {
 	var r Remote
-	r.Note(wire.JobStatus{State: "RUNNING", Attempts: 20, Maps: wire.TaskTotals{Total: 8}, Reduces: wire.TaskTotals{Total: 2}})
-	if n := r.Progress().Retries; n != 0 {
-		t.Errorf("%d retries where nothing failed", n)
+	for retries, want := range map[int]string{0: "wc: map  25%  2 of 8 tasks", 3: "wc: map  25%  2 of 8 tasks  3 retries"} {
+		s := wire.JobStatus{
+			Name: "wc", State: wire.Running, Attempts: 20, Retries: retries, Maps: wire.TaskTotals{Total: 8, Done: 2}, Reduces: wire.TaskTotals{Total: 2},
+		}
+		r.Note(s)
+		if got := plainLine(r.Progress(), ""); got != want {
+			t.Errorf("%d attempts failed: %q, want %q", retries, got, want)
+		}
+		s.State = wire.Succeeded
+		if res, err := ResultOf(s); err != nil || res.Retries != retries {
+			t.Errorf("the result has %d retries, %v; want %d", res.Retries, err, retries)
+		}
 	}
 }

@@ -48,8 +48,7 @@ func (r *Remote) Progress() local.Progress {
 	defer r.mu.Unlock()
 	s := &r.last
 	p := local.Progress{
-		Job: s.Name, Stage: max(1, s.Stage), Stages: max(1, s.Stages), Phase: local.Planning, Elapsed: time.Since(r.Begin),
-		// Retries: the status counts attempts, second ones and those of earlier stages among them; not which of them failed.
+		Job: s.Name, Stage: max(1, s.Stage), Stages: max(1, s.Stages), Phase: local.Planning, Elapsed: time.Since(r.Begin), Retries: s.Retries,
 	}
 	switch {
 	case r.away > awayAfter:
@@ -81,7 +80,7 @@ func Detached(out, hint io.Writer, asJSON bool, id wire.JobID) error {
 // succeed.
 func ResultOf(s wire.JobStatus) (local.Result, error) {
 	res := local.Result{
-		Job: s.Name, Counts: mapreduce.Counts(s.Counts), Attempts: s.Attempts,
+		Job: s.Name, Counts: mapreduce.Counts(s.Counts), Attempts: s.Attempts, Retries: s.Retries,
 		Elapsed: time.Duration(s.Ended-s.Submitted) * time.Millisecond,
 		Stages:  []local.StageResult{{Job: s.Name, Maps: s.Maps.Total, Reduces: s.Reduces.Total, Counts: mapreduce.Counts(s.Counts)}},
 	}

@@ -5,10 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"unicode"
 )
 
-// ErrorText is what an error says, with the names of files as part of one line: the system's errors have them as they are.
-func ErrorText(err error) string {
+// ErrorText is what an error says, with the names of files as part of one line: the system's errors have them as they are, and others may
+// have what a command was given.
+func ErrorText(err error, given ...string) string {
 	text := err.Error()
 	var names []string
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -16,6 +18,13 @@ func ErrorText(err error) string {
 	}
 	if e, ok := errors.AsType[*os.LinkError](err); ok {
 		names = append(names, e.Old, e.New)
+	}
+	for _, arg := range given {
+		for part := range strings.SplitSeq(arg, "/") { // an error may name a file by a part of its path
+			if strings.ContainsFunc(part, unicode.IsLetter) { // a newline alone would stand for all ends of lines
+				names = append(names, part)
+			}
+		}
 	}
 	for _, name := range names {
 		if p := Printable(name); p != name {

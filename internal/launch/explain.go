@@ -73,7 +73,7 @@ func (r *Run) explained() ([]mapreduce.Job, func() error, error) {
 			return fmt.Errorf("%sexplain: %w", r.Dash, err)
 		}
 		if !r.JSON {
-			fmt.Fprintf(r.Err, "what became of each record: %s (open it in a browser)\n", r.Explain)
+			fmt.Fprintf(r.Err, "what became of each record: %s (open it in a browser)\n", human.Printable(r.Explain))
 		}
 		return nil
 	}, nil

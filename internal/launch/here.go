@@ -57,11 +57,7 @@ func PrintParts(w io.Writer, dir string) error {
 		return err
 	}
 	for _, p := range parts {
-		f, err := os.Open(p)
-		if err != nil {
-			return err
-		}
-		if err := copyAndClose(w, f); err != nil {
+		if err := copyPart(w, func() (io.ReadCloser, error) { return os.Open(p) }); err != nil {
 			return err
 		}
 	}

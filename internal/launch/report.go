@@ -11,8 +11,13 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-func copyAndClose(w io.Writer, f io.ReadCloser) error {
-	_, err := io.Copy(w, f)
+// copyPart copies what open opens.
+func copyPart(w io.Writer, open func() (io.ReadCloser, error)) error {
+	f, err := open()
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
 	return errors.Join(err, f.Close())
 }
 

@@ -157,11 +157,7 @@ func catParts(ctx context.Context, cl *client.Client, dir string, w io.Writer) e
 		if !strings.HasPrefix(filepath.Base(e.Path), "part-") {
 			continue
 		}
-		f, err := cl.DFS().Open(ctx, e.Path)
-		if err != nil {
-			return err
-		}
-		if err := copyAndClose(w, f); err != nil {
+		if err := copyPart(w, func() (io.ReadCloser, error) { return cl.DFS().Open(ctx, e.Path) }); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,16 @@ type file struct {
 
 var fset = token.NewFileSet()
 
+// text is what the file holds.
+func (f file) text(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(f.path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // load parses every Go file of the module. Nested modules are left out.
 func load(t *testing.T) []file {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func parseSpec(raw string) *spec {
 	return s
 }
 
-// has reports whether a number leads somewhere: to a section, or, as 6.18, to item 18 of section 6.
+// has reports whether a number leads somewhere: to a section, or, as spec/nas 6.18, to item 18 of section 6.
 func (s *spec) has(number string) bool {
 	if _, ok := s.text[number]; ok {
 		return true
@@ -76,7 +77,9 @@ var (
 	place    = regexp.MustCompile(`(items?|examples?|Table|Appendix)|(\d+(?:\.\d+)?)(?:\(?([a-z])\)?)?(?:[-–](\d+))?|\b([A-Z])\b`)
 	joined   = regexp.MustCompile(`\s*\n\s*(?:// ?)?`)
 	source   = regexp.MustCompile(`//.*\b(?:[Ee]quation \(|Algorithm |Table |Figure )\d`) // of a document
-	bare     = regexp.MustCompile(`(?m)//.*[^a-z]\(\d\.\d+(?:\)|, (?:item|line|example|script|Algorithm))`)
+	// loose is a place that only a citation in the same comment makes one.
+	loose = regexp.MustCompile(`\bitems? (\d+)(?:(?:-| to | and )(\d+))?|\b[Ee]q\. (\d+)|\bR(\d+)\b|\b(?:of|section) ([1-9]\.[1-9]\d?)\b|^([1-9]\.\d+)(?:$|:| and \d)`)
+	bare  = regexp.MustCompile(`(?m)//.*[^a-z]\(\d\.\d+(?:\)|, (?:item|line|example|script|Algorithm))`)
 )
 
 // check returns the places of one citation that lead nowhere.
@@ -179,6 +182,59 @@ func citing(t *testing.T) (out []string) {
 		}
 	}
 	return out
+}
+
+// astray returns the places of a comment that stand outside a citation and lead nowhere: they are of a document that the same
+// comment cites.
+func astray(specs map[string]*spec, comment string) (bad []string) {
+	comment = strings.Join(strings.Fields(comment), " ")
+	cited := citation.FindAllStringSubmatch(comment, -1)
+	for _, m := range loose.FindAllStringSubmatch(citation.ReplaceAllString(comment, "spec"), -1) {
+		if !slices.ContainsFunc(cited, func(c []string) bool { return specs[c[1]] != nil && specs[c[1]].leads(c[2], m) }) {
+			bad = append(bad, m[0])
+		}
+	}
+	return bad
+}
+
+// leads reports whether a loose place is in the document, an item in one of the sections that are cited.
+func (s *spec) leads(places string, m []string) bool {
+	has := func(item string) bool {
+		return item == "" || slices.ContainsFunc(strings.FieldsFunc(places, func(r rune) bool { return r == ' ' || r == ',' }), func(section string) bool { return s.items[section][item] })
+	}
+	text := strings.ToLower(allText(s))
+	switch {
+	case m[1] != "":
+		return has(m[1]) && has(m[2])
+	case m[3] != "":
+		return strings.Contains(text, "eq. "+m[3]) || strings.Contains(text, "\n("+m[3]+") ")
+	case m[4] != "":
+		return strings.Contains(text, "| r"+m[4]+" |")
+	}
+	return s.has(m[5] + m[6])
+}
+
+// TestCitationsAreWhole: no comment cites a place without saying of which specification it is.
+func TestCitationsAreWhole(t *testing.T) {
+	specs := readSpecs(t)
+	for _, f := range load(t) {
+		for _, c := range f.ast.Comments {
+			for _, bad := range astray(specs, c.Text()) {
+				if f.path != "internal/lint/specs_test.go" {
+					t.Errorf("%s: %q leads nowhere: write spec/NAME before it, or once in the comment", fset.Position(c.Pos()), bad)
+				}
+			}
+		}
+	}
+	for comment, bad := range map[string]int{
+		"rows is spec/nas 5, item 9, with the tolerance of item 6": 0, "limit is the gate of 3.12 (spec/nas 3.2)": 0, "mu (spec/deadline 3.1), eq. 1": 0,
+		"rows is item 9": 1, "lines 5 to 17 of 3.2": 1, "6.21": 1, "2.3 and 6, item 1: how many": 2, "eq. 3 is not evaluated": 1, "whoPays is R18": 1,
+		"rows is spec/nas 5, item 9: as items 98 to 99": 1, "mu (spec/deadline 3.1), eq. 17": 1, "spec/slowdown 4.4, R99": 1, "3 of 8 files, 670 of 1.00 GiB": 0,
+	} {
+		if got := astray(specs, comment); len(got) != bad {
+			t.Errorf("%s: %q, want %d", comment, got, bad)
+		}
+	}
 }
 
 // TestCitationsThatLeadNowhere holds the checker itself: each of these must be noticed.

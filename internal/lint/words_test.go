@@ -2,8 +2,6 @@ package lint
 
 import (
 	"go/ast"
-	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 )
@@ -21,13 +19,43 @@ func TestVocabulary(t *testing.T) {
 		if f.test {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(f.path)))
-		if err != nil {
-			t.Fatal(err)
+		if word := find.FindString(f.text(t)); word != "" {
+			t.Errorf("%s has %q: see docs/vocabulary.md", f.path, word)
 		}
-		if at := find.FindIndex(text); at != nil {
-			t.Errorf("%s has %q: see docs/vocabulary.md", f.path, text[at[0]:at[1]])
+	}
+}
+
+// TestOneWordForEachCall: what a worker sends to the master is a report, what a block service sends to the name service a beat,
+// and what the policies count a heartbeat. No name has another's word.
+func TestOneWordForEachCall(t *testing.T) {
+	beat, heartbeat := regexp.MustCompile(`(^b|[a-z0-9]B|^B)eat($|[A-Z])`), regexp.MustCompile(`[hH]eartbeat`)
+	blocks := regexp.MustCompile(`^(dfs|internal/(wire|api|testcluster))(/|$)`)
+	policies := regexp.MustCompile(`^(scheduler|sim|lab|master|cli|play|integration)(/|$)`)
+	found := map[string]int{}
+	for _, f := range load(t) {
+		if f.test {
+			continue
 		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			switch {
+			case !ok:
+			case heartbeat.MatchString(id.Name):
+				found["heartbeat"]++
+				if !policies.MatchString(f.folder) {
+					t.Errorf("%s: %s: a heartbeat is what the policies count: see docs/vocabulary.md", fset.Position(id.Pos()), id.Name)
+				}
+			case beat.MatchString(id.Name):
+				found["beat"]++
+				if !blocks.MatchString(f.folder) {
+					t.Errorf("%s: %s: a beat is of a block service: see docs/vocabulary.md", fset.Position(id.Pos()), id.Name)
+				}
+			}
+			return true
+		})
+	}
+	if found["beat"] < 10 || found["heartbeat"] < 50 {
+		t.Errorf("found %v", found)
 	}
 }
 

@@ -1,8 +1,14 @@
 package main
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millrace/millrace/internal/require"
 )
 
 const sample = `package p
@@ -55,5 +61,69 @@ func TestChanges(t *testing.T) {
 	}
 	if _, err := changesOf("p.go", []byte("package")); err == nil {
 		t.Error("half a file was parsed")
+	}
+}
+
+// TestWhatFailsAnywayNoticesNothing: a test that fails without the mistake too does not count, and hides no test that notices.
+func TestWhatFailsAnywayNoticesNothing(t *testing.T) {
+	require.Tool(t, "go")
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.26\n",
+		"p/p.go": "package p\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Sub(a, b int) int { return a - b }\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestAlways(t *testing.T) { t.Fatal(\"as ever\") }\n\n" +
+			"func TestAdd(t *testing.T) {\n\tif Add(2, 1) != 3 {\n\t\tt.Fatal(\"wrong\")\n\t}\n}\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src, err := os.ReadFile("p/p.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := changesOf("p/p.go", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, counts := map[string]string{}, tally{}
+	for _, c := range all {
+		v, err := try(t.TempDir(), &c, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[c.what] = v.String()
+		counts.add(v)
+	}
+	want := map[string]string{
+		"- for + in a + b": "noticed by example.com/m/p TestAdd",
+		"+ for - in a - b": "unsure: without the mistake they fail too: example.com/m/p TestAlways",
+	}
+	if !maps.Equal(got, want) || counts != (tally{made: 1, noticed: 1, unsure: 1}) {
+		t.Errorf("%q, counted %+v", got, counts)
+	}
+}
+
+// TestFailures: a test that hangs is one that fails; a package may fail without one.
+func TestFailures(t *testing.T) {
+	const events = `{"Action":"run","Package":"a","Test":"TestHangs"}
+{"Action":"run","Package":"b","Test":"TestGood"}
+{"Action":"pass","Package":"b","Test":"TestGood"}
+{"Action":"run","Package":"c","Test":"TestBad"}
+{"Action":"run","Package":"c","Test":"TestBad/part"}
+{"Action":"fail","Package":"c","Test":"TestBad/part"}
+{"Action":"fail","Package":"c","Test":"TestBad"}
+{"Action":"run","Package":"c","Test":"TestLeft"}
+{"Action":"fail","Package":"a"}
+{"Action":"fail","Package":"b"}
+{"Action":"fail","Package":"c"}
+{"Action":"pass","Package":"d"}
+`
+	want := map[string][]string{"a": {"TestHangs"}, "b": nil, "c": {"TestBad"}}
+	if got := failures(strings.NewReader(events)); !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("%q", got)
 	}
 }
