@@ -143,14 +143,14 @@ deadcode: ## functions that only tests reach: the list may only become shorter
 	  diff internal/lint/testdata/unreached.txt - || { echo "deadcode: '>' is a function that no command reaches: call it or remove it; '<' is one that is gone from there: take it off internal/lint/testdata/unreached.txt"; exit 1; }
 
 # Other systems than this. integration starts processes as only Linux has them.
-SYSTEMS := darwin/arm64 darwin/amd64 windows/amd64 windows/arm64
+SYSTEMS ?= darwin/arm64 darwin/amd64 windows/amd64 windows/arm64
 PORTABLE := $$(go list $(PACKAGES) | grep -v /integration)
 types: ## type-check all code and tests for macOS and Windows, without compiling: seconds for each
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; go build -modfile=tools/go.mod -o $$dir/deadcode golang.org/x/tools/cmd/deadcode; \
 	for s in $(SYSTEMS); do GOOS=$${s%/*} GOARCH=$${s#*/} $$dir/deadcode -test $(PORTABLE) >/dev/null || { echo "it does not build for $$s"; exit 1; }; done
 
-# check has types in place of it: go build for one system takes 3 s of processor when all is cached, and 4 minutes when nothing is.
-cross: ## build and vet all code and tests for macOS and Windows: minutes for each when nothing is cached
+# check has types in place of it, and CI builds for one of them each day: go build for one system takes 3 s of processor when all is cached, and 4 minutes when nothing is.
+cross: ## build and vet all code and tests for macOS and Windows (SYSTEMS=darwin/arm64: only there): minutes for each when nothing is cached
 	@set -e; for s in $(SYSTEMS); do echo $$s; GOOS=$${s%/*} GOARCH=$${s#*/} go build -o /dev/null ./cmd/millrace; GOOS=$${s%/*} GOARCH=$${s#*/} go vet $(PORTABLE); done
 
 pictures: ## the pictures of the README, by the browser tests
