@@ -19,7 +19,7 @@ type expected struct {
 	taken bool            // its tasks are known: the policy follows its plan, or has none
 	lost  bool            // the policy has heard of its tasks before its racks were back
 	racks [2][]string     // of maps and reduces, as planned last; empty: there is no plan
-	why   string          // it has so many racks; "" after a restart, until it is planned again
+	why   string          // it has so many racks
 }
 
 // planning is what is known of plans.
@@ -103,12 +103,12 @@ func (c *Tracker) replan(now time.Duration) {
 	}
 	for _, p := range c.engine.Plan(now, specs) {
 		e := byID[p.Job]
-		if e != nil {
-			e.why = p.Why
+		if e == nil {
+			continue
 		}
-		racks := [2][]string{c.rackNames(p.MapRacks), c.rackNames(p.ReduceRacks)}
-		if e != nil && !(slices.Equal(racks[0], e.racks[0]) && slices.Equal(racks[1], e.racks[1])) {
-			c.note(Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: &PlannedRacks{racks[0], racks[1]}, Job: e.job})
+		r := &PlannedRacks{c.rackNames(p.MapRacks), c.rackNames(p.ReduceRacks), p.Why}
+		if !(slices.Equal(r.Maps, e.racks[0]) && slices.Equal(r.Reduces, e.racks[1])) {
+			c.note(Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: r, Job: e.job})
 		}
 	}
 }
@@ -121,13 +121,8 @@ func (c *Tracker) keepPlan(st *stage) {
 	}
 	c.note(Record{
 		At: st.job.submitted, Kind: Expected, Spec: &st.job.spec, Job: st.job.id,
-		Racks: &PlannedRacks{c.rackNames(p.MapRacks), c.rackNames(p.ReduceRacks)},
+		Racks: &PlannedRacks{c.rackNames(p.MapRacks), c.rackNames(p.ReduceRacks), p.Why},
 	})
-	for _, e := range c.plans.expected {
-		if e.job == st.job.id {
-			e.why = p.Why
-		}
-	}
 }
 
 // running is the stage that an announced job is in, nil where none has tasks. Only first stages are planned.
@@ -278,7 +273,7 @@ func (c *Tracker) applyExpected(r *Record) {
 		}
 		e.spec, e.at = *r.Spec, r.At
 		if r.Racks != nil {
-			e.racks = [2][]string{r.Racks.Maps, r.Racks.Reduces}
+			e.racks, e.why = [2][]string{r.Racks.Maps, r.Racks.Reduces}, r.Racks.Why
 		}
 	case Dropped:
 		*list = slices.DeleteFunc(*list, func(e *expected) bool {

@@ -120,7 +120,7 @@ func TestListsOfAnotherMaster(t *testing.T) {
 	}
 }
 
-// TestAnnouncementsLast: what was announced is known after a restart, from the records and from a snapshot; a job finds the
+// TestAnnouncementsLast: what was announced, and why it is planned as it is, is known after a restart, from the records and from a snapshot; a job finds the
 // announcement of its name, and takes it along when it ends.
 func TestAnnouncementsLast(t *testing.T) {
 	s := newScene(t, 1, 1)
@@ -145,6 +145,7 @@ func TestAnnouncementsLast(t *testing.T) {
 	if p := s.c.Plans(); !p.Planner || len(p.Plans) != 2 || len(p.Plans[0].MapRacks) == 0 || p.Plans[0].Why != "" || p.Plans[0].Reason == "" {
 		t.Errorf("%+v", p)
 	}
+	why := s.c.Plans().Plans[0].Reason
 	id, err := s.c.Submit(s.now, spec("a"))
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +153,8 @@ func TestAnnouncementsLast(t *testing.T) {
 	records = append(records, s.c.Take().Records...)
 	for what, list := range map[string][]Record{"records": records, "snapshot": s.c.Snapshot(s.now)} {
 		c := restarted(t, list)
-		if p := c.Plans().Plans; len(p) != 2 || p[0].Name != "a" || p[0].Job != id || p[1].Name != "b" || p[1].Job != "" {
-			t.Errorf("from its %s: %+v", what, p)
+		if p := c.Plans().Plans; len(p) != 2 || p[0].Name != "a" || p[0].Job != id || p[1].Name != "b" || p[1].Job != "" || p[0].Reason != why {
+			t.Errorf("from its %s: %+v, planned because %s", what, p, why)
 		}
 	}
 	if err := s.c.Drop(s.now, "b", "ann"); err != nil {

@@ -66,10 +66,11 @@ type Record struct {
 	Bad []wire.BadRecord `json:"bad,omitempty"`
 }
 
-// PlannedRacks are where maps and reduces will run.
+// PlannedRacks are where maps and reduces will run, and why it is so many racks.
 type PlannedRacks struct {
 	Maps    []string `json:"maps"`
 	Reduces []string `json:"reduces"`
+	Why     string   `json:"why,omitempty"`
 }
 
 // StageSums is how far a stage came: maps, then reduces.
