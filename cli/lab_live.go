@@ -59,7 +59,7 @@ func (o *liveLab) chosen(l *live.Laboratory) (arms []live.Arm, err error) {
 	}
 	for _, name := range o.arms {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("there is no arm %q (there are %s)", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("there is no arm %q; all of them: %s", name, armsFlag(known))
 		}
 	}
 	return arms, nil
@@ -116,20 +116,25 @@ func (o *liveLab) again() string {
 		words = append(words, "--quick")
 	}
 	if o.arms != nil {
-		var list strings.Builder
-		w := csv.NewWriter(&list) // as the flag is read
-		_ = w.Write(o.arms)
-		w.Flush()
-		arms := strings.TrimSpace(list.String())
-		if strings.ContainsAny(arms, " \"()") { // to a shell
-			arms = "'" + arms + "'"
-		}
-		words = append(words, "--arms", arms)
+		words = append(words, armsFlag(o.arms))
 	}
 	if o.repeat > 1 {
 		words = append(words, fmt.Sprintf("--repeat %d", o.repeat))
 	}
 	return strings.Join(words, " ")
+}
+
+// armsFlag is the flag that chooses arms, as a shell takes it: a name with a comma is in quotes.
+func armsFlag(names []string) string {
+	var list strings.Builder
+	w := csv.NewWriter(&list) // as the flag is read
+	_ = w.Write(names)
+	w.Flush()
+	arms := strings.TrimSpace(list.String())
+	if strings.ContainsAny(arms, " \"()") {
+		arms = "'" + arms + "'"
+	}
+	return "--arms " + arms
 }
 
 // write writes the page of what was run, also of what was run before an error.

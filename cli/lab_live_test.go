@@ -75,6 +75,9 @@ func TestLabIsRunAgain(t *testing.T) {
 	if said != want {
 		t.Errorf("%s, want %s", said, want)
 	}
+	if _, err := given.chosen(&live.Laboratory{Arms: []live.Arm{{Name: "a, b"}, {Name: "c"}}}); err == nil || !strings.HasSuffix(err.Error(), `all of them: --arms '"a, b",c'`) {
+		t.Errorf("an arm that is not there: %v", err)
+	}
 	var read liveLab
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	read.define(flags)
