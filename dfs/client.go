@@ -174,6 +174,13 @@ func (c *Client) Rename(ctx context.Context, from, to string, replace bool) erro
 	return err
 }
 
+// ReplaceDir moves a directory in one step; one that is at its new name gives way, with all below it. When it is asked again after
+// the first try was carried out, the directory is not found.
+func (c *Client) ReplaceDir(ctx context.Context, from, to string) error {
+	_, err := callOn(ctx, c, api.DFSRename, wire.RenameRequest{From: from, To: to, User: c.cfg.User, Tree: true}, from, to)
+	return err
+}
+
 // movesInCall is how many files one call moves.
 const movesInCall = 500
 

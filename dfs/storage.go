@@ -89,7 +89,13 @@ func (s *store) Rename(from, to string) error {
 	return s.c.Rename(s.ctx, from, to, !info.Dir)
 }
 
-var _ storage.Mover = (*store)(nil)
+// ReplaceDir makes the store a [storage.Replacer].
+func (s *store) ReplaceDir(from, to string) error { return s.c.ReplaceDir(s.ctx, from, to) }
+
+var (
+	_ storage.Mover    = (*store)(nil)
+	_ storage.Replacer = (*store)(nil)
+)
 
 // RenameAll moves files in few calls.
 func (s *store) RenameAll(moves []storage.Move) error {

@@ -134,7 +134,7 @@ func commitTwice(t *testing.T, overwrite, late bool, step int) (died bool) {
 		if err := o.Publish(mapreduce.ReduceTask, winners); err != nil {
 			return err
 		}
-		return o.CommitOnce("job-7")
+		return o.CommitOnce("job-7", 20)
 	}
 	err = drive(on(&dying{FS: storage.Disk{}, left: step, late: late}))
 	died = errors.Is(err, errDead)

@@ -203,8 +203,11 @@ func (r *runner) one() error {
 	}
 	r.s.latest.Store(id)
 	st, err := r.cl.WaitFor(ctx, id, 3*time.Minute, nil, nil)
-	if err != nil || st.State != wire.Succeeded {
-		return fmt.Errorf("%s %v: %s %s, %w", id, words, st.State, st.Error, err)
+	if err == nil && st.State != wire.Succeeded {
+		err = fmt.Errorf("%s: %s", st.State, st.Error)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %v: %w", id, words, err)
 	}
 	parts, err := readDir(r.cl, out)
 	if err != nil {

@@ -50,6 +50,12 @@ type Mover interface {
 	RenameAll(moves []Move) error
 }
 
+// A Replacer puts a directory in the place of another, or where there is none, in one step: nobody finds half of either, and whoever asks for the
+// same again gets fs.ErrNotExist.
+type Replacer interface {
+	ReplaceDir(from, to string) error
+}
+
 // A Move is another name for a file.
 type Move struct{ From, To string }
 

@@ -264,8 +264,12 @@ func (o *JobOutput) publish() (err error) {
 	return nil
 }
 
-// replace moves the old output aside before the new one takes its place.
+// replace puts the new output in the place of the old. Where the store cannot do that in one step, the old one is moved aside before; two drivers at
+// the same time could then move the new one aside.
 func (o *JobOutput) replace() error {
+	if r, ok := o.store.(storage.Replacer); ok {
+		return r.ReplaceDir(o.work, o.final)
+	}
 	old := oldDir(o.work)
 	err := o.store.Rename(o.final, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

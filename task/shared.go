@@ -64,6 +64,11 @@ func (o *JobOutput) Publish(kind mapreduce.Kind, winners []uint64) error {
 	} else {
 		err = o.renameEach(moves)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if done, gone := o.published(); done && gone == nil { // by another driver, meanwhile
+			return nil
+		}
+	}
 	if err != nil {
 		return o.commitError(err)
 	}
@@ -88,9 +93,22 @@ func (o *JobOutput) renameEach(moves []storage.Move) error {
 	return g.Wait()
 }
 
-// CommitOnce is Commit for an output that may have been committed before, by a driver whose
-// word was lost. mark tells this job's output from another's.
-func (o *JobOutput) CommitOnce(mark string) error {
+// commitTries is how often a commit begins again because something is gone: another driver has removed it, or has committed.
+const commitTries = 4
+
+// CommitOnce is Commit for an output that another driver has committed, whose word was lost, or commits at the same time: it was taken for dead and
+// lives. mark tells this job's output from another's, try this driver's files from another's.
+func (o *JobOutput) CommitOnce(mark string, try uint64) (err error) {
+	for range commitTries {
+		if err = o.commitOnce(mark, try); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
+}
+
+// commitOnce puts the mark in place before it removes what the mark is made in: without that directory the mark is there.
+func (o *JobOutput) commitOnce(mark string, try uint64) error {
 	if done, err := o.published(); err != nil {
 		return err
 	} else if done {
@@ -99,10 +117,12 @@ func (o *JobOutput) CommitOnce(mark string) error {
 		}
 		return o.store.RemoveAll(oldDir(o.work)) // the driver before may not have come to it
 	}
-	if err := o.store.RemoveAll(path.Join(o.work, attemptDir)); err != nil {
-		return o.commitError(err)
+	if there, err := o.marked(o.work, mark); !there || err != nil {
+		if err := o.writeMark(mark, try); err != nil {
+			return o.commitError(err)
+		}
 	}
-	if err := o.writeMark(mark); err != nil {
+	if err := o.store.RemoveAll(path.Join(o.work, attemptDir)); err != nil {
 		return o.commitError(err)
 	}
 	return o.publish()
@@ -117,33 +137,46 @@ func (o *JobOutput) published() (bool, error) {
 	return false, err
 }
 
-func (o *JobOutput) writeMark(mark string) error {
-	name := path.Join(o.work, SuccessFile)
-	if err := o.store.RemoveAll(name); err != nil {
+// writeMark makes the mark and gives it its name in one step: no other driver finds half of it, or none where one was.
+func (o *JobOutput) writeMark(mark string, try uint64) error {
+	own := path.Join(o.work, attemptDir, SuccessFile+"-"+ID{Try: try}.unique())
+	if err := o.store.RemoveAll(own); err != nil { // of this driver's last try
 		return err
 	}
-	w, err := o.store.Create(name)
+	w, err := o.store.Create(own)
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(w, mark)
-	return errors.Join(err, w.Close())
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	return o.store.Rename(own, path.Join(o.work, SuccessFile))
 }
 
 // checkMark makes sure that what has the final name is this job's output.
 func (o *JobOutput) checkMark(mark string) error {
-	f, err := o.store.Open(path.Join(o.final, SuccessFile))
+	there, err := o.marked(o.final, mark)
 	if err != nil {
 		return o.commitError(fmt.Errorf("the hidden directory is gone, and: %w", err))
+	}
+	if !there {
+		return o.commitError(errors.New("the hidden directory is gone, and the output there is another job's"))
+	}
+	return nil
+}
+
+// marked says whether a directory has this mark.
+func (o *JobOutput) marked(dir, mark string) (bool, error) {
+	f, err := o.store.Open(path.Join(dir, SuccessFile))
+	if err != nil {
+		return false, err
 	}
 	defer f.Close()
 	got := make([]byte, len(mark)+1)
 	n, err := f.ReadAt(got, 0)
 	if err != nil && err != io.EOF {
-		return o.commitError(err)
+		return false, err
 	}
-	if string(got[:n]) != mark {
-		return o.commitError(errors.New("the hidden directory is gone, and the output there is another job's"))
-	}
-	return nil
+	return string(got[:n]) == mark, nil
 }

@@ -58,7 +58,7 @@ func TestSharedOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(again.Publish(mapreduce.ReduceTask, []uint64{9}), again.CommitOnce("job-1")); err != nil {
+		if err := errors.Join(again.Publish(mapreduce.ReduceTask, []uint64{9}), again.CommitOnce("job-1", 20)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestSharedOutput(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
-	if err := o.CommitOnce("job-2"); err == nil {
+	if err := o.CommitOnce("job-2", 21); err == nil {
 		t.Error("another job's output was taken for ours")
 	}
 	if _, err := JoinOutput(storage.Mux{}, job, "/etc", false); err == nil {

@@ -76,6 +76,9 @@ func (s *Service) rename(a *actor, r *wire.RenameRequest) (none wire.FileInfo, e
 	if err == nil {
 		err = s.mayAdd(a, c)
 	}
+	if err == nil && c.there != nil && c.there.dir != nil {
+		err = s.mayReplace(a, c.there)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -85,15 +88,25 @@ func (s *Service) rename(a *actor, r *wire.RenameRequest) (none wire.FileInfo, e
 	return s.info(i, r.To), nil
 }
 
+// mayReplace is an error unless a may remove a directory with all below it.
+func (s *Service) mayReplace(a *actor, i *inode) error {
+	if top := hasSnapshots(i); top != nil {
+		return wire.Errorf(wire.Invalid, "replace %s: %s has snapshots: remove them first (millrace dfs snapshot rm)", i.path(), top.path())
+	}
+	return s.mustRemove(a, i)
+}
+
 // move checks a rename and makes its edits.
 func (s *Service) move(r *wire.RenameRequest, i *inode, c claim) ([]edit, error) {
 	now := s.nowMillis()
 	var edits []edit
 	switch {
-	case c.there != nil && c.there.dir != nil:
+	case c.there != nil && c.there.dir != nil && (!r.Tree || i.dir == nil):
 		return nil, wire.Errorf(wire.Exists, "rename %s: %s is a directory", r.From, r.To)
-	case c.there != nil && (!r.Replace || i.dir != nil):
+	case c.there != nil && c.there.dir == nil && (!r.Replace || i.dir != nil):
 		return nil, wire.Errorf(wire.Exists, "rename %s: %s exists", r.From, r.To)
+	case c.there != nil && i.below(c.there):
+		return nil, wire.Errorf(wire.Invalid, "rename %s: it lies inside %s, which it would replace", r.From, r.To)
 	case c.at.below(i):
 		return nil, wire.Errorf(wire.Invalid, "rename %s: %s lies inside it", r.From, r.To)
 	case c.there != nil:

@@ -83,7 +83,7 @@ func (m model) remove(p string, recursive bool) error {
 	return nil
 }
 
-func (m model) rename(from, to string, replace bool) error {
+func (m model) rename(from, to string, replace, tree bool) error {
 	n, ok := m[from]
 	if !ok {
 		return wire.NotFound
@@ -100,12 +100,19 @@ func (m model) rename(from, to string, replace bool) error {
 	switch {
 	case from == to:
 		return nil
-	case taken && there == -1:
+	case taken && there == -1 && (!tree || n != -1):
 		return wire.Exists
-	case taken && (!replace || n == -1):
+	case taken && there != -1 && (!replace || n == -1):
 		return wire.Exists
+	case taken && strings.HasPrefix(from, strings.TrimSuffix(to, "/")+"/"):
+		return wire.Invalid
 	case strings.HasPrefix(to, from+"/"):
 		return wire.Invalid
+	}
+	if taken {
+		for _, q := range m.below(to) {
+			delete(m, q)
+		}
 	}
 	for _, q := range m.below(from) {
 		m[to+q[len(from):]] = m[q]
@@ -186,9 +193,9 @@ func TestAgainstModel(t *testing.T) {
 				sameKind(rt, "remove "+p, r.s.Delete(wire.DeleteRequest{Path: p, Recursive: all}), m.remove(p, all))
 			},
 			"rename": func(rt *rapid.T) {
-				from, to, replace := anyPath.Draw(rt, "from"), anyPath.Draw(rt, "to"), rapid.Bool().Draw(rt, "replace")
-				_, err := r.s.Rename(wire.RenameRequest{From: from, To: to, Replace: replace})
-				sameKind(rt, "rename "+from+" "+to, err, m.rename(from, to, replace))
+				from, to, replace, tree := anyPath.Draw(rt, "from"), anyPath.Draw(rt, "to"), rapid.Bool().Draw(rt, "replace"), rapid.Bool().Draw(rt, "tree")
+				_, err := r.s.Rename(wire.RenameRequest{From: from, To: to, Replace: replace, Tree: tree})
+				sameKind(rt, "rename "+from+" "+to, err, m.rename(from, to, replace, tree))
 			},
 			"restart": func(rt *rapid.T) {
 				if rapid.Bool().Draw(rt, "checkpoint") {

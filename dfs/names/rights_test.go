@@ -72,6 +72,10 @@ var deeds = map[string]deed{
 		_, err := s.Rename(wire.RenameRequest{From: "/user/" + u + "/own", To: p, User: u, Replace: true})
 		return err
 	},
+	"replace": func(s *Service, u, p string) error {
+		_, err := s.Rename(wire.RenameRequest{From: "/user/" + u + "/tree", To: p, User: u, Tree: true})
+		return err
+	},
 	"setrep": func(s *Service, u, p string) error {
 		_, err := s.SetReplication(wire.SetReplicationRequest{Path: p, User: u, Replication: 1})
 		return err
@@ -96,7 +100,7 @@ func TestPrivateFiles(t *testing.T) {
 		for _, path := range []string{"/user/bob/private", "/user/bob/private/f", "/user/bob/private/d", "/shared/f"} {
 			t.Run(name+" "+path, func(t *testing.T) {
 				r := rightsRig(t)
-				for _, p := range []string{"/user/bob/private/f", "/user/bob/private/d/f", "/user/ann/own", "/user/cat/own"} {
+				for _, p := range []string{"/user/bob/private/f", "/user/bob/private/d/f", "/user/ann/own", "/user/cat/own", "/user/ann/tree/f", "/user/cat/tree/f"} {
 					must(t, r.as(strings.Split(p, "/")[2], p))
 				}
 				must(t, r.as("root", "/shared/f"))
@@ -223,7 +227,8 @@ func TestTreesOfOthers(t *testing.T) {
 	must(t, r.as("ann", "/user/ann/d/f"))
 	must(t, r.rights("ann", "/user/ann/d", "", "", 0o777))
 	must(t, r.as("bob", "/user/ann/d/of-bob/f"))
-	for _, name := range []string{"remove", "discard"} {
+	must(t, r.as("ann", "/user/ann/tree/f"))
+	for _, name := range []string{"remove", "discard", "replace"} {
 		if err := deeds[name](r.s, "ann", "/user/ann/d"); wire.KindOf(err) != wire.Denied || err == nil {
 			t.Errorf("%s of a tree with another's directory: %v", name, err)
 		}
@@ -231,7 +236,12 @@ func TestTreesOfOthers(t *testing.T) {
 	must(t, deeds["stat"](r.s, "ann", "/user/ann/d/of-bob/f"))
 	must(t, deeds["remove"](r.s, "bob", "/user/ann/d/of-bob"))
 	must(t, r.as("bob", "/user/ann/d/file-of-bob"))
-	must(t, deeds["remove"](r.s, "ann", "/user/ann/d")) // files need no rights of their own
+	must(t, deeds["replace"](r.s, "ann", "/user/ann/d")) // files need no rights of their own
+	must(t, deeds["stat"](r.s, "ann", "/user/ann/d/f"))
+	if err := deeds["stat"](r.s, "ann", "/user/ann/d/file-of-bob"); wire.KindOf(err) != wire.NotFound {
+		t.Errorf("what was replaced is there: %v", err)
+	}
+	must(t, deeds["remove"](r.s, "ann", "/user/ann/d"))
 	r.s.audit(t)
 }
 

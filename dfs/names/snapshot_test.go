@@ -79,17 +79,19 @@ func TestSnapshotsAreReadOnly(t *testing.T) {
 	r := rightsRig(t)
 	must(t, r.as("ann", "/user/ann/d/f"))
 	must(t, r.as("ann", "/user/ann/own"))
+	must(t, r.as("ann", "/user/ann/tree/f"))
+	must(t, r.as("root", "/user/root/tree/f"))
 	must(t, r.snapshot("ann", "/user/ann/d", "s", false))
 	before := r.s.dump()
 	for _, user := range []string{"ann", "root"} {
-		for _, name := range []string{"overwrite", "create in", "mkdir in", "remove", "discard", "move away", "move over", "setrep", "chmod", "chown", "chgrp"} {
+		for _, name := range []string{"overwrite", "create in", "mkdir in", "remove", "discard", "move away", "move over", "replace", "setrep", "chmod", "chown", "chgrp"} {
 			for _, path := range []string{"/user/ann/d/.snapshot/s/f", "/user/ann/d/.snapshot/s", "/user/ann/d/.snapshot"} {
 				if err := deeds[name](r.s, user, path); err == nil {
 					t.Errorf("%s %s %s", user, name, path)
 				}
 			}
 		}
-		for _, name := range []string{"remove", "discard"} {
+		for _, name := range []string{"remove", "discard", "replace"} {
 			if err := deeds[name](r.s, user, "/user/ann/d"); err == nil || !strings.Contains(err.Error(), "has snapshots") {
 				t.Errorf("%s %s the directory: %v", user, name, err)
 			}

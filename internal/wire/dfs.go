@@ -184,7 +184,8 @@ type RenameRequest struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	User    string `json:"user"`
-	Replace bool   `json:"replace,omitempty"`
+	Replace bool   `json:"replace,omitempty"` // a file at the new name gives way
+	Tree    bool   `json:"tree,omitempty"`    // so does a directory, with all below it, to a directory
 	Super   bool   `json:"-"`
 }
 

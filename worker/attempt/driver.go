@@ -144,5 +144,5 @@ func (r *runner) publish(step *wire.DriverStep) error {
 	if err := out.Publish(kind, step.Winners); err != nil {
 		return err
 	}
-	return out.CommitOnce(string(r.l.ID.Job))
+	return out.CommitOnce(string(r.l.ID.Job), r.l.ID.Try)
 }
