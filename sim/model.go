@@ -122,7 +122,7 @@ func (f *fixed) isStopped(a *Attempt) bool {
 }
 
 func (f *fixed) Next() time.Duration {
-	for f.ends.some() && f.isStopped(f.ends.first()) {
+	for len(f.stopped) > 0 && f.ends.some() && f.isStopped(f.ends.first()) {
 		f.ends.take() // stopped meanwhile
 	}
 	if !f.ends.some() {
