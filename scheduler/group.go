@@ -27,10 +27,10 @@ func (k GroupKind) String() string {
 type Group struct {
 	kind  GroupKind
 	slot  int32
+	limit int32 // of a user: containers; 0 means any number
 	name  string
 	queue *Group // of a member
 	use   Usage
-	limit int32 // of a user: containers; 0 means any number
 
 	jobs     jobList
 	pending  [NumKinds]int32 // jobs with pending tasks

@@ -12,14 +12,19 @@ import (
 // only State writes it. A *Job stays valid until the event that ends the job
 // has been observed; after that, forget it.
 type Job struct {
+	// What a decision asks of each job that waits, most of which get nothing, lies together.
 	id       JobID
 	slot     int32
 	seq      int64
-	spec     *JobSpec
 	phase    Phase
 	priority Priority
-	stored   bool              // some node holds input of it
-	copies   int32             // replicas of each map's input, where all have the same number; else 0
+	stored   bool  // some node holds input of it
+	copies   int32 // replicas of each map's input, where all have the same number; else 0
+	user     *Group
+	banned   []topology.NodeID
+	demand   [NumKinds]Demand
+
+	spec     *JobSpec
 	replicas []topology.NodeID // those of its spec
 	weight   float64
 
@@ -27,9 +32,8 @@ type Job struct {
 	firstStart, mapsDoneAt     time.Duration
 	lastMap                    time.Duration // when a map was started or done last
 
-	user, queue, pool, member *Group
+	queue, pool, member *Group
 
-	demand  [NumKinds]Demand
 	tasks   [NumKinds]taskSet
 	byNode  localIndex
 	byRack  localIndex
@@ -44,7 +48,6 @@ type Job struct {
 	moved   []mapBytes  // by map; nil before the first one finished
 	sum     mapBytes    // of finished maps
 	percent float64
-	banned  []topology.NodeID
 }
 
 // mapBytes is what one finished map read and wrote.

@@ -109,7 +109,7 @@ func (c *contention) Start(now time.Duration, a Attempt, job *Job) {
 	c.advance(now)
 	c.jobs[a.Task.Job] = job
 	c.live[keyOf(a)] = &work{a: a, job: job}
-	c.begin.add(now+c.cfg.Latency, a)
+	c.begin.after(now, c.cfg.Latency, a)
 }
 
 // run begins the work of an attempt, unless it is a reduce that still lacks maps.
@@ -150,7 +150,7 @@ func (c *contention) Stop(now time.Duration, a Attempt) {
 
 func (c *contention) Next() time.Duration {
 	next := Never
-	if c.begin.len() > 0 {
+	if c.begin.some() {
 		next = c.begin.next()
 	}
 	for k := range c.ends {
@@ -165,7 +165,7 @@ func (c *contention) Next() time.Duration {
 
 func (c *contention) End(now time.Duration) (Attempt, bool) {
 	c.advance(now)
-	for c.begin.len() > 0 && c.begin.next() <= now {
+	for c.begin.some() && c.begin.next() <= now {
 		_, a := c.begin.take()
 		c.run(a)
 	}

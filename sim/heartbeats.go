@@ -77,7 +77,7 @@ func (b *heartbeats) nextIdle(now, period time.Duration) topology.NodeID {
 func (s *simulation) nextHeartbeat(n topology.NodeID) {
 	if s.cfg.AllHeartbeats || s.drive.View().HasRoom(n, scheduler.Map) || s.drive.View().HasRoom(n, scheduler.Reduce) {
 		if s.cfg.AllHeartbeats || s.anyPending() {
-			s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: heartbeat, node: n})
+			s.agenda.after(s.now, s.cfg.Heartbeat, happening{what: heartbeat, node: n})
 			return
 		}
 		s.heartbeats.setIdle(n, true)

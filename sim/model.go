@@ -83,7 +83,7 @@ func (f *fixed) Start(now time.Duration, a Attempt, job *Job) {
 			return
 		}
 	}
-	f.ends.add(now+job.length(a), a)
+	f.ends.after(now, job.length(a), a)
 }
 
 func (f *fixed) MapsDone(now time.Duration, job *Job) {
@@ -91,7 +91,7 @@ func (f *fixed) MapsDone(now time.Duration, job *Job) {
 	f.doneAt[id] = now
 	for _, a := range f.waits[id] {
 		if !f.isStopped(&a) {
-			f.ends.add(now+job.length(a), a)
+			f.ends.after(now, job.length(a), a)
 		}
 	}
 	delete(f.waits, id)
@@ -122,10 +122,10 @@ func (f *fixed) isStopped(a *Attempt) bool {
 }
 
 func (f *fixed) Next() time.Duration {
-	for f.ends.len() > 0 && f.isStopped(f.ends.first()) {
+	for len(f.stopped) > 0 && f.ends.some() && f.isStopped(f.ends.first()) {
 		f.ends.take() // stopped meanwhile
 	}
-	if f.ends.len() == 0 {
+	if !f.ends.some() {
 		return Never
 	}
 	return f.ends.next()

@@ -217,7 +217,7 @@ func (m *network) Start(now time.Duration, a Attempt, job *Job) {
 
 func (m *network) Next() time.Duration {
 	at := m.net.Next()
-	if m.timers.len() > 0 {
+	if m.timers.some() {
 		at = min(at, m.timers.next())
 	}
 	return at
@@ -226,7 +226,7 @@ func (m *network) Next() time.Duration {
 func (m *network) End(now time.Duration) (Attempt, bool) {
 	for m.taken == len(m.over) {
 		m.over, m.taken = m.over[:0], 0
-		if m.timers.len() > 0 && m.timers.next() <= now {
+		if m.timers.some() && m.timers.next() <= now {
 			if _, e := m.timers.take(); e.task.a.Try == e.try {
 				m.elapsed(now, e.task)
 			}

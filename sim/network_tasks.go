@@ -60,7 +60,7 @@ func (m *network) sourceEnd(src int32) flow.End {
 
 func (m *network) compute(now time.Duration, t *netTask) {
 	t.phase, t.began = computing, now
-	m.timers.add(now+m.length(t), timer{t, t.a.Try})
+	m.timers.after(now, m.length(t), timer{t, t.a.Try})
 }
 
 // length is how long a task computes where it runs.
@@ -173,7 +173,7 @@ func (m *network) tryReduce(now time.Duration, t *netTask) {
 	}
 	t.phase, t.began = reducing, now
 	j.forget(t)
-	m.timers.add(now+m.length(t), timer{t, t.a.Try})
+	m.timers.after(now, m.length(t), timer{t, t.a.Try})
 }
 
 func (j *netJob) forget(t *netTask) {

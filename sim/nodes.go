@@ -137,6 +137,6 @@ func (s *simulation) comeBack(n topology.NodeID) {
 	if s.cfg.Heartbeat > 0 {
 		s.heartbeats.phases[n] = s.now % s.cfg.Heartbeat
 		s.heartbeats.sort()
-		s.agenda.add(s.now+s.cfg.Heartbeat, happening{what: heartbeat, node: n})
+		s.agenda.after(s.now, s.cfg.Heartbeat, happening{what: heartbeat, node: n})
 	}
 }

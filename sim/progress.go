@@ -35,7 +35,7 @@ func (c *Config) secondsEvery() time.Duration {
 
 // stopRivals ends the other attempt of a task that has got its result.
 func (s *simulation) stopRivals(winner Attempt) {
-	if !s.raced[winner.Task] {
+	if len(s.raced) == 0 || !s.raced[winner.Task] {
 		return
 	}
 	delete(s.raced, winner.Task)

@@ -6,18 +6,34 @@ import (
 )
 
 // queue is a 4-ary heap of things to happen, by time, then by order of making. The heap moves times and places only; what
-// happens lies still.
+// happens lies still. Things that happen equally long after they were made come in the order of making: they stand in a lane, and the heap
+// has the first of each lane only.
 type queue[T any] struct {
 	items []item
 	whats []T
-	free  []int32 // places in whats
+	links []link       // by place in whats
+	free  []int32      // places in whats
+	tails [lanes]int32 // by lane: the place of its last, plus one; 0: nobody
 	seq   uint64
 }
+
+// lanes is how many lanes there are. More: fewer lengths share one, and more memory is touched.
+const lanes = 1 << laneBits
+
+const laneBits = 8
 
 type item struct {
 	at   time.Duration
 	seq  uint64
 	what int32 // place in whats
+}
+
+// link is where a thing stands in a lane.
+type link struct {
+	at   time.Duration
+	seq  uint64
+	next int32 // place of the one behind it, plus one; 0: nobody
+	lane int32 // plus one; 0: it stands in none
 }
 
 func (a *item) before(b *item) bool { return a.sooner(b) != 0 }
@@ -30,7 +46,8 @@ func (a *item) sooner(b *item) int {
 	return int(borrow)
 }
 
-func (q *queue[T]) len() int { return len(q.items) }
+// some reports whether anything is to happen.
+func (q *queue[T]) some() bool { return len(q.items) > 0 }
 
 // next returns the time of the first item. The queue is not empty.
 func (q *queue[T]) next() time.Duration { return q.items[0].at }
@@ -38,7 +55,35 @@ func (q *queue[T]) next() time.Duration { return q.items[0].at }
 // first returns what happens first. The queue is not empty.
 func (q *queue[T]) first() *T { return &q.whats[q.items[0].what] }
 
+// add lets something happen at a time.
 func (q *queue[T]) add(at time.Duration, what T) {
+	it := q.put(at, what)
+	q.links[it.what] = link{}
+	q.rise(it)
+}
+
+// after lets something happen that long after now. Nothing depends on what now is: where it goes back, lanes are of no use.
+func (q *queue[T]) after(now, d time.Duration, what T) {
+	it := q.put(now+d, what)
+	lane := uint64(d) * 0x9e3779b97f4a7c15 >> (64 - laneBits)
+	tail := &q.tails[lane]
+	switch {
+	case *tail == 0:
+		q.links[it.what] = link{it.at, it.seq, 0, int32(lane) + 1}
+		*tail = it.what + 1
+		q.rise(it)
+	case q.links[*tail-1].at <= it.at:
+		q.links[it.what] = link{it.at, it.seq, 0, int32(lane) + 1}
+		q.links[*tail-1].next = it.what + 1
+		*tail = it.what + 1
+	default:
+		q.links[it.what] = link{}
+		q.rise(it)
+	}
+}
+
+// put finds a place for what.
+func (q *queue[T]) put(at time.Duration, what T) item {
 	q.seq++
 	it := item{at, q.seq, int32(len(q.whats))}
 	if n := len(q.free) - 1; n >= 0 {
@@ -46,8 +91,13 @@ func (q *queue[T]) add(at time.Duration, what T) {
 		q.free = q.free[:n]
 		q.whats[it.what] = what
 	} else {
-		q.whats = append(q.whats, what)
+		q.whats, q.links = append(q.whats, what), append(q.links, link{})
 	}
+	return it
+}
+
+// rise puts it into the heap from below.
+func (q *queue[T]) rise(it item) {
 	q.items = append(q.items, it)
 	i := len(q.items) - 1
 	for i > 0 {
@@ -64,17 +114,30 @@ func (q *queue[T]) add(at time.Duration, what T) {
 // take removes and returns the first item.
 func (q *queue[T]) take() (time.Duration, T) {
 	first := q.items[0]
+	q.refill(&q.links[first.what])
+	what := q.whats[first.what]
+	var none T
+	q.whats[first.what] = none
+	q.free = append(q.free, first.what)
+	return first.at, what
+}
+
+// refill puts who stands behind the first into the hole at the top, else the last of the heap.
+func (q *queue[T]) refill(first *link) {
+	if first.next > 0 {
+		behind := &q.links[first.next-1]
+		q.sink(item{behind.at, behind.seq, first.next - 1})
+		return
+	}
+	if first.lane > 0 {
+		q.tails[first.lane-1] = 0
+	}
 	last := len(q.items) - 1
 	it := q.items[last]
 	q.items = q.items[:last]
 	if last > 0 {
 		q.sink(it)
 	}
-	what := q.whats[first.what]
-	var none T
-	q.whats[first.what] = none
-	q.free = append(q.free, first.what)
-	return first.at, what
 }
 
 // sink puts it into the hole at the top.

@@ -203,7 +203,7 @@ func (s *simulation) loop() error {
 
 func (s *simulation) nextTime() (time.Duration, bool) {
 	at := s.cfg.Model.Next()
-	if s.agenda.len() > 0 {
+	if s.agenda.some() {
 		at = min(at, s.agenda.next())
 	}
 	if len(s.arrivals) > 0 {
@@ -229,7 +229,7 @@ func (s *simulation) step() {
 		s.res.Events++
 		s.arrive(i)
 	}
-	for s.agenda.len() > 0 && s.agenda.next() == s.now && s.err == nil {
+	for s.agenda.some() && s.agenda.next() == s.now && s.err == nil {
 		_, h := s.agenda.take()
 		s.res.Events++
 		s.happen(h)

@@ -210,7 +210,8 @@ func TestAskAgain(t *testing.T) {
 	}
 }
 
-// The queue against a sorted slice.
+// The queue against a sorted slice, while time goes on: things at a time, and things so long after now, which stand in lanes; some after a
+// time that is past, for which their lane has nothing to offer.
 func TestQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue[int]
@@ -219,17 +220,36 @@ func TestQueue(t *testing.T) {
 			what int
 		}
 		var want []entry
-		for i := range rapid.IntRange(0, 200).Draw(t, "n") {
-			at := time.Duration(rapid.IntRange(0, 20).Draw(t, "at"))
-			q.add(at, i)
-			want = append(want, entry{at, i})
-		}
-		stable(want, func(a, b entry) bool { return a.at < b.at })
-		for _, w := range want {
+		now := time.Duration(0)
+		take := func() {
+			stable(want, func(a, b entry) bool { return a.at < b.at })
 			at, what := q.take()
-			if d := cmp.Diff([]int{int(w.at), w.what}, []int{int(at), what}); d != "" {
+			if d := cmp.Diff([]int{int(want[0].at), want[0].what}, []int{int(at), what}); d != "" {
 				t.Fatal(d)
 			}
+			now, want = max(now, at), want[1:]
+		}
+		for i := range rapid.IntRange(0, 200).Draw(t, "n") {
+			d := time.Duration(rapid.IntRange(0, 20).Draw(t, "in"))
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				q.add(now+d, i)
+				want = append(want, entry{now + d, i})
+			case 1:
+				if len(want) > 0 {
+					take()
+				}
+			default:
+				from := now - min(now, time.Duration(rapid.SampledFrom([]int{0, 0, 0, 7}).Draw(t, "ago")))
+				q.after(from, d, i)
+				want = append(want, entry{from + d, i})
+			}
+		}
+		for len(want) > 0 {
+			take()
+		}
+		if q.some() {
+			t.Fatal("something is left")
 		}
 	})
 }

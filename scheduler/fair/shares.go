@@ -21,8 +21,8 @@ type Shares struct {
 	byKind bool // count tasks of the same kind only
 
 	groups [kinds]*scheduler.Order[*group, key] // unused with key job
-	alone  [kinds]*scheduler.Order[*job, key]   // with key job
-	inside []*members                           // by group slot
+	alone  members                              // with key job
+	inside []members                            // by group slot
 
 	clock  int64          // counts launches
 	served []int64        // by job slot: clock of its last launch
@@ -30,13 +30,12 @@ type Shares struct {
 	order  scheduler.Owed // owed: it is asked for at every report, and a new value of it takes memory
 }
 
-// members orders the jobs of one group, by kind.
-type members [kinds]*scheduler.Order[*job, key]
+// members orders the jobs of one group, by kind. A decision asks many groups, so what leads to their jobs lies together.
+type members [kinds]scheduler.Order[*job, key]
 
-func newMembers() *members {
-	m := new(members)
+func newMembers() (m members) {
 	for k := range m {
-		m[k] = scheduler.NewOrder[*job](scheduler.CompareFloatKeys)
+		m[k] = *scheduler.NewOrder[*job](scheduler.CompareFloatKeys)
 	}
 	return m
 }
@@ -46,7 +45,7 @@ func NewShares(cfg Config) (*Shares, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Shares{cfg: cfg, byKind: cfg.Count == "kind", alone: *newMembers()}
+	s := &Shares{cfg: cfg, byKind: cfg.Count == "kind", alone: newMembers()}
 	for k := range s.groups {
 		s.groups[k] = scheduler.NewOrder[*group](scheduler.CompareFloatKeys)
 	}
@@ -108,7 +107,7 @@ func (s *Shares) Touch(j *job, v *scheduler.View) {
 		for len(s.inside) <= g.Slot() {
 			s.inside = append(s.inside, newMembers())
 		}
-		line = (*[kinds]*scheduler.Order[*job, key])(s.inside[g.Slot()])
+		line = &s.inside[g.Slot()]
 	}
 	for k := range kinds {
 		kind := scheduler.Kind(k)
@@ -186,5 +185,5 @@ func (s *Shares) At(k scheduler.Kind, i int) Line {
 		return Line{one: s.alone[k].At(i)}
 	}
 	g := s.groups[k].At(i)
-	return Line{Group: g, jobs: s.inside[g.Slot()][k]}
+	return Line{Group: g, jobs: &s.inside[g.Slot()][k]}
 }

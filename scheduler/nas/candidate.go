@@ -36,17 +36,21 @@ func (p *Policy) candidate(j *job, est *estimate, i int32, near scheduler.Locali
 func (p *Policy) local(line fair.Line, a *ask, v *view) (best candidate, some bool) {
 	for at := range line.Len() {
 		j := line.At(at)
-		near := v.HasLocal(j, a.node)
-		home := near || homeless(j)
+		est := p.est.of(j)
+		held := a.filter && p.est.class(est) != Light // where its data is does not matter then
+		if some && held {
+			continue
+		}
+		near := !held && v.HasLocal(j, a.node)
+		home := near || !held && homeless(j)
 		if some && !home || !v.Fits(a.node, j, scheduler.Map) {
 			continue
 		}
 		if some = true; a.avail < 0 {
 			break // none qualifies
 		}
-		est := p.est.of(j)
 		switch {
-		case !home, a.filter && p.est.class(est) != Light, p.exceeds(j, est, a.avail, v):
+		case !home, p.exceeds(j, est, a.avail, v):
 		case !near:
 			if i, ok := est.sizes.atMost(j, est, a.avail, v); ok {
 				c := p.candidate(j, est, i, scheduler.Anywhere)
@@ -132,11 +136,16 @@ func (p *Policy) scan(best candidate, j *job, est *estimate, a *ask, near schedu
 	}
 	c := p.candidate(j, est, i, near)
 	best = better(&best, &c, a.avail, by)
-	small := p.smallest(j, est, v)
-	if est.uniform || by.final(&c, est, small, a.avail) {
+	if est.uniform || by.final(&c, est, p.smallest(j, est, v), a.avail) {
 		return best
 	}
-	left := p.cfg.Look
+	return p.look(best, j, a, near, v, by)
+}
+
+// look is the part of scan that few jobs need: apart, since what a walk holds on to takes memory.
+func (p *Policy) look(best candidate, j *job, a *ask, near scheduler.Locality, v *view, by rule) candidate {
+	est := p.est.of(j)
+	small, left := p.smallest(j, est, v), p.cfg.Look
 	at := v.PendingMapsOn(j, a.node)
 	if near == scheduler.RackLocal {
 		at = v.PendingMapsIn(j, a.rack)

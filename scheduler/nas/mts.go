@@ -50,7 +50,8 @@ func (p *Policy) output(j *job, est *estimate, i int32) float64 {
 
 // mts is Algorithm 2 (spec/nas 3.6).
 func (p *Policy) mts(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
-	a := ask{node: n, rack: v.RackOf(n), avail: math.Inf(1)}
+	a := &p.asked
+	*a = ask{node: n, rack: v.RackOf(n), avail: math.Inf(1)}
 	a.filter = p.isFiltered(a.rack)
 	if !math.IsInf(p.limit, 1) {
 		a.avail = p.limit - p.Load(n, v)
@@ -59,23 +60,23 @@ func (p *Policy) mts(now time.Duration, n topology.NodeID, v *view) scheduler.De
 	for i := range p.shares.Len(scheduler.Map) {
 		line := p.shares.At(scheduler.Map, i)
 		w := p.maps.At(line.Slot())
-		c, some := p.local(line, &a, v) // line 8
+		c, some := p.local(line, a, v) // line 8
 		if c.job == nil && some && p.cfg.Maps.Over(now, *w) {
-			c = p.anywhere(line, &a, v) // lines 9 to 12
+			c = p.anywhere(line, a, v) // lines 9 to 12
 		}
 		if c.job != nil {
-			return p.run(line, &c, &a, *w)
+			return p.run(line, &c, a, *w)
 		}
 		if !some {
 			continue
 		}
 		w.Skip(now, v.Fresh(n)) // line 13
 		if why.Code == scheduler.NoRoom {
-			why = p.skipped(now, line, *w, &a)
+			why = p.skipped(now, line, *w, a)
 		}
 	}
 	if p.cfg.Fallback {
-		if got := p.fallback(&a, v); got.OK {
+		if got := p.fallback(a, v); got.OK {
 			return got
 		}
 	}

@@ -21,6 +21,7 @@ type Policy struct {
 	places        fair.Waits // the same for racks that have their share of reduces
 	limit         float64    // TrafficThreshold, bytes
 	filtered      []bool     // by rack: the map filter of CR-RTS is raised
+	asked         ask        // the request under way, so that one takes no memory
 }
 
 var (
