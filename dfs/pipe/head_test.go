@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// A memReplica keeps what it is given. hold, if not nil, is asked before each chunk.
+// A memReplica keeps what it is given. hold, if not nil, is asked before each chunk, and finish before the end.
 type memReplica struct {
 	mu       sync.Mutex
 	got      []byte
 	finished bool
 	hold     func(n int) error
+	finish   func() error
 }
 
 func (m *memReplica) Append(chunk []byte, crc uint32) error {
@@ -35,6 +36,11 @@ func (m *memReplica) Append(chunk []byte, crc uint32) error {
 func (m *memReplica) Finish() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.finish != nil {
+		if err := m.finish(); err != nil {
+			return err
+		}
+	}
 	m.finished = true
 	return nil
 }
@@ -49,7 +55,7 @@ func newTestHead(t *testing.T, m *memReplica) *Head {
 }
 
 // sendAll sends data in packets, the last of which says so.
-func sendAll(h *Head, data []byte) error {
+func sendAll(h interface{ Send(p *Packet) error }, data []byte) error {
 	for off := 0; ; off += ChunkSize {
 		b := new(Buffer)
 		n := copy(b.Room(), data[off:])

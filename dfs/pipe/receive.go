@@ -87,11 +87,15 @@ func (r *receiver) wake() {
 // idlePatience is how long a writer may send nothing, not even a sign of life.
 const idlePatience = time.Minute
 
+// idle is how long nothing may come: longer than a disk upstream may take, during which its replica passes nothing on. It is
+// that replica that must speak first, or one that only waits would be blamed.
+func (t Timing) idle() time.Duration { return max(idlePatience, t.disk()+t.disk()/4) }
+
 func (r *receiver) readPackets(w Replica) error {
 	buf := new(Buffer)
 	at := r.own
 	for {
-		_ = r.up.SetReadDeadline(time.Now().Add(idlePatience))
+		_ = r.up.SetReadDeadline(time.Now().Add(r.timing.idle()))
 		p, err := ReadPacket(r.up, buf)
 		if err != nil {
 			return fmt.Errorf("from upstream: %w", err)

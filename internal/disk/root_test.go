@@ -28,8 +28,9 @@ func TestWritesAppend(t *testing.T) {
 		_, e2 := f.WriteAt([]byte("J"), 0)
 		_, e3 := f.Write([]byte("world"))
 		e4 := f.Truncate(7)
-		_, e5 := f.Write([]byte("!"))
-		if err := errors.Join(e1, e2, e3, e4, e5, f.Sync(), f.Close(), d.SyncDir(".")); err != nil {
+		_, e5 := f.WriteAt([]byte("?!"), 6)
+		_, e6 := f.Write([]byte("!"))
+		if err := errors.Join(e1, e2, e3, e4, e5, e6, f.Sync(), f.Close(), d.SyncDir(".")); err != nil {
 			t.Fatal(name, err)
 		}
 		if _, err := d.Create("a"); !errors.Is(err, fs.ErrExist) {
@@ -43,10 +44,10 @@ func TestWritesAppend(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		got, err := io.ReadAll(f)
-		if string(got) != "Jello w!?" || err != nil {
+		if string(got) != "Jello ?!!?" || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-		if n, err := f.Size(); n != 9 || err != nil {
+		if n, err := f.Size(); n != 10 || err != nil {
 			t.Errorf("%s: size %d, %v", name, n, err)
 		}
 		if err := f.Close(); err != nil {

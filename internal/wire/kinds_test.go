@@ -40,7 +40,43 @@ func TestKindOf(t *testing.T) {
 			t.Errorf("KindOf(%v) = %v, want %v", err, got, want)
 		}
 	}
-	if Kind(200).Error() != "kind 200" {
-		t.Error(Kind(200).Error())
+	for _, k := range []Kind{numKinds, 200} {
+		if want := fmt.Sprintf("kind %d", uint8(k)); k.Error() != want {
+			t.Errorf("%s, want %s", k.Error(), want)
+		}
+	}
+}
+
+// TestKindsMatchFiles: code that was written for files and contexts understands the kinds that stand for their errors, and no other.
+func TestKindsMatchFiles(t *testing.T) {
+	same := map[Kind]error{NotFound: fs.ErrNotExist, Exists: fs.ErrExist, Denied: fs.ErrPermission, Canceled: context.Canceled}
+	for k := range numKinds {
+		for of, target := range same {
+			if got := errors.Is(Errorf(k, "x"), target); got != (k == of) {
+				t.Errorf("%v is %v: %t", k, target, got)
+			}
+		}
+		if k.Retryable() != (k == Unavailable) {
+			t.Errorf("%v may succeed later: %t", k, k.Retryable())
+		}
+		if other := Kind(200); errors.Is(k, other) || k.Error() == "" {
+			t.Errorf("%v is %v", k, other)
+		}
+	}
+	for of, target := range same {
+		if got := KindOf(fmt.Errorf("open: %w", target)); got != of {
+			t.Errorf("%v is of kind %v, want %v", target, got, of)
+		}
+	}
+}
+
+// TestErrorsCrossOnce: an error that has its form is sent as it is; one that is wrapped keeps all of its text.
+func TestErrorsCrossOnce(t *testing.T) {
+	inner := &Error{Quota, "full"}
+	if got := ToError(inner); got != inner {
+		t.Errorf("%v became %v", inner, got)
+	}
+	if got := ToError(fmt.Errorf("put /a: %w", inner)); got.Kind != Quota || got.Text != "put /a: full" {
+		t.Errorf("wrapped it became %+v", got)
 	}
 }

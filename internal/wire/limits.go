@@ -15,14 +15,15 @@ const (
 	MaxName   = 255 // a job, a user, a queue, a node
 )
 
-// Clip keeps the beginning and the end of a text that has more than most bytes, as valid UTF-8.
+// Clip makes a text valid UTF-8, and keeps its beginning and its end where that has more than most bytes.
 func Clip(s string, most int) string {
-	if len(s) > most {
-		const gap = "\n...\n"
-		half := max(0, (most-len(gap))/2)
-		s = s[:half] + gap + s[len(s)-half:]
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= most {
+		return s
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	const gap = "\n...\n"
+	half := max(0, (most-len(gap))/2)
+	return strings.ToValidUTF8(s[:half]+gap+s[len(s)-half:], "") // without the runes that are cut
 }
 
 // Bounded makes an end that somebody else reports fit to be kept: texts are cut, numbers that cannot be are 0, and an
@@ -53,7 +54,8 @@ func (r *Report) Check() error {
 	if r.Node == "" {
 		return Errorf(Invalid, "a report of a worker without a name")
 	}
-	if c := r.Capacity; min(c.MapSlots, c.ReduceSlots, c.Containers, c.VCores) < 0 || c.MemoryMB < 0 || c.Attempts() > maxAttempts {
+	c := r.Capacity
+	if least, most := min(c.MapSlots, c.ReduceSlots, c.Containers, c.VCores), max(c.MapSlots, c.ReduceSlots, c.Containers, c.VCores); least < 0 || c.MemoryMB < 0 || most > maxAttempts {
 		return Errorf(Invalid, "worker %q reports a capacity of %s", r.Node, c)
 	}
 	if !(r.Speed >= 0 && r.Speed <= 1) {
@@ -63,7 +65,7 @@ func (r *Report) Check() error {
 	return nil
 }
 
-// maxAttempts is how many attempts one worker may have room for.
+// maxAttempts is how many attempts of a kind one worker may have room for.
 const maxAttempts = 1 << 20
 
 // Of reports whether an attempt may say this: a reduce, of maps of its own stage.
