@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -113,7 +114,7 @@ func NewServer(cfg ServerConfig) *Server {
 		methods: map[string]method{}, streams: map[string]stream{}, conns: map[net.Conn]bool{},
 	}
 	s.books = &books{budget: s.cfg.Budget, accounts: map[account]holding{}}
-	s.door = newDoor(s.cfg.Budget.Strangers)
+	s.door = newDoor(s.cfg.Budget.Strangers, max(1, runtime.GOMAXPROCS(0)/2))
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.serveHTTP),
