@@ -95,8 +95,8 @@ func (m *Master) history() (*history.Store, error) {
 
 func (m *Master) routePast() {
 	rpc.Handle(m.server, api.HistoryList, m.pastList)
-	rpc.Handle(m.server, api.HistoryJob, m.pastJob)
-	rpc.Handle(m.server, api.HistoryEvents, m.pastEvents)
+	rpc.HandleFresh(m.server, api.HistoryJob, m.pastJob)
+	rpc.HandleFresh(m.server, api.HistoryEvents, m.pastEvents)
 	m.routeLogs()
 }
 

@@ -128,6 +128,20 @@ func Text[T ~string](f *Fields, p *T) {
 	*p = T(b)
 }
 
+// PassText passes over a string that is read.
+func (f *Fields) PassText() {
+	if n := len(f.from.Bytes()); n > f.maxText {
+		f.Fail("has a text of %d bytes, where %d are allowed", n, f.maxText)
+	}
+}
+
+// PassList passes over a list that is read.
+func (f *Fields) PassList(item func(f *Fields)) {
+	for range f.from.Count() {
+		item(f)
+	}
+}
+
 // More reports whether there is something left to read.
 func (f *Fields) More() bool { return f.from.Len() > 0 }
 

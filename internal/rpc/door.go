@@ -4,20 +4,26 @@ import (
 	"container/list"
 	"net"
 	"sync"
+	"time"
 )
 
 // A door holds connections until they have said whose they are. There is space for some; past that those go that have
-// stood longest of the address that has the most, so that nobody keeps others out by standing there.
+// stood longest of the address that has the most, so that nobody keeps others out by standing there. To come in takes turns.
 type door struct {
 	space int
+	all   int // turns
 
 	mu      sync.Mutex // guards the fields below
 	waiting *list.List // of *countedConn, longest first
 	byHost  map[string]int
+	turns   int            // that nobody has
+	queue   []*countedConn // for a turn, longest first
+	used    time.Duration  // of turns, less what was free
+	last    time.Time      // used changed
 }
 
-func newDoor(space int) *door {
-	return &door{space: space, waiting: list.New(), byHost: map[string]int{}}
+func newDoor(space, turns int) *door {
+	return &door{space: space, waiting: list.New(), byHost: map[string]int{}, all: turns, turns: turns}
 }
 
 // enter lets a connection in, and another one out if there is no space. When it closes it leaves.
@@ -35,7 +41,8 @@ func (d *door) enter(c *countedConn) {
 	}
 }
 
-// longest takes out whoever has stood longest of the address with the most.
+// longest takes out whoever has stood longest of the address with the most: of those that let us wait, if there are any, and
+// not of those that wait for us.
 func (d *door) longest() net.Conn {
 	most := ""
 	for host, n := range d.byHost {
@@ -43,13 +50,17 @@ func (d *door) longest() net.Conn {
 			most = host
 		}
 	}
+	var out *countedConn
 	for e := d.waiting.Front(); e != nil; e = e.Next() {
-		if c := e.Value.(*countedConn); c.host == most {
-			d.remove(c)
-			return c
+		c := e.Value.(*countedConn)
+		if idle := c.turn == (turn{}); c.host == most && (idle || out == nil) {
+			if out = c; idle {
+				break
+			}
 		}
 	}
-	return nil
+	d.remove(out)
+	return out
 }
 
 // leave is for connections that are known now, or closed. A second time does nothing.
@@ -65,6 +76,8 @@ func (d *door) remove(c *countedConn) {
 	}
 	d.waiting.Remove(c.place)
 	c.place = nil
+	c.known.Store(true)
+	d.giveUp(c)
 	if d.byHost[c.host]--; d.byHost[c.host] == 0 {
 		delete(d.byHost, c.host)
 	}

@@ -106,6 +106,9 @@ type countedConn struct {
 	server *Server
 	host   string
 	place  *list.Element           // at the door; its mutex guards it
+	turn   turn                    // at the door; as above
+	writes bool                    // as above
+	known  atomic.Bool             // it has left the door
 	owner  atomic.Pointer[account] // whom it is counted for
 }
 
@@ -156,16 +159,22 @@ func (c *countedConn) Close() error {
 }
 
 func (c *countedConn) Read(p []byte) (int, error) {
+	c.rest()
 	n, err := c.Conn.Read(p)
 	peer := c.peer.Load()
 	peer.received.Add(int64(n))
 	if c.shaper != nil && n > 0 {
 		c.shaper.Receive(peer.Peer, n)
 	}
+	if n > 0 {
+		c.work()
+	}
 	return n, err
 }
 
 func (c *countedConn) Write(p []byte) (int, error) {
+	c.writing(true)
+	defer c.writing(false)
 	peer := c.peer.Load()
 	if c.shaper == nil {
 		n, err := c.Conn.Write(p)

@@ -26,8 +26,10 @@ type frameConn struct {
 	err     error      // the first failed write
 }
 
-// maxGather bounds what waits to be written; a sender past it waits.
-const maxGather = 4 << 20
+const (
+	maxGather = 4 << 20  // bounds what waits to be written; a sender past it waits
+	maxSpare  = 64 << 10 // bounds a buffer that a connection keeps for its next frames: a user may have hundreds of connections
+)
 
 func newFrameConn(c net.Conn, in *bufio.Reader, limit int) *frameConn {
 	if in == nil {
@@ -66,7 +68,7 @@ func (f *frameConn) send(h header, name string, payload []byte) error {
 		f.mu.Unlock()
 		err := f.write(out)
 		f.mu.Lock()
-		if f.spare = out; cap(out) > maxGather {
+		if f.spare = out; cap(out) > maxSpare {
 			f.spare = nil
 		}
 		if err != nil {

@@ -321,6 +321,34 @@ func TestLocal(t *testing.T) {
 	}
 }
 
+// TestLocalFresh: an answer that is made for the one who asks is handed over as it is, after the same rules; a panic is an error.
+func TestLocalFresh(t *testing.T) {
+	called := 0
+	s := NewServer(ServerConfig{Called: func(Caller, string, any, error) { called++ }, Audited: func(string) bool { return true }})
+	defer s.Close()
+	rows := []string{"a row"}
+	HandleFresh(s, Method[ask, []string]{"rows", Users}, func(_ context.Context, _ Caller, a ask) ([]string, error) {
+		if a.Text == "panic" {
+			panic("as asked")
+		}
+		return rows, nil
+	})
+	ann := Caller{User: "ann"}
+	var got []string
+	if err := s.Local(t.Context(), ann, "rows", ask{Text: "x"}, &got); err != nil || len(got) != 1 || &got[0] != &rows[0] || called != 1 {
+		t.Errorf("%q, %v, called %d", got, err, called)
+	}
+	for _, tt := range []struct {
+		c    Caller
+		req  any
+		want wire.Kind
+	}{{Caller{}, ask{}, wire.Denied}, {ann, ask{Text: "panic"}, wire.Internal}, {ann, told{}, wire.Invalid}} {
+		if err := s.Local(t.Context(), tt.c, "rows", tt.req, &got); wire.KindOf(err) != tt.want {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
 func TestRules(t *testing.T) {
 	callers := []Caller{{}, {User: "ann"}, {User: "ann", Admin: true}, {Node: "n1"}, {User: "ann", Job: "j1"}}
 	for rule, want := range map[Rule]string{

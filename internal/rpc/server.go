@@ -3,12 +3,12 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"reflect"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -94,6 +94,7 @@ type method struct {
 	rule  Rule
 	quick bool // it is not told when its call is given up
 	call  func(ctx context.Context, c Caller, req []byte, f form) ([]byte, form, error)
+	here  func(ctx context.Context, c Caller, req, resp any) error // without bytes between; nil unless it is HandleFresh's
 }
 
 // A Route is one way into the server, for tests that try every one of them.
@@ -113,7 +114,7 @@ func NewServer(cfg ServerConfig) *Server {
 		methods: map[string]method{}, streams: map[string]stream{}, conns: map[net.Conn]bool{},
 	}
 	s.books = &books{budget: s.cfg.Budget, accounts: map[account]holding{}}
-	s.door = newDoor(s.cfg.Budget.Strangers)
+	s.door = newDoor(s.cfg.Budget.Strangers, max(1, runtime.GOMAXPROCS(0)/2))
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.serveHTTP),
@@ -143,27 +144,33 @@ func HandleQuick[Req, Resp any](s *Server, m Method[Req, Resp], fn func(c Caller
 	handle(s, m, true, func(_ context.Context, c Caller, req Req) (Resp, error) { return fn(c, req) })
 }
 
-func handle[Req, Resp any](s *Server, m Method[Req, Resp], quick bool, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) {
+// handle registers a method, and returns what it does for those who do without its bytes.
+func handle[Req, Resp any](s *Server, m Method[Req, Resp], quick bool, fn func(ctx context.Context, c Caller, req Req) (Resp, error)) func(ctx context.Context, c Caller, req Req) (Resp, error) {
 	name, rule := m.Name, m.Rule
 	audited := s.cfg.Called != nil && s.cfg.Audited(m.Name)
 	if _, taken := s.methods[name]; taken || rule == noRule || len(name) > 255 {
 		panic(fmt.Sprintf("rpc: method %q is registered already, or has no rule", name))
 	}
-	s.routes = append(s.routes, Route{Prefix + name, rule, reflect.TypeFor[Req]()})
-	s.methods[name] = method{name, rule, quick, func(ctx context.Context, c Caller, body []byte, f form) ([]byte, form, error) {
-		var req Req
-		if err := decode(body, f, &req); err != nil {
-			return nil, 0, wire.Errorf(wire.Invalid, "%s: request is not understood: %w", name, err)
-		}
+	do := func(ctx context.Context, c Caller, req Req) (Resp, error) {
 		resp, err := fn(ctx, c, req)
 		if audited || err != nil && s.cfg.Called != nil && wire.KindOf(err) == wire.Denied {
 			s.cfg.Called(c, name, req, err)
 		}
+		return resp, err
+	}
+	s.routes = append(s.routes, Route{Prefix + name, rule, reflect.TypeFor[Req]()})
+	s.methods[name] = method{name: name, rule: rule, quick: quick, call: func(ctx context.Context, c Caller, body []byte, f form) ([]byte, form, error) {
+		var req Req
+		if err := decode(body, f, &req); err != nil {
+			return nil, 0, wire.Errorf(wire.Invalid, "%s: request is not understood: %w", name, err)
+		}
+		resp, err := do(ctx, c, req)
 		if err != nil {
 			return nil, 0, err
 		}
 		return encode(&resp, f&binaryReply != 0)
 	}}
+	return do
 }
 
 // HandleHTTP registers a plain HTTP handler under a pattern of http.ServeMux. Its bytes are counted
@@ -329,31 +336,15 @@ func (s *Server) find(c Caller, name []byte) (method, error) {
 func (s *Server) run(ctx context.Context, c Caller, m method, body []byte, f form) (resp []byte, rf form, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.cfg.Panicked(m.name, v, debug.Stack())
-			resp, rf, err = nil, 0, wire.Errorf(wire.Internal, "%s: panic: %v", m.name, v)
+			resp, rf, err = nil, 0, s.panicked(m, v)
 		}
 	}()
 	return m.call(ctx, c, body, f)
 }
 
-// Local calls a method in the name of a caller without a connection, as a plain HTTP request would.
-func (s *Server) Local(ctx context.Context, c Caller, name string, req, resp any) error {
-	body, err := json.Marshal(req)
-	if err != nil {
-		return wire.Errorf(wire.Invalid, "%s: request cannot be encoded: %w", name, err)
-	}
-	m, err := s.find(c, []byte(name))
-	if err != nil {
-		return err
-	}
-	out, _, err := s.run(ctx, c, m, body, 0)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(out, resp); err != nil {
-		return wire.Errorf(wire.Corrupt, "%s: answer is not understood: %w", name, err)
-	}
-	return nil
+func (s *Server) panicked(m method, v any) error {
+	s.cfg.Panicked(m.name, v, debug.Stack())
+	return wire.Errorf(wire.Internal, "%s: panic: %v", m.name, v)
 }
 
 func hostOf(addr string) string {

@@ -2,12 +2,15 @@ package secure_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
@@ -144,4 +147,22 @@ func FuzzPEM(f *testing.F) {
 	f.Add(good)
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"))
 	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = secure.FromPEM(b) })
+}
+
+// TestAllComeBackAtOnce: two hundred nodes of one address, as after a restart of the master, are all let in at their first try.
+func TestAllComeBackAtOnce(t *testing.T) {
+	k := key(t)
+	addr := serve(t, k)
+	begin := time.Now()
+	var all sync.WaitGroup
+	for i := range 200 {
+		cfg := must[rpc.ClientConfig](t)(k.Client(secure.Node, fmt.Sprint("w", i), ""))
+		all.Go(func() {
+			if c, err := ask(t, addr, cfg); err != nil || c.Node != fmt.Sprint("w", i) {
+				t.Errorf("w%d: %+v, %v", i, c, err)
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("after %s", time.Since(begin))
 }

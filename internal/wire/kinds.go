@@ -97,10 +97,5 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// ToError turns any error into the form that crosses the wire.
-func ToError(err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok && e == err {
-		return e
-	}
-	return &Error{KindOf(err), err.Error()}
-}
+// ToError turns any error into the form that crosses the wire, of at most MaxText bytes: errors quote what they were asked.
+func ToError(err error) *Error { return &Error{KindOf(err), Clip(err.Error(), MaxText)} }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,14 @@ func TestKindsSurviveWrappingAndTheWire(t *testing.T) {
 	}
 	if want := `stat: no file "/a"`; got.Error() != want {
 		t.Errorf("text %q, want %q", got, want)
+	}
+}
+
+// TestErrorsAreShortOnTheWire: an error that quotes what it was asked is not as long as that.
+func TestErrorsAreShortOnTheWire(t *testing.T) {
+	got := ToError(Errorf(Invalid, "%q is no job's id (they look like job-12)", strings.Repeat("x", 3<<20)))
+	if len(got.Text) > MaxText || got.Kind != Invalid || !strings.HasSuffix(got.Text, "(they look like job-12)") {
+		t.Errorf("%d bytes of kind %v", len(got.Text), got.Kind)
 	}
 }
 

@@ -76,25 +76,26 @@ const maxText = 1 << 20
 // appendEvent encodes an event: version, kind, bits, time, then the parts that the bits name, in their order.
 func appendEvent(b []byte, e *wire.PastEvent) []byte {
 	f := codec.Write(append(b, Version), Version)
-	eventFields(&f, e)
+	eventFields(&f, e, false)
 	return f.Written()
 }
 
-// parseEvent is the inverse of appendEvent. It takes any bytes.
-func parseEvent(b []byte) (e wire.PastEvent, err error) {
+// parseEvent is the inverse of appendEvent, or, if it is brief, that without what was counted, which is most of an attempt's end. It
+// takes any bytes.
+func parseEvent(b []byte, brief bool) (e wire.PastEvent, err error) {
 	if err := checkVersion(b); err != nil {
 		return e, err
 	}
 	f := codec.Read(b[1:], b[0], maxText)
-	eventFields(&f, &e)
+	eventFields(&f, &e, brief)
 	if err := f.End(); err != nil {
 		return wire.PastEvent{}, wire.Errorf(wire.Corrupt, "history: an event that %w", err)
 	}
 	return e, nil
 }
 
-// eventFields describes an event both ways.
-func eventFields(f *codec.Fields, e *wire.PastEvent) {
+// eventFields describes an event both ways; a brief one is only read.
+func eventFields(f *codec.Fields, e *wire.PastEvent, brief bool) {
 	bits := bitsOf(e)
 	codec.OneOf(f, &e.Kind, wire.PastKinds)
 	if f.Uint(&bits); bits > knownBits {
@@ -118,17 +119,19 @@ func eventFields(f *codec.Fields, e *wire.PastEvent) {
 		codec.OneOf(f, &e.Locality, localities)
 	}
 	e.Second = bits&isSecond != 0
-	resultFields(f, e, bits)
+	resultFields(f, e, bits, brief)
 }
 
 // resultFields describes what came of it.
-func resultFields(f *codec.Fields, e *wire.PastEvent, bits uint64) {
+func resultFields(f *codec.Fields, e *wire.PastEvent, bits uint64, brief bool) {
 	if bits&hasSizes != 0 {
 		f.Int(&e.Millis)
 		f.Int(&e.In)
 		f.Int(&e.Out)
 	}
-	if bits&hasCounts != 0 {
+	if bits&hasCounts != 0 && brief {
+		passCounts(f)
+	} else if bits&hasCounts != 0 {
 		countFields(f, &e.Counts)
 	}
 	if bits&hasPlan != 0 {
@@ -182,6 +185,18 @@ func countFields(f *codec.Fields, c *wire.Counts) {
 		}
 		(*c)[g.name] = of
 	}
+}
+
+// passCounts passes over what countFields would read.
+func passCounts(f *codec.Fields) {
+	f.PassList(func(f *codec.Fields) {
+		f.PassText()
+		f.PassList(func(f *codec.Fields) {
+			f.PassText()
+			var n int64
+			f.Int(&n)
+		})
+	})
 }
 
 func bitsOf(e *wire.PastEvent) uint64 {

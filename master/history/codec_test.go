@@ -48,7 +48,7 @@ func TestEventsComeBack(t *testing.T) {
 	for range 500 {
 		want := randomEvent(rng)
 		b := appendEvent(nil, &want)
-		got, err := parseEvent(b)
+		got, err := parseEvent(b, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,10 +56,33 @@ func TestEventsComeBack(t *testing.T) {
 			t.Fatal(d)
 		}
 		for n := range b {
-			if short, err := parseEvent(b[:n]); err == nil {
-				t.Fatalf("%d of %d bytes are read as %+v", n, len(b), short)
+			for _, brief := range []bool{false, true} {
+				if short, err := parseEvent(b[:n], brief); err == nil {
+					t.Fatalf("%d of %d bytes are read as %+v", n, len(b), short)
+				}
 			}
 		}
+		want.Counts = nil
+		if got, err := parseEvent(b, true); err != nil || cmp.Diff(want, got) != "" {
+			t.Fatalf("in brief %v, %s", err, cmp.Diff(want, got))
+		}
+	}
+}
+
+// TestBriefEventsCostLittle: what is not asked for is not made, so that a page about thousands of attempts does not pay for what they counted.
+func TestBriefEventsCostLittle(t *testing.T) {
+	e := life(1, 1)[2].PastEvent
+	e.Node, e.Counts = "n1", wire.Counts{"task": {"input-records": 1000, "input-bytes": 1 << 26, "output-records": 9, "output-bytes": 77}}
+	b := appendEvent(nil, &e)
+	cost := func(brief bool) float64 {
+		return testing.AllocsPerRun(100, func() {
+			if _, err := parseEvent(b, brief); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if brief, whole := cost(true), cost(false); brief > 2 || whole < 8 {
+		t.Errorf("%g allocations in brief, %g of the whole", brief, whole)
 	}
 }
 
@@ -71,11 +94,14 @@ func FuzzEvent(f *testing.F) {
 	}
 	f.Add([]byte("\x01\x04\xc4\x010\x0200\x0000")) // counts that say there are none
 	f.Fuzz(func(t *testing.T, b []byte) {
-		e, err := parseEvent(b)
+		e, err := parseEvent(b, false)
 		if err != nil {
 			return
 		}
-		again, err := parseEvent(appendEvent(nil, &e))
+		if brief, err := parseEvent(b, true); err != nil || brief.Text != e.Text || brief.At != e.At {
+			t.Errorf("%+v is in brief %+v, %v", e, brief, err)
+		}
+		again, err := parseEvent(appendEvent(nil, &e), false)
 		if err != nil || cmp.Diff(e, again) != "" {
 			t.Errorf("%+v comes back as %+v, %v", e, again, err)
 		}
@@ -118,7 +144,7 @@ func TestGolden(t *testing.T) {
 
 // TestVersions: values of a later version are refused by their number.
 func TestVersions(t *testing.T) {
-	if _, err := parseEvent([]byte{9, 0, 0, 0}); wire.KindOf(err) != wire.Invalid || !strings.Contains(err.Error(), "version 9") {
+	if _, err := parseEvent([]byte{9, 0, 0, 0}, false); wire.KindOf(err) != wire.Invalid || !strings.Contains(err.Error(), "version 9") {
 		t.Error(err)
 	}
 	if _, err := parseJob([]byte{9}); wire.KindOf(err) != wire.Invalid || !strings.Contains(err.Error(), "version 9") {

@@ -89,10 +89,7 @@ func (s *Store) Events(r wire.PastEventsRequest) (wire.PastEvents, error) {
 				out.Next = append([]byte{}, key[9:]...)
 				return false, nil
 			}
-			e, err := parseEvent(value)
-			if r.Brief {
-				e.Counts = nil
-			}
+			e, err := parseEvent(value, r.Brief)
 			out.Events = append(out.Events, e)
 			return true, err
 		})
@@ -104,7 +101,7 @@ func (s *Store) Events(r wire.PastEventsRequest) (wire.PastEvents, error) {
 func (s *Store) each(id wire.JobID, fn func(e *wire.PastEvent)) error {
 	n := number(id)
 	return s.eachKey(eventsOf(n), eventsOf(n+1), func(_, value []byte) (bool, error) {
-		e, err := parseEvent(value)
+		e, err := parseEvent(value, true) // of attempts and their ends only
 		if err == nil {
 			fn(&e)
 		}

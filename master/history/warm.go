@@ -80,7 +80,7 @@ func (s *Store) summaryOf(j *wire.PastJob) (*wire.PastSummary, error) {
 // read adds all events of a job.
 func (s *Store) read(n uint64, j *warmJob) error {
 	return s.eachKey(eventsOf(n), eventsOf(n+1), func(key, value []byte) (bool, error) {
-		e, err := parseEvent(value)
+		e, err := parseEvent(value, true)
 		if err == nil {
 			j.event(&e)
 			j.last = append(j.last[:0], key...)

@@ -302,6 +302,7 @@ func (c *Tracker) Kill(now time.Duration, id wire.JobID, why string) error {
 }
 
 func (c *Tracker) unknown(id wire.JobID) error {
+	id = wire.JobID(wire.Clip(string(id), wire.MaxName)) // others wait for the loop meanwhile
 	if !strings.HasPrefix(string(id), "job-") {
 		return wire.Errorf(wire.Invalid, "%q is no job's id%s (they look like job-12)", id, c.meant(id))
 	}

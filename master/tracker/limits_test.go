@@ -28,6 +28,16 @@ func (s *scene) status() wire.JobStatus {
 	return st
 }
 
+// TestLongIdsAreNotQuotedInFull: whoever asks for a job by megabytes is answered in a line; the master has one loop for all.
+func TestLongIdsAreNotQuotedInFull(t *testing.T) {
+	s := newScene(t, 2, 2)
+	for _, id := range []string{"", "job-"} {
+		if _, err := s.c.Status(wire.JobID(id + strings.Repeat("x", 3<<20))); err == nil || len(err.Error()) > 1000 {
+			t.Errorf("a job called %s...: %.100v", id, err)
+		}
+	}
+}
+
 // TestLongCounterNamesFailTheJob: what an attempt counts under names of kilobytes never reaches the journal; the attempt has
 // failed for good, and the job says why.
 func TestLongCounterNamesFailTheJob(t *testing.T) {
