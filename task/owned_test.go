@@ -108,7 +108,7 @@ func TestSharedOutputIsReplaced(t *testing.T) {
 		if work, err := WorkDir(storage.Mux{}, job, id); err != nil || work != o.Work() {
 			t.Errorf("looked for in %s, made in %s, %v", work, o.Work(), err)
 		}
-		if err := o.CommitOnce(id); err != nil {
+		if err := o.CommitOnce(id, 20); err != nil {
 			t.Fatal(err)
 		}
 		return o
@@ -118,7 +118,7 @@ func TestSharedOutputIsReplaced(t *testing.T) {
 	if err := os.Mkdir(oldDir(o.Work()), 0o700); err != nil { // as if the driver had died before it removed that
 		t.Fatal(err)
 	}
-	if err := o.CommitOnce("job-2"); err != nil {
+	if err := o.CommitOnce("job-2", 20); err != nil {
 		t.Error(err)
 	}
 	if mark, err := os.ReadFile(job.Output + "/" + SuccessFile); err != nil || string(mark) != "job-2" {
@@ -128,7 +128,7 @@ func TestSharedOutputIsReplaced(t *testing.T) {
 		t.Errorf("there is %s", got)
 	}
 	for _, mark := range []string{"job-1", "job-22", "job-", ""} {
-		if err := o.CommitOnce(mark); err == nil {
+		if err := o.CommitOnce(mark, 20); err == nil {
 			t.Errorf("%q takes job-2's output for its own", mark)
 		}
 	}
