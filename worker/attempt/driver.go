@@ -113,7 +113,7 @@ func layoutFor(nodes []wire.NodeStatus) task.Layout {
 
 // commit gives the output its name. It may be the second driver to do so.
 func (r *runner) commit(ctx context.Context, step *wire.DriverStep) error {
-	err := r.publish(step)
+	err := whenThereIsSpace(ctx, func() error { return r.publish(step) })
 	req := wire.DriverRequest{ID: r.l.ID}
 	if err != nil {
 		if lost(err) {
@@ -122,6 +122,24 @@ func (r *runner) commit(ctx context.Context, step *wire.DriverStep) error {
 		req.Problem = err.Error()
 	}
 	_, err = call(ctx, r, api.DriverCommit, req)
+	return err
+}
+
+// firstPause and lastPause are how long a driver waits for space, twice as long each time: half a minute in all.
+const firstPause, lastPause = time.Second, 16 * time.Second
+
+// whenThereIsSpace does something again for a while when no disk has space for it: the mark of an output takes a block, and workers that are
+// away for a moment may come back with theirs. All that the job has done is at stake.
+func whenThereIsSpace(ctx context.Context, do func() error) error {
+	err := do()
+	for pause := firstPause; errors.Is(err, wire.NoSpace) && pause <= lastPause; pause *= 2 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		err = do()
+	}
 	return err
 }
 
