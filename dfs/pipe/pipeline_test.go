@@ -180,26 +180,35 @@ func TestLineThatIsCut(t *testing.T) {
 	}
 }
 
-// TestLineAtRest: a writer that has nothing to send owes nothing and is owed nothing, for up to a minute; empty packets make it longer.
+// TestLineAtRest: a writer that has nothing to send for minutes gives signs of life, and goes on; one that is cut off is given up after a minute, by all.
 func TestLineAtRest(t *testing.T) {
-	inLine(t, 2, func(t *testing.T, l *line) {
-		s := l.mustOpen(WriteArgs{})
+	inLine(t, 3, func(t *testing.T, l *line) {
+		s, data := l.mustOpen(WriteArgs{}), noise(3*ChunkSize/2)
 		defer s.Close()
-		for range 3 {
-			time.Sleep(50 * time.Second)
-			p := new(Buffer).Seal(0, 0, false)
-			if err := s.Send(&p); err != nil {
+		b := new(Buffer)
+		for _, end := range []int{ChunkSize / 2, ChunkSize, len(data)} {
+			time.Sleep(5 * time.Minute)
+			at := int(s.sent)
+			p := b.Seal(copy(b.Room(), data[at:end]), int64(at), false)
+			if err := s.Send(&p); err != nil || s.Wait(int64(end), false) != nil {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(59 * time.Second)
-		if _, _, err := s.State(); err != nil {
-			t.Errorf("before a minute of nothing: %v", err)
+		time.Sleep(5 * time.Minute)
+		l.net.Shape(func(from, to string) memnet.Link { return memnet.Link{Cut: from == "10.0.0.100" || to == "10.0.0.100"} })
+		time.Sleep(38 * time.Second) // the last sign of life may be 20 s old
+		for i, ended := range l.ended {
+			if len(ended) > 0 {
+				t.Errorf("replica %d does not wait", i+1)
+			}
 		}
-		time.Sleep(20 * time.Second)
-		if _, _, err := s.State(); err == nil || slices.Contains(l.finished(), true) {
-			t.Errorf("after a minute of nothing: %v, finished %v", err, l.finished())
+		time.Sleep(40 * time.Second)
+		for i, ended := range l.ended {
+			if len(ended) == 0 || <-ended == nil || l.finished()[i] || !bytes.Equal(l.replicas[i].got, data) {
+				t.Errorf("replica %d: ended %d, finished %v, %d bytes", i+1, len(ended), l.finished()[i], len(l.replicas[i].got))
+			}
 		}
+		l.net.Shape(func(string, string) memnet.Link { return memnet.Link{} })
 	})
 }
 

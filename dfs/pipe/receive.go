@@ -84,18 +84,14 @@ func (r *receiver) wake() {
 	}
 }
 
-// idlePatience is how long a writer may send nothing, not even a sign of life.
+// idlePatience is how long nothing may come, not even a sign of life: a sender gives one every third of it, also while the disk before it takes its time.
 const idlePatience = time.Minute
-
-// idle is how long nothing may come: longer than a disk upstream may take, during which its replica passes nothing on. It is
-// that replica that must speak first, or one that only waits would be blamed.
-func (t Timing) idle() time.Duration { return max(idlePatience, t.disk()+t.disk()/4) }
 
 func (r *receiver) readPackets(w Replica) error {
 	buf := new(Buffer)
 	at := r.own
 	for {
-		_ = r.up.SetReadDeadline(time.Now().Add(r.timing.idle()))
+		_ = r.up.SetReadDeadline(time.Now().Add(idlePatience))
 		p, err := ReadPacket(r.up, buf)
 		if err != nil {
 			return fmt.Errorf("from upstream: %w", err)

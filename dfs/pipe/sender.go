@@ -84,6 +84,7 @@ type Sender struct {
 	st      *rpc.Stream
 	timeout time.Duration
 	wg      sync.WaitGroup
+	out     sync.Mutex // held while a packet is written; taken before mu
 
 	mu      sync.Mutex // guards the fields below
 	changed sync.Cond  // signalled at each of them
@@ -91,6 +92,7 @@ type Sender struct {
 	last    bool       // the last packet was sent
 	acked   int64      // Invariant: acked <= sent.
 	done    bool
+	wrote   time.Time // the last packet
 	owed    time.Time // since when an answer is owed; zero if none is
 	err     *Broken
 	notify  func()
@@ -107,7 +109,7 @@ func Open(ctx context.Context, c *rpc.Client, first wire.Place, a WriteArgs, t T
 	if err != nil {
 		return nil, &Broken{0, wire.KindOf(err), fmt.Sprintf("%s: %v", first.Node, err)}
 	}
-	s := &Sender{st: st, timeout: timeout, notify: notify, sent: a.Start, acked: a.Start, owed: time.Now()}
+	s := &Sender{st: st, timeout: timeout, notify: notify, sent: a.Start, acked: a.Start, owed: time.Now(), wrote: time.Now()}
 	if s.changed.L = &s.mu; notify == nil {
 		s.notify = func() {}
 	}
@@ -143,12 +145,14 @@ func (a *WriteArgs) patience() time.Duration {
 
 // Send sends a packet. After an error the pipeline is broken; Err says how.
 func (s *Sender) Send(p *Packet) error {
+	s.out.Lock()
+	defer s.out.Unlock()
 	s.mu.Lock()
 	if s.err != nil {
 		defer s.mu.Unlock()
 		return s.err
 	}
-	s.sent = max(s.sent, p.End())
+	s.sent, s.wrote = max(s.sent, p.End()), time.Now()
 	s.last = s.last || p.Last
 	if s.owed.IsZero() && (s.sent > s.acked || s.last) {
 		s.owed = time.Now()
@@ -164,9 +168,34 @@ func (s *Sender) Send(p *Packet) error {
 	return nil
 }
 
+// live sends a sign of life, an empty packet, when nothing was sent for a while: the user's code may take as long as it likes for the next record, and
+// replicas wait for a writer that lives.
+func (s *Sender) live() error {
+	if !s.out.TryLock() {
+		return nil // a packet is on its way
+	}
+	defer s.out.Unlock()
+	s.mu.Lock()
+	at, quiet := s.sent, s.err == nil && !s.last && time.Since(s.wrote) > idlePatience/3
+	if quiet {
+		s.wrote = time.Now()
+	}
+	s.mu.Unlock()
+	if !quiet {
+		return nil
+	}
+	p := new(Buffer).Seal(0, at, false)
+	_ = s.st.SetWriteDeadline(time.Now().Add(s.timeout))
+	_, err := s.st.Write(p.raw)
+	return err
+}
+
 func (s *Sender) readAcks() {
 	for {
 		err := s.readAck()
+		if err == nil {
+			err = s.live()
+		}
 		if err == nil {
 			continue
 		}
