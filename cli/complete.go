@@ -39,7 +39,6 @@ var wordCompleters = map[string]completer{
 // flagCompleters are by name of the flag.
 var flagCompleters = map[string]completer{
 	"policy":    ofList(func() []string { return policies.Names(scheduler.Assignment) }),
-	"policies":  ofList(func() []string { return policies.Names(scheduler.Assignment) }),
 	"admission": ofList(func() []string { return policies.Names(scheduler.Admitting) }),
 	"placement": ofList(func() []string { return policies.Names(scheduler.Placing) }),
 	"model":     ofList(modelNames),

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/policies"
@@ -64,16 +65,27 @@ racks' links, data moves over those, and only the rest of a task's time is fixed
 as a history does not say where they were; a later stage of a chain is submitted when it was. Jobs that failed
 are left out.`,
 		Example: `  millrace job history --export week.jsonl && millrace whatif week.jsonl
-  millrace whatif week.jsonl --policies fair,fbq,mine.star --param fbq.limits=4000 --out report
-  millrace whatif week.jsonl --policies fair --admission cbt --admission-param start=0.2`,
+  millrace whatif week.jsonl --policy fair,fbq,mine.star --param fbq.limits=4000 --out report
+  millrace whatif week.jsonl --policy fair --admission cbt --admission-param start=0.2`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.file = args[0]
 			return o.run(cmd)
 		},
 	}
-	f := cmd.Flags()
-	f.StringSliceVar(&o.policies, "policies", nil, "policies to try, by name or, for scripts, by a file that ends in .star (default: all that have a name): "+strings.Join(policies.Names(scheduler.Assignment), ", "))
+	o.define(cmd.Flags())
+	return cmd
+}
+
+// define makes the flags.
+func (o *whatIf) define(f *pflag.FlagSet) {
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "policies" { // as it was called before
+			name = "policy"
+		}
+		return pflag.NormalizedName(name)
+	})
+	f.StringSliceVar(&o.policies, "policy", nil, "policies to try, by name or, for scripts, by a file that ends in .star (default: all that have a name): "+strings.Join(policies.Names(scheduler.Assignment), ", "))
 	f.StringArrayVar(&o.params, "param", nil, "parameter of a policy, POLICY.NAME=VALUE; may be given several times")
 	f.StringVar(&o.admission, "admission", "", "admission policy of the others (default: as the history says): "+strings.Join(policies.Names(scheduler.Admitting), ", "))
 	f.StringArrayVar(&o.admitParams, "admission-param", nil, "parameter of that admission policy, as name=value; may be given several times")
@@ -86,7 +98,6 @@ are left out.`,
 	f.BoolVar(&o.noSecond, "no-speculation", false, "start no second attempts of slow tasks")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON object")
 	f.StringVar(&o.out, "out", "", "directory for report.html, report.json, report.csv and the figures as SVG and CSV")
-	return cmd
 }
 
 func (o *whatIf) run(cmd *cobra.Command) error {

@@ -157,7 +157,7 @@ func TestJobCommands(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 
-	out, _ = p.cli(0, "whatif", file, "--policies", "fair,delay", "--nodes", "2", "--racks", "2", "--containers", "3", "--json")
+	out, _ = p.cli(0, "whatif", file, "--policy", "fair,delay", "--nodes", "2", "--racks", "2", "--containers", "3", "--json")
 	var past struct {
 		Ran      string
 		Jobs     int
