@@ -79,10 +79,10 @@ func TestKindsMatchFiles(t *testing.T) {
 	}
 }
 
-// TestErrorsCrossOnce: an error that has its form is sent as it is; one that is wrapped keeps all of its text.
+// TestErrorsCrossOnce: an error that has its form keeps it; one that is wrapped keeps all of its text.
 func TestErrorsCrossOnce(t *testing.T) {
 	inner := &Error{Quota, "full"}
-	if got := ToError(inner); got != inner {
+	if got := ToError(inner); *got != *inner {
 		t.Errorf("%v became %v", inner, got)
 	}
 	if got := ToError(fmt.Errorf("put /a: %w", inner)); got.Kind != Quota || got.Text != "put /a: full" {
