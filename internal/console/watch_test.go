@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,10 +71,10 @@ func TestWatch(t *testing.T) {
 		f := screen(t)
 		r := &Remote{Begin: time.Now()}
 		r.Note(wire.JobStatus{Name: "j", State: wire.Running, Maps: wire.TaskTotals{Done: 1, Total: 4}})
-		ended := false
+		var ended atomic.Bool
 		stop := Watch(f, Plain, func() local.Progress {
 			p := r.Progress()
-			if ended {
+			if ended.Load() {
 				p.Phase = local.Finished
 			}
 			return p
@@ -89,7 +90,7 @@ func TestWatch(t *testing.T) {
 			{func() {
 				r.Note(wire.JobStatus{Name: "j", State: wire.Running, Maps: wire.TaskTotals{Done: 4, Total: 4}, Reduces: wire.TaskTotals{Total: 2}})
 			}, "reduce"},
-			{func() { ended = true }, ""},
+			{func() { ended.Store(true) }, ""},
 		}
 		time.Sleep(time.Second) // between two lines
 		for i, s := range steps {
