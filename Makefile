@@ -41,8 +41,10 @@ SINGLE := examples|docs/course|sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/tex
 # Tests of integration that look at programs from outside: once is enough. What race leaves out besides asserts times of a machine without it.
 APART := Course|Assignments|Play|Pictures|Browser|Example$$|Loops|OnesOwn|OwnPolicy
 RACED ?= .
-race: ## tests of all packages that start goroutines under the race detector, with coverage; RACED='^Test[A-L]': of integration only those
-	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '$(APARTS)|/millrace/(cli|integration)$$'))
+RACEOF ?= 1
+RACEPART ?= 0
+race: ## tests of all packages that start goroutines (RACEOF=2 RACEPART=1: of every second) under the race detector, with coverage; RACED='^Test[A-L]': of integration only those
+	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '$(APARTS)|/millrace/(cli|integration)$$' | awk 'NR % $(RACEOF) == $(RACEPART) % $(RACEOF)'))
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -run '$(RACED)' -skip '$(APART)|LiveLaboratories|SmallJobsBesideALargeOne',./integration)
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork|ReadyAtOnce',./cli)
 
