@@ -151,7 +151,7 @@ types: ## type-check all code and tests for macOS and Windows, without compiling
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; go build -modfile=tools/go.mod -o $$dir/deadcode golang.org/x/tools/cmd/deadcode; \
 	for s in $(SYSTEMS); do GOOS=$${s%/*} GOARCH=$${s#*/} $$dir/deadcode -test $(PORTABLE) >/dev/null || { echo "it does not build for $$s"; exit 1; }; done
 
-# check has types in place of it, and CI builds for one of them each day: go build for one system takes 3 s of processor when all is cached, and 4 minutes when nothing is.
+# check has types in place of it, and CI builds for one of them every second day: go build for one system takes 3 s of processor when all is cached, and 4 minutes when nothing is.
 cross: ## build and vet all code and tests for macOS and Windows (SYSTEMS=darwin/arm64: only there): minutes for each when nothing is cached
 	@set -e; for s in $(SYSTEMS); do echo $$s; GOOS=$${s%/*} GOARCH=$${s#*/} go build -o /dev/null ./cmd/millrace; GOOS=$${s%/*} GOARCH=$${s#*/} go vet $(PORTABLE); done
 
