@@ -50,7 +50,10 @@ func TestScenarioErrors(t *testing.T) {
 		{"jobs: 3", `s.yaml:1: jobs is 3: write a list, as jobs: [...] or a line with - for each`},
 		{"jobs:\n- maps: 1\n  map_time: x", `s.yaml:3: jobs[0].map_time is "x": write a number, such as 0.7`},
 		{"jobs:\n- maps: 3000000000\n  map_time: 1", `s.yaml:2: jobs[0].maps is 3000000000: write a whole number, such as 40`},
-		{"policies:\n- fair", `s.yaml:2: policies[0] is "fair": write keys below it, such as policies[0]: {name: ...}`},
+		{"policies:\n- 7", `s.yaml:2: policies[0] is 7: write keys below it, such as - {name: ...}`},
+		{"policies: fair", `s.yaml:1: policies is "fair": write a list, as policies: [...] or a line with - for each`},
+		{"policies:\n- fair\n- fare", `s.yaml:3: policies: `},
+		{"switches: [fair]", `s.yaml:1: switches[0] is "fair": write keys below it, such as - {at: ...}`},
 		{"policies:\n- policy: fair\n  params: 7", `s.yaml:3: policies[0].params is 7: write {NAME: VALUE, ...}`},
 		{"policies:\n- policy: fair\n  params: {a: [1]}", `s.yaml:3: policies[0].params.a is a list: write a text`},
 		{"nodes: 1\n---\nnodes: 2", `s.yaml:3: the file has two documents: write one, without ---`},
@@ -133,6 +136,21 @@ func TestScenarioAliases(t *testing.T) {
 	o := defaultSim()
 	if err := o.parse([]byte("load: &a 0.5\nscale: *a\nuplink: 1e1"), func(string) bool { return false }); err != nil || o.load != 0.5 || o.scale != 0.5 || o.network.uplink != 10 {
 		t.Errorf("load %v, scale %v, uplink %v: %v", o.load, o.scale, o.network.uplink, err)
+	}
+}
+
+// TestPoliciesByName: a policy of which only the name is written has its defaults, among others that have more.
+func TestPoliciesByName(t *testing.T) {
+	o := defaultSim()
+	if err := o.parse([]byte("policies: [fifo, {policy: fair, admission: unlimited}, {name: second, policy: fifo}]\nadmission: marp"), func(string) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range o.arms {
+		got = append(got, a.name+" "+a.policy+" "+a.admission)
+	}
+	if want := []string{"fifo fifo marp", "fair fair unlimited", "second fifo marp"}; !slices.Equal(got, want) {
+		t.Errorf("compared are %q, want %q", got, want)
 	}
 }
 

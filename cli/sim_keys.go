@@ -119,7 +119,11 @@ func (c *keyCheck) keys(n ast.Node, t reflect.Type, under string) error {
 		if under == "" {
 			return c.wrong(n, "the file has no keys: write nodes: 40 and so on (millrace sim explain lists them)")
 		}
-		return c.wrong(n, "%s is %s: write keys below it, such as %s: {%s: ...}", under, shown(n), lastKey(under), t.Field(0).Tag.Get("yaml"))
+		before := lastKey(under) + ":"
+		if strings.HasSuffix(under, "]") {
+			before = "-"
+		}
+		return c.wrong(n, "%s is %s: write keys below it, such as %s {%s: ...}", under, shown(n), before, t.Field(0).Tag.Get("yaml"))
 	}
 	for _, p := range pairs {
 		if p.Key.IsMergeKey() {
@@ -149,6 +153,7 @@ func (c *keyCheck) pair(p *ast.MappingValueNode, t reflect.Type, key string) err
 			return err
 		}
 	}
+	p.Value = onlyNamed(p.Value, t)
 	if err := c.value(p.Value, t, key); err != nil {
 		return err
 	}
@@ -215,7 +220,9 @@ func (c *keyCheck) list(n ast.Node, t reflect.Type, key string) error {
 	if len(s.Values) == 0 {
 		return c.wrong(n, "%s is empty: give one at least, or leave the key out", key)
 	}
-	for i, v := range s.Values {
+	for i := range s.Values {
+		v := onlyNamed(s.Values[i], t.Elem())
+		s.Values[i] = v
 		at := fmt.Sprintf("%s[%d]", key, i)
 		if tok := v.GetToken(); tok != nil {
 			c.lines[at] = tok.Position.Line
@@ -225,6 +232,16 @@ func (c *keyCheck) list(n ast.Node, t reflect.Type, key string) error {
 		}
 	}
 	return nil
+}
+
+// onlyNamed makes keys of a policy of which the file says the name and nothing else: fair is {policy: fair}.
+func onlyNamed(n ast.Node, t reflect.Type) ast.Node {
+	name, text := n.(*ast.StringNode)
+	if !text || t != reflect.TypeFor[simFilePlan]() && t != reflect.TypeFor[*simFilePolicy]() {
+		return n
+	}
+	at := name.GetToken().Position
+	return ast.MappingValue(token.New(":", ":", at), ast.String(token.String("policy", "policy", at)), name)
 }
 
 // named checks a part whose keys are free.

@@ -73,8 +73,8 @@ type simFile struct {
 
 	Seed      *uint64        `yaml:"seed" help:"of the workload and the first run"`
 	Seeds     *int           `yaml:"seeds" help:"repetitions; a generated trace is another each time"`
-	Policies  []simFilePlan  `yaml:"policies" help:"what is compared"`
-	Admission *simFilePolicy `yaml:"admission" help:"of all policies that have none of their own"`
+	Policies  []simFilePlan  `yaml:"policies" help:"what is compared; a name alone, as in [fifo, fair], is a policy with its defaults"`
+	Admission *simFilePolicy `yaml:"admission" help:"of all policies that have none of their own; a name alone is one with its defaults"`
 	Report    *simFileReport `yaml:"report" help:"what the report shows; all that there is where it is left out"`
 }
 

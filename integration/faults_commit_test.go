@@ -114,8 +114,8 @@ func commitTwice(t *testing.T, overwrite, late bool, step int) (died bool) {
 		}
 	}
 	on := func(fs storage.FS) storage.Mux { return storage.Mux{Stores: map[string]storage.FS{"dying": fs}} }
-	o, err := task.PrepareOutput(on(storage.Disk{}), job, "job-7-0", overwrite)
-	if err != nil {
+	o, err := task.CheckOutput(on(storage.Disk{}), job, "job-7-0", overwrite)
+	if err := errors.Join(err, o.Make()); err != nil {
 		t.Fatal(err)
 	}
 	winners := make([]uint64, parts)

@@ -150,8 +150,8 @@ func newCommitScene(t *testing.T, store storage.FS, dir string, overwrite bool) 
 		}
 		s.write(dir+"/out/part-r-00000", "old")
 	}
-	o, err := task.PrepareOutput(s.on(store), s.job(), "job-7-0", overwrite)
-	if err != nil {
+	o, err := task.CheckOutput(s.on(store), s.job(), "job-7-0", overwrite)
+	if err := errors.Join(err, o.Make()); err != nil {
 		t.Fatal(err)
 	}
 	s.work = o.Work()

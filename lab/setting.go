@@ -99,7 +99,7 @@ func (r *Recorder) Rate(name string, own topology.Rate) topology.Rate {
 func (r *Recorder) NodesPerRack(racks, own int) int {
 	n := r.Int("nodes", racks*own)
 	if n%racks != 0 {
-		r.Must(fmt.Errorf("--set nodes=%d: there are %d racks, must be a multiple of it", n, racks))
+		r.Must(fmt.Errorf("--set nodes=%d: must be a multiple of %d, the racks, such as %d", n, racks, max(1, (n+racks/2)/racks)*racks))
 	}
 	return n / racks
 }

@@ -33,7 +33,7 @@ func TestSet(t *testing.T) {
 		"unknown":        {map[string]float64{"node": 60}, "--set node: unknown; what can be set: load (0.7), nodes (40)", 0, 0},
 		"too large":      {map[string]float64{"nodes": 1e9}, "--set nodes=1e+09: must be in 0.4 to 4000", 0, 0},
 		"negative":       {map[string]float64{"load": -1}, "must be in 0.007 to 70", 0, 0},
-		"no whole rack":  {map[string]float64{"nodes": 41}, "there are 4 racks, must be a multiple of it", 0, 0},
+		"no whole rack":  {map[string]float64{"nodes": 41}, "must be a multiple of 4, the racks, such as 40", 0, 0},
 		"no number":      {map[string]float64{"load": math.NaN()}, "must be in 0.007 to 70", 0, 0},
 		"part of a node": {map[string]float64{"nodes": 40.5}, "must be a whole number", 0, 0},
 	} {

@@ -42,17 +42,7 @@ type JobOutput struct {
 	committed map[string]bool // parts by name; nil where others decide whose part counts
 }
 
-// PrepareOutput claims the job's output. id makes the hidden name unique.
-func PrepareOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite bool) (*JobOutput, error) {
-	o, err := newOutput(mux, job, overwrite)
-	if err != nil {
-		return nil, err
-	}
-	o.work = mapreduce.WorkDir(o.final, id)
-	return o.prepared(mux, job, o.makeWork)
-}
-
-// PrepareOwnOutput is PrepareOutput for a job that ends with this process. On a local disk the hidden directory is claimed, and what dead
+// PrepareOwnOutput makes the output of a job that ends with this process. On a local disk the hidden directory is claimed, and what dead
 // processes have left of this output is removed.
 func PrepareOwnOutput(mux storage.Mux, job *mapreduce.Job, overwrite bool) (*JobOutput, error) {
 	o, err := newOutput(mux, job, overwrite)

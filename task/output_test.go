@@ -15,11 +15,20 @@ import (
 func prepared(t testing.TB, dir string, overwrite bool) *JobOutput {
 	t.Helper()
 	job := &mapreduce.Job{Output: dir + "/out", Input: []string{dir + "/in"}}
-	o, err := PrepareOutput(storage.Mux{}, job, "test", overwrite)
+	o, err := prepare(storage.Mux{}, job, "test", overwrite)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// prepare is what a driver does before its attempts begin.
+func prepare(mux storage.Mux, job *mapreduce.Job, id string, overwrite bool) (*JobOutput, error) {
+	o, err := CheckOutput(mux, job, id, overwrite)
+	if err == nil {
+		err = o.Make()
+	}
+	return o, err
 }
 
 // write writes a part as one attempt would, without committing it.
@@ -141,7 +150,7 @@ func TestAbortRemovesParentsThatItMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		job := &mapreduce.Job{Output: dir + "/a/b/c/out", Input: []string{dir + "/in"}}
-		o, err := PrepareOutput(storage.Mux{}, job, "test", false)
+		o, err := PrepareOwnOutput(storage.Mux{}, job, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +174,7 @@ func TestAbortRemovesParentsThatItMade(t *testing.T) {
 func TestLongOutputName(t *testing.T) {
 	dir := t.TempDir()
 	name := strings.Repeat("ä", 127)
-	o, err := PrepareOutput(storage.Mux{}, &mapreduce.Job{Output: dir + "/" + name, Input: []string{dir + "/in"}}, "test", false)
+	o, err := prepare(storage.Mux{}, &mapreduce.Job{Output: dir + "/" + name, Input: []string{dir + "/in"}}, "test", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +250,7 @@ func TestOverwriteKeepsWhatNoJobMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"home": "is not the output of a job", "made": "", "half": "", "empty": "", "new": ""} {
-		o, err := PrepareOutput(storage.Mux{}, &mapreduce.Job{Output: dir + "/" + name, Input: []string{dir + "/in"}}, "test", true)
+		o, err := prepare(storage.Mux{}, &mapreduce.Job{Output: dir + "/" + name, Input: []string{dir + "/in"}}, "test", true)
 		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrOutputExists) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
@@ -267,7 +276,7 @@ func TestOutputOverOneself(t *testing.T) {
 		".": "the directory you work in", "..": "the directory you work in", "../": "the directory you work in", dir: "one above it", "/": "root directory", "//": "root directory", "/..": "root directory",
 	} {
 		for _, overwrite := range []bool{false, true} {
-			_, err := PrepareOutput(storage.Mux{}, &mapreduce.Job{Output: out, Input: []string{dir + "/in"}}, "test", overwrite)
+			_, err := prepare(storage.Mux{}, &mapreduce.Job{Output: out, Input: []string{dir + "/in"}}, "test", overwrite)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", out, err, want)
 			}

@@ -101,7 +101,7 @@ func TestSharedOutputIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	job := &mapreduce.Job{Output: dir + "/out", Input: []string{dir + "/in"}}
 	commit := func(id string) *JobOutput {
-		o, err := PrepareOutput(storage.Mux{}, job, id, true)
+		o, err := prepare(storage.Mux{}, job, id, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,10 +16,29 @@ import (
 // On a cluster attempts of one job run in many processes. Each writes its part under a name of
 // its own; which of them count is decided elsewhere, once, and then published by the driver.
 
+// CheckOutput checks the output of a job that several drivers may work for, one after the other or, where one was taken for dead, at once. It
+// makes nothing: Make does. id makes the hidden name unique.
+func CheckOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite bool) (*JobOutput, error) {
+	o, err := newOutput(mux, job, overwrite)
+	if err != nil {
+		return nil, err
+	}
+	o.work = mapreduce.WorkDir(o.final, id)
+	return o, o.check(mux, job)
+}
+
+// Make makes the hidden directory. It is there already where another driver has made it, and stays if this one fails: attempts may write to it.
+func (o *JobOutput) Make() error {
+	if err := o.makeWork(); err != nil {
+		return fmt.Errorf("output %q: %w", o.name, err)
+	}
+	return nil
+}
+
 // Work returns the hidden directory, for [JoinOutput] in other processes.
 func (o *JobOutput) Work() string { return o.work }
 
-// WorkDir returns the hidden directory that PrepareOutput would make for this job and id.
+// WorkDir returns the hidden directory that [CheckOutput] names for this job and id.
 func WorkDir(mux storage.Mux, job *mapreduce.Job, id string) (string, error) {
 	_, final, err := mux.Resolve(job.Output)
 	if err != nil {

@@ -37,7 +37,7 @@ func writePart(t *testing.T, job *mapreduce.Job, work string, try uint64, text s
 // repeated.
 func TestSharedOutput(t *testing.T) {
 	job := &mapreduce.Job{Output: filepath.Join(t.TempDir(), "out"), Map: mapreduce.Lines(func(line []byte, emit func(string, string)) {})}
-	o, err := PrepareOutput(storage.Mux{}, job, "job-1", false)
+	o, err := prepare(storage.Mux{}, job, "job-1", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func newStage(t testing.TB, job mapreduce.Job, splitBytes int64, reducers int, f
 	if s.plan, err = MakePlan(t.Context(), s.env, s.job, func(*mapreduce.Job, int64) (int64, int) { return splitBytes, reducers }); err != nil {
 		t.Fatal(err)
 	}
-	if s.out, err = PrepareOutput(s.env.Store, s.job, "test", false); err != nil {
+	if s.out, err = prepare(s.env.Store, s.job, "test", false); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -110,6 +110,7 @@ func (c *Tracker) Commit(now time.Duration, id wire.AttemptID, problem string) e
 	}
 	c.note(Record{At: now, Kind: StageDone, Job: id.Job, Stage: id.Stage, Lesson: c.lessonOf(st)})
 	if st.n+1 == st.job.spec.Stages {
+		st.job.committed = id
 		c.endJob(now, st.job, Succeeded, "")
 		return nil
 	}

@@ -52,6 +52,7 @@ type job struct {
 	lastTry            uint64                      // the highest that can be among those
 	written            uint64                      // lastTry as the masters before this one left it
 	near               [scheduler.Anywhere + 1]int // maps begun, by where their input is
+	committed          wire.AttemptID              // the driver under which it succeeded, as far as this master has seen it
 }
 
 // A stage is one link of a job's chain. For the policies each is a job of its own.

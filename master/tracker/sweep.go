@@ -19,8 +19,15 @@ func (c *Tracker) sweep(j *job) {
 	if j.spec.Stages > 1 {
 		c.out.Clean = append(c.out.Clean, Leftover{TempDir(j.id), j.spec.User})
 	}
-	output, inStore := strings.CutPrefix(j.spec.Output, "dfs:")
-	if j.state != Succeeded && inStore {
+	if j.state != Succeeded {
+		c.sweepOutput(j)
+	}
+}
+
+// sweepOutput lists the hidden directory of an ended job's output. If the job has succeeded, that directory has become the output, and what has its
+// name is a late driver's.
+func (c *Tracker) sweepOutput(j *job) {
+	if output, inStore := strings.CutPrefix(j.spec.Output, "dfs:"); inStore {
 		last := wire.StageRef{Job: j.id, Stage: j.spec.Stages - 1}
 		c.out.Clean = append(c.out.Clean, Leftover{mapreduce.WorkDir(output, last.String()), j.spec.User})
 	}
@@ -32,6 +39,9 @@ func (c *Tracker) runsNoMore(n *node, id wire.AttemptID) {
 	delete(n.kill, id)
 	if j := c.jobs[id.Job]; id.Kind == wire.DriverTask && j != nil && j.state.Ended() {
 		c.sweep(j)
+		if j.state == Succeeded && id != j.committed {
+			c.sweepOutput(j)
+		}
 	}
 }
 

@@ -118,3 +118,28 @@ func TestSweepSucceeded(t *testing.T) {
 	s.say(s.n0, wire.Ended{ID: driver, OK: true})
 	wantSwept(t, "at the end", s.c)
 }
+
+// TestSweepOfALateDriver: a worker that was taken for dead comes back with a driver of a job that has succeeded under another. It may have made the hidden
+// directory again, which is removed when the driver has ended.
+func TestSweepOfALateDriver(t *testing.T) {
+	s := idle(t)
+	s.n1.room = 4
+	id, late := s.outputTo("dfs:/user/ann/out", 1)
+	s.c.NodeGone(s.now, "n0", s.n0.addr(), "cut off")
+	s.say(s.n1)
+	driver := runningDriver(s.c, id)
+	if driver == late || !s.n1.running[driver] {
+		t.Fatalf("n1 does not run the second driver: %v", driver)
+	}
+	if _, err := s.c.Plan(s.now, driver, &wire.StagePlan{Work: mapreduce.WorkDir("/user/ann/out", "job-2-0")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.c.Commit(s.now, driver, ""); err != nil {
+		t.Fatal(err)
+	}
+	s.say(s.n1, wire.Ended{ID: driver, OK: true})
+	s.say(s.n0)
+	wantSwept(t, "while the late one runs", s.c)
+	s.say(s.n0, wire.Ended{ID: late, Error: "killed"})
+	wantSwept(t, "when it has ended", s.c, annsOut)
+}

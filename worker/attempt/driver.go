@@ -74,17 +74,30 @@ func (r *runner) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	overwrite := r.l.Spec.Overwrite && r.l.ID.Stage == r.l.Spec.Stages-1
-	out, err := task.PrepareOutput(r.Store, r.job, r.ref().String(), overwrite)
+	plan, err := r.divide(ctx, layoutFor(nodes))
 	if err != nil {
 		return err
 	}
-	p, err := task.MakePlan(ctx, &r.Env, r.job, layoutFor(nodes))
+	return r.sendPlan(ctx, plan)
+}
+
+// divide plans the stage and then makes the hidden directory of its output. Where it fails it removes nothing: this driver may have been taken for
+// dead, and attempts may write to the directory, which is the next driver's, too.
+func (r *runner) divide(ctx context.Context, layout task.Layout) (*wire.StagePlan, error) {
+	overwrite := r.l.Spec.Overwrite && r.l.ID.Stage == r.l.Spec.Stages-1
+	out, err := task.CheckOutput(r.Store, r.job, r.ref().String(), overwrite)
+	if err != nil {
+		return nil, err
+	}
+	p, err := task.MakePlan(ctx, &r.Env, r.job, layout)
 	if err == nil {
 		err = out.CheckInput(r.Store, p)
 	}
+	if err == nil {
+		err = out.Make()
+	}
 	if err != nil {
-		return errors.Join(err, out.Abort())
+		return nil, err
 	}
 	plan := &wire.StagePlan{Reducers: int32(p.Reducers), Bounds: p.Bounds, Name: r.job.Name, Work: out.Work()}
 	for _, s := range p.Splits {
@@ -95,7 +108,7 @@ func (r *runner) plan(ctx context.Context) error {
 		plan.Splits = append(plan.Splits, w)
 	}
 	r.planned = p
-	return r.sendPlan(ctx, plan)
+	return plan, nil
 }
 
 // layoutFor divides work among the nodes there are.
