@@ -140,7 +140,7 @@ func printTrace(w io.Writer, d trace.Description) {
 func printPast(w io.Writer, p *trace.PastDescription) {
 	fmt.Fprintf(w, "%s and %s by %s on %s, %s lost; %s, %s\n", human.Many(p.Maps, "map"), human.Many(p.Reduces, "reduce"), human.Many(p.Attempts, "attempt"),
 		human.Many(int64(p.Machines), "machine"), human.Count(p.Lost), human.Many(int64(p.Users), "user"), human.Many(int64(p.Queues), "queue"))
-	fmt.Fprintf(w, "attempts held containers for %.1f h, %.1f at a time on average, %s at most\n", p.Held.Hours(), p.Mean, human.Count(int64(p.Peak)))
+	fmt.Fprintf(w, "attempts held containers for %s, %.1f at a time on average, %s at most\n", human.Duration(p.Held), p.Mean, human.Count(int64(p.Peak)))
 	t := newTable(w, "quantile", "tasks of a job", "time of an attempt", "wait of a job", "time of a job")
 	for _, row := range []struct {
 		name string
