@@ -171,25 +171,36 @@ func (f *fleet) nodesOf(ids []topology.NodeID) []*node {
 	return list
 }
 
-// noNode says why no node can take a block.
+// returning is how long a node that is away is waited for, with its space, by who finds the others full.
+const returning = 2 * time.Minute
+
+// noNode says why no node can take a block. Where those that could are only away, or have not come yet, who asks may ask again.
 func (s *Service) noNode(i *inode, excluded int, now time.Duration) error {
-	live, roomy := 0, 0
+	live, roomy, away := 0, 0, 0
 	for _, n := range s.nodes {
-		if !n.dead && !n.draining && !s.silent(n, now) {
+		switch {
+		case n.draining:
+		case n.dead || s.silent(n, now):
+			if now-n.last < returning {
+				away++
+			}
+		default:
 			live++
 			if n.room() >= i.file.blockSize {
 				roomy++
 			}
 		}
 	}
-	if live > 0 && roomy == 0 {
-		if now-s.began < s.cfg.SafeExtension { // an empty store has no safe mode that waits for nodes
-			return wire.Errorf(wire.Unavailable, "%s: none of the %d nodes that have reported since the restart has %d bytes free; others may follow", i.path(), live, i.file.blockSize)
-		}
-		return wire.Errorf(wire.NoSpace, "%s: none of %d live nodes has %d bytes free", i.path(), live, i.file.blockSize)
+	switch {
+	case live == 0 || roomy > 0:
+		return wire.Errorf(wire.Unavailable, "%s: no node can take a block: %d of %d are live, %d with room, %d excluded by the writer",
+			i.path(), live, len(s.nodes), roomy, excluded)
+	case away > 0:
+		return wire.Errorf(wire.Unavailable, "%s: none of %d live nodes has %d bytes free; %d that are away may come back", i.path(), live, i.file.blockSize, away)
+	case now-s.began < s.cfg.SafeExtension: // an empty store has no safe mode that waits for nodes
+		return wire.Errorf(wire.Unavailable, "%s: none of the %d nodes that have reported since the restart has %d bytes free; others may follow", i.path(), live, i.file.blockSize)
 	}
-	return wire.Errorf(wire.Unavailable, "%s: no node can take a block: %d of %d are live, %d with room, %d excluded by the writer",
-		i.path(), live, len(s.nodes), roomy, excluded)
+	return wire.Errorf(wire.NoSpace, "%s: none of %d live nodes has %d bytes free", i.path(), live, i.file.blockSize)
 }
 
 func nodeNames(list []*node) []wire.NodeName {
