@@ -6,7 +6,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// byCount is the second stage of jobs that count: it reads (string, count) pairs and
+// byCount is the second stage of jobs that count: it reads what emitCount has written and
 // writes "count TAB string", most frequent first, equal counts in order of the
 // strings. With k > 0 only the first k come out.
 func byCount(base mapreduce.Job, k int) mapreduce.Job {
@@ -14,9 +14,12 @@ func byCount(base mapreduce.Job, k int) mapreduce.Job {
 		Name: base.Name + ", by count", Output: base.Output, Format: base.Format,
 		User: base.User, Queue: base.Queue, Pool: base.Pool, Priority: base.Priority,
 		Map: mapreduce.Map{
-			Format: mapreduce.RecordFile,
+			Format: mapreduce.JoinedRecords,
 			New: func(*mapreduce.Task) (mapreduce.Mapper, error) {
-				return mapreduce.MapperFunc(invert), nil
+				return mapreduce.MapperFunc(func(r mapreduce.Record, out mapreduce.Emitter) error {
+					out.Emit(r.Key, nil)
+					return nil
+				}), nil
 			},
 		},
 		Reduce: mapreduce.Reduce{
@@ -27,15 +30,38 @@ func byCount(base mapreduce.Job, k int) mapreduce.Job {
 	}
 }
 
-// invert makes a key that sorts by falling count, then by rising string.
-func invert(r mapreduce.Record, out mapreduce.Emitter) error {
-	count, err := mapreduce.Int64.Decode(r.Value)
-	if err != nil {
-		return err
+// emitCount writes a string and its count for the second stage: the count, as bytes that sort by falling count, and the string. Joined they are a key
+// that sorts by falling count, then by rising string. The string may be large: it is not copied.
+func emitCount(out mapreduce.Emitter, s []byte, n int64) {
+	var count [8]byte
+	binary.BigEndian.PutUint64(count[:], ^mapreduce.EncodeInt(n))
+	out.Emit(count[:], s)
+}
+
+// counts is the reduce of a first stage that hands on every string.
+var counts = mapreduce.Reduce{
+	Key: mapreduce.Bytes, Value: mapreduce.Bytes,
+	New: func(*mapreduce.Task) (mapreduce.Reducer, error) {
+		return mapreduce.ReducerFunc(func(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
+			n, err := sum(values)
+			if err == nil {
+				emitCount(out, key, n)
+			}
+			return err
+		}), nil
+	},
+}
+
+// sum adds up the counts of a string.
+func sum(values mapreduce.Values) (n int64, err error) {
+	for values.Next() {
+		v, err := mapreduce.Int64.Decode(values.Value())
+		if err != nil {
+			return 0, err
+		}
+		n += v
 	}
-	key := binary.BigEndian.AppendUint64(nil, ^mapreduce.EncodeInt(count))
-	out.Emit(append(key, r.Key...), nil)
-	return nil
+	return n, nil
 }
 
 func passKey(key []byte, _ mapreduce.Values, out mapreduce.Emitter) error {

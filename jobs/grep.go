@@ -54,7 +54,7 @@ func (g *grepOptions) jobs(base mapreduce.Job) ([]mapreduce.Job, error) {
 			return &countGrep{m.plain, searcher{lineSearch: m.search}}, nil
 		},
 	}
-	base.Fold = mapreduce.Sum
+	base.Fold, base.Reduce = mapreduce.Sum, counts
 	return []mapreduce.Job{base, byCount(base, 0)}, nil
 }
 

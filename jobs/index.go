@@ -29,7 +29,7 @@ var topK = Builtin{
 				return nil, errOneOf("by", *by, "word", "line")
 			}
 			base.Fold = mapreduce.Sum
-			base.Reduce = mapreduce.Reduce{Key: mapreduce.Bytes, Value: mapreduce.Int64, New: newLeaders(*k)}
+			base.Reduce = mapreduce.Reduce{Key: mapreduce.Bytes, Value: mapreduce.Bytes, New: newLeaders(*k)}
 			return []mapreduce.Job{base, byCount(base, *k)}, nil
 		}
 	},
@@ -113,7 +113,13 @@ func (e fileEmitter) EmitInt(word []byte, _ int64) {
 func (e fileEmitter) emit(word []byte) {
 	e.m.key = append(append(append(e.m.key[:0], word...), '\t'), e.m.printable...)
 	e.m.to.EmitInt(e.m.key, 1)
+	if cap(e.m.key) > longestKept {
+		e.m.key = nil
+	}
 }
+
+// longestKept is how long a key may be for its memory to be used again: a longer one is a good part of a small budget.
+const longestKept = 1 << 20
 
 // fileList writes the files of a word, separated by spaces.
 type fileList struct{ files []byte }

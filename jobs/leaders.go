@@ -37,13 +37,14 @@ func (c counted) before(o counted) bool {
 }
 
 func (l *leaders) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
-	c := counted{key: key}
-	for values.Next() {
-		n, err := mapreduce.Int64.Decode(values.Value())
-		if err != nil {
-			return err
-		}
-		c.n += n
+	n, err := sum(values)
+	if err != nil {
+		return err
+	}
+	c := counted{key: key, n: n}
+	if len(key) > l.most { // it is worth no copy; another candidate does no harm
+		emitCount(out, key, n)
+		return nil
 	}
 	if len(l.best) == l.k {
 		if !c.before(l.best[0]) {
@@ -63,7 +64,7 @@ func (l *leaders) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emit
 // Finish emits what is held.
 func (l *leaders) Finish(out mapreduce.Emitter) error {
 	for _, c := range l.best {
-		out.EmitInt(c.key, c.n)
+		emitCount(out, c.key, c.n)
 	}
 	clear(l.best)
 	l.best, l.held = l.best[:0], 0

@@ -18,7 +18,7 @@ type Source struct {
 	MaxRecord int
 	// Plain says that the file is known not to be compressed: a range of a file that is read in several.
 	Plain bool
-	// Giant, if set, is asked before a record of 8 MiB or more is taken into memory, and waits until there is room
+	// Giant, if set, is asked before a record of 1 MiB or more is taken into memory, and waits until there is room
 	// for that many bytes beside those of other readers. done is called when the record has left.
 	Giant func(bytes int64) (done func(), err error)
 }

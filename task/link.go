@@ -13,7 +13,7 @@ func Link(stages []mapreduce.Job, dir string) []mapreduce.Job {
 	for i := range len(jobs) - 1 {
 		between := fmt.Sprintf("%s/stage-%d", dir, i)
 		jobs[i].Output = between
-		if jobs[i].Format == nil && jobs[i+1].Map.Format == mapreduce.RecordFile {
+		if next := jobs[i+1].Map.Format; jobs[i].Format == nil && (next == mapreduce.RecordFile || next == mapreduce.JoinedRecords) {
 			jobs[i].Format = mapreduce.RecordOutput
 		}
 		jobs[i+1].Input = []string{between}

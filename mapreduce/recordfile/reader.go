@@ -23,8 +23,9 @@ type Reader struct {
 	raw    []byte // memory
 	head   [blockHeaderBytes]byte
 
-	key, value []byte
-	err        error
+	pair []byte // key and value of the record
+	keys int    // bytes of it that are the key
+	err  error
 }
 
 // NewReader returns a Reader of the blocks that start in [off, off+length) of
@@ -66,7 +67,7 @@ func (r *Reader) readFileHeader() error {
 func (r *Reader) Next() bool {
 	for r.left == 0 {
 		if !r.nextBlock() {
-			r.key, r.value = nil, nil
+			r.pair, r.keys = nil, 0
 			return false
 		}
 	}
@@ -76,17 +77,20 @@ func (r *Reader) Next() bool {
 	if n <= 0 || m <= 0 || k > uint64(len(body)) || v > uint64(len(body))-k {
 		return r.fail(corrupt(r.block, "record reaches past its block"))
 	}
-	r.key, r.value = body[:k:k], body[k:k+v:k+v]
+	r.pair, r.keys = body[:k+v:k+v], int(k)
 	r.rest = body[k+v:]
 	r.left--
 	return true
 }
 
 // Key returns the key of the current record, valid until the next call of Next.
-func (r *Reader) Key() []byte { return r.key }
+func (r *Reader) Key() []byte { return r.pair[:r.keys:r.keys] }
 
 // Value returns the value of the current record, valid until the next call of Next.
-func (r *Reader) Value() []byte { return r.value }
+func (r *Reader) Value() []byte { return r.pair[r.keys:] }
+
+// Pair returns the key and the value of the current record, one behind the other, valid until the next call of Next.
+func (r *Reader) Pair() []byte { return r.pair }
 
 // Offset returns where the block of the current record starts in the file.
 func (r *Reader) Offset() int64 { return r.block }
@@ -97,7 +101,7 @@ func (r *Reader) Err() error { return r.err }
 // fail ends the reading.
 func (r *Reader) fail(err error) bool {
 	r.err, r.next, r.left = err, -1, 0
-	r.key, r.value, r.rest = nil, nil, nil
+	r.pair, r.keys, r.rest = nil, 0, nil
 	return false
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/klauspost/compress/s2"
 	"github.com/zeebo/xxh3"
+
+	"github.com/millrace/millrace/internal/codec"
 )
 
 var errClosed = errors.New("record file: append after close")
@@ -56,10 +58,16 @@ func (w *Writer) Append(key, value []byte) error {
 	}
 	w.raw = binary.AppendUvarint(w.raw, uint64(len(key)))
 	w.raw = binary.AppendUvarint(w.raw, uint64(len(value)))
+	if w.records++; recordBytes(key, value) >= hugeRecord {
+		w.storeHuge(key, value)
+		return w.err
+	}
 	w.raw = append(append(w.raw, key...), value...)
-	w.records++
 	return nil
 }
+
+// hugeRecord is where a record is written from where it is, as a block of its own that is not compressed: copies of it would be most of a small budget.
+const hugeRecord = 1 << 20
 
 // recordBytes is the most a record takes in a block.
 func recordBytes(key, value []byte) int { return recordOverhead + len(key) + len(value) }
@@ -77,9 +85,16 @@ func (w *Writer) Close() error {
 	w.closed = true
 	w.flush()
 	w.begin()
-	w.writeBlock(nil, blockHeader{codec: endOfFile})
+	w.writeBlock(blockHeader{codec: endOfFile})
 	w.raw, w.packed = nil, nil
 	return w.err
+}
+
+// storeHuge writes a record whose lengths are the block being filled, as that block.
+func (w *Writer) storeHuge(key, value []byte) {
+	w.begin(w.raw, key, value)
+	w.writeBlock(blockHeader{raw: uint32(len(w.raw) + len(key) + len(value)), records: w.records, codec: None}, w.raw, key, value)
+	w.raw, w.records = w.raw[:0], 0
 }
 
 // flush writes the block being filled, if it holds any record.
@@ -87,30 +102,26 @@ func (w *Writer) flush() {
 	if w.records == 0 {
 		return
 	}
-	w.begin()
+	w.begin(w.raw)
 	if w.options.Codec != None {
 		w.packed = grow(w.packed, s2.MaxEncodedLen(len(w.raw))) // enough for zstd too
 	}
-	stored, codec := compress(w.options.Codec, w.packed, w.raw)
-	w.writeBlock(stored, blockHeader{raw: uint32(len(w.raw)), records: w.records, codec: codec})
+	stored, form := compress(w.options.Codec, w.packed, w.raw)
+	w.writeBlock(blockHeader{raw: uint32(len(w.raw)), records: w.records, codec: form}, stored)
 	w.raw, w.records = w.raw[:0], 0
-	w.shrink()
 }
 
-// shrink lets go of the memory of a block that a single huge record made.
-func (w *Writer) shrink() {
-	if limit := 4 * (w.options.BlockBytes + recordOverhead); cap(w.raw) > limit {
-		w.raw, w.packed = nil, nil
-	}
-}
-
-// begin writes the file header before the first block.
-func (w *Writer) begin() {
+// begin writes the file header before the first block, which is in parts.
+func (w *Writer) begin(block ...[]byte) {
 	if w.offset != 0 || w.err != nil {
 		return
 	}
 	if w.options.Marker == nil {
-		w.marker = xxh3.Hash128(w.raw).Bytes()
+		h := xxh3.New()
+		for _, p := range block {
+			_, _ = h.Write(p) // it never fails
+		}
+		w.marker = h.Sum128().Bytes()
 	} else if _, err := io.ReadFull(w.options.Marker, w.marker[:]); err != nil {
 		w.err = fmt.Errorf("record file: read sync marker: %w", err)
 		return
@@ -119,15 +130,19 @@ func (w *Writer) begin() {
 	w.write(head[:])
 }
 
-// writeBlock completes the header and writes it and the stored bytes.
-func (w *Writer) writeBlock(stored []byte, h blockHeader) {
+// writeBlock completes the header and writes it and the stored bytes, which are in parts.
+func (w *Writer) writeBlock(h blockHeader, stored ...[]byte) {
 	h.marker = w.marker
 	h.offset = w.offset
-	h.stored = uint32(len(stored))
-	h.sum = checksum(stored)
+	for _, p := range stored {
+		h.stored += uint32(len(p))
+		h.sum = codec.AddSum(h.sum, p)
+	}
 	h.encode(&w.head)
 	w.write(w.head[:])
-	w.write(stored)
+	for _, p := range stored {
+		w.write(p)
+	}
 }
 
 func (w *Writer) write(p []byte) {
