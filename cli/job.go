@@ -82,12 +82,15 @@ func newJobLs(m *masterFlags) *cobra.Command {
 	return newLs(m, "List jobs, newest first", "  millrace job ls --json", get,
 		[]any{"job", "name", "user", "queue", "state", "maps", "reduces", "attempts", "submitted", "took"}, func(s wire.JobStatus) table.Row {
 			return table.Row{
-				s.Job, human.Printable(s.Name), human.Printable(s.User), human.Printable(s.Queue), s.State,
+				s.Job, human.Printable(s.Name), human.Printable(s.User), queueName(s.Queue), s.State,
 				fmt.Sprintf("%d/%d", s.Maps.Done, s.Maps.Total), fmt.Sprintf("%d/%d", s.Reduces.Done, s.Reduces.Total), s.Attempts,
 				birth.Add(time.Duration(s.Submitted) * time.Millisecond).Format(time.DateTime), took(s),
 			}
 		})
 }
+
+// queueName is a queue as queue ls calls it.
+func queueName(q string) string { return human.Printable(cmp.Or(q, "default")) }
 
 // birthOf is when the cluster began, whose clock times of jobs are by.
 func birthOf(ctx context.Context, cl *client.Client) (time.Time, error) {

@@ -143,7 +143,7 @@ func (o *historyOptions) list(cmd *cobra.Command, cl *client.Client, q wire.Past
 			took = human.Duration(time.Duration(j.Ended - j.Submitted))
 		}
 		t.AppendRow(table.Row{
-			j.Job, human.Printable(j.Name), human.Printable(j.User), human.Printable(j.Queue), j.State, wallTime(j.SubmittedWall), took, j.Maps, j.Reduces,
+			j.Job, human.Printable(j.Name), human.Printable(j.User), queueName(j.Queue), j.State, wallTime(j.SubmittedWall), took, j.Maps, j.Reduces,
 		})
 	}
 	t.Render()

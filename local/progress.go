@@ -1,6 +1,7 @@
 package local
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,15 +70,50 @@ type gauge struct {
 	done, total   atomic.Int32
 	totalBytes    atomic.Int64
 	retries       atomic.Int32
-	meter         atomic.Pointer[task.Meter] // of the phase
+
+	mu    sync.Mutex // guards the rest
+	bytes int64      // that attempts of the phase have read which did their work
+	runs  map[*task.Meter]bool
 }
 
 func (g *gauge) enter(p Phase, tasks int, bytes int64) {
-	g.meter.Store(&task.Meter{})
+	g.mu.Lock()
+	g.bytes, g.runs = 0, map[*task.Meter]bool{}
+	g.mu.Unlock()
 	g.done.Store(0)
 	g.total.Store(int32(tasks))
 	g.totalBytes.Store(bytes)
 	g.phase.Store(int32(p))
+}
+
+// begins returns what an attempt of the phase counts with.
+func (g *gauge) begins() *task.Meter {
+	m := &task.Meter{}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.runs[m] = true
+	return m
+}
+
+// ended hears that an attempt has ended. What one that failed has read will be read again.
+func (g *gauge) ended(m *task.Meter, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.runs, m)
+	if err == nil {
+		g.bytes += m.Bytes.Load()
+	}
+}
+
+// read is how much of the phase's input has been read.
+func (g *gauge) read() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.bytes
+	for m := range g.runs {
+		n += m.Bytes.Load()
+	}
+	return n
 }
 
 // Progress may be called from any goroutine while Run runs.
@@ -93,8 +129,6 @@ func (r *Runner) Progress() Progress {
 	if name := g.job.Load(); name != nil {
 		p.Job = *name
 	}
-	if m := g.meter.Load(); m != nil {
-		p.Bytes = m.Bytes.Load()
-	}
+	p.Bytes = g.read()
 	return p
 }

@@ -130,7 +130,9 @@ func (s *stage) mapPhase(ctx context.Context) error {
 	s.kept = make([]bool, len(s.plan.Splits))
 	s.r.gauge.enter(Mapping, len(s.plan.Splits), s.plan.Bytes)
 	return s.each(ctx, len(s.plan.Splits), func(ctx context.Context, index, attempt int) error {
-		res, err := task.RunMap(ctx, s.work(mapreduce.MapTask, index, attempt), s.plan.Splits[index])
+		w := s.work(mapreduce.MapTask, index, attempt)
+		res, err := task.RunMap(ctx, w, s.plan.Splits[index])
+		s.r.gauge.ended(w.Meter, err)
 		if err != nil {
 			return err
 		}
@@ -140,7 +142,7 @@ func (s *stage) mapPhase(ctx context.Context) error {
 
 func (s *stage) work(kind mapreduce.Kind, index, attempt int) *task.Work {
 	id := task.ID{Kind: kind, Index: index, Attempt: attempt}
-	return &task.Work{Env: &s.env, Job: s.job, Plan: s.plan, ID: id, Out: s.out, Meter: s.r.gauge.meter.Load()}
+	return &task.Work{Env: &s.env, Job: s.job, Plan: s.plan, ID: id, Out: s.out, Meter: s.r.gauge.begins()}
 }
 
 // took records a finished map.
@@ -163,7 +165,9 @@ func (s *stage) took(index int, res task.MapResult) error {
 func (s *stage) reducePhase(ctx context.Context) error {
 	s.r.gauge.enter(Reducing, s.plan.Reducers, s.shuffleBytes())
 	return s.each(ctx, s.plan.Reducers, func(ctx context.Context, index, attempt int) error {
-		res, err := task.RunReduce(ctx, s.work(mapreduce.ReduceTask, index, attempt), task.Sources(s.sources(index)))
+		w := s.work(mapreduce.ReduceTask, index, attempt)
+		res, err := task.RunReduce(ctx, w, task.Sources(s.sources(index)))
+		s.r.gauge.ended(w.Meter, err)
 		if err != nil {
 			return err
 		}
