@@ -2,6 +2,7 @@ package master
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -162,5 +163,16 @@ func TestInputIsForeseen(t *testing.T) {
 		if got := mapsOf(x.inputs, wire.Shape{SplitBytes: x.split}); got != x.maps {
 			t.Errorf("%s: %d maps, want %d", what, got, x.maps)
 		}
+	}
+}
+
+// TestVeryManyMaps: whatever is asked for, the number of maps stays one.
+func TestVeryManyMaps(t *testing.T) {
+	many := make([]string, 1500)
+	for i := range many {
+		many[i] = "count:/9223372036854775807"
+	}
+	if got := mapsOf(many, wire.Shape{SplitBytes: 1}); got < math.MaxInt32 {
+		t.Errorf("very many numbers make %d maps", got)
 	}
 }
