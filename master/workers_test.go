@@ -2,8 +2,10 @@ package master
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -358,4 +360,19 @@ func TestTasksWaitForNews(t *testing.T) {
 	if got := <-news; len(got.Changes) != 1 || !got.All || got.Changes[0].Node != "w1" {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestReportsToAStoppedMaster: who reports to a master that has stopped by itself is told so, and does not wait for its process to end.
+func TestReportsToAStoppedMaster(t *testing.T) {
+	m := served(t)
+	m.fail(errors.New("enough"))
+	stopped(m)
+	var wg sync.WaitGroup
+	for range 20 { // the loop's inbox takes some that nobody reads
+		wg.Go(func() {
+			_, err := call(t, m, rpc.Caller{Node: "w1"}, api.WorkerReport, newHand(t, m, "w1").report)
+			refusal(t, "a report to a master that has stopped", err, wire.Unavailable, "stopping")
+		})
+	}
+	wg.Wait()
 }
