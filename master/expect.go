@@ -29,7 +29,7 @@ func mapsOf(inputs []string, shape wire.Shape) (maps int64) {
 		if !ok || shape.SplitBytes <= 0 {
 			return 0
 		}
-		maps += (8*min(n, 1<<50)-1)/shape.SplitBytes + 1
+		maps = min(maps+(8*min(n, 1<<50)-1)/shape.SplitBytes+1, 1<<60)
 	}
 	return maps
 }

@@ -50,17 +50,24 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 		m.lostTouch(r.Node, p)
 		return wire.Answer{}, ctx.Err()
 	}
+	return m.overdue(ctx, r.Node, p)
+}
+
+// overdue answers a report that has waited long enough.
+func (m *Master) overdue(ctx context.Context, n wire.NodeName, p *parked) (wire.Answer, error) {
 	m.do(func(time.Duration) {
-		if m.parked[r.Node] == p {
-			m.unpark(r.Node, true)
+		if m.parked[n] == p {
+			m.unpark(n, true)
 		}
 	})
 	select {
 	case ans := <-p.reply:
 		return ans, nil
 	case <-ctx.Done():
-		m.lostTouch(r.Node, p)
+		m.lostTouch(n, p)
 		return wire.Answer{}, ctx.Err()
+	case <-m.ctx.Done(): // nobody is there any more who would answer
+		return wire.Answer{}, wire.Errorf(wire.Unavailable, "the master is stopping")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // The number of functions over 40 lines and with more than 6 parameters, in product code. They may only fall: whoever
 // shortens one lowers the figure, and a new one needs another that goes.
 const (
-	longFunctions = 25
+	longFunctions = 24
 	wideFunctions = 8
 )
 

@@ -107,6 +107,38 @@ func TestWhatFailsAnywayNoticesNothing(t *testing.T) {
 	}
 }
 
+// TestWhereMistakesAreMade: in code that is built here, of the folder that is asked for; never in tests, nor in what only tests use.
+func TestWhereMistakesAreMade(t *testing.T) {
+	t.Chdir("../..")
+	for path, want := range map[string]bool{
+		"master/loop.go": true, "internal/disk/lock_linux.go": true, "master/loop_test.go": false, "master/peer_other.go": false, "internal/mutate/try.go": false,
+		"internal/testcluster/files.go": false, "dfs/testdata/x.go": false, "master/README.md": false, "internal/disk/free_windows.go": false,
+	} {
+		if got := ours(filepath.FromSlash(path)); got != want {
+			t.Errorf("mistakes are made in %s: %t", path, got)
+		}
+	}
+	some, err := changes("dfs/names/tr")
+	if err != nil || len(some) < 10 {
+		t.Fatalf("%d changes, %v", len(some), err)
+	}
+	for _, c := range some {
+		if !strings.HasPrefix(c.file, "dfs/names/tr") || strings.HasSuffix(c.file, "_test.go") || c.line < 1 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if _, err := changes("nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("a folder that is none: %v", err)
+	}
+	if err := run(1, 1, "nowhere", false); err == nil {
+		t.Error("mistakes were made in a folder that is none")
+	}
+	t.Chdir(t.TempDir())
+	if _, err := changes(""); err == nil {
+		t.Error("mistakes were found where there is no code")
+	}
+}
+
 // TestFailures: a test that hangs is one that fails; a package may fail without one.
 func TestFailures(t *testing.T) {
 	const events = `{"Action":"run","Package":"a","Test":"TestHangs"}
