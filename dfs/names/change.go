@@ -213,7 +213,24 @@ func (s *Service) SetQuota(r wire.QuotaRequest) error {
 			}
 			e.id = i.id
 		}
+		s.keepQuota(&r, &e)
 		return none, s.commit(e)
 	})
 	return err
+}
+
+// keepQuota fills in the limits that are to stay.
+func (t *tree) keepQuota(r *wire.QuotaRequest, e *edit) {
+	have := quota{noLimit, noLimit}
+	if i := t.inodes[e.id]; r.Of == "" {
+		have = i.dir.quota
+	} else if a := t.accounts[r.Of]; a != nil {
+		have = a.quota
+	}
+	if r.KeepFiles {
+		e.files = have.files
+	}
+	if r.KeepBytes {
+		e.bytes = have.bytes
+	}
 }

@@ -246,7 +246,10 @@ type QuotaRequest struct {
 	User  string `json:"user"`
 	Files int64  `json:"files"` // files and directories
 	Bytes int64  `json:"bytes"` // content length times replication
-	Super bool   `json:"-"`
+	// KeepFiles and KeepBytes leave that limit as it is, whatever Files or Bytes say.
+	KeepFiles bool `json:"keep_files,omitempty"`
+	KeepBytes bool `json:"keep_bytes,omitempty"`
+	Super     bool `json:"-"`
 }
 
 // Usage is what a directory or user holds, and may hold.
