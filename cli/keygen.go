@@ -104,7 +104,7 @@ a new one (millrace cluster cert).`,
 					return err
 				}
 				end, _, err := secure.Ends(text, time.Now())
-				fmt.Fprintf(cmd.OutOrStdout(), "the certificate of %s in %s is good until %s\n", cl.User(), m.key.cert, end.Format(time.DateOnly))
+				fmt.Fprintf(cmd.OutOrStdout(), "the certificate of %s in %s is good until %s\n", human.Printable(cl.User()), human.Printable(m.key.cert), end.Format(time.DateOnly))
 				return err
 			})
 		},
