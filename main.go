@@ -105,7 +105,7 @@ func (p *program) main() int {
 	err = run.Do(ctx)
 	code, tell := launch.Code(err)
 	if tell {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, launch.Text(err))
 	}
 	return launch.ExitCode(ctx, code)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -100,6 +101,6 @@ func (m *masterFlags) renewInTime(cl *client.Client, cert []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), renewPatience)
 	defer cancel()
 	if err := cl.Renew(ctx, m.key.cert); err != nil && time.Until(end) < 60*24*time.Hour {
-		fmt.Fprintf(os.Stderr, "millrace: the certificate ends on %s and cannot be renewed: %v\n", end.Format(time.DateOnly), err)
+		fmt.Fprintf(os.Stderr, "millrace: the certificate ends on %s and cannot be renewed: %s\n", end.Format(time.DateOnly), human.ErrorText(err))
 	}
 }

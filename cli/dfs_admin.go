@@ -104,7 +104,7 @@ func (sum *fsckSummary) print(w io.Writer, p string, blocks bool) {
 	for _, f := range sum.Files {
 		fmt.Fprintf(w, "%s: %s", human.Printable(f.Path), f.Status)
 		if f.Problem != "" {
-			fmt.Fprintf(w, ": %s", f.Problem)
+			fmt.Fprintf(w, ": %s", human.Printable(f.Problem))
 		}
 		fmt.Fprintln(w)
 		for _, b := range f.Blocks {
@@ -153,7 +153,7 @@ func (d *dfsCommand) newSafemode() *cobra.Command {
 				case asJSON:
 					return printJSON(cmd, mode)
 				case mode.On:
-					fmt.Fprintf(cmd.OutOrStdout(), "Safe mode is ON: %s\n", mode.Why)
+					fmt.Fprintf(cmd.OutOrStdout(), "Safe mode is ON: %s\n", human.Printable(mode.Why))
 				default:
 					fmt.Fprintln(cmd.OutOrStdout(), "Safe mode is OFF")
 				}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/internal/wire"
-	"github.com/millrace/millrace/jobs"
 )
 
 func (d *dfsCommand) newMkdir() *cobra.Command {
@@ -193,40 +192,4 @@ func (s *session) setrep(i wire.FileInfo, n int) error {
 		}
 	}
 	return nil
-}
-
-func (d *dfsCommand) newQuota() *cobra.Command {
-	var of, bytes string
-	var names int64
-	cmd := &cobra.Command{
-		Use: "quota [PATH]", Short: "Limit what is below a directory, or what a user has",
-		Example: `  millrace dfs quota --bytes 10GiB --names 100000 dfs:/scratch
-  millrace dfs quota --of ann --bytes none`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if (of == "") == (len(args) == 0) {
-				return fmt.Errorf("quota: give a directory, or --of USER")
-			}
-			q := wire.QuotaRequest{Of: of, Files: names, Bytes: -1}
-			if bytes != "none" {
-				var n jobs.ByteSize
-				if err := n.Set(bytes); err != nil {
-					return fmt.Errorf("--bytes: %w", err)
-				}
-				q.Bytes = int64(n)
-			}
-			return d.with(cmd, func(s *session) (err error) {
-				if of == "" {
-					if q.Path, err = s.path(args[0]); err != nil {
-						return err
-					}
-				}
-				return s.SetQuota(s.ctx, q)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&of, "of", "", "the user to limit")
-	cmd.Flags().StringVar(&bytes, "bytes", "none", "bytes, all copies counted, or none for no limit")
-	cmd.Flags().Int64Var(&names, "names", -1, "files and directories (-1: no limit)")
-	return cmd
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/codec"
+	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -59,7 +60,7 @@ func (g *getting) run(cmd *cobra.Command, sources []string, dst string) error {
 		return fmt.Errorf("%q is a path of the block store, not of this machine", dst)
 	}
 	if dst == "-" {
-		return g.s.cat(cmd.OutOrStdout(), found, 0, -1)
+		return g.s.cat(console.Shown(cmd.OutOrStdout()), found, 0, -1)
 	}
 	info, err := os.Stat(dst)
 	into := err == nil && info.IsDir() || strings.HasSuffix(dst, "/")
@@ -186,7 +187,7 @@ func (d *dfsCommand) newCat() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return s.cat(cmd.OutOrStdout(), found, off, length)
+				return s.cat(console.Shown(cmd.OutOrStdout()), found, off, length)
 			})
 		},
 	}

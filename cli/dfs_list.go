@@ -42,7 +42,7 @@ func (d *dfsCommand) newLs() *cobra.Command {
 	f.BoolVarP(&o.byTime, "time", "t", false, "newest first")
 	f.BoolVarP(&o.bySize, "size", "S", false, "largest first")
 	f.BoolVarP(&o.reverse, "reverse", "r", false, "in reverse order")
-	f.BoolVar(&o.checksum, "checksum", false, "also the CRC32C of the content")
+	f.BoolVar(&o.checksum, "checksum", false, "also the CRC32C of the content, of files that you may read; denied for others")
 	f.BoolVar(&o.asJSON, "json", false, "print a JSON array")
 	return cmd
 }
@@ -66,7 +66,7 @@ func (o *lsOptions) run(cmd *cobra.Command, s *session, args []string) error {
 	if o.asJSON {
 		return printJSON(cmd, all)
 	}
-	return o.print(cmd.OutOrStdout(), all)
+	return o.print(cmd.OutOrStdout(), all, s.crcText)
 }
 
 // collect lists one thing: itself, or what is in it.
@@ -108,7 +108,7 @@ func (o *lsOptions) sort(list []wire.FileInfo) {
 	}
 }
 
-func (o *lsOptions) print(w io.Writer, all []wire.FileInfo) error {
+func (o *lsOptions) print(w io.Writer, all []wire.FileInfo, crcText func(wire.FileInfo) string) error {
 	users, groups, sizes := 0, 0, 0
 	for _, i := range all {
 		users, groups, sizes = max(users, len(userText(i))), max(groups, len(groupText(i))), max(sizes, len(sizeText(i.Len, o.human)))
@@ -138,11 +138,17 @@ func groupText(i wire.FileInfo) string { return human.Printable(cmp.Or(i.Group, 
 func when(millis int64) string { return time.UnixMilli(millis).Format("2006-01-02 15:04") }
 
 // crcText is a checksum as it is printed, or why there is none.
-func crcText(i wire.FileInfo) string {
-	if i.Dir || !i.HasCRC {
+func (s *session) crcText(i wire.FileInfo) string {
+	switch {
+	case i.HasCRC:
+		return fmt.Sprintf("%08x", i.CRC)
+	case i.Dir || i.Open:
 		return "-"
 	}
-	return fmt.Sprintf("%08x", i.CRC)
+	if _, err := s.Locate(s.ctx, i.Path, 0, 0); wire.KindOf(err) == wire.Denied {
+		return "denied"
+	}
+	return "-"
 }
 
 func sizeText(n int64, short bool) string {
@@ -177,7 +183,7 @@ func (d *dfsCommand) newStat() *cobra.Command {
 					return printJSON(cmd, out)
 				}
 				for _, o := range out {
-					o.print(cmd.OutOrStdout())
+					o.print(cmd.OutOrStdout(), s.crcText)
 				}
 				return nil
 			})
@@ -212,7 +218,7 @@ func (o statOutput) modeText() string {
 	return fmt.Sprintf("%04o (%s)", o.Mode, wire.ModeText(o.Dir, o.Mode))
 }
 
-func (o statOutput) print(w io.Writer) {
+func (o statOutput) print(w io.Writer, crcText func(wire.FileInfo) string) {
 	fmt.Fprintf(w, "%s\n", human.Printable(o.Path))
 	if o.Dir {
 		fmt.Fprintf(w, "  directory of %s, group %s, mode %s, changed %s\n", userText(o.FileInfo), groupText(o.FileInfo), o.modeText(), when(o.ModTime))

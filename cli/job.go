@@ -185,7 +185,7 @@ func printStatus(cmd *cobra.Command, s wire.JobStatus, birth time.Time) {
 		fmt.Fprintf(out, "skipped  %s at offset %d: %s\n", human.Printable(b.File), b.Offset, human.Printable(b.Reason))
 	}
 	if s.Error != "" {
-		fmt.Fprintf(out, "error    %s\n", s.Error)
+		fmt.Fprintf(out, "error    %s\n", hanging(s.Error, 9))
 	} else if s.LastError != "" {
 		fmt.Fprintf(out, "last try %s\n", human.Printable(s.LastError))
 	}
@@ -299,7 +299,7 @@ func newJobWhy(m *masterFlags) *cobra.Command {
 					text, err = cl.Why(cmd.Context(), id)
 				}
 				if err == nil {
-					fmt.Fprintln(cmd.OutOrStdout(), text)
+					fmt.Fprintln(cmd.OutOrStdout(), human.Lines(text))
 				}
 				return err
 			})

@@ -30,7 +30,7 @@ func printGoal(out io.Writer, s *wire.JobStatus, birth time.Time) {
 		ms := int64(f.Value * 1000)
 		switch {
 		case f.Name == "need-maps", f.Name == "need-reduces":
-			fmt.Fprintf(out, "needs    %.4g containers for %s from now on, to meet its goal (%s)\n", f.Value, f.Name[len("need-"):], f.Name)
+			fmt.Fprintf(out, "needs    %.4g containers for %s from now on, to meet its goal (%s)\n", f.Value, human.Printable(f.Name[len("need-"):]), human.Printable(f.Name))
 		case f.Name == "forecast":
 			fmt.Fprintf(out, "forecast done at %s, with the containers that it holds\n", clock(ms))
 		case f.Name == "late" && ms > 0:
@@ -38,7 +38,7 @@ func printGoal(out io.Writer, s *wire.JobStatus, birth time.Time) {
 		case f.Name == "late":
 			fmt.Fprintf(out, "late     no: %s before its goal, if so\n", apart(ms))
 		default:
-			fmt.Fprintf(out, "%-8s %.4g\n", f.Name, f.Value)
+			fmt.Fprintf(out, "%-8s %.4g\n", human.Printable(f.Name), f.Value)
 		}
 	}
 }

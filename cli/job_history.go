@@ -181,7 +181,7 @@ func printStory(w io.Writer, s *wire.PastSummary) {
 		fmt.Fprintf(w, "output    %s\n", human.Printable(s.Output))
 	}
 	if s.Error != "" {
-		fmt.Fprintf(w, "error     %s\n", printableLines(s.Error))
+		fmt.Fprintf(w, "error     %s\n", hanging(s.Error, 10))
 	}
 	if n := s.Local["node"] + s.Local["rack"] + s.Local["remote"]; n > 0 {
 		fmt.Fprintf(w, "locality  %d node-local, %d rack-local, %d remote\n", s.Local["node"], s.Local["rack"], s.Local["remote"])
@@ -207,13 +207,9 @@ func sortedKeys(m map[string]int64) []string {
 	return names
 }
 
-// printableLines keeps the lines of a text and nothing else that a terminal would act on.
-func printableLines(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i := range lines {
-		lines[i] = human.Printable(strings.ReplaceAll(lines[i], "\t", "    "))
-	}
-	return strings.Join(lines, "\n          ")
+// hanging is a text from outside that begins in a column, and so do its further lines.
+func hanging(s string, column int) string {
+	return strings.ReplaceAll(human.Lines(strings.TrimRight(s, "\n")), "\n", "\n"+strings.Repeat(" ", column))
 }
 
 func printPhases(w io.Writer, s *wire.PastSummary) {

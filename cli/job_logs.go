@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -119,12 +121,12 @@ func (o *logOptions) print(cmd *cobra.Command, cl *client.Client, req wire.Attem
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "==> %s try %d on %s %s <==\n", taskName(a.Stage+1, a), a.Number+1, a.Node, a.How)
 		}
-		if err := o.copy(cmd.Context(), cl, cmd.OutOrStdout(), idOf(req.Job, a)); err != nil {
+		if err := o.copy(cmd.Context(), cl, console.Shown(cmd.OutOrStdout()), idOf(req.Job, a)); err != nil {
 			if len(list) == 1 {
 				return err
 			}
 			failures++
-			fmt.Fprintf(cmd.ErrOrStderr(), "millrace: %v\n", err)
+			fmt.Fprintf(cmd.ErrOrStderr(), "millrace: %s\n", human.ErrorText(err))
 		}
 	}
 	if failures == len(list) {

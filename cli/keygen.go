@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,6 +53,9 @@ func newCert() *cobra.Command {
 			}
 			if k == nil {
 				return errors.New("no key: give --key FILE or set MILLRACE_KEY")
+			}
+			if err := secure.CheckUser(args[0]); err != nil {
+				return err
 			}
 			role := secure.User
 			if admin {
@@ -104,7 +109,7 @@ a new one (millrace cluster cert).`,
 					return err
 				}
 				end, _, err := secure.Ends(text, time.Now())
-				fmt.Fprintf(cmd.OutOrStdout(), "the certificate of %s in %s is good until %s\n", cl.User(), m.key.cert, end.Format(time.DateOnly))
+				fmt.Fprintf(cmd.OutOrStdout(), "the certificate of %s in %s is good until %s\n", human.Printable(cl.User()), human.Printable(m.key.cert), end.Format(time.DateOnly))
 				return err
 			})
 		},
@@ -129,7 +134,8 @@ that millrace cluster cert makes later is good again. Jobs of the user go on, un
 			if err != nil {
 				return failed(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "certificates that %s has now are revoked in %s; give the other machines of the cluster a copy of it\n", args[0], m.key.key)
+			fmt.Fprintf(cmd.OutOrStdout(), "certificates that %s has now are revoked in %s; give the other machines of the cluster a copy of it\n", human.Printable(args[0]), human.Printable(m.key.key))
+			noteStranger(cmd, &m, args[0])
 			if !cancel {
 				return nil
 			}
@@ -154,6 +160,27 @@ func revoke(key *keyFlags, user string) (probe []byte, err error) {
 		return nil, err
 	}
 	return probe, secure.Revoke(key.key, user, time.Now())
+}
+
+// strangerPatience is how long a master may take to say whom it knows.
+const strangerPatience = 3 * time.Second
+
+// noteStranger says so if the master, where one is given and answers, has never heard of a user: the name may be mistyped.
+func noteStranger(cmd *cobra.Command, m *masterFlags, user string) {
+	if m.master == "" {
+		return
+	}
+	cl, err := m.connect()
+	if err != nil {
+		return // the file is what counts
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), strangerPatience)
+	defer cancel()
+	list, err := cl.Users(ctx)
+	if err == nil && !slices.ContainsFunc(list, func(s wire.UserStatus) bool { return s.User == user }) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: no user %s has files, jobs or limits on %s: is the name right?\n", human.Printable(user), m.master)
+	}
 }
 
 // revokePatience is how long a master may take to read its key file again.

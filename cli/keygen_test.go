@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -39,5 +40,25 @@ func TestCertificateIsForNobodyElse(t *testing.T) {
 	}
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCertificateNeedsAName: nobody gets a certificate that cannot be revoked.
+func TestCertificateNeedsAName(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "cluster.key")
+	if err := os.WriteFile(key, []byte(secure.Generate()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, good := range map[string]bool{"ann": true, "a b": false, "../x": false, "n\nm": false, "*": false} {
+		for _, more := range [][]string{nil, {"--admin"}} {
+			var out bytes.Buffer
+			cmd := newCert()
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetOut(&out)
+			cmd.SetArgs(append([]string{name, "--key", key}, more...))
+			if err := cmd.Execute(); (err == nil) != good || (out.Len() > 0) != good {
+				t.Errorf("%q %v: %v, %d bytes", name, more, err, out.Len())
+			}
+		}
 	}
 }

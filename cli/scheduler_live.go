@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler/hybrid"
 	"github.com/millrace/millrace/scheduler/script"
@@ -32,7 +33,7 @@ func newSchedulerGet() *cobra.Command {
 				}
 				printPolicies(cmd.OutOrStdout(), &p)
 				if p.Policy.Name == scriptPolicy {
-					fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", strings.TrimSpace(p.Policy.Params["code"]))
+					fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", human.Lines(strings.TrimSpace(p.Policy.Params["code"])))
 				}
 				return nil
 			})
@@ -47,21 +48,21 @@ func printPolicies(w io.Writer, p *wire.Policies) {
 	for i, c := range []wire.Choice{p.Policy, p.Admission} {
 		fmt.Fprintf(w, "%-10s %s", [...]string{"assignment", "admission"}[i], c.Name)
 		if c.Name == scriptPolicy {
-			fmt.Fprintf(w, " %s\n", c.Params["name"])
+			fmt.Fprintf(w, " %s\n", human.Printable(c.Params["name"]))
 			continue
 		}
 		for _, k := range slices.Sorted(maps.Keys(c.Params)) {
-			fmt.Fprintf(w, " %s=%s", k, shortParam(k, c.Params[k]))
+			fmt.Fprintf(w, " %s=%s", k, human.Printable(shortParam(k, c.Params[k])))
 		}
 		fmt.Fprintln(w)
 	}
 	for _, f := range p.Figures {
 		if f.Job == "" {
-			fmt.Fprintf(w, "%-10s %s %.4g\n", "", f.Name, f.Value)
+			fmt.Fprintf(w, "%-10s %s %.4g\n", "", human.Printable(f.Name), f.Value)
 		}
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintf(w, "%-10s %s\n", "note", n)
+		fmt.Fprintf(w, "%-10s %s\n", "note", human.Printable(n))
 	}
 }
 
@@ -118,7 +119,7 @@ func setPolicy(cmd *cobra.Command, cl *client.Client, c wire.Choice, name string
 	fmt.Fprintf(cmd.OutOrStdout(), "the cluster now uses %s\n", name)
 	p, err := cl.Policies(cmd.Context())
 	for _, n := range p.Notes {
-		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", n)
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", human.Printable(n))
 	}
 	return err
 }

@@ -118,7 +118,7 @@ func (o *decisionOptions) show(w io.Writer, d *wire.Decision) error {
 	if d.Node != "" {
 		line += " on " + string(d.Node)
 	}
-	if line = strings.TrimRight(line, " ") + ": " + d.Why; len(d.Others) > 0 {
+	if line = strings.TrimRight(line, " ") + ": " + human.Printable(d.Why); len(d.Others) > 0 {
 		line += "; also eligible: " + joined(d.Others)
 		if d.More > 0 {
 			line += fmt.Sprintf(" and %d more", d.More)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -45,6 +46,6 @@ func printSchedulerStatus(w io.Writer, s *wire.SchedulerStatus) {
 		return
 	}
 	ago := (time.Duration(s.BrokenAgo) * time.Millisecond).Round(time.Second)
-	fmt.Fprintf(w, "%-10s broke a rule in %d rounds, the last %s ago: %s\n", "policies", s.Broken, ago, s.LastBroken)
+	fmt.Fprintf(w, "%-10s broke a rule in %d rounds, the last %s ago: %s\n", "policies", s.Broken, ago, human.Printable(s.LastBroken))
 	fmt.Fprintf(w, "%-10s this is a defect of the policy; millrace scheduler set POLICY changes it while jobs run\n", "")
 }

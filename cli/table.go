@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 )
 
 // newTable is a table that keeps to the width of the terminal: cells that are too long are wrapped.
@@ -52,8 +53,13 @@ func (t *fitted) keep(row table.Row) {
 	t.cells = append(t.cells, cells)
 }
 
-// AppendRow adds a row.
+// AppendRow adds a row. Whatever is in its cells does nothing to a terminal.
 func (t *fitted) AppendRow(row table.Row, config ...table.RowConfig) {
+	for i, c := range row {
+		if s, ok := c.(string); ok {
+			row[i] = human.Lines(s)
+		}
+	}
 	t.keep(row)
 	t.Writer.AppendRow(row, config...)
 }

@@ -253,6 +253,11 @@ func (c *Client) Usage(ctx context.Context, path string) (wire.Usage, error) {
 	return callOn(ctx, c, api.DFSUsage, wire.QuotaRequest{Path: path, User: c.cfg.User}, path)
 }
 
+// UsageOf says what a directory or a user has, and may have.
+func (c *Client) UsageOf(ctx context.Context, q wire.QuotaRequest) (wire.Usage, error) {
+	return callOn(ctx, c, api.DFSUsage, wire.QuotaRequest{Path: q.Path, Of: q.Of, User: c.cfg.User}, q.Path, q.Of)
+}
+
 // SetQuota limits a directory or a user.
 func (c *Client) SetQuota(ctx context.Context, q wire.QuotaRequest) error {
 	q.User = c.cfg.User

@@ -172,7 +172,11 @@ func (m *Master) open() (net.Listener, error) {
 }
 
 func (m *Master) root(name string) (*disk.Root, error) {
-	r, err := disk.OpenRoot(filepath.Join(m.cfg.Dir, name))
+	dir := filepath.Join(m.cfg.Dir, name)
+	if err := disk.OwnDir(dir); err != nil {
+		return nil, err
+	}
+	r, err := disk.OpenRoot(dir)
 	if err == nil {
 		m.disks = append(m.disks, r)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api"
 
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master/history"
@@ -31,13 +32,21 @@ func (m *Master) openPast() {
 	if m.cfg.History != nil {
 		m.cfg.History(&cfg)
 	}
-	past, err := history.Open(cfg)
+	past, err := openHistory(cfg)
 	if err != nil {
 		m.pastError = err
 		m.cfg.Log.Error("the history cannot be opened; the master goes on without", "error", err)
 		return
 	}
 	m.past = past
+}
+
+// openHistory opens the history where nobody but the master may look: it has what programs of all users have printed.
+func openHistory(cfg history.Config) (*history.Store, error) {
+	if err := disk.OwnDir(cfg.Dir); err != nil {
+		return nil, err
+	}
+	return history.Open(cfg)
 }
 
 // tellPast hands over what happened, once it is durable: first is the record before the first of these.

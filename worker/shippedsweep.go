@@ -25,7 +25,7 @@ const unfinished = ".new"
 // openShipped begins without links of jobs: nothing runs yet.
 func openShipped(dir string, runs func(job wire.JobID) bool) (*shipped, error) {
 	s := &shipped{dir: filepath.Join(dir, "shipped"), side: filepath.Join(dir, "side"), runs: runs, files: map[string]*shippedFile{}}
-	return s, os.RemoveAll(s.side)
+	return s, errors.Join(makeDir(s.dir), os.RemoveAll(s.side))
 }
 
 // forget removes the links of a job of which nothing runs.

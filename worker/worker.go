@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -214,6 +213,9 @@ func (w *Worker) openStore() error {
 	data := w.cfg.Data
 	if len(data) == 0 {
 		data = []string{filepath.Join(w.cfg.Dir, "blocks")}
+		if err := makeDir(data[0]); err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
 	}
 	sc := blocks.StoreConfig{Node: w.cfg.Node, Reserve: w.cfg.Reserve, NewID: rand.Text}
 	for _, d := range data {
@@ -327,5 +329,5 @@ func (w *Worker) Close() error {
 	return errors.Join(errs...)
 }
 
-// makeDir makes a directory of the worker's own.
-func makeDir(name string) error { return os.MkdirAll(name, 0o700) }
+// makeDir makes a directory of the worker's own: there is data of users in it, and tasks of others run on the machine.
+func makeDir(name string) error { return disk.OwnDir(name) }

@@ -70,7 +70,7 @@ func (s *Service) rename(a *actor, r *wire.RenameRequest) (none wire.FileInfo, e
 		return none, wire.Errorf(wire.KindOf(err), "rename %s: %w", r.From, err)
 	}
 	if c.there == i {
-		return s.info(i, r.To), nil
+		return s.info(a, i, r.To), nil
 	}
 	edits, err := s.move(r, i, c)
 	if err == nil {
@@ -85,7 +85,7 @@ func (s *Service) rename(a *actor, r *wire.RenameRequest) (none wire.FileInfo, e
 	if err := s.commit(edits...); err != nil {
 		return none, err
 	}
-	return s.info(i, r.To), nil
+	return s.info(a, i, r.To), nil
 }
 
 // mayReplace is an error unless a may remove a directory with all below it.
@@ -189,7 +189,7 @@ func (s *Service) SetReplication(r wire.SetReplicationRequest) (wire.FileInfo, e
 		for _, b := range i.file.blocks {
 			s.settle(b)
 		}
-		return s.info(i, r.Path), nil
+		return s.info(a, i, r.Path), nil
 	})
 }
 
@@ -213,7 +213,24 @@ func (s *Service) SetQuota(r wire.QuotaRequest) error {
 			}
 			e.id = i.id
 		}
+		s.keepQuota(&r, &e)
 		return none, s.commit(e)
 	})
 	return err
+}
+
+// keepQuota fills in the limits that are to stay.
+func (t *tree) keepQuota(r *wire.QuotaRequest, e *edit) {
+	have := quota{noLimit, noLimit}
+	if i := t.inodes[e.id]; r.Of == "" {
+		have = i.dir.quota
+	} else if a := t.accounts[r.Of]; a != nil {
+		have = a.quota
+	}
+	if r.KeepFiles {
+		e.files = have.files
+	}
+	if r.KeepBytes {
+		e.bytes = have.bytes
+	}
 }

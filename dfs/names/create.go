@@ -130,7 +130,7 @@ func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
 		}
 		if c.there != nil {
 			if c.there.dir != nil && r.Parents {
-				return s.info(c.there, r.Path), nil
+				return s.info(a, c.there, r.Path), nil
 			}
 			return none, wire.Errorf(wire.Exists, "%s: exists", r.Path)
 		}
@@ -148,7 +148,7 @@ func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
 		if err := s.commit(edits...); err != nil {
 			return none, err
 		}
-		return s.info(s.inodes[id], r.Path), nil
+		return s.info(a, s.inodes[id], r.Path), nil
 	})
 }
 
@@ -210,7 +210,7 @@ func (s *Service) Create(r wire.CreateRequest) (wire.CreateResponse, error) {
 		}
 		if i := s.requests[requestKey(r.Holder, r.Request)]; i != nil && r.Request != "" && i.path() == r.Path && i.owner.name == r.User {
 			s.renew(r.Holder)
-			return wire.CreateResponse{File: s.info(i, r.Path)}, nil
+			return wire.CreateResponse{File: s.info(a, i, r.Path)}, nil
 		}
 		if c.there != nil && c.there.dir != nil {
 			return none, wire.Errorf(wire.Exists, "%s: is a directory", r.Path)
@@ -225,7 +225,7 @@ func (s *Service) Create(r wire.CreateRequest) (wire.CreateResponse, error) {
 		if err != nil {
 			return none, err
 		}
-		return wire.CreateResponse{File: s.info(i, r.Path)}, nil
+		return wire.CreateResponse{File: s.info(a, i, r.Path)}, nil
 	})
 }
 

@@ -168,12 +168,16 @@ func (i *inode) below(dir *inode) bool {
 	return false
 }
 
-// info describes an inode under the path by which it was found.
-func (t *tree) info(i *inode, path string) wire.FileInfo {
+// info describes an inode to a, under the path by which it was found. The checksum is for those who may read the file: that of a
+// few bytes tells which they are, and that of more whether they were guessed.
+func (t *tree) info(a *actor, i *inode, path string) wire.FileInfo {
 	fi := wire.FileInfo{Path: path, ID: i.id, ModTime: i.mtime, User: i.owner.name, Group: t.groups[i.group], Mode: i.mode, Dir: i.dir != nil}
 	if f := i.file; f != nil {
 		fi.Open, fi.Len, fi.Replication, fi.BlockSize = f.writing != nil, f.size, int(f.replicas), f.blockSize
-		fi.CRC, fi.HasCRC, fi.Blocks = f.crc, f.hasCRC, len(f.blocks)
+		fi.Blocks = len(f.blocks)
+		if f.hasCRC && t.may(a, i, read) {
+			fi.CRC, fi.HasCRC = f.crc, true
+		}
 		if b := f.last(); b != nil && b.building != nil {
 			fi.Blocks--
 		}

@@ -69,14 +69,15 @@ func (t *tree) file(v *view, a *actor, path string) (*inode, error) {
 func (s *Service) Stat(r wire.PathRequest) (wire.FileInfo, error) {
 	return look(s, func(v *view) (wire.FileInfo, error) {
 		dir, _ := ofSnapshots(r.Path)
-		i, err := s.walk(v, s.actor(r.User, r.Super), dir)
+		a := s.actor(r.User, r.Super)
+		i, err := s.walk(v, a, dir)
 		if err != nil {
 			return wire.FileInfo{}, err
 		}
 		if i.dir != nil {
 			v.saw(i.dir.seq) // its modification time
 		}
-		return s.info(i, r.Path), nil
+		return s.info(a, i, r.Path), nil
 	})
 }
 
@@ -98,7 +99,7 @@ func (s *Service) List(r wire.ListRequest) (wire.ListResponse, error) {
 			return out, err
 		}
 		if i.dir == nil {
-			out.Entries = []wire.FileInfo{s.info(i, r.Path)}
+			out.Entries = []wire.FileInfo{s.info(a, i, r.Path)}
 			return out, nil
 		}
 		if err := s.must(a, i, read|execute); err != nil {
@@ -123,7 +124,7 @@ func (s *Service) List(r wire.ListRequest) (wire.ListResponse, error) {
 			if k.dir != nil {
 				v.saw(k.dir.seq)
 			}
-			out.Entries = append(out.Entries, s.info(k, base+k.name))
+			out.Entries = append(out.Entries, s.info(a, k, base+k.name))
 		}
 		return out, nil
 	})
@@ -193,7 +194,7 @@ func (s *Service) Locate(r wire.LocateRequest) (wire.LocateResponse, error) {
 		if r.Len >= 0 && r.Len < end-r.Off {
 			end = r.Off + r.Len
 		}
-		out.File = s.info(i, r.Path)
+		out.File = s.info(a, i, r.Path)
 		out.Blocks, err = s.locateRange(i, &r, end)
 		return out, err
 	})

@@ -296,6 +296,55 @@ func TestTrash(t *testing.T) {
 	r.s.audit(t)
 }
 
+// TestChecksumsOfOthers: the checksum of a file is for those who may read it, whatever call describes the file.
+func TestChecksumsOfOthers(t *testing.T) {
+	r := rightsRig(t)
+	must(t, r.as("root", "/shared/f"))
+	must(t, r.rights("root", "/shared", "bob", "", 0o777))
+	must(t, r.rights("root", "/shared/f", "bob", "bobs", 0o602)) // others may write it, and may not read it
+	_, err := r.s.Snapshot(wire.SnapshotRequest{Path: "/shared", Name: "s", User: "bob"})
+	must(t, err)
+	for _, user := range []string{"ann", "cat", "bob", "root", "sue"} {
+		may := user != "ann" && user != "cat"
+		for call, f := range r.described(t, user) {
+			if f.HasCRC != may || may != (f.CRC == 7) {
+				t.Errorf("%s by %s: checksum %d (%t), want it: %t", call, user, f.CRC, f.HasCRC, may)
+			}
+		}
+	}
+	must(t, r.rights("bob", "/shared/f", "", "pals", 0o640))
+	f, err := r.s.Stat(wire.PathRequest{Path: "/shared/f", User: "ann"})
+	if err != nil || !f.HasCRC {
+		t.Errorf("ann may read it by her group, and is told no checksum: %v", err)
+	}
+}
+
+// described asks every call that describes a file about /shared/f.
+func (r *rig) described(t *testing.T, user string) map[string]wire.FileInfo {
+	t.Helper()
+	out := map[string]wire.FileInfo{}
+	add := func(call string, f wire.FileInfo, err error) {
+		must(t, err)
+		out[call] = f
+	}
+	for call, path := range map[string]string{"": "/shared/f", " in a snapshot": "/shared/.snapshot/s/f"} {
+		f, err := r.s.Stat(wire.PathRequest{Path: path, User: user})
+		add("stat"+call, f, err)
+		for what, p := range map[string]string{"list": path, "list of the directory": strings.TrimSuffix(path, "/f")} {
+			l, err := r.s.List(wire.ListRequest{Path: p, User: user})
+			must(t, err)
+			add(what+call, l.Entries[0], nil)
+		}
+	}
+	f, err := r.s.Rename(wire.RenameRequest{From: "/shared/f", To: "/shared/g", User: user})
+	add("rename", f, err)
+	f, err = r.s.Rename(wire.RenameRequest{From: "/shared/g", To: "/shared/f", User: user})
+	add("rename back", f, err)
+	f, err = r.s.SetReplication(wire.SetReplicationRequest{Path: "/shared/f", User: user, Replication: 2})
+	add("setrep", f, err)
+	return out
+}
+
 // TestFsckShowsOnlyWhatIsVisible: the health report names no file in a directory that the asker cannot list.
 func TestFsckShowsOnlyWhatIsVisible(t *testing.T) {
 	r := rightsRig(t)

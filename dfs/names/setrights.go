@@ -21,7 +21,7 @@ func (s *Service) SetRights(r wire.SetRightsRequest) (wire.FileInfo, error) {
 		if err := s.commit(e); err != nil {
 			return none, err
 		}
-		return s.info(i, r.Path), nil
+		return s.info(a, i, r.Path), nil
 	})
 }
 

@@ -52,11 +52,11 @@ func (s *Service) Snapshot(r wire.SnapshotRequest) (wire.FileInfo, error) {
 		if there != nil {
 			return none, wire.Errorf(wire.Exists, "%s has a snapshot %s already", r.Path, r.Name)
 		}
-		return s.takeSnapshot(i, &r)
+		return s.takeSnapshot(a, i, &r)
 	})
 }
 
-func (s *Service) takeSnapshot(i *inode, r *wire.SnapshotRequest) (none wire.FileInfo, err error) {
+func (s *Service) takeSnapshot(a *actor, i *inode, r *wire.SnapshotRequest) (none wire.FileInfo, err error) {
 	if err := s.room(i, nil, i.owner.name, closedUse(i)); err != nil {
 		return none, wire.Errorf(wire.Quota, "snapshot of %s: %w", r.Path, err)
 	}
@@ -64,7 +64,7 @@ func (s *Service) takeSnapshot(i *inode, r *wire.SnapshotRequest) (none wire.Fil
 		return none, err
 	}
 	c := i.dir.snaps[r.Name]
-	return s.info(c, c.path()), nil
+	return s.info(a, c, c.path()), nil
 }
 
 // closedUse is what a snapshot of i would count.

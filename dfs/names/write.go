@@ -195,7 +195,7 @@ func (s *Service) Complete(r wire.CompleteRequest) (wire.FileInfo, error) {
 			return none, err
 		}
 		if i := s.inodes[r.File]; i != nil && i.file != nil && i.file.writing == nil && i.file.completed(&r) && (r.By == "" || r.By == i.owner.name) {
-			return s.info(i, i.path()), nil
+			return s.info(s.actor(r.By, false), i, i.path()), nil
 		}
 		i, err := s.open(r.File, r.Holder, r.By)
 		if err != nil {
@@ -212,7 +212,7 @@ func (s *Service) Complete(r wire.CompleteRequest) (wire.FileInfo, error) {
 		if last != nil {
 			s.settle(last)
 		}
-		return s.info(i, i.path()), nil
+		return s.info(s.actor(r.By, false), i, i.path()), nil
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrorText is what an error says, with the names of files as part of one line: the system's errors have them as they are, and others may
-// have what a command was given.
+// have what a command was given. Of the rest, which may be what a program of somebody else has printed, the lines stay.
 func ErrorText(err error, given ...string) string {
 	text := err.Error()
 	var names []string
@@ -31,5 +31,5 @@ func ErrorText(err error, given ...string) string {
 			text = strings.ReplaceAll(text, name, p)
 		}
 	}
-	return text
+	return Lines(text)
 }

@@ -58,11 +58,26 @@ func Duration(d time.Duration) string {
 // Printable is text from outside (names, reasons) as part of one line: control
 // characters are escaped, and those that turn the direction of what follows: a name must not pass for another.
 func Printable(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) < 0 {
+	if !strings.ContainsFunc(s, Acts) {
 		return s
 	}
 	q := strconv.Quote(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}
+
+// Acts reports whether a terminal does something else with a character than to show it.
+func Acts(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+// Lines is a text from outside (what a program has printed) that keeps its lines, and nothing else that a terminal would act on.
+func Lines(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && Acts(r) }) {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = Printable(strings.ReplaceAll(strings.TrimSuffix(l, "\r"), "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Count prints a number with its thousands apart: 1,234,567.

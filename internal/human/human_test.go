@@ -1,6 +1,7 @@
 package human
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -26,6 +27,21 @@ func TestPrintable(t *testing.T) {
 	} {
 		if got := Printable(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestLines: what a program has printed keeps its lines, and does nothing else to a terminal.
+func TestLines(t *testing.T) {
+	for in, want := range map[string]string{
+		"one\ntwo\n": "one\ntwo\n", "a\x1b]0;pwned\a\x1b[2J\nb": `a\x1b]0;pwned\a\x1b[2J` + "\nb", "a\tb": "a    b", "dos\r\nline": "dos\nline",
+		"over\rwritten": `over\rwritten`, "\u009b2J": `\u009b2J`, "a\u202eb\n": `a\u202eb` + "\n", "Größe": "Größe",
+	} {
+		if got := Lines(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+		if got := ErrorText(errors.New(in)); got != want {
+			t.Errorf("error %q: %q, want %q", in, got, want)
 		}
 	}
 }

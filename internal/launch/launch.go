@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/console"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/local"
@@ -180,3 +181,6 @@ func Code(err error) (code int, tell bool) {
 	}
 	return 0, false
 }
+
+// Text is what a program says about an error. It may have what a task has printed, which does nothing to a terminal.
+func Text(err error) string { return human.ErrorText(err) }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
@@ -30,6 +32,25 @@ func (a *authority) revocation(line string) (bool, error) {
 	}
 	a.revoked[user] = max(a.revoked[user], t.Unix())
 	return true, nil
+}
+
+// CheckUser says why a user cannot have a name: it is a part of paths (/user/ann) and a word in key files, and others read it. All that
+// passes Revoke takes; Revoke takes more, because older programs made certificates for any name.
+func CheckUser(name string) error {
+	why := ""
+	switch {
+	case name == "" || len(name) > wire.MaxName:
+		why = fmt.Sprintf("has %d bytes, must have 1 to %d", len(name), wire.MaxName)
+	case name == "." || name == ".." || strings.Contains(name, "/"):
+		why = "is no part of a path"
+	case name == wire.AllUsers:
+		why = "stands for all users"
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }):
+		why = "has a blank, or what is no letter, digit or sign"
+	default:
+		return nil
+	}
+	return fmt.Errorf("user %.40q: not a name: it %s", name, why)
 }
 
 // Revoke notes in a key file that the certificates that a user has now, and those of the user's tasks, are good no more.

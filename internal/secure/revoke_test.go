@@ -2,6 +2,7 @@ package secure_test
 
 import (
 	"crypto/x509"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,25 @@ func TestRevoke(t *testing.T) {
 	}
 	if err := k.Replace(string(must[[]byte](t)(os.ReadFile(file))) + "revoked ann yesterday\n"); err == nil {
 		t.Error("a line that is not understood is taken")
+	}
+}
+
+// TestNamesOfUsers: who may have a certificate can be revoked, and is a part of paths.
+func TestNamesOfUsers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(secure.Generate()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, good := range []string{"ann", "ann@example.org", "Ängström", "日本", "a-b_c.d", "...", strings.Repeat("x", 255)} {
+		if err := errors.Join(secure.CheckUser(good), secure.Revoke(file, good, time.Now())); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	must[*secure.Key](t)(secure.Load(file)) // every line is understood
+	for _, bad := range []string{"", "a b", "n\nm", "\tn", ".", "..", "../x", "q/../../bob", "/", "*", "a\x1b[2J", "a\u202eb", "a\u00a0b", "\xff", strings.Repeat("x", 256)} {
+		if err := secure.CheckUser(bad); err == nil {
+			t.Errorf("%q is a user", bad)
+		}
 	}
 }
 

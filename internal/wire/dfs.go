@@ -55,7 +55,7 @@ type FileInfo struct {
 	Group       string `json:"group,omitempty"`
 	Mode        uint16 `json:"mode"` // as chmod has it: 0644, and 01000 for the sticky bit
 	// CRC is the CRC32C of the content; HasCRC is false where the writer died and
-	// nobody knows it.
+	// nobody knows it, and where the caller may not read the file.
 	CRC    uint32 `json:"crc,omitempty"`
 	HasCRC bool   `json:"has_crc,omitempty"`
 }
@@ -246,7 +246,10 @@ type QuotaRequest struct {
 	User  string `json:"user"`
 	Files int64  `json:"files"` // files and directories
 	Bytes int64  `json:"bytes"` // content length times replication
-	Super bool   `json:"-"`
+	// KeepFiles and KeepBytes leave that limit as it is, whatever Files or Bytes say.
+	KeepFiles bool `json:"keep_files,omitempty"`
+	KeepBytes bool `json:"keep_bytes,omitempty"`
+	Super     bool `json:"-"`
 }
 
 // Usage is what a directory or user holds, and may hold.
