@@ -177,7 +177,7 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	begin := time.Now()
 	c, err := o.start(cmd.Context(), dir)
 	if err != nil {
-		return failed(errors.Join(err, stopCluster(dir, c, 5*time.Second)))
+		return failed(errors.Join(err, complaint(dir, begin), stopCluster(dir, c, 5*time.Second)))
 	}
 	if err := o.remember(cmd.Flags()); err != nil {
 		return failed(err)

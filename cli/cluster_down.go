@@ -72,12 +72,20 @@ func newClusterDown() *cobra.Command {
 			if err := os.Remove(clusterPath(dir)); err != nil {
 				return failed(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "cluster in %s is stopped; millrace cluster up --dir %s brings it back with its files and jobs\n", human.Printable(dir), human.Printable(dir))
+			fmt.Fprintf(cmd.OutOrStdout(), "cluster in %s is stopped; %s\n", human.Printable(dir), comesBack(dir))
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", defaultClusterDir, "directory of the cluster")
 	return cmd
+}
+
+// comesBack says what of a stopped cluster can be had again.
+func comesBack(dir string) string {
+	if _, err := os.Stat(masterLock(dir)); errors.Is(err, os.ErrNotExist) {
+		return fmt.Sprintf("%s is gone, and with it the names of its files and its jobs: they do not come back", human.Printable(filepath.Join(dir, "master")))
+	}
+	return fmt.Sprintf("millrace cluster up --dir %s brings it back with its files and jobs", human.Printable(dir))
 }
 
 // stopCluster ends the workers, then the master, kindly first: those that it started, and those that have taken their

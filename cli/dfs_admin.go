@@ -217,11 +217,10 @@ percent of their space, or nothing more can be moved. Balancing goes on after an
 					}
 					b, err = s.Balance(s.ctx, wire.BalanceRequest{})
 				}
-				if err != nil || asJSON {
-					return errors.Join(err, printJSON(cmd, b))
+				if err != nil {
+					return err
 				}
-				printBalance(cmd.OutOrStdout(), b)
-				return nil
+				return printBalance(cmd, b, asJSON)
 			})
 		},
 	}
@@ -233,13 +232,17 @@ percent of their space, or nothing more can be moved. Balancing goes on after an
 	return cmd
 }
 
-func printBalance(w io.Writer, b wire.BalanceStatus) {
+func printBalance(cmd *cobra.Command, b wire.BalanceStatus, asJSON bool) error {
+	if asJSON {
+		return printJSON(cmd, b)
+	}
 	state := "not running"
 	if b.Running {
 		state = "running"
 	} else if b.Why != "" {
 		state = "ended: " + b.Why
 	}
-	fmt.Fprintf(w, "balancing is %s; %d replicas moved, %s; the nodes are %.1f %% full, the worst is %.1f away from that\n",
+	fmt.Fprintf(cmd.OutOrStdout(), "balancing is %s; %d replicas moved, %s; the nodes are %.1f %% full, the worst is %.1f away from that\n",
 		state, b.Moved, human.Bytes(b.Bytes), 100*b.Mean, 100*b.Worst)
+	return nil
 }

@@ -105,7 +105,9 @@ func (x *exporter) event(e *wire.PastEvent) {
 		st := x.stage(e.Stage, e.At)
 		st.Maps, st.Reduces = e.Maps, e.Reduces
 	case wire.PastLaunched:
-		x.began[e.Try] = e
+		if x.began[e.Try] == nil { // a master that came back tells of those that it finds running once more
+			x.began[e.Try] = e
+		}
 	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
 		x.attempt(e)
 	case wire.PastStageDone:

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master"
@@ -47,7 +48,8 @@ func TestSecondWorkerOfAName(t *testing.T) {
 	run := func(out string) {
 		t.Helper()
 		if s := c.Finish(c.Submit(wire.JobSpec{}, "sleep", "--maps=2", "--reduces=1", "--map-time=1ms", "--reduce-time=1ms", "--output=dfs:/"+out)); s.State != "SUCCEEDED" || s.Attempts != 4 {
-			t.Errorf("%+v", s)
+			tries, err := api.JobAttempts.Call(t.Context(), c.Client, c.Addr, wire.AttemptsRequest{Job: s.Job})
+			t.Errorf("%+v; its drivers and what failed: %+v, %v", s, tries, err)
 		}
 	}
 	run("one")

@@ -103,7 +103,8 @@ func apply(by map[uint64]*attempt, e *wire.PastEvent) *attempt {
 	}
 	switch e.Kind {
 	case wire.PastLaunched:
-		a.Begin, a.Node, a.Locality, a.Second, a.Number = e.At, e.Node, e.Locality, e.Second, e.Number
+		// A master that came back finds attempts running: they began before.
+		a.Begin, a.Node, a.Locality, a.Second, a.Number = min(a.Begin, e.At), e.Node, e.Locality, e.Second, e.Number
 	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
 		a.End, a.How, a.Text = e.At, e.Kind, e.Text
 		if fresh {

@@ -88,12 +88,12 @@ func readable(dirs, hidden []string, list func(dir string) []string) (out []stri
 // caged starts a command, as the worker's own user, from a thread that has given up, for good, the means to gain rights, to read what is not
 // the system's or its own, to write outside its directory, to look into processes or, where the kernel can, send signals to
 // them, and to make calls that no task needs.
-func caged(cmd *exec.Cmd, c *sandbox, exe *os.File) error {
+func caged(cmd *exec.Cmd, c *sandbox, exes ...*os.File) error {
 	return behind(func() error {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return err
 		}
-		if err := landlock(c.self, exe, c.j.readable); err != nil {
+		if err := landlock(c.self, exes, c.j.readable); err != nil {
 			return err
 		}
 		if err := filterCalls(false); err != nil {
@@ -103,8 +103,13 @@ func caged(cmd *exec.Cmd, c *sandbox, exe *os.File) error {
 	})
 }
 
-// landReadable allows a ruleset the reading of files, and of all below directories. What is not there, or not to be reached, is passed over.
-func landReadable(ruleset int, paths []string) error {
+// landReadable allows a ruleset the reading of executables, of files, and of all below directories. What is not there, or not to be reached, is passed over.
+func landReadable(ruleset int, exes []*os.File, paths []string) error {
+	for _, exe := range exes {
+		if err := landRule(ruleset, exe, unix.LANDLOCK_ACCESS_FS_READ_FILE); err != nil {
+			return err
+		}
+	}
 	for _, p := range paths {
 		f, err := os.OpenFile(p, unix.O_PATH, 0)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {

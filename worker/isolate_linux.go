@@ -55,6 +55,9 @@ func newJail(cfg *Config) (*jail, error) {
 	if err != nil || cfg.Isolation == IsolationLandlock {
 		return j, j.withoutUsers(err)
 	}
+	if err := ableSelf(); err != nil {
+		return nil, err
+	}
 	if j.leases, err = leaseDir(cfg.Dir); err != nil {
 		return nil, err
 	}

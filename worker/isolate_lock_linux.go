@@ -113,8 +113,8 @@ func landlockVersion() int {
 }
 
 // landlock lets this thread write below one directory only, and send no signals to those that are not
-// its own; with a list of what is readable, read only that, its directory and its executable. A kernel without it leaves that to the user's lack of rights.
-func landlock(dir, exe *os.File, readable []string) error {
+// its own; with a list of what is readable, read only that, its directory and its executables. A kernel without it leaves that to the user's lack of rights.
+func landlock(dir *os.File, exes []*os.File, readable []string) error {
 	version := landlockVersion()
 	if version == 0 {
 		return nil
@@ -140,7 +140,7 @@ func landlock(dir, exe *os.File, readable []string) error {
 	defer unix.Close(int(fd))
 	err := landRule(int(fd), dir, attr.Handled_access_fs)
 	if err == nil && readable != nil {
-		err = errors.Join(landRule(int(fd), exe, unix.LANDLOCK_ACCESS_FS_READ_FILE), landReadable(int(fd), readable))
+		err = landReadable(int(fd), exes, readable)
 	}
 	if err == nil {
 		err = landNull(int(fd))

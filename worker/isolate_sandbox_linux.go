@@ -167,15 +167,26 @@ func (c *sandbox) start(cmd *exec.Cmd, exe, words *os.File) error {
 		return err
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without the worker's terminal, into which a program could type
-	if c.uid == 0 {
+	var err error
+	switch {
+	case c.uid != 0:
+		// Another user may not get there by name.
+		err = c.bounded(cmd, fmt.Sprintf("/proc/self/fd/%d", exeFD), func(*os.File) error { return c.startAs(cmd) })
+	case c.caged():
 		cmd.Dir = c.dir
-		if c.caged() {
-			return c.started(cmd, caged(cmd, c, exe))
-		}
-		return c.started(cmd, behind(cmd.Start))
+		err = c.bounded(cmd, cmd.Path, func(self *os.File) error { return caged(cmd, c, exe, self) })
+	default:
+		cmd.Dir = c.dir
+		err = behind(cmd.Start)
 	}
-	// Another user may not get there by name.
-	cmd.Path = fmt.Sprintf("/proc/self/fd/%d", exeFD)
+	if err == nil {
+		c.pid, c.apart = cmd.Process.Pid, cmd.SysProcAttr.Cloneflags != 0
+	}
+	return err
+}
+
+// startAs starts a command as the user of the sandbox.
+func (c *sandbox) startAs(cmd *exec.Cmd) error {
 	cmd.Dir = fmt.Sprintf("/proc/self/fd/%d", c.self.Fd()) // entered before files get their new numbers
 	if c.path() == c.j.place {
 		cmd.Dir = c.j.place
@@ -189,7 +200,7 @@ func (c *sandbox) start(cmd *exec.Cmd, exe, words *os.File) error {
 	}
 	err := confined(cmd, c)
 	if err == nil || !(errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL)) || cmd.SysProcAttr.Cloneflags == 0 {
-		return c.started(cmd, err)
+		return err
 	}
 	c.j.cfg.Log.Info("no process id namespaces: processes are found by their user", "reason", err)
 	c.j.noPIDs.Store(true)
@@ -199,35 +210,11 @@ func (c *sandbox) start(cmd *exec.Cmd, exe, words *os.File) error {
 	}
 	again.SysProcAttr.Cloneflags = 0
 	*cmd = again
-	return c.started(cmd, confined(cmd, c))
-}
-
-func (c *sandbox) started(cmd *exec.Cmd, err error) error {
-	if err != nil {
-		return err
-	}
-	c.pid, c.apart = cmd.Process.Pid, cmd.SysProcAttr.Cloneflags != 0
-	if c.uid != 0 {
-		c.limit(unix.RLIMIT_NPROC, uint64(c.j.cfg.TaskProcesses)) // of a user who is the worker's it would bind the worker
-	}
-	if c.uid != 0 || c.caged() {
-		c.limit(unix.RLIMIT_CORE, 0)
-		c.limit(unix.RLIMIT_NOFILE, 16<<10)
-		c.limit(unix.RLIMIT_FSIZE, uint64(c.disk))
-	}
-	return nil
+	return confined(cmd, c)
 }
 
 // caged reports whether the program runs as the worker's user and is kept from files.
 func (c *sandbox) caged() bool { return c.j != nil && c.j.mode == IsolationLandlock }
-
-// limit lowers a limit of the program. It may have ended already.
-func (c *sandbox) limit(what int, n uint64) {
-	var old unix.Rlimit
-	if unix.Prlimit(c.pid, what, nil, &old) == nil {
-		_ = unix.Prlimit(c.pid, what, &unix.Rlimit{Cur: min(old.Cur, n), Max: min(old.Max, n)}, nil)
-	}
-}
 
 // kill ends the program and all that it has started, whatever sessions and groups it has made.
 func (c *sandbox) kill() {

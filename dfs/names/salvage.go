@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -154,7 +155,8 @@ func (s *Service) salvageFile(l *Loss) error {
 		return err
 	}
 	if st == nil {
-		return wire.Errorf(wire.Corrupt, "the entry %q is lost (%s)", stateKey, strings.Join(l.Bad[:min(len(l.Bad), 3)], "; "))
+		why := strings.Join(l.Bad[:min(len(l.Bad), 3)], "; ")
+		return wire.Errorf(wire.Corrupt, "the entry %q is lost (%s)", stateKey, cmp.Or(why, "all pages are whole and it is in none: was the file empty?"))
 	}
 	if err := st.missing(read); err != nil {
 		l.Missing = err.Error()

@@ -159,6 +159,25 @@ func TestSalvageFromJournal(t *testing.T) {
 	}
 }
 
+// TestSalvageOfNothing: an empty checkpoint, which a master that starts turns into one of whole pages, is called that.
+func TestSalvageOfNothing(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	_, err := r.s.Mkdir(wire.MkdirRequest{Path: "/d"})
+	must(t, err)
+	must(t, r.s.Close())
+	r.s = nil
+	must(t, os.Truncate(r.cfg.Checkpoint, 0))
+	if _, err := Open(r.cfg); !errors.Is(err, wire.Corrupt) {
+		t.Fatalf("opened: %v", err)
+	}
+	loss, err := Salvage(r.cfg, false)
+	must(t, err)
+	if loss == nil || !strings.Contains(loss.Bad[0], "is lost (all pages are whole") {
+		t.Errorf("%+v", loss)
+	}
+}
+
 func damageFile(t *testing.T, name string, spoil func([]byte)) {
 	t.Helper()
 	b, err := os.ReadFile(name)

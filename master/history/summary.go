@@ -21,10 +21,11 @@ func (s *Store) Summary(id wire.JobID) (*wire.PastSummary, error) {
 	return guarded(s, func() (*wire.PastSummary, error) { return s.summaryOf(j) })
 }
 
-// A summary is one being made. It holds on to attempts that run, no more.
+// A summary is one being made. It holds on to attempts that run or were lost, no more.
 type summary struct {
 	out    *wire.PastSummary
 	began  map[uint64]*wire.PastEvent // by try
+	lost   map[uint64]bool            // tries that were given up, and may come back
 	phases map[phaseKey]*wire.Phase
 	tries  int
 }
@@ -35,7 +36,7 @@ type phaseKey struct {
 }
 
 func newSummary() *summary {
-	return &summary{out: &wire.PastSummary{Local: map[string]int{}, Slowest: []wire.PastAttempt{}}, began: map[uint64]*wire.PastEvent{}, phases: map[phaseKey]*wire.Phase{}}
+	return &summary{out: &wire.PastSummary{Local: map[string]int{}, Slowest: []wire.PastAttempt{}}, began: map[uint64]*wire.PastEvent{}, lost: map[uint64]bool{}, phases: map[phaseKey]*wire.Phase{}}
 }
 
 // phase returns a phase of a stage, which has not begun yet if it is new.
@@ -68,13 +69,24 @@ func (m *summary) event(e *wire.PastEvent) {
 		between(m.phase(e.Stage, "commit"), -1, e.At)
 		between(m.phase(e.Stage+1, "wait"), e.At, -1)
 	case wire.PastLaunched:
-		m.tries++
-		if e.Locality != "" {
-			m.out.Local[e.Locality]++
-		}
-		m.began[e.Try] = e
+		m.launched(e)
 	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
 		m.ended(e)
+	}
+}
+
+// launched takes in the begin of an attempt. A master that came back tells of those that it finds running once more: they began before.
+func (m *summary) launched(e *wire.PastEvent) {
+	if m.began[e.Try] != nil {
+		return
+	}
+	m.began[e.Try] = e
+	if m.lost[e.Try] {
+		return
+	}
+	m.tries++
+	if e.Locality != "" {
+		m.out.Local[e.Locality]++
 	}
 }
 
@@ -89,6 +101,9 @@ func (m *summary) ended(e *wire.PastEvent) {
 	note(&a, e)
 	if a.Task != wire.DriverTask {
 		between(m.phase(e.Stage, string(a.Task)), a.Begin, a.End)
+	}
+	if e.Kind == wire.PastLost {
+		m.lost[e.Try] = true
 	}
 	switch {
 	case e.Kind == wire.PastFailed || e.Kind == wire.PastLost:

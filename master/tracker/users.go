@@ -102,7 +102,7 @@ func (c *Tracker) checkUser(now time.Duration, name string) error {
 	u := c.userNamed(name)
 	l := c.limits(u)
 	if _, waiting, _ := u.count(); l.Waiting > 0 && waiting >= l.Waiting {
-		return wire.Errorf(wire.Quota, "%d jobs of user %s wait, the most they may have: wait until some have started, cancel some, or ask an administrator (millrace user limit)", waiting, name)
+		return wire.Errorf(wire.Quota, "%s, the most they may have: wait until some have started, cancel some, or ask an administrator (millrace user limit)", jobsOf(waiting, name, "waits", "wait"))
 	}
 	if came := u.since(now); l.Submissions > 0 && int64(len(came)) >= l.Submissions {
 		wait := came[len(came)-int(l.Submissions)] + recently - now
@@ -137,11 +137,19 @@ func (c *Tracker) startHeld(now time.Duration, u *user) {
 	}
 }
 
+// jobsOf says what the jobs of a user do: one of them, or many.
+func jobsOf(n int64, user, does, do string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 job of user %s %s", user, does)
+	}
+	return fmt.Sprintf("%d jobs of user %s %s", n, user, do)
+}
+
 // heldWhy says why a job is held back.
 func (c *Tracker) heldWhy(j *job) string {
 	u := c.userNamed(j.spec.User)
 	_, _, known := u.count()
-	return fmt.Sprintf("%s waits: %d jobs of user %s run or are about to, the most they may have (millrace user ls)", j.id, known, u.name)
+	return fmt.Sprintf("%s waits: %s, the most they may have (millrace user ls)", j.id, jobsOf(known, u.name, "runs or is about to", "run or are about to"))
 }
 
 // SetLimits changes the limits of a user, or of all. It lasts whatever restarts.

@@ -52,7 +52,7 @@ func TestJobsBeyondTheLimitWait(t *testing.T) {
 		}
 	}
 	knows("at first", c, first, others)
-	if why, err := c.Why(3, second); err != nil || !strings.Contains(why, "1 jobs of user ann run") {
+	if why, err := c.Why(3, second); err != nil || !strings.Contains(why, "1 job of user ann runs or is about to,") {
 		t.Error(why, err)
 	}
 	knows("after a restart", restarted(t, c.Take().Records), first, others)

@@ -1,0 +1,78 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/millrace/millrace/internal/limited"
+)
+
+// openFiles is how many files a program may have open.
+const openFiles = 16 << 10
+
+// bounds are the limits of the program that no cgroup keeps.
+func (c *sandbox) bounds() []limited.Limit {
+	out := []limited.Limit{{Resource: unix.RLIMIT_CORE}, {Resource: unix.RLIMIT_NOFILE, Most: openFiles}}
+	if c.disk > 0 {
+		out = append(out, limited.Limit{Resource: unix.RLIMIT_FSIZE, Most: uint64(c.disk)})
+	}
+	if c.uid != 0 { // of a user who is the worker's it would bind the worker
+		out = append(out, limited.Limit{Resource: unix.RLIMIT_NPROC, Most: uint64(c.j.cfg.TaskProcesses)})
+	}
+	return out
+}
+
+// bounded has run start the command, which becomes the program at path after it has lowered its own limits. It
+// returns when the program has begun, or why it has not.
+func (c *sandbox) bounded(cmd *exec.Cmd, path string, run func(self *os.File) error) error {
+	self, err := openSelf()
+	if err != nil {
+		return err
+	}
+	defer self.Close()
+	report, theirs, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	n := 3 + len(cmd.ExtraFiles) // after the three that every program has
+	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs, self)
+	cmd.Args = limited.Args(n, n+1, c.bounds(), path, cmd.Args)
+	cmd.Path = fmt.Sprintf("/proc/self/fd/%d", n+1)
+	err = run(self)
+	_ = theirs.Close() // the program's own tells the end
+	if err != nil {
+		return err
+	}
+	if err := limited.Read(report); err != nil {
+		_ = cmd.Wait() // it has said why it ended
+		return err
+	}
+	return nil
+}
+
+// ableSelf reports why programs with users of their own cannot be started: they begin as this executable.
+func ableSelf() error {
+	self, err := openSelf()
+	if err != nil {
+		return err
+	}
+	defer self.Close()
+	return forAll(self)
+}
+
+// forAll reports why not everybody may execute a file.
+func forAll(exe *os.File) error {
+	st, err := exe.Stat()
+	if err != nil || st.Mode().Perm()&0o001 != 0 {
+		return err
+	}
+	path := exe.Name()
+	if to, err := os.Readlink(path); err == nil {
+		path = to
+	}
+	return fmt.Errorf("programs of users begin as %s, which others may not execute: chmod 755 it", path)
+}
