@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/codec"
@@ -42,7 +44,29 @@ func (c *Client) Ship(ctx context.Context, name string) (path, hash string, err 
 	if err := c.deliver(ctx, path, p); err != nil {
 		return "", "", fmt.Errorf("ship %s: %w", name, err)
 	}
+	c.sweepParts(ctx, path, abandonedAfter)
 	return path, p.hash, nil
+}
+
+// apartMark is between the hash of a file and the letters that tell its writers apart, while it is not whole.
+const apartMark = ".new-"
+
+// abandonedAfter is how much older than a file that was just shipped a part must be to be one whose writer has died.
+const abandonedAfter = 10 * time.Minute
+
+// sweepParts removes what clients have left that died while they shipped: files that nobody writes and that never got their name. What cannot be
+// removed now the next one removes.
+func (c *Client) sweepParts(ctx context.Context, shipped string, age time.Duration) {
+	now, err := c.dfs.Stat(ctx, shipped)
+	if err != nil {
+		return
+	}
+	list, _ := c.dfs.ListAll(ctx, c.shipDir()) // as far as it can be read
+	for _, f := range list {
+		if strings.Contains(f.Path, apartMark) && !f.Open && now.ModTime-f.ModTime >= age.Milliseconds() {
+			_ = c.dfs.Remove(ctx, f.Path, false)
+		}
+	}
 }
 
 func measure(name string) (p *parcel, err error) {
@@ -67,7 +91,7 @@ func (c *Client) arrived(ctx context.Context, path string, p *parcel) bool {
 // deliver writes the file apart and gives it its name. What has the name already and is not whole makes way: its writer has
 // died, or was an earlier millrace that wrote in place.
 func (c *Client) deliver(ctx context.Context, path string, p *parcel) error {
-	apart := path + ".new-" + rand.Text()
+	apart := path + apartMark + rand.Text()
 	if err := c.upload(ctx, apart, p); err != nil {
 		return err
 	}

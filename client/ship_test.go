@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -111,4 +112,56 @@ func dfsGet(t *testing.T, cl *client.Client, path string) []byte {
 		t.Error(err)
 	}
 	return data
+}
+
+// TestPartsAreSwept: what clients have left that died while they shipped is removed when it is old and nobody writes it, and nothing else.
+func TestPartsAreSwept(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 2})
+	cl, err := client.New(client.Config{Master: c.Addr, User: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	name, data := localFile(t, "parts")
+	whole, _, err := cl.Ship(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{".new-DEAD", ".new-WRITES"} {
+		w, err := cl.DFS().Create(t.Context(), whole+part, dfs.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(data[:1000]); err != nil {
+			t.Fatal(err)
+		}
+		if part == ".new-WRITES" {
+			defer w.Abort()
+		} else if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, _ := localFile(t, "another")
+	path, _, err := cl.Ship(t.Context(), second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func() (names []string) {
+		list, err := cl.DFS().ListAll(t.Context(), "/user/ann/.millrace/shipped")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range list {
+			names = append(names, f.Path)
+		}
+		return names
+	}
+	if got := left(); len(got) != 4 {
+		t.Errorf("what is a moment old is gone: %q", got)
+	}
+	client.SweepParts(cl, t.Context(), path, 0)
+	if got := left(); len(got) != 3 || slices.Contains(got, whole+".new-DEAD") || !slices.Contains(got, whole+".new-WRITES") {
+		t.Errorf("left is %q", got)
+	}
 }

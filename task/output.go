@@ -248,6 +248,9 @@ func (o *JobOutput) publish() (err error) {
 	} else {
 		err = o.store.Rename(o.work, o.final)
 	}
+	if errors.Is(err, fs.ErrExist) { // it was not there when the job began
+		return fmt.Errorf("output directory %q: %w: another job has committed its output there meanwhile (choose another, or give --overwrite)", o.name, ErrOutputExists)
+	}
 	if err != nil {
 		return o.commitError(err)
 	}

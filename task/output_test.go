@@ -310,3 +310,29 @@ func TestSweepBringsBackWhatWasBeingReplaced(t *testing.T) {
 		t.Errorf("left: %q, %v", left, err)
 	}
 }
+
+// TestOutputTakenMeanwhile: of two jobs with one output the second to commit is told why it cannot, and the output of the first stays.
+func TestOutputTakenMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	job := &mapreduce.Job{Output: dir + "/out", Input: []string{dir + "/in"}}
+	var both []*JobOutput
+	for range 2 {
+		o, err := PrepareOwnOutput(storage.Mux{}, job, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both = append(both, o)
+	}
+	if err := both[0].Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := both[1].Commit(); !errors.Is(err, ErrOutputExists) || !strings.Contains(err.Error(), "another job has committed its output there meanwhile") {
+		t.Error(err)
+	}
+	if err := both[1].Abort(); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, dir); got != "out" {
+		t.Errorf("%q is left", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -12,6 +13,9 @@ import (
 
 // openFiles is how many files a program may have open.
 const openFiles = 16 << 10
+
+// beginsWithin is how long a program has to begin: another program of its user could stop it before.
+const beginsWithin = time.Minute
 
 // bounds are the limits of the program that no cgroup keeps.
 func (c *sandbox) bounds() []limited.Limit {
@@ -47,8 +51,10 @@ func (c *sandbox) bounded(cmd *exec.Cmd, path string, run func(self *os.File) er
 	if err != nil {
 		return err
 	}
+	_ = report.SetReadDeadline(time.Now().Add(beginsWithin)) // a pipe has deadlines
 	if err := limited.Read(report); err != nil {
-		_ = cmd.Wait() // it has said why it ended
+		_ = cmd.Process.Kill() // it has ended, or somebody keeps it from beginning
+		_ = cmd.Wait()         // the reason is known
 		return err
 	}
 	return nil

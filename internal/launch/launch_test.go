@@ -1,13 +1,16 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/local"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -44,6 +47,35 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func only(name string) func(string) bool { return func(n string) bool { return n == name } }
+
+// TestNobodyAnswers: who waits for a master that is not there is told so after two seconds, and not only at the end.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	job := lines(t)
+	job.Output = "dfs:/out"
+	run, err := New(Config{
+		Stages: []mapreduce.Job{job}, Local: local.DefaultConfig(), Progress: "none", Out: said, Err: said, Dash: "-",
+		Program: func(context.Context, *client.Client) (wire.Program, error) {
+			return wire.Program{Builtin: "lines"}, nil
+		},
+		Client: client.Config{Master: "127.0.0.1:1", User: "ann", Patience: 3 * time.Second},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "is the master at 127.0.0.1:1 running?") {
+		t.Error(err)
+	}
+	got, err := os.ReadFile(said.Name())
+	if want := "the master at 127.0.0.1:1 has not taken the job yet; -local would run it here\n"; err != nil || string(got) != want {
+		t.Errorf("it said %q, want %q (%v)", got, want, err)
+	}
+}
 
 // TestHere runs a chain in this process, and fails one.
 func TestHere(t *testing.T) {

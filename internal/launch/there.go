@@ -25,11 +25,14 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 		return o, err
 	}
 	o.clean = append(o.clean, func() { _ = cl.Close() })
+	in := r.handingIn(cl.Addr())
 	spec, err := r.spec(ctx, cl)
 	if err != nil {
+		in()
 		return o, err
 	}
 	id, err := submit(ctx, cl, spec)
+	in()
 	if err != nil {
 		return o, err
 	}
@@ -55,6 +58,26 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 		return PrintParts(w, strings.TrimPrefix(dir, "file:"))
 	}
 	return o, err
+}
+
+// silence is how long a person waits for a job to be handed in without a word.
+const silence = 2 * time.Second
+
+// handingIn says, if it takes long, that the job is still to be handed in. It ends when done is called.
+func (r *Run) handingIn(master string) (done func()) {
+	over, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		select {
+		case <-over:
+		case <-time.After(silence):
+			fmt.Fprintf(r.Err, "the master at %s has not taken the job yet; %slocal would run it here\n", master, r.Dash)
+		}
+	}()
+	return func() {
+		close(over)
+		<-gone
+	}
 }
 
 // Warn says what the policies lack, such as the queue of a job that was handed in.

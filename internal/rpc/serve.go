@@ -53,7 +53,7 @@ func ReadError(resp *http.Response) error {
 		return e
 	}
 	if wantsKey(resp, body) {
-		return wire.Errorf(wire.Denied, "%s: %w: it has a key, so give --key FILE or set MILLRACE_KEY", resp.Request.URL.Host, ErrStranger)
+		return wire.Errorf(wire.Denied, "%s: %w: it has a key: set MILLRACE_CERT to the file of your certificate, or MILLRACE_KEY to that of the key (or give millrace --cert or --key)", resp.Request.URL.Host, ErrStranger)
 	}
 	return wire.Errorf(wire.Internal, "%s: HTTP status %s", resp.Request.URL.Path, resp.Status)
 }
