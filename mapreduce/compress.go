@@ -242,7 +242,7 @@ func (r roomyReader) Close() error {
 func wrapRead(name string, off int64, err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: file ends in the middle of its data near offset %d (truncated?): %w", name, off, err)
+		return fmt.Errorf("%s: file ends in the middle of its data near offset %d (truncated, or something else stands behind its data?): %w", name, off, err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return fmt.Errorf("%s: compressed data is damaged near offset %d, or has a frame with a larger window than its first one (compress it as a whole): %w", name, off, err)
 	case slices.ContainsFunc(damage, func(d error) bool { return errors.Is(err, d) }) || isBzipError(err):

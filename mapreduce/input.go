@@ -89,8 +89,11 @@ func (s Source) willRead(from, to int64) {
 
 // checkRange refuses ranges that cannot be meant.
 func (s Source) checkRange() error {
-	if s.Offset < 0 || s.Length < 0 || s.Offset > s.Size {
+	switch {
+	case s.Offset < 0 || s.Length < 0:
 		return fmt.Errorf("%s: range %d+%d outside the file of %d bytes", s.Name, s.Offset, s.Length, s.Size)
+	case s.Offset > s.Size: // it had more when the job was planned
+		return fmt.Errorf("%s: changed while it was read: it has %d bytes, and the job is to read from byte %d on: run it again when nobody writes to it, or on a copy", s.Name, s.Size, s.Offset)
 	}
 	return nil
 }

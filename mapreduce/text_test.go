@@ -364,3 +364,13 @@ func readSome(data []byte, off, length int64) ([]byte, error) {
 	}
 	return out, r.Err()
 }
+
+// TestRangeBehindTheEnd: a file that has become shorter than where a task is to begin has changed, and the error says so.
+func TestRangeBehindTheEnd(t *testing.T) {
+	for name, f := range map[string]InputFormat{"text": Text, "records": RecordFile} {
+		_, err := f.Open(Source{Name: "in", R: strings.NewReader("short\n"), Size: 6, Offset: 20, Length: 10})
+		if err == nil || !strings.Contains(err.Error(), "in: changed while it was read") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

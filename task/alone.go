@@ -87,7 +87,7 @@ func (a *attempt) watch() (stop func()) {
 				silent = 0
 			}
 			if silent > looks {
-				a.cancel(fmt.Errorf("%s: %w for %s at %s (raise the task timeout, or call Task.Alive)", a.task, ErrSilent, a.env.Silence, a.where()))
+				a.cancel(fmt.Errorf("%s: %w for %s at %s (raise the task timeout; a job in Go may call Task.Alive, a command of streaming print a line or write reporter:status:... to stderr)", a.task, ErrSilent, a.env.Silence, a.where()))
 				return
 			}
 			select {
