@@ -188,14 +188,22 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 
 // ready says what to do with a cluster.
 func (o *upOptions) ready(out io.Writer, master string, after time.Duration) {
-	fmt.Fprintf(out, `cluster of %s in %s is ready after %.1f s; master and dashboard at %s
+	fmt.Fprintf(out, `cluster of %s in %s is ready after %.1f s; %s at %s
 
   export MILLRACE_MASTER=%s%s
   millrace dfs put FILE dfs:/in
   millrace run wordcount --input dfs:/in --output dfs:/out --master %s
   millrace dfs cat dfs:/out/part-r-00000
   millrace cluster down --dir %s
-`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), after.Seconds(), master, master, o.keyLine(), master, human.Printable(o.dir))
+`, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), after.Seconds(), o.served(), master, master, o.keyLine(), master, human.Printable(o.dir))
+}
+
+// served is what is at the master's address. Browsers have no certificate of a cluster with a key.
+func (o *upOptions) served() string {
+	if o.key.key == "" {
+		return "master and dashboard"
+	}
+	return "master (millrace dashboard opens the dashboard)"
 }
 
 // keyLine is how the commands that follow get the key, if the cluster has one.

@@ -346,3 +346,40 @@ func TestStartRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWaitingIsSaid: a worker that nobody answers says once why it is not at work yet, with the error, which tells a wrong key from a wrong address.
+func TestWaitingIsSaid(t *testing.T) {
+	t.Parallel()
+	cfg := usable(t)
+	cfg.Pause = 10 * time.Millisecond
+	said := make(chan string, 100)
+	cfg.Log = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) { said <- string(b); return len(b), nil }), nil))
+	w, err := worker.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, end := 0, time.After(time.Minute)
+	for count == 0 {
+		select {
+		case line := <-said:
+			if strings.Contains(line, "still waiting for the master") && strings.Contains(line, "127.0.0.1:1") && strings.Contains(line, "refused") {
+				count++
+			}
+		case <-end:
+			t.Fatal("it says nothing")
+		}
+	}
+	time.Sleep(200 * time.Millisecond) // twenty tries more
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	for len(said) > 0 {
+		if strings.Contains(<-said, "still waiting") {
+			t.Error("it says it twice")
+		}
+	}
+}
+
+type writerFunc func(b []byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -100,8 +100,13 @@ func (w *Worker) refused(err error) {
 		w.asks.Do(func() {
 			w.cfg.Log.Warn("another worker has the name: asking until it is seen whether that one still lives", "name", w.cfg.Node, "patience", w.cfg.NamePatience, "error", err)
 		})
+	case time.Since(w.begin) > untold && w.ctx.Err() == nil:
+		w.waits.Do(func() { w.cfg.Log.Warn("still waiting for the master", "master", w.cfg.Master, "error", err) })
 	}
 }
+
+// untold is how long a worker waits for its master without saying why.
+const untold = 5 * time.Second
 
 // pause waits before the next report if the last one led to nothing, or else the two would talk without end.
 func (w *Worker) pause(how outcome) {

@@ -75,6 +75,7 @@ type lifetime struct {
 	taken  chan struct{} // closed when the master has taken this worker in
 	takeIn sync.Once     // closes it
 	asks   sync.Once     // says that it waits for its name
+	waits  sync.Once     // says why the worker is not taken in yet
 	failed chan error    // why it stops by itself
 }
 
