@@ -27,6 +27,7 @@ func (n *simNetwork) flags(f *pflag.FlagSet) {
 	f.Float64Var(&n.nic, "nic", 0, "Gb/s of a node's card (0: never the bottleneck)")
 	f.Float64Var(&n.circuit, "circuit", 0, "Gb/s of an optical circuit between two racks (0: no optical switch)")
 	f.DurationVar(&n.tick, "net-tick", -1, "how often rates are computed (0: at every change; default 0 up to 100 nodes, else 1s)")
+	f.Lookup("net-tick").DefValue = "0s" // the text says it
 	f.IntVar(&n.copies, "write-copies", 0, "copies of reduce output that go to other nodes, 0 to 2")
 }
 

@@ -57,7 +57,8 @@ func newTraceCut() *cobra.Command {
 		return nil
 	}, func(h *trace.History) (*trace.History, error) { return h.Cut(begin, end, most), nil })
 	cmd.Flags().DurationVar(&begin, "begin", 0, "first time of submission, since the beginning of the trace")
-	cmd.Flags().DurationVar(&end, "end", math.MaxInt64, "time of submission before which jobs are kept")
+	cmd.Flags().DurationVar(&end, "end", math.MaxInt64, "time of submission before which jobs are kept (default: all that follow)")
+	cmd.Flags().Lookup("end").DefValue = "0s" // the number would say nothing
 	cmd.Flags().IntVar(&most, "jobs", 0, "keep at most so many; 0 means all")
 	return cmd
 }
