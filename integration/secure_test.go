@@ -71,7 +71,7 @@ func TestWrongKeySaysSo(t *testing.T) {
 	keyed := testcluster.Start(t, testcluster.Config{Workers: 1, Key: newKey(t)})
 	open := testcluster.Start(t, testcluster.Config{Workers: 1})
 	for want, cfg := range map[string]client.Config{
-		"give --key FILE": {Master: keyed.Addr},
+		"set MILLRACE_CERT": {Master: keyed.Addr},
 		"is --key, or MILLRACE_KEY, the key of its cluster?": {Master: keyed.Addr, Key: newKey(t)},
 		"leave out --key": {Master: open.Addr, Key: newKey(t)},
 	} {
