@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"github.com/millrace/millrace/internal/pages"
 )
 
 // IntOp is how integers are folded.
@@ -80,9 +82,12 @@ func (f *foldRun) Next() bool {
 		f.more = f.in.Next()
 	}
 	if !f.more || f.err != nil {
+		pages.Drop(f.kv)
+		f.kv, f.keyLen = nil, 0
 		return false
 	}
-	f.kv = append(f.kv[:0], f.in.Key()...)
+	key := f.in.Key()
+	f.kv = append(pages.Spare(f.kv, len(key)), key...)
 	f.keyLen = len(f.kv)
 	if f.fold.Op == OpBytes {
 		f.foldBytes()

@@ -2,7 +2,6 @@ package shuffle
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"io"
 
@@ -69,18 +68,10 @@ func (r *frameReader) parseLate(f frame, b []byte) (*late, error) {
 // keyHead is what is in memory of the key.
 func (l *late) keyHead() []byte { return l.head[:min(l.keyLen, len(l.head))] }
 
-// load reads the whole record. If it has others beside it, it does not wait for room: its merge may have the room that it would wait for.
-func (l *late) load(ctx context.Context, beside bool) ([]byte, error) {
-	size := frameHeader + int(l.frame.stored)
+// load reads the whole record. It does not wait for room: its merge may have the room that it would wait for.
+func (l *late) load() ([]byte, error) {
 	l.r.dropJumbo()
-	if !beside {
-		done, err := l.r.mem.acct.pool.Giant(ctx, int64(size))
-		if err != nil {
-			return nil, err
-		}
-		l.r.leave = done
-	}
-	l.r.jumbo = l.r.mem.oversized(size)
+	l.r.jumbo = l.r.mem.oversized(frameHeader + int(l.frame.stored))
 	if err := l.r.read(l.r.jumbo, l.at); err != nil {
 		return nil, err
 	}
@@ -100,12 +91,12 @@ func (s *stream) enterLate(l *late) bool {
 }
 
 // whole has all of the current record in memory.
-func (s *stream) whole(ctx context.Context, beside bool) error {
+func (s *stream) whole() error {
 	l := s.late
 	if l == nil {
 		return nil
 	}
-	kv, err := l.load(ctx, beside)
+	kv, err := l.load()
 	if err != nil {
 		return err
 	}
@@ -136,7 +127,7 @@ func compareLate(compare func(a, b []byte) int, x, y *stream) int {
 			keys[i] = l.keyHead()
 			continue
 		}
-		if s.whole(context.Background(), true) != nil {
+		if s.whole() != nil {
 			return 2*i - 1
 		}
 		keys[i] = s.Key()

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -191,4 +193,81 @@ func TestGiantsTakeTurns(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Error("nobody came although there was room")
 	}
+}
+
+// TestTurnsOfMerges: a merge keeps its turn from giant to giant, also beyond one small record, and passes it on when two have come or it ends; several merges
+// with giants of any size end, one after the other and beside each other.
+func TestTurnsOfMerges(t *testing.T) {
+	const size = 100 << 10
+	pool := NewPool(400 << 10) // a third: one giant
+	cfg := Config{Dir: t.TempDir(), Pool: pool, Partitions: 1}
+	giant := strings.Repeat("x", size)
+	open := func(name string, pairs ...pair) Run {
+		cfg.Name = name
+		out := collect(t, cfg, pairs)
+		t.Cleanup(func() { _ = out.Release() })
+		m := cfg.merge()
+		m.Name = "reduce " + name
+		run, err := Merge(t.Context(), m, sourcesOf([]*Output{out}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = run.Close() })
+		return run
+	}
+	first := open("a", pair{"a", giant}, pair{"b", giant}, pair{"c", "1"}, pair{"d", giant}, pair{"e", "1"}, pair{"f", "1"}, pair{"g", giant})
+	second := open("b", pair{"a", giant})
+	has := make(chan bool)
+	for range 4 { // a to d
+		first.Next()
+	}
+	go func() { has <- second.Next() }()
+	for range 2 { // d and e
+		select {
+		case <-has:
+			t.Fatal("two merges have giants at once")
+		case <-time.After(20 * time.Millisecond):
+		}
+		first.Next()
+	}
+	if !<-has { // f has come
+		t.Error(second.Err())
+	}
+	if second.Next() || !first.Next() || first.Next() {
+		t.Errorf("%v, %v", first.Err(), second.Err())
+	}
+}
+
+// TestManyMergesWithGiants: merges whose records are giants or not, at random, all end, with folds and without.
+func TestManyMergesWithGiants(t *testing.T) {
+	pool := NewPool(400 << 10)
+	var wg sync.WaitGroup
+	for i := range 6 {
+		rng := rand.New(rand.NewPCG(7, uint64(i)))
+		cfg := Config{Dir: t.TempDir(), Name: fmt.Sprint("m", i), Pool: pool, Partitions: 1}
+		var pairs []pair
+		for k := range 60 {
+			pairs = append(pairs, pair{fmt.Sprintf("%03d%s", k, strings.Repeat("k", rng.IntN(2)*rng.IntN(130<<10))), "1"})
+		}
+		outs := []*Output{collect(t, cfg, pairs[:30])}
+		cfg.Name += "b"
+		outs = append(outs, collect(t, cfg, pairs[30:]))
+		wg.Go(func() {
+			m := cfg.merge()
+			m.Name = "reduce"
+			run, err := Merge(t.Context(), m, sourcesOf(outs))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			n := 0
+			for run.Next() {
+				n++
+			}
+			if err := errors.Join(run.Err(), run.Close()); err != nil || n != len(pairs) {
+				t.Errorf("merge %d: %d of %d records: %v", i, n, len(pairs), err)
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -18,6 +18,9 @@ type mergedRun struct {
 	compare func(a, b []byte) int
 	left    int // records until the next look at the context
 	err     error
+	leave   func() // while the merge has its turn, see whole; else nil
+	held    int64  // the largest giant that the turn is for
+	small   int    // records since the last giant, while it has its turn
 	onClose func() error
 }
 
@@ -57,18 +60,43 @@ func (m *mergedRun) Next() bool {
 		m.tree.replay()
 		m.cur = m.streams[m.tree.winner.src]
 	}
-	if m.cur.late != nil {
-		return m.whole()
+	if (m.cur.late != nil || m.leave != nil) && !m.whole() {
+		return false
 	}
 	return !m.cur.done
 }
 
-// whole has all of the record whose turn has come in memory.
+// whole has all of the record that is next in memory. A merge that comes to a giant takes turns with others, and keeps its turn until two records
+// come that are none, or it ends: its folds and groups hold copies of the giant before.
 func (m *mergedRun) whole() bool {
-	if err := m.cur.whole(m.ctx, false); err != nil {
+	l := m.cur.late
+	if l == nil {
+		if m.small++; m.small == 2 || m.cur.done {
+			m.pass()
+		}
+		return true
+	}
+	size := int64(frameHeader) + int64(l.frame.stored)
+	if m.small = 0; m.leave == nil || size > m.held {
+		m.pass()
+		leave, err := l.r.mem.acct.pool.Giant(m.ctx, size)
+		if err != nil {
+			return m.fail(err)
+		}
+		m.leave, m.held = leave, size
+	}
+	if err := m.cur.whole(); err != nil {
 		return m.fail(err)
 	}
 	return true
+}
+
+// pass lets others have their turn.
+func (m *mergedRun) pass() {
+	if m.leave != nil {
+		m.leave()
+		m.leave = nil
+	}
 }
 
 // check looks at the context now and then.
@@ -92,10 +120,7 @@ func (m *mergedRun) start() bool {
 	}
 	m.tree = newLoserTree(m.streams, m.compare)
 	m.cur = m.streams[m.tree.winner.src]
-	if m.cur.late != nil {
-		return m.whole()
-	}
-	return !m.cur.done
+	return m.whole() && !m.cur.done
 }
 
 // fail ends the run for good.
@@ -115,6 +140,7 @@ func (m *mergedRun) Close() error {
 	errs := closeStreams(m.streams)
 	m.streams, m.tree = nil, nil
 	m.cur = nil
+	m.pass()
 	if m.onClose != nil {
 		done := m.onClose
 		m.onClose = nil

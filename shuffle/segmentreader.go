@@ -29,7 +29,6 @@ type frameReader struct {
 	mem    *carver
 	jumbo  []byte // oversized frame
 	late   *late  // the frame that more has just given, if the rest of it is still to be read
-	leave  func() // of the giant in jumbo, or nil
 	onDone func() error
 }
 
@@ -138,10 +137,6 @@ func (r *frameReader) dropJumbo() {
 	if r.jumbo != nil {
 		r.mem.dropOversized(r.jumbo)
 		r.jumbo = nil
-	}
-	if r.leave != nil {
-		r.leave()
-		r.leave = nil
 	}
 }
 

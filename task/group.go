@@ -3,6 +3,7 @@ package task
 import (
 	"bytes"
 
+	"github.com/millrace/millrace/internal/pages"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
 )
@@ -45,13 +46,18 @@ func (g *grouped) nextGroup() bool {
 		continue
 	}
 	if !g.onward && !g.in.Next() {
+		if !g.unique {
+			pages.Drop(g.first)
+		}
+		g.first = nil
 		return false
 	}
 	g.onward = false
 	if g.unique {
 		g.first = g.in.Key()
 	} else {
-		g.first = append(g.first[:0], g.in.Key()...)
+		key := g.in.Key()
+		g.first = append(pages.Spare(g.first, len(key)), key...)
 	}
 	g.state = atFirst
 	return true

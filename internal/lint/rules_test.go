@@ -36,7 +36,7 @@ var packages = map[string][]string{
 	"mapreduce":      {"mapreduce/recordfile", "internal/pages", "internal/priority"},
 	"jobs/streaming": {"mapreduce", "internal/pages", "internal/procs"},
 	"jobs":           {"mapreduce", "jobs/gensort", "jobs/streaming", "internal/automaton", "internal/find", "internal/human", "internal/prefetch", "internal/suggest"},
-	"task":           {"internal/disk", "mapreduce", "shuffle", "storage"},
+	"task":           {"internal/disk", "internal/pages", "mapreduce", "shuffle", "storage"},
 	"local":          {"internal/disk", "mapreduce", "shuffle", "storage", "task"},
 
 	"netmon":        {"topology"},

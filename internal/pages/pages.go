@@ -11,3 +11,13 @@ func Drop(b []byte) {
 		Return(b)
 	}
 }
+
+// Spare is the memory of a buffer for n bytes that are to be appended, without what is in it. Of a large buffer that a small record is to use nothing is
+// kept.
+func Spare(b []byte, n int) []byte {
+	if cap(b) >= Large && n < Large {
+		Drop(b)
+		return nil
+	}
+	return b[:0]
+}

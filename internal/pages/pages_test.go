@@ -28,3 +28,19 @@ func TestReturn(t *testing.T) {
 		t.Error("less than a page was given back")
 	}
 }
+
+// TestSpare: a buffer is used again, but a large one not for a little.
+func TestSpare(t *testing.T) {
+	for name, c := range map[string]struct {
+		have, want, kept int
+	}{
+		"small":           {100, 50, 100},
+		"large for large": {2 * pages.Large, pages.Large, 2 * pages.Large},
+		"large for small": {2 * pages.Large, pages.Large - 1, 0},
+		"nothing":         {0, 10, 0},
+	} {
+		if got := pages.Spare(make([]byte, c.have), c.want); len(got) != 0 || cap(got) != c.kept {
+			t.Errorf("%s: %d bytes, of which %d are used", name, cap(got), len(got))
+		}
+	}
+}
