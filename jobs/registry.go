@@ -103,7 +103,7 @@ func (c *Command) commonFlags() {
 	f.Var(&c.split, "split-bytes", "input of one map task (default: chosen from input and memory)")
 	f.IntVar(&j.MaxAttempts, "max-attempts", 0, "tries of a task before the job fails (default 4)")
 	f.IntVar(&j.SkipBadRecords, "skip-bad-records", 0, "records that may be left out because the mapper fails on them")
-	f.Var(&c.largest, "max-record-bytes", "largest record (default: a quarter of the memory)")
+	f.Var(&c.largest, "max-record-bytes", "largest record (default: a quarter of the memory; with more the memory is not kept to)")
 	for _, s := range SchedulingFlags(j) {
 		if f.Var(s.Value, s.Name, s.Usage); s.Value.Type() == "bool" {
 			f.Lookup(s.Name).NoOptDefVal = "true"

@@ -59,7 +59,7 @@ type ChunkReader interface {
 var ErrRecordTooLarge = errors.New("record too large")
 
 func tooLarge(name string, offset int64, size string, limit int) error {
-	return fmt.Errorf("%s: record at offset %d is %s bytes, the limit is %d (raise MaxRecordBytes, on the command line --max-record-bytes, or the memory): %w",
+	return fmt.Errorf("%s: record at offset %d is %s bytes, the limit is %d (raise the memory, of which a record may be a quarter, or MaxRecordBytes, on the command line --max-record-bytes, with which the memory is not kept to): %w",
 		name, offset, size, limit, ErrRecordTooLarge)
 }
 
