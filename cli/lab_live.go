@@ -166,7 +166,7 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) (lab.Report, error
 		return lab.Report{}, err
 	}
 	var all live.Costs
-	simulated, measured := make([][]*live.Outcome, len(arms)), make([][]*live.Outcome, len(arms))
+	simulated, measured := make([][][]*live.Outcome, len(arms)), make([][]*live.Outcome, len(arms))
 	for i := range arms {
 		for n := range o.repeat {
 			o.say("%s: %s (%d of %d), run %d of %d", l.ID, arms[i].Name, i+1, len(arms), n+1, o.repeat)
@@ -176,7 +176,7 @@ func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) (lab.Report, error
 			if err != nil {
 				return lab.Report{}, fmt.Errorf("%s: %w", arms[i].Name, err)
 			}
-			foretold, err := of.Simulate(&arms[i], costs.Overheads(), o.quick)
+			foretold, err := of.Foretell(&arms[i], costs.Overheads(), o.quick)
 			if err != nil {
 				return lab.Report{}, err
 			}

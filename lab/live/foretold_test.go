@@ -2,7 +2,6 @@ package live
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -64,20 +63,10 @@ func TestHowFarFullLinksCanBeForetold(t *testing.T) {
 // withNoise simulates an arm whose tasks take longer by a random share, with that mean.
 func (l *Laboratory) withNoise(t *testing.T, arm string, share float64, seed uint64) *Outcome {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(seed, 7))
 	o := Overheads{Submit: 2 * time.Millisecond, Start: 15 * time.Millisecond, End: 15 * time.Millisecond}
-	longer := func(times []time.Duration, n int32) (out []time.Duration) {
-		for i := range int(n) {
-			out = append(out, time.Duration(float64(times[i%len(times)])*(1+share*rng.ExpFloat64())))
-		}
-		return out
-	}
-	for _, j := range l.Jobs(false) {
-		o.Maps, o.Reduces = append(o.Maps, longer(j.Maps, j.Spec.Maps)), append(o.Reduces, longer(j.Reduces, j.Spec.Reduces))
-	}
 	for _, a := range l.Arms {
 		if a.Name == arm {
-			out, err := l.Simulate(&a, o, false)
+			out, err := l.simulate(&a, o, longer(o.measured(l.Jobs(false), &l.Machines), share, seed))
 			if err != nil {
 				t.Fatal(err)
 			}

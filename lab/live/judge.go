@@ -2,6 +2,7 @@ package live
 
 import (
 	"math"
+	"slices"
 
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
@@ -12,7 +13,7 @@ type Row struct {
 	Arm       string    `json:"arm"`
 	Measure   string    `json:"measure"`
 	Unit      string    `json:"unit"`
-	Simulated float64   `json:"simulated"` // mean over the repetitions
+	Simulated float64   `json:"simulated"` // mean over the repetitions and their draws
 	Live      []float64 `json:"live"`      // by repetition
 	// Foretold says that the simulator is within a tenth of the mean on the cluster.
 	Foretold bool `json:"foretold"`
@@ -21,15 +22,34 @@ type Row struct {
 	Published string      `json:"published,omitempty"`
 	Verdict   lab.Verdict `json:"verdict,omitempty"`
 
-	check *lab.Check // of Verdict
+	check  *lab.Check // of Verdict
+	chance float64    // by how much the mean of the repetitions differs from run to run, as the draws of the simulator do: their standard error
+}
+
+// A Job is one job under one arm, by number from 1 in the order in which they come.
+type Job struct {
+	Arm       string    `json:"arm"`
+	Job       int       `json:"job"`
+	Name      string    `json:"name"`
+	Sequence  int       `json:"sequence,omitempty"` // of arrivals, where each repetition has its own
+	Simulated float64   `json:"simulated"`          // seconds, mean over the repetitions and their draws
+	Live      []float64 `json:"live"`               // seconds, by repetition
+}
+
+// off is by how much the simulator is off, as a part of the mean on the cluster.
+func (j *Job) off() float64 {
+	mean := stats.Mean(j.Live)
+	return math.Abs(j.Simulated-mean) / mean
 }
 
 // A Verdict is how well the simulator has predicted the cluster.
 type Verdict struct {
 	Rows []Row `json:"rows"`
-	// MedianError is of the time of a job, over all jobs, repetitions and arms.
+	Jobs []Job `json:"jobs"`
+	// MedianError is of the time of a job, over all jobs and arms. Where all repetitions have the same jobs it is of the mean over the repetitions.
 	MedianError float64 `json:"median_error"`
-	// Tau is Kendall's, of the order of the arms by the first measure; arms that the simulator holds for equal, within 2 per cent, do not count.
+	// Tau is Kendall's, of the order of the arms by the first measure; two arms do not count that the
+	// simulator holds for equal: within 2 per cent, or within twice what chance makes of so many repetitions.
 	Tau float64 `json:"tau"`
 	// Ratio is by how much the simulator is off in the first measure of an arm over that of the first arm, in the worst arm.
 	Ratio  float64 `json:"ratio_error"`
@@ -44,25 +64,18 @@ const (
 	same     = 0.02
 )
 
-// Judge compares. simulated and live are by arm and repetition.
-func (l *Laboratory) Judge(arms []Arm, quick bool, simulated, live [][]*Outcome) Verdict {
+// Judge compares. live is by arm and repetition, and simulated has the draws of each.
+func (l *Laboratory) Judge(arms []Arm, quick bool, simulated [][][]*Outcome, live [][]*Outcome) Verdict {
 	var v Verdict
 	var errors []float64
 	for a := range arms {
 		for _, m := range l.Measures {
-			r := Row{Arm: arms[a].Name, Measure: m.Name, Unit: m.Unit}
-			for i, o := range live[a] {
-				jobs := l.Repetition(i).Jobs(quick)
-				r.Live = append(r.Live, m.Of(jobs, o))
-				r.Simulated += m.Of(jobs, simulated[a][i]) / float64(len(live[a]))
-			}
-			v.Rows = append(v.Rows, r)
+			v.Rows = append(v.Rows, l.row(arms[a].Name, m, quick, simulated[a], live[a]))
 		}
-		for i, o := range live[a] {
-			for j, seconds := range o.Seconds {
-				errors = append(errors, math.Abs(simulated[a][i].Seconds[j]-seconds)/seconds)
-			}
-		}
+		v.Jobs = append(v.Jobs, l.jobs(arms[a].Name, quick, simulated[a], live[a])...)
+	}
+	for i := range v.Jobs {
+		errors = append(errors, v.Jobs[i].off())
 	}
 	l.quote(v.Rows, quick)
 	v.MedianError = stats.Median(errors)
@@ -70,6 +83,47 @@ func (l *Laboratory) Judge(arms []Arm, quick bool, simulated, live [][]*Outcome)
 	v.Ratio = ratio(v.Rows, len(l.Measures))
 	v.Agrees = v.MedianError <= maxError && v.Tau >= minTau && v.Ratio <= maxRatio
 	return v
+}
+
+// row is a measure of an arm.
+func (l *Laboratory) row(arm string, m Measure, quick bool, simulated [][]*Outcome, live []*Outcome) Row {
+	r := Row{Arm: arm, Measure: m.Name, Unit: m.Unit}
+	variance := 0.0
+	for i, o := range live {
+		jobs := l.Repetition(i).Jobs(quick)
+		r.Live = append(r.Live, m.Of(jobs, o))
+		var of []float64
+		for _, draw := range simulated[i] {
+			of = append(of, m.Of(jobs, draw))
+		}
+		d := stats.Deviation(of)
+		r.Simulated, variance = r.Simulated+stats.Mean(of)/float64(len(live)), variance+d*d
+	}
+	r.chance = math.Sqrt(variance) / float64(len(live))
+	return r
+}
+
+// jobs are those of an arm, over all repetitions or, where each has jobs of its own, of each.
+func (l *Laboratory) jobs(arm string, quick bool, simulated [][]*Outcome, live []*Outcome) (out []Job) {
+	each := func(n, sequence int, simulated []*Outcome, live ...*Outcome) {
+		for i, j := range l.Repetition(n).Jobs(quick) {
+			took := func(outcomes []*Outcome) (seconds []float64) {
+				for _, o := range outcomes {
+					seconds = append(seconds, o.Seconds[i])
+				}
+				return seconds
+			}
+			out = append(out, Job{arm, i + 1, j.Spec.Name, sequence, stats.Mean(took(simulated)), took(live)})
+		}
+	}
+	if l.Drawn == nil {
+		each(0, 0, slices.Concat(simulated...), live...)
+		return out
+	}
+	for n, o := range live {
+		each(n, n+1, simulated[n], o)
+	}
+	return out
 }
 
 // ratio compares every step-th row with the first.
@@ -86,7 +140,7 @@ func tau(rows []Row, step int) float64 {
 	for i := 0; i < len(rows); i += step {
 		for k := 0; k < i; k += step {
 			a, b := &rows[i], &rows[k]
-			if math.Abs(a.Simulated-b.Simulated) <= same*max(a.Simulated, b.Simulated) {
+			if math.Abs(a.Simulated-b.Simulated) <= max(same*max(a.Simulated, b.Simulated), 2*math.Hypot(a.chance, b.chance)) {
 				continue
 			}
 			pairs++

@@ -19,15 +19,21 @@ func TestLaboratories(t *testing.T) {
 		for _, quick := range []bool{false, true} {
 			for i := range l.Arms {
 				a := &l.Arms[i]
-				o, err := l.Simulate(a, Overheads{Start: 20 * time.Millisecond, Task: 10 * time.Millisecond, End: 30 * time.Millisecond}, quick)
+				foretold, err := l.Foretell(a, Overheads{Start: 20 * time.Millisecond, Task: 10 * time.Millisecond, End: 30 * time.Millisecond}, quick)
 				if err != nil {
 					t.Errorf("%s: %v", l.ID, err)
 					continue
 				}
-				got[l.ID][a.Name] = l.Measures[0].Of(l.Jobs(quick), o)
-				for _, m := range l.Measures {
-					if math.IsNaN(m.Of(l.Jobs(quick), o)) {
+				for k, m := range l.Measures {
+					value := 0.0
+					for _, o := range foretold {
+						value += m.Of(l.Jobs(quick), o) / float64(len(foretold))
+					}
+					if math.IsNaN(value) {
 						t.Errorf("%s, quick %v: no job is measured by %q", l.ID, quick, m.Name)
+					}
+					if k == 0 {
+						got[l.ID][a.Name] = value
 					}
 				}
 			}
@@ -64,9 +70,12 @@ func TestWhatIsMeasuredCounts(t *testing.T) {
 	}}
 	a := policy("fifo", true)
 	o := Overheads{End: 100 * time.Millisecond, Maps: [][]time.Duration{{2 * time.Second, time.Second}, {time.Second}}, Reduces: [][]time.Duration{nil, nil}, At: []time.Duration{0, 5 * time.Second}}
-	got, err := l.Simulate(&a, o, false)
-	if err != nil || math.Abs(got.Seconds[0]-3.1) > 0.01 || math.Abs(got.Seconds[1]-1.1) > 0.01 {
-		t.Errorf("%v, %v", got, err)
+	foretold, err := l.Foretell(&a, o, false)
+	if err != nil || len(foretold) != 1 {
+		t.Fatal(foretold, err)
+	}
+	if got := foretold[0]; math.Abs(got.Seconds[0]-3.1) > 0.01 || math.Abs(got.Seconds[1]-1.1) > 0.01 {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -94,7 +103,8 @@ func TestMachinesInTheMastersOrder(t *testing.T) {
 	}}
 	a := policy("delay", true)
 	for machine, want := range []float64{1, 2, 2} { // how long a map takes where its input is
-		got, err := l.Simulate(&a, Overheads{Order: order, Places: [][][]int{{{machine}}}}, false)
+		o := Overheads{Order: order, Places: [][][]int{{{machine}}}}
+		got, err := l.simulate(&a, o, o.measured(l.Jobs(false), &l.Machines))
 		if err != nil || math.Abs(got.Seconds[0]-want) > 0.01 || got.Local[0] != 1 || got.Strong[0] != map[bool]float64{true: 1}[machine == 0] {
 			t.Errorf("input on machine %d: %+v, %v", machine, got, err)
 		}
@@ -106,15 +116,45 @@ func TestJudge(t *testing.T) {
 	jobs := func(bool) []*sim.Job { return add(nil, "j", 0, shape{maps: 1, mapTime: time.Second}) }
 	l := &Laboratory{Jobs: jobs, Measures: []Measure{mean("a job", every), makespan}}
 	arms := []Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}
-	v := l.Judge(arms, false, outcomes(1, 2, 2.01), outcomes(1.05, 2.1, 2))
+	v := l.Judge(arms, false, one(1, 2, 2.01), outcomes(1.05, 2.1, 2))
 	if !v.Agrees || v.Tau != 1 || math.Abs(v.MedianError-0.1/2.1) > 1e-9 || len(v.Rows) != 6 {
 		t.Errorf("%+v", v)
 	}
-	if v = l.Judge(arms[:2], false, outcomes(1, 1.5), outcomes(1, 1.7)); v.Agrees || math.Abs(v.Ratio-0.2) > 1e-9 || v.MedianError > maxError || v.Tau != 1 {
+	if v = l.Judge(arms[:2], false, one(1, 1.5), outcomes(1, 1.7)); v.Agrees || math.Abs(v.Ratio-0.2) > 1e-9 || v.MedianError > maxError || v.Tau != 1 {
 		t.Errorf("%+v", v)
 	}
-	if v = l.Judge(arms, false, outcomes(1, 2, 3), outcomes(2, 1, 3)); v.Agrees || math.Abs(v.Tau-1.0/3) > 1e-9 {
+	if v = l.Judge(arms, false, one(1, 2, 3), outcomes(2, 1, 3)); v.Agrees || math.Abs(v.Tau-1.0/3) > 1e-9 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestJudgeOfChance: where the simulator draws, and where a laboratory is repeated, means are compared. Two arms whose draws overlap have no order
+// in one run, and have one in a hundred.
+func TestJudgeOfChance(t *testing.T) {
+	jobs := func(bool) []*sim.Job { return add(nil, "j", 0, shape{maps: 1, mapTime: time.Second}) }
+	l := &Laboratory{Jobs: jobs, Measures: []Measure{mean("a job", every)}}
+	arms := []Arm{{Name: "a"}, {Name: "b"}}
+	low, high := outcomes(0.8, 1, 1.2), outcomes(0.9, 1.1, 1.3) // means 1 and 1.1, and a deviation of 0.2
+	for _, c := range []struct {
+		repeat int
+		a, b   []float64 // on the cluster, in turn
+		tau    float64
+	}{{1, []float64{1.1}, []float64{1}, 1}, {100, []float64{1.5, 0.7}, []float64{0.6, 1.4}, -1}} {
+		simulated, live := make([][][]*Outcome, 2), make([][]*Outcome, 2)
+		for n := range c.repeat {
+			simulated[0], simulated[1] = append(simulated[0], slices.Concat(low...)), append(simulated[1], slices.Concat(high...))
+			live[0], live[1] = append(live[0], outcomes(c.a[n%len(c.a)])[0][0]), append(live[1], outcomes(c.b[n%len(c.b)])[0][0])
+		}
+		v := l.Judge(arms, false, simulated, live)
+		if math.Abs(v.MedianError-0.1) > 0.01 || v.Tau != c.tau || math.Abs(v.Rows[1].Simulated-1.1) > 1e-9 {
+			t.Errorf("%d runs: %+v", c.repeat, v)
+		}
+	}
+	drawn := *l
+	drawn.Drawn = func(bool, uint64) []*sim.Job { return jobs(false) } // another job in each repetition: of each its own error
+	v := drawn.Judge(arms[:1], false, [][][]*Outcome{{outcomes(1)[0], outcomes(2)[0]}}, [][]*Outcome{{outcomes(2)[0][0], outcomes(1)[0][0]}})
+	if math.Abs(v.MedianError-0.75) > 1e-9 {
+		t.Errorf("errors of 0.5 and 1 have a median of %v", v.MedianError)
 	}
 }
 
@@ -145,13 +185,21 @@ func TestSequences(t *testing.T) {
 		}
 		return jobs
 	}}
-	runs := [][]*Outcome{{{Seconds: []float64{1, 9}}, {Seconds: []float64{9, 1}}}}
-	if v := l.Judge([]Arm{{Name: "x"}}, false, runs, runs); !slices.Equal(v.Rows[0].Live, []float64{1, 1}) {
+	runs := []*Outcome{{Seconds: []float64{1, 9}}, {Seconds: []float64{9, 1}}}
+	if v := l.Judge([]Arm{{Name: "x"}}, false, [][][]*Outcome{{runs[:1], runs[1:]}}, [][]*Outcome{runs}); !slices.Equal(v.Rows[0].Live, []float64{1, 1}) {
 		t.Errorf("measured %v of job a", v.Rows[0].Live)
 	}
 	if said := table2.Report(Verdict{Rows: make([]Row, len(table2.Measures))}, 5, Overheads{}).Setup; !strings.Contains(said, "Arrival sequences 1 to 5, one for each repetition.") {
 		t.Errorf("the page says %q", said)
 	}
+}
+
+// one is what outcomes are for the simulator, with one draw.
+func one(seconds ...float64) (out [][][]*Outcome) {
+	for _, arm := range outcomes(seconds...) {
+		out = append(out, [][]*Outcome{arm})
+	}
+	return out
 }
 
 // outcomes are of one job, by arm.

@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -12,13 +13,53 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// Simulate predicts what becomes of the jobs.
-func (l *Laboratory) Simulate(a *Arm, o Overheads, quick bool) (*Outcome, error) {
+// Where links are full a task that ends a moment earlier changes much of what follows (TestHowFarFullLinksCanBeForetold). What is
+// foretold there is the mean of draws, in each of which every task takes longer by a random share with this mean.
+const (
+	draws = 20
+	noise = 0.01
+)
+
+// Foretell predicts what becomes of the jobs: one outcome, and where links have rates one of each draw.
+func (l *Laboratory) Foretell(a *Arm, o Overheads, quick bool) ([]*Outcome, error) {
+	if !l.Machines.linked() {
+		one, err := l.simulate(a, o, o.measured(l.Jobs(quick), &l.Machines))
+		return []*Outcome{one}, err
+	}
+	var out []*Outcome
+	for seed := range uint64(draws) {
+		jobs := longer(o.measured(l.Jobs(quick), &l.Machines), noise, seed)
+		one, err := l.simulate(a, o, jobs)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// longer makes each task of jobs longer by a random share with that mean.
+func longer(jobs []*sim.Job, share float64, seed uint64) []*sim.Job {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	each := func(times []time.Duration, n int32) []time.Duration {
+		out := make([]time.Duration, n)
+		for i := range out {
+			out[i] = time.Duration(float64(times[i%len(times)]) * (1 + share*rng.ExpFloat64()))
+		}
+		return out
+	}
+	for _, j := range jobs {
+		j.Maps, j.Reduces = each(j.Maps, j.Spec.Maps), each(j.Reduces, j.Spec.Reduces)
+	}
+	return jobs
+}
+
+// simulate runs jobs, as they were measured, in the simulator.
+func (l *Laboratory) simulate(a *Arm, o Overheads, jobs []*sim.Job) (*Outcome, error) {
 	cfg, err := l.config(a, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Name, err)
 	}
-	jobs := o.measured(l.Jobs(quick), &l.Machines)
 	if o.Places != nil || jobs[0].Spec.Splits.Len() == 0 {
 		cfg.Placement = nil // it is known where blocks are
 	}
