@@ -1,12 +1,16 @@
 package worker
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/api"
+	"github.com/millrace/millrace/internal/membership"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -38,4 +42,50 @@ func TestSeedsAreKept(t *testing.T) {
 	if got := s.list(); !slices.Equal(got, []string{"10.0.0.2:5"}) {
 		t.Errorf("the master is gone: %q", got)
 	}
+}
+
+// TestWorkersGossip: a worker joins the gossip of which the master tells, under its name and with its rack.
+func TestWorkersGossip(t *testing.T) {
+	joined := make(chan membership.Member, 4)
+	m, err := membership.Start(membership.Config{
+		Member: membership.Member{Name: "master", Role: "master"}, Bind: "127.0.0.1:0", Label: "test",
+		Events: func(e membership.Event) {
+			if e.Kind == membership.Joined && e.Member.Name != "master" {
+				joined <- e.Member
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := rpc.NewServer(rpc.ServerConfig{})
+	rpc.HandleQuick(srv, api.ClusterGossip, func(rpc.Caller, struct{}) (wire.Gossip, error) {
+		return wire.Gossip{Addr: m.Addr(), Label: "test"}, nil
+	})
+	go func() { _ = srv.Serve(l) }()
+	defer srv.Close()
+	w := &Worker{cfg: Config{Node: "w1", Rack: "r7", Master: l.Addr().String(), Gossip: "127.0.0.1:0", Pause: time.Millisecond, Log: slog.New(slog.DiscardHandler)}}
+	ctx, cancel := context.WithCancel(t.Context())
+	w.ctx, w.client, w.addr = ctx, rpc.NewClient(rpc.ClientConfig{Node: "w1"}), "127.0.0.1:77"
+	defer w.client.Close()
+	ended := make(chan struct{})
+	go func() { w.gossip("s1"); close(ended) }()
+	select {
+	case got := <-joined:
+		got.Gossip = ""
+		if want := (membership.Member{Name: "w1", Role: "worker", Rack: "r7", Addr: "127.0.0.1:77", Session: "s1"}); got != want {
+			t.Errorf("joined as %+v, want %+v", got, want)
+		}
+	case <-ended:
+		t.Error("the worker has left before it joined")
+	case <-time.After(20 * time.Second):
+		t.Error("the worker has not joined")
+	}
+	cancel()
+	<-ended
 }

@@ -113,6 +113,30 @@ func TestSalvageBeyondRepair(t *testing.T) {
 	r.s = nil
 }
 
+// TestSalvageThatCannotWrite: what stands in the way of a new checkpoint is an error, and the damaged one stays as it was.
+func TestSalvageThatCannotWrite(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	must(t, r.s.SetQuota(wire.QuotaRequest{Of: "u0", Files: 7, Bytes: -1}))
+	must(t, r.s.Close())
+	r.s = nil
+	damageFile(t, r.cfg.Checkpoint, func(b []byte) { spoilAll(t, b, `"cluster":`) })
+	before, err := os.ReadFile(r.cfg.Checkpoint)
+	must(t, err)
+	must(t, os.MkdirAll(r.cfg.Checkpoint+".new/in", 0o700))
+	if _, err := Salvage(r.cfg, true); err == nil || !strings.Contains(err.Error(), ".new") {
+		t.Errorf("salvaged: %v", err)
+	}
+	if after, err := os.ReadFile(r.cfg.Checkpoint); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the checkpoint has changed (%v)", err)
+	}
+	must(t, os.RemoveAll(r.cfg.Checkpoint+".new"))
+	if _, err := Salvage(r.cfg, true); err != nil {
+		t.Error(err)
+	}
+	r.open()
+}
+
 // TestSalvageFromJournal is F6: the checkpoint loses its state, or its beginning. While the journal has its first record the
 // namespace is made of it, under the name that workers know; later only a backup helps.
 func TestSalvageFromJournal(t *testing.T) {
