@@ -23,6 +23,8 @@ type Job struct {
 	StartUp time.Duration
 	// CleanUp is from the end of its last task to its own end.
 	CleanUp time.Duration
+	// Late is how much later it arrives than policies that plan are told.
+	Late time.Duration
 }
 
 // Time returns the given length of a task; 0 where none is given.

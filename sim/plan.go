@@ -30,7 +30,7 @@ func (s *simulation) plan(now, until time.Duration) {
 		case at >= until:
 			later = true
 		case at >= now && j.Spec.Recurring:
-			expected = append(expected, j.Spec)
+			expected = append(expected, j.expected())
 		}
 	}
 	racks := map[scheduler.JobID][]topology.RackID{}
@@ -49,6 +49,16 @@ func (s *simulation) plan(now, until time.Duration) {
 	if later {
 		s.agenda.add(until, happening{what: expect})
 	}
+}
+
+// expected is the job as it is announced.
+func (j *Job) expected() *scheduler.JobSpec {
+	if j.Late == 0 {
+		return j.Spec
+	}
+	spec := *j.Spec
+	spec.Submit -= j.Late
+	return &spec
 }
 
 // place gives the blocks of a job's input new nodes.

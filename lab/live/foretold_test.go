@@ -60,6 +60,25 @@ func TestHowFarFullLinksCanBeForetold(t *testing.T) {
 	}
 }
 
+// TestPlansAreForTheTimesThatWereSaid: jobs of a batch that come a few milliseconds late are planned for when they were to come, in the simulator as on
+// the cluster. A plan for when they came would send a twelfth less between racks.
+func TestPlansAreForTheTimesThatWereSaid(t *testing.T) {
+	crosses := func(late time.Duration) (megabytes float64) {
+		var o Overheads
+		for i, j := range batches.Jobs(false) {
+			o.At = append(o.At, j.Spec.Submit+late*time.Duration(i))
+		}
+		got, err := batches.Foretell(&batches.Arms[2], o, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[0].Cross / 1e6
+	}
+	if inTime, late := crosses(0), crosses(2*time.Millisecond); math.Abs(inTime-late) > 0.5 {
+		t.Errorf("%.1f MB between racks, and %.1f if jobs are late", inTime, late)
+	}
+}
+
 // withNoise simulates an arm whose tasks take longer by a random share, with that mean.
 func (l *Laboratory) withNoise(t *testing.T, arm string, share float64, seed uint64) *Outcome {
 	t.Helper()

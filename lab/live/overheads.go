@@ -80,8 +80,9 @@ func (o *Overheads) measured(jobs []*sim.Job, m *Machines) []*sim.Job {
 			j.Reduces[k] += o.Reduce
 		}
 		if i < len(o.At) {
-			if late := o.At[i] - j.Spec.Submit; j.Spec.Deadline > 0 {
-				j.Spec.Deadline += late
+			j.Late = o.At[i] - j.Spec.Submit
+			if j.Spec.Deadline > 0 {
+				j.Spec.Deadline += j.Late
 			}
 			j.Spec.Submit = o.At[i]
 		}
