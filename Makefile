@@ -23,6 +23,8 @@ check: ## format, vet, static analysis, tidy, layers, types on other systems
 	@out=$$(gofmt -l . && $(TOOLS) gofumpt -l .); if [ -n "$$out" ]; then echo "gofmt or gofumpt would change:"; echo "$$out"; exit 1; fi
 	go vet $(PACKAGES)
 	$(TOOLS) staticcheck $(PACKAGES)
+	go build -C tools -o ../bin/analyse ./analyse && go vet -vettool=bin/analyse $(PACKAGES)
+	go test -C tools ./...
 	@out=$$(go fix -diff $(PACKAGES)); if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 	go mod tidy -diff
 	$(MAKE) --no-print-directory deadcode types

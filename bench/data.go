@@ -98,7 +98,7 @@ func warm(name string) error {
 	buf := make([]byte, 1<<20)
 	for {
 		if n, err := f.Read(buf); n == 0 || err != nil {
-			return nil //nolint:nilerr // the end, or an error that the commands will tell
+			return nil // the end, or an error that the commands will tell
 		}
 	}
 }

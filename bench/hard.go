@@ -259,7 +259,7 @@ func (o *lineOrder) read(r *bufio.Reader) {
 			o.last = append(o.last[:0], head...)
 			o.lines++
 		}
-		if inside = err == bufio.ErrBufferFull; err != nil && !inside {
+		if inside = err == bufio.ErrBufferFull; err != nil && !inside { //nolint:errorlint // once for every line, and ReadSlice returns it bare
 			return
 		}
 	}

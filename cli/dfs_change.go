@@ -132,7 +132,7 @@ func (d *dfsCommand) newExpunge() *cobra.Command {
 func (s *session) remove(arg string, o rmOptions) error {
 	found, err := s.glob(arg)
 	if o.force && wire.KindOf(err) == wire.NotFound && err != nil {
-		return nil
+		return nil //nolint:nilerr // that it is not there is no error with --force
 	}
 	if err != nil {
 		return err

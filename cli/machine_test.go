@@ -85,7 +85,7 @@ func TestFewFileDescriptors(t *testing.T) {
 
 // TestUnreadable: a file and a directory that may not be read, for one who is not root.
 func TestUnreadable(t *testing.T) {
-	dir, err := os.MkdirTemp("", "unreadable-")
+	dir, err := os.MkdirTemp("", "unreadable-") //nolint:usetesting // above t.TempDir is a directory that only its owner enters
 	if err != nil {
 		t.Fatal(err)
 	}

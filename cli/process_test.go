@@ -39,12 +39,11 @@ func newChild(t *testing.T) *child {
 
 func (c *child) path(name string) string { return filepath.Join(c.dir, name) }
 
-func (c *child) write(name string, content []byte) string {
+func (c *child) write(name string, content []byte) {
 	c.t.Helper()
 	if err := os.WriteFile(c.path(name), content, 0o644); err != nil {
 		c.t.Fatal(err)
 	}
-	return c.path(name)
 }
 
 // checkClean wants no temporary file and no half-made output.

@@ -74,7 +74,7 @@ func (o *decisionOptions) print(ctx context.Context, w io.Writer, cl *client.Cli
 		page, err := cl.Decisions(ctx, wire.DecisionsRequest{From: from, Job: wire.JobID(o.job)})
 		if err != nil {
 			if o.follow && ctx.Err() != nil {
-				return nil // Ctrl-C
+				return nil //nolint:nilerr // Ctrl-C
 			}
 			return err
 		}

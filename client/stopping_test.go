@@ -20,7 +20,7 @@ func TestStopping(t *testing.T) {
 		ctx context.Context
 		err error
 	}{{gone, given}, {t.Context(), rpc.ErrClosed}, {t.Context(), nil}, {t.Context(), wire.Errorf(wire.Denied, "no")}} {
-		if got := stopping(c.ctx, c.err); got != c.err {
+		if got := stopping(c.ctx, c.err); got != c.err { //nolint:errorlint // the same, with nothing around it
 			t.Errorf("%v became %v", c.err, got)
 		}
 	}

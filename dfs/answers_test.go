@@ -228,10 +228,10 @@ func TestPlacesInFiles(t *testing.T) {
 		}
 	}
 	one := make([]byte, 1)
-	if n, err := f.Read(one); n != 0 || err != io.EOF {
+	if n, err := f.Read(one); n != 0 || err != io.EOF { //nolint:errorlint // readers promise it bare
 		t.Errorf("read at the end: %d, %v", n, err)
 	}
-	if n, err := f.ReadAt(one, 10); n != 0 || err != io.EOF {
+	if n, err := f.ReadAt(one, 10); n != 0 || err != io.EOF { //nolint:errorlint // readers promise it bare
 		t.Errorf("read at 10 of 10: %d, %v", n, err)
 	}
 	if _, err := f.ReadAt(one, -1); wire.KindOf(err) != wire.Invalid || err == nil {

@@ -55,7 +55,7 @@ func (c *cursor) read(p []byte, stall time.Duration) (int, error) {
 	defer c.began.Store(nil)
 	n, err := io.ReadFull(c.in, p)
 	c.off += int64(n)
-	if err == io.ErrUnexpectedEOF || err == io.EOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = wire.Errorf(wire.Unavailable, "%s on %s ended early", c.block.ID, c.place.Node)
 	}
 	return n, err
@@ -214,7 +214,7 @@ func (f *File) readLocal(p []byte, b wire.LocatedBlock, off int64) int {
 		return 0
 	}
 	n, err := l.ReadAt(p, off)
-	if err != nil && err != io.EOF {
+	if err != nil && err != io.EOF { //nolint:errorlint // Local returns it bare; around one that is not, a short file was found
 		f.blame(b.Places[i], b, err)
 		f.mu.Lock()
 		if f.locals != nil {

@@ -67,7 +67,7 @@ func TestReadAnywhere(t *testing.T) {
 			p := make([]byte, rng.IntN(2*small))
 			n, err := f.ReadAt(p, int64(off))
 			want := data[off:min(len(data), off+len(p))]
-			if !bytes.Equal(p[:n], want) || (err == io.EOF) != (len(want) < len(p)) || err != nil && err != io.EOF {
+			if !bytes.Equal(p[:n], want) || (err == io.EOF) != (len(want) < len(p)) || err != nil && err != io.EOF { //nolint:errorlint // readers promise it bare
 				t.Fatalf("%d bytes at %d: %d, %v", len(p), off, n, err)
 			}
 		}

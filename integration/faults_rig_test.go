@@ -176,11 +176,9 @@ func (r *rig) submit(spec wire.JobSpec) wire.JobID {
 }
 
 // succeed waits for the job of the last submit and checks all that must be true of it.
-func (r *rig) succeed(id wire.JobID) wire.JobStatus {
+func (r *rig) succeed(id wire.JobID) {
 	r.t.Helper()
-	s := r.Finish(id)
-	r.inv(s, "/out"+strconv.Itoa(r.runs))
-	return s
+	r.inv(r.Finish(id), "/out"+strconv.Itoa(r.runs))
 }
 
 // inv is INV of FAULTS.md: the same bytes, nothing else, and the same counters as without faults.

@@ -34,7 +34,7 @@ func NameFlags(dashes string, err error) error {
 		}
 		return errors.Join(errs...)
 	}
-	if f, ok := err.(*mapreduce.FieldError); ok && flagOf[f.Field] != "" {
+	if f, ok := err.(*mapreduce.FieldError); ok && flagOf[f.Field] != "" { //nolint:errorlint // what was put around one would be lost
 		return errors.New(dashes + flagOf[f.Field] + " " + f.Problem)
 	}
 	return err

@@ -38,7 +38,7 @@ func TestEveryNumberIsNamedByItsFlag(t *testing.T) {
 		t.Errorf("nothing wrong: %v", err)
 	}
 	plain := errors.New("plain")
-	if err := NameFlags("-", plain); err != plain {
+	if err := NameFlags("-", plain); err != plain { //nolint:errorlint // the same, with nothing around it
 		t.Errorf("another error: %v", err)
 	}
 }

@@ -80,7 +80,7 @@ func (r *replay) eachInFile(fn func(row []byte) error) error {
 	var row []byte
 	for {
 		n, err := binary.ReadUvarint(in)
-		if err == io.EOF {
+		if err == io.EOF { //nolint:errorlint // once for every row, and binary returns it bare
 			return nil
 		}
 		if err != nil {

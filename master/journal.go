@@ -28,14 +28,13 @@ type jobLog struct {
 func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 	m.log.fs = fsys
 	born := int64(0) // of what the records say the latest: a clock that was behind for a while adds no time
-	replay := func(r *tracker.Record) error {
+	replay := func(r *tracker.Record) {
 		m.texts.take(r)
 		m.base = max(m.base, r.At)
 		if r.Wall > 0 {
 			born = max(born, r.Wall-r.At.Milliseconds())
 		}
 		m.jobs.Replay(r)
-		return nil
 	}
 	seq, size, err := readSnapshot(fsys, replay)
 	if err != nil {
@@ -48,7 +47,8 @@ func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 			return err
 		}
 		m.log.since += int64(len(payload))
-		return replay(r)
+		replay(r)
+		return nil
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -58,7 +59,7 @@ func (m *Master) platformOf(ctx context.Context, p *wire.Program, user string) s
 	defer f.Close()
 	head := make([]byte, 20)
 	n, err := io.ReadFull(f, head)
-	if err != nil && err != io.ErrUnexpectedEOF {
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return ""
 	}
 	s := platformIn(head[:n])

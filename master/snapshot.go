@@ -79,7 +79,7 @@ func encodeSnapshot(w io.Writer, seq uint64, records []tracker.Record) (size int
 
 // readSnapshot gives fn the records of the snapshot and returns the last record of the journal that it
 // stands for; 0 if there is no snapshot. Damage is refused: nothing is skipped.
-func readSnapshot(fsys disk.FS, fn func(r *tracker.Record) error) (seq uint64, size int64, err error) {
+func readSnapshot(fsys disk.FS, fn func(r *tracker.Record)) (seq uint64, size int64, err error) {
 	f, err := fsys.Open(snapshotName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
@@ -95,7 +95,7 @@ func readSnapshot(fsys disk.FS, fn func(r *tracker.Record) error) (seq uint64, s
 	return seq, size, err
 }
 
-func decodeSnapshot(r io.Reader, fn func(r *tracker.Record) error) (seq uint64, err error) {
+func decodeSnapshot(r io.Reader, fn func(r *tracker.Record)) (seq uint64, err error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	at := int64(0)
 	bad := func(why string) error {
@@ -136,9 +136,7 @@ func decodeSnapshot(r io.Reader, fn func(r *tracker.Record) error) (seq uint64, 
 		if err := json.Unmarshal(buf, &rec); err != nil {
 			return 0, bad(err.Error())
 		}
-		if err := fn(&rec); err != nil {
-			return 0, err
-		}
+		fn(&rec)
 		at += 8 + int64(length)
 	}
 }

@@ -73,7 +73,7 @@ func TestCountReadsAnywhere(t *testing.T) {
 		if string(buf[:got]) != string(want) {
 			rt.Fatalf("read %x, want %x", buf[:got], want)
 		}
-		if (err == io.EOF) != (got < len(buf)) {
+		if (err == io.EOF) != (got < len(buf)) { //nolint:errorlint // readers promise it bare
 			rt.Fatalf("read %d of %d bytes with %v", got, len(buf), err)
 		}
 	})

@@ -296,7 +296,7 @@ func (o *JobOutput) Abort() error {
 	for _, dir := range o.made {
 		entries, err := o.store.ReadDir(dir)
 		if err != nil || len(entries) > 0 {
-			break
+			return nil //nolint:nilerr // it is gone, or somebody's
 		}
 		if err := o.store.RemoveAll(dir); err != nil {
 			return err

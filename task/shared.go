@@ -194,7 +194,7 @@ func (o *JobOutput) marked(dir, mark string) (bool, error) {
 	defer f.Close()
 	got := make([]byte, len(mark)+1)
 	n, err := f.ReadAt(got, 0)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
 	return string(got[:n]) == mark, nil

@@ -125,7 +125,7 @@ func TestCage(t *testing.T) {
 
 // TestCageBelowWhatAllRead: the same if what is the worker's lies where everybody may read, also by another name; what lies beside it can be read.
 func TestCageBelowWhatAllRead(t *testing.T) {
-	base, err := os.MkdirTemp("/dev/shm", "millrace-test-")
+	base, err := os.MkdirTemp("/dev/shm", "millrace-test-") //nolint:usetesting // it must lie where everybody may read
 	if err != nil {
 		t.Skipf("skipped: %v", err)
 	}

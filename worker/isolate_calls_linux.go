@@ -91,7 +91,7 @@ func filterCalls(clone3 bool) error {
 	kill := uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&kill)))
 	if arch == 0 || errno != 0 {
-		return nil // not there, or not allowed in this container
+		return nil //nolint:nilerr // not there, or not allowed in this container
 	}
 	raw, err := bpf.Assemble(callFilter(arch, clone3))
 	if err != nil {

@@ -88,7 +88,7 @@ func idsOf(table string, uid uint32) (ids []int) {
 func removeOwned(dir string, uid uint32) error {
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // there is none
+		return nil //nolint:nilerr // there is none
 	}
 	var errs []error
 	for _, e := range list {

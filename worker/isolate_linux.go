@@ -218,7 +218,7 @@ func (j *jail) close() {
 // so it is for the main function of a worker.
 func Harden(cfg *Config) error {
 	if cfg.Isolation == IsolationNone || able(cfg.TaskUsers) != nil {
-		return nil
+		return nil //nolint:nilerr // the worker starts no other users' programs
 	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the process undumpable: %w", err)

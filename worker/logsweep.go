@@ -34,7 +34,7 @@ func (w *Worker) logSweeper() {
 		if err := w.logs.sweep(time.Now(), w.cfg.LogAge, w.cfg.LogBytes); err != nil {
 			w.cfg.Log.Warn("old logs cannot be removed", "error", err)
 		}
-		if err := w.shipped.sweep(time.Now(), shippedAge, shippedBytes); err != nil {
+		if err := w.shipped.sweep(time.Now(), shippedBytes); err != nil {
 			w.cfg.Log.Warn("old shipped files cannot be removed", "error", err)
 		}
 		select {
@@ -97,7 +97,7 @@ func (s *logStore) list() ([]keptLogs, error) {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // as above
+			return nil //nolint:nilerr // as above
 		}
 		job := path.Dir(name)
 		i, ok := at[job]

@@ -67,11 +67,11 @@ func TestShippedFilesAreSwept(t *testing.T) {
 			}
 		}
 	}
-	if err := s.sweep(now, 24*time.Hour, 1000); err != nil {
+	if err := s.sweep(now, 1000); err != nil {
 		t.Fatal(err)
 	}
 	check("after a day", "fetched just now"+unfinished, "new", "newest", "old but used")
-	if err := s.sweep(now, 24*time.Hour, 130); err != nil {
+	if err := s.sweep(now, 130); err != nil {
 		t.Fatal(err)
 	}
 	check("too many", "fetched just now"+unfinished, "newest", "old but used")
@@ -88,7 +88,7 @@ func TestShippedFilesAreSwept(t *testing.T) {
 			t.Errorf("%q runs: %v", runs, err)
 		}
 	}
-	if err := s.sweep(now, 24*time.Hour, 1000); err != nil {
+	if err := s.sweep(now, 1000); err != nil {
 		t.Fatal(err)
 	}
 	check("when nothing runs", "newest")

@@ -45,7 +45,7 @@ func (s *shipped) forget(job wire.JobID) error {
 
 // sweep removes files that no job uses which runs: those that were not used for a time, and then those used longest ago, until no
 // more than most bytes are left.
-func (s *shipped) sweep(now time.Time, age time.Duration, most int64) error {
+func (s *shipped) sweep(now time.Time, most int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entries, err := os.ReadDir(s.dir)
@@ -68,7 +68,7 @@ func (s *shipped) sweep(now time.Time, age time.Duration, most int64) error {
 	var errs []error
 	for _, f := range list {
 		name := filepath.Join(s.dir, f.Name())
-		if now.Sub(f.ModTime()) <= age && total <= most || s.used(name) {
+		if now.Sub(f.ModTime()) <= shippedAge && total <= most || s.used(name) {
 			continue
 		}
 		delete(s.files, name)

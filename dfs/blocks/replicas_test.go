@@ -182,7 +182,7 @@ func TestFilesOnThisMachine(t *testing.T) {
 	for _, x := range []struct{ off, n, got int64 }{{b.Len - 10, 10, 10}, {b.Len - 10, 11, 10}, {b.Len, 1, 0}, {b.Len + 5, 1, 0}, {0, 20 * pipe.ChunkSize, b.Len}} {
 		p := make([]byte, x.n)
 		n, err := l.ReadAt(p, x.off)
-		if int64(n) != x.got || (err == io.EOF) != (x.got < x.n) || err != nil && err != io.EOF || n > 0 && !bytes.Equal(p[:n], want[x.off:x.off+x.got]) {
+		if int64(n) != x.got || (err == io.EOF) != (x.got < x.n) || err != nil && err != io.EOF || n > 0 && !bytes.Equal(p[:n], want[x.off:x.off+x.got]) { //nolint:errorlint // readers promise it bare
 			t.Errorf("%d bytes at %d: %d, %v", x.n, x.off, n, err)
 		}
 	}

@@ -157,7 +157,7 @@ func (s *Service) Register(srv *rpc.Server) {
 		path, err := s.store.Path(b.ID, b.Gen)
 		return wire.LocalBlock{Path: path}, err
 	})
-	handle(s, srv, api.BlockSuspect, token.Read, func(b wire.Block) (struct{}, error) { return struct{}{}, s.suspect(b.ID) })
+	handle(s, srv, api.BlockSuspect, token.Read, func(b wire.Block) (none struct{}, _ error) { s.suspect(b.ID); return none, nil })
 }
 
 // handle registers a small call, which is made with a token or not at all.
@@ -177,12 +177,10 @@ func (s *Service) allow(c rpc.Caller, text string, b wire.Block, op token.Op) er
 
 // suspect verifies a replica that a reader found damaged. That the reader was wrong is no
 // error: its network may lie.
-func (s *Service) suspect(id wire.BlockID) error {
-	err := s.store.Verify(id, func(int) {})
-	if err != nil {
+func (s *Service) suspect(id wire.BlockID) {
+	if err := s.store.Verify(id, func(int) {}); err != nil {
 		s.cfg.Event(Event{"quarantined", id, err})
 	}
-	return nil
 }
 
 // receive is one replica's part in a pipeline.
@@ -365,5 +363,5 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 // the volume is bad.
 func (s *Service) readFailed(id wire.BlockID, err error) {
 	s.cfg.Event(Event{"read failed", id, err})
-	_ = s.suspect(id) // it reports by itself
+	s.suspect(id)
 }

@@ -76,7 +76,7 @@ func (s *Service) send(ctx context.Context, w wire.CopyWork) error {
 }
 
 func (s *Service) suspectSelf(id wire.BlockID, at int64) error {
-	_ = s.suspect(id) // it reports by itself
+	s.suspect(id)
 	return wire.Errorf(wire.Corrupt, "%s: chunk at %d is damaged at the source", id, at)
 }
 

@@ -64,7 +64,7 @@ func lastOwner(fsys disk.FS) (epoch uint64, cluster string) {
 // check is nil as long as nobody else took the directory. Stale says that somebody has.
 func (f *fence) check() error {
 	text := make([]byte, len(f.text))
-	if _, err := f.file.ReadAt(text, 0); err != nil && err != io.EOF {
+	if _, err := f.file.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("who owns the directory cannot be read: %w", err)
 	}
 	if string(text) != f.text {

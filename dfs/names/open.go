@@ -53,7 +53,7 @@ func (s *Service) upgrade() error {
 		for _, path := range []string{"/tmp", "/tmp/.millrace"} {
 			i, err := s.walk(&view{}, s.actor("", true), path)
 			if err != nil || i.dir == nil {
-				return none, nil // it will be made
+				return none, nil //nolint:nilerr // it will be made
 			}
 			if err := s.commit(edit{op: opRights, id: i.id, user: i.owner.name, group: s.groups[i.group], mode: allModes}); err != nil {
 				return none, err

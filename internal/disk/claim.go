@@ -109,12 +109,12 @@ func Sweep(dir, prefix string, clean func(path string) error) error {
 func sweepOne(lock string, clean func(path string) error) error {
 	f, err := os.OpenFile(lock, os.O_RDWR, 0)
 	if err != nil {
-		return nil // it is gone, or another user's
+		return nil //nolint:nilerr // it is gone, or another user's
 	}
 	c := &Claim{f}
 	if ours, err := TryLock(f, false); !ours || err != nil || !names(f) {
-		_ = f.Close() // somebody lives there, or another sweep was faster
-		return nil
+		_ = f.Close()
+		return nil //nolint:nilerr // somebody lives there, or another sweep was faster
 	}
 	err = clean(c.Path())
 	if err != nil {

@@ -24,7 +24,7 @@ var roomy = Config{ReserveBytes: 1, MaxRecord: 1 << 10, MaxBatch: 1 << 10}
 
 // sample is one segment of n records, each synced for itself.
 func sample(n int) (data []byte, ends []int) {
-	data = appendHeader(nil, 1)
+	data = newHeader(1)
 	for i := 1; i <= n; i++ {
 		data = appendRecord(data, uint64(i), 0, []byte(text(i)))
 		ends = append(ends, len(data))
@@ -120,7 +120,7 @@ func TestFlippedByte(t *testing.T) {
 // were: the record is unfinished, not damaged.
 func TestTornHeader(t *testing.T) {
 	for split := 1; split < 20; split++ {
-		data := appendHeader(nil, 1)
+		data := newHeader(1)
 		data = appendRecord(data, 1, 0, bytes.Repeat([]byte("x"), sector-headerLen-recordLen-split))
 		at := len(data)
 		data = appendRecord(data, 2, 0, []byte(text(2)))

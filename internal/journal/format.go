@@ -37,14 +37,13 @@ func parseName(name string) (first uint64, ok bool) {
 	return first, err == nil
 }
 
-func appendHeader(b []byte, first uint64) []byte {
-	at := len(b)
-	b = append(b, magic...)
+func newHeader(first uint64) []byte {
+	b := []byte(magic)
 	b = binary.LittleEndian.AppendUint32(b, version)
 	b = binary.LittleEndian.AppendUint32(b, 0)
 	b = binary.LittleEndian.AppendUint64(b, first)
 	b = binary.LittleEndian.AppendUint32(b, 0)
-	return binary.LittleEndian.AppendUint32(b, codec.Sum(b[at:]))
+	return binary.LittleEndian.AppendUint32(b, codec.Sum(b))
 }
 
 // checkHeader says what is wrong with the header of the segment that first begins.

@@ -213,7 +213,7 @@ func (j *Journal) takeOver() error {
 // has a whole header.
 func (j *Journal) addSegment(first uint64) error {
 	name := path.Join(j.dir, segmentName(first))
-	f, err := writeFile(j.fs, name+".new", appendHeader(nil, first))
+	f, err := writeFile(j.fs, name+".new", newHeader(first))
 	if err != nil {
 		return err
 	}

@@ -314,7 +314,7 @@ func TestEveryOperationFailsOnce(t *testing.T) {
 
 func TestGolden(t *testing.T) {
 	const name = "testdata/golden-v1.journal"
-	want := appendHeader(nil, 7)
+	want := newHeader(7)
 	for i := 7; i < 10; i++ {
 		want = appendRecord(want, uint64(i), (i-7)%2, []byte(text(i)))
 	}

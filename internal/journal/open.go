@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -203,7 +204,7 @@ func readSegment(fsys disk.FS, name string) (disk.File, []byte, error) {
 	size, err := f.Size()
 	if err == nil && size > 0 {
 		data := make([]byte, size)
-		if _, err = f.ReadAt(data, 0); err == nil || err == io.EOF {
+		if _, err = f.ReadAt(data, 0); err == nil || errors.Is(err, io.EOF) {
 			return f, data, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package limited
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,7 +48,7 @@ func init() {
 		return
 	}
 	report, err := become(os.Args[1:])
-	if errno, ok := err.(syscall.Errno); ok {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		err = fmt.Errorf("%d exec %s", int(errno), os.Args[4])
 	}
 	_, _ = syscall.Write(report, []byte(err.Error())) // nobody else is there to be told
@@ -73,7 +74,7 @@ func become(words []string) (report int, err error) {
 			return report, err
 		}
 		if err := lower(resource, most); err != nil {
-			return report, fmt.Errorf("%d limit %s", int(err.(syscall.Errno)), l)
+			return report, fmt.Errorf("%d limit %s", int(err.(syscall.Errno)), l) //nolint:errorlint // lower returns what the system calls do
 		}
 	}
 	return report, syscall.Exec(words[3], words[4:], os.Environ())

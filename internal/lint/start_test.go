@@ -18,13 +18,13 @@ func TestNothingIsReadAtStart(t *testing.T) {
 		}
 		for _, d := range f.ast.Decls {
 			if vars, ok := d.(*ast.GenDecl); ok {
-				checkStart(t, f, vars)
+				checkStart(t, vars)
 			}
 		}
 	}
 }
 
-func checkStart(t *testing.T, f file, vars ast.Node) {
+func checkStart(t *testing.T, vars ast.Node) {
 	ast.Inspect(vars, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:

@@ -276,7 +276,7 @@ const leaveTimeout = time.Second
 // Close says farewell and stops. It may be called twice.
 func (l *List) Close() error {
 	if l.ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it is closed
 	}
 	l.cancel()
 	if err := l.ml.Leave(leaveTimeout); err != nil && l.cfg.Log != nil { // a courtesy: silence says as much, later

@@ -48,10 +48,11 @@ func (p *process) drain(out io.ReadCloser) {
 	for {
 		line, err := r.ReadSlice('\n')
 		lines = append(lines.room(len(line)), line...)
-		if err == bufio.ErrBufferFull && len(lines) <= p.maxLine {
+		full := err == bufio.ErrBufferFull //nolint:errorlint // once for every line, and ReadSlice returns it bare
+		if full && len(lines) <= p.maxLine {
 			continue
 		}
-		if len(lines) > 0 && err != bufio.ErrBufferFull && (err != nil || len(lines) >= batchBytes || r.Buffered() == 0) {
+		if len(lines) > 0 && !full && (err != nil || len(lines) >= batchBytes || r.Buffered() == 0) {
 			if lines = p.hand(lines); lines == nil {
 				return
 			}
@@ -106,11 +107,11 @@ func (p *process) hand(lines batch) batch {
 // readError is what the end of the output means. After an error nobody reads on,
 // so that the command has to end.
 func (p *process) readError(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	p.kill()
-	if err == bufio.ErrBufferFull {
+	if errors.Is(err, bufio.ErrBufferFull) {
 		return fmt.Errorf("it printed a line of more than %d bytes, the largest record that the job takes (raise --max-record-bytes or --memory)", p.maxLine)
 	}
 	return err

@@ -2,6 +2,7 @@ package streaming
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -38,13 +39,14 @@ func (r *reporter) read(in io.ReadCloser) {
 	br := bufio.NewReaderSize(in, maxReportLine)
 	for {
 		line, err := br.ReadSlice('\n')
-		if err == bufio.ErrBufferFull && strings.HasPrefix(string(line), counterWord) {
+		full := errors.Is(err, bufio.ErrBufferFull)
+		if full && strings.HasPrefix(string(line), counterWord) {
 			r.refuse(fmt.Errorf("the counter %.60q has a line of more than %d bytes", line[len(counterWord):], maxReportLine))
 		}
 		if len(line) > 0 {
 			r.line(line)
 		}
-		if err != nil && err != bufio.ErrBufferFull {
+		if err != nil && !full {
 			return
 		}
 	}

@@ -73,9 +73,9 @@ var (
 // maxText bounds a text of an event: the master has cut what it keeps long before.
 const maxText = 1 << 20
 
-// appendEvent encodes an event: version, kind, bits, time, then the parts that the bits name, in their order.
-func appendEvent(b []byte, e *wire.PastEvent) []byte {
-	f := codec.Write(append(b, Version), Version)
+// encodeEvent encodes an event: version, kind, bits, time, then the parts that the bits name, in their order.
+func encodeEvent(e *wire.PastEvent) []byte {
+	f := codec.Write([]byte{Version}, Version)
 	eventFields(&f, e, false)
 	return f.Written()
 }

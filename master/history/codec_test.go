@@ -47,7 +47,7 @@ func TestEventsComeBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		want := randomEvent(rng)
-		b := appendEvent(nil, &want)
+		b := encodeEvent(&want)
 		got, err := parseEvent(b, false)
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func TestEventsComeBack(t *testing.T) {
 func TestBriefEventsCostLittle(t *testing.T) {
 	e := life(1, 1)[2].PastEvent
 	e.Node, e.Counts = "n1", wire.Counts{"task": {"input-records": 1000, "input-bytes": 1 << 26, "output-records": 9, "output-bytes": 77}}
-	b := appendEvent(nil, &e)
+	b := encodeEvent(&e)
 	cost := func(brief bool) float64 {
 		return testing.AllocsPerRun(100, func() {
 			if _, err := parseEvent(b, brief); err != nil {
@@ -90,7 +90,7 @@ func FuzzEvent(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		e := randomEvent(rng)
-		f.Add(appendEvent(nil, &e))
+		f.Add(encodeEvent(&e))
 	}
 	f.Add([]byte("\x01\x04\xc4\x010\x0200\x0000")) // counts that say there are none
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -101,7 +101,7 @@ func FuzzEvent(f *testing.F) {
 		if brief, err := parseEvent(b, true); err != nil || brief.Text != e.Text || brief.At != e.At {
 			t.Errorf("%+v is in brief %+v, %v", e, brief, err)
 		}
-		again, err := parseEvent(appendEvent(nil, &e), false)
+		again, err := parseEvent(encodeEvent(&e), false)
 		if err != nil || cmp.Diff(e, again) != "" {
 			t.Errorf("%+v comes back as %+v, %v", e, again, err)
 		}
@@ -120,7 +120,7 @@ func TestGolden(t *testing.T) {
 	var lines []string
 	for i := range 20 {
 		e := randomEvent(rng)
-		lines = append(lines, fmt.Sprintf("%x %x", keyOfEvent(uint64(i+1), &Entry{Seq: uint64(i * 1000), Epoch: uint32(i % 3), Count: uint32(i)}), appendEvent(nil, &e)))
+		lines = append(lines, fmt.Sprintf("%x %x", keyOfEvent(uint64(i+1), &Entry{Seq: uint64(i * 1000), Epoch: uint32(i % 3), Count: uint32(i)}), encodeEvent(&e)))
 	}
 	j, err := appendJob(&wire.PastJob{Job: "job-3", Name: "n", User: "ann", Stages: 1, State: "FAILED", Error: "why", Submitted: 5, Ended: 9, Counts: wire.Counts{"a": {"b": 1}}})
 	if err != nil {

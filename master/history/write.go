@@ -182,7 +182,7 @@ func (s *Store) put(entries []Entry, from, to uint64) error {
 		if n == 0 || e.inJournal() && e.Seq <= from {
 			continue
 		}
-		key, value := keyOfEvent(n, e), appendEvent(nil, &e.PastEvent)
+		key, value := keyOfEvent(n, e), encodeEvent(&e.PastEvent)
 		if err := b.Set(key, value, nil); err != nil {
 			return err
 		}

@@ -22,12 +22,12 @@ func (c *CBT) Step(o Obs) Act {
 		return c.end()
 	}
 	if !c.idle(o) {
-		return c.write(c.dropped(o), Act{})
+		return c.write(c.dropped(o))
 	}
 	c.running = o.Running
 	switch {
 	case o.Pending > 0:
-		return c.write(c.raised(), Act{})
+		return c.write(c.raised())
 	case o.Running == 0:
 		return c.end()
 	}

@@ -76,7 +76,7 @@ func (c *CBTwAT) measure(mean float64, o Obs) Act {
 	if o.Pending > 0 {
 		act = Act{}
 		if c.tracker > 0 || c.stalled(o) {
-			act = c.write(c.raised(), act)
+			act = c.write(c.raised())
 		}
 		c.tracker = 0
 	}

@@ -27,7 +27,7 @@ func (c *CBTwS) measure(mean float64, o Obs) Act {
 	rises := d > c.delta || c.stalled(o)
 	c.progress, c.delta = p, d
 	if rises {
-		return c.write(c.raised(), Act{})
+		return c.write(c.raised())
 	}
 	return Act{}
 }

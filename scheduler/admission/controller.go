@@ -100,11 +100,11 @@ func (l *loop) dropped(o Obs) float64 {
 
 // write ends a round: a new value is written, and after an increase the loop
 // sleeps (CBT 15-17). Decreases need no sleep.
-func (l *loop) write(next float64, act Act) Act {
+func (l *loop) write(next float64) Act {
 	if next == l.marp {
-		return act
+		return Act{}
 	}
-	act.MARP, act.Write = next, true
+	act := Act{MARP: next, Write: true}
 	if next > l.marp {
 		act.Sleep = l.cfg.AfterIncrease
 	}

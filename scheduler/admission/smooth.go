@@ -100,5 +100,5 @@ func (s *smoother) Measured() (progress float64, delta int) { return s.progress,
 
 func (s *smoother) housekeep(o Obs) Act {
 	s.apps = slices.DeleteFunc(s.apps, func(j jobID) bool { return ipart(o.Prog(j)) == 100 })
-	return s.write(s.dropped(o), Act{})
+	return s.write(s.dropped(o))
 }

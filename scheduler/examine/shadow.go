@@ -117,8 +117,8 @@ func (s *shadow) room(n topology.NodeID) error {
 	return nil
 }
 
-// stop takes an attempt off the books and reports whether it was there.
-func (s *shadow) stop(t scheduler.TaskID, n topology.NodeID) bool {
+// stop takes an attempt off the books.
+func (s *shadow) stop(t scheduler.TaskID, n topology.NodeID) {
 	on := s.running[t]
 	for i := range on {
 		if on[i] != n {
@@ -129,9 +129,8 @@ func (s *shadow) stop(t scheduler.TaskID, n topology.NodeID) bool {
 		} else {
 			s.running[t] = append(on[:i:i], on[i+1:]...)
 		}
-		return true
+		return
 	}
-	return false
 }
 
 func (s *shadow) finish(t scheduler.TaskID) {

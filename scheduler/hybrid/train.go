@@ -132,8 +132,8 @@ func (c *Trained) margin(samples []Sample, steps int) float64 {
 			margin = max(margin, c.value(float64(s.Maps), float64(s.Reduces), 0))
 		}
 	}
-	for _, maps := range spaced(1, float64(most.Maps), steps) {
-		for _, reduces := range spaced(1, float64(most.Reduces), steps) {
+	for _, maps := range spaced(float64(most.Maps), steps) {
+		for _, reduces := range spaced(float64(most.Reduces), steps) {
 			if f := c.value(maps, reduces, 0); f > margin && c.flips(maps, reduces, largestShuffle(samples, maps, reduces), steps) {
 				margin = f
 			}
@@ -155,7 +155,7 @@ func largestShuffle(samples []Sample, maps, reduces float64) float64 {
 
 // flips reports whether some shuffle size up to most makes the job large.
 func (c *Trained) flips(maps, reduces, most float64, steps int) bool {
-	for _, shuffle := range spaced(1, most, 2*steps) {
+	for _, shuffle := range spaced(most, 2*steps) {
 		if c.value(maps, reduces, shuffle) <= 0 {
 			return true
 		}
@@ -163,12 +163,12 @@ func (c *Trained) flips(maps, reduces, most float64, steps int) bool {
 	return false
 }
 
-// spaced returns n numbers from low to high in equal ratios.
-func spaced(low, high float64, n int) []float64 {
+// spaced returns n numbers from 1 to high in equal ratios.
+func spaced(high float64, n int) []float64 {
 	out := make([]float64, n)
-	ratio := math.Log(max(high, low) / low)
+	ratio := math.Log(max(high, 1))
 	for i := range out {
-		out[i] = low * math.Exp(ratio*float64(i)/float64(n-1))
+		out[i] = math.Exp(ratio * float64(i) / float64(n-1))
 	}
 	return out
 }

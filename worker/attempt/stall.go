@@ -3,6 +3,7 @@ package attempt
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -40,7 +41,7 @@ func (s *stall) close() {
 
 // explain tells an error that the guard has caused from others.
 func (s *stall) explain(err error) error {
-	if err != nil && context.Cause(s.ctx) == s.why {
+	if err != nil && errors.Is(context.Cause(s.ctx), s.why) {
 		return s.why
 	}
 	return err

@@ -60,18 +60,18 @@ func TestStall(t *testing.T) {
 		s = newStall(t.Context(), time.Second, "w2:1") // it waits from the beginning
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if err := s.explain(errors.New("x")); err != s.why || s.explain(nil) != nil {
+		if err := s.explain(errors.New("x")); !errors.Is(err, s.why) || s.explain(nil) != nil {
 			t.Error(err)
 		}
 		s.close()
 
 		s = newStall(t.Context(), time.Second, "w2:1")
-		if _, err := s.reader(iotest.ErrReader(io.ErrUnexpectedEOF)).Read(b); s.explain(err) != io.ErrUnexpectedEOF {
+		if _, err := s.reader(iotest.ErrReader(io.ErrUnexpectedEOF)).Read(b); !errors.Is(s.explain(err), io.ErrUnexpectedEOF) {
 			t.Error(err)
 		}
 		s.close()
 		time.Sleep(time.Hour)
-		if err := s.explain(io.ErrUnexpectedEOF); err != io.ErrUnexpectedEOF {
+		if err := s.explain(io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("after its end: %v", err)
 		}
 	})

@@ -1,6 +1,7 @@
 package memdisk
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"sync"
@@ -63,7 +64,7 @@ func (f *file) Read(b []byte) (int, error) {
 	defer f.posMu.Unlock()
 	n, err := f.ReadAt(b, f.pos)
 	f.pos += int64(n)
-	if n > 0 && err == io.EOF {
+	if n > 0 && errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return n, err

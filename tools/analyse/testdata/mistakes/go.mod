@@ -1,0 +1,3 @@
+module mistakes
+
+go 1.26.0
