@@ -46,12 +46,18 @@ func unpack(data []byte) ([]*Recording, error) {
 
 func (u *unpacker) unsigned() int64 {
 	x, n := binary.Uvarint(u.in)
+	if n <= 0 {
+		panic("the bytes end within a number")
+	}
 	u.in = u.in[n:]
 	return int64(x)
 }
 
 func (u *unpacker) signed() int64 {
 	x, n := binary.Varint(u.in)
+	if n <= 0 {
+		panic("the bytes end within a number")
+	}
 	u.in = u.in[n:]
 	return x
 }
