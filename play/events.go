@@ -110,7 +110,7 @@ func (r *Recorder) jobEnded(now time.Duration, e *scheduler.Event) {
 // start adds an attempt, in the first place of its node that is free.
 func (r *Recorder) start(v *scheduler.View, at int64, s *drive.Step) int32 {
 	a, j := &r.rec.Attempts, r.job(s.Task.Job)
-	if len(a.Job) >= maxAttempts || j < 0 || s.Node == topology.NoNode {
+	if len(a.Job) >= maxAttempts || j < 0 {
 		return -1
 	}
 	if int(s.Node) >= len(r.nodes) {

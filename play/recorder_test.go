@@ -196,44 +196,22 @@ func TestMarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := scheduler.NewState(topo, scheduler.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := policies.Policy("fifo", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tape := play.NewRecorder("fifo", "")
-	var loop *drive.Loop
-	loop = drive.New(scheduler.NewEngine(state, policy, nil), drive.Config{Log: func(l *drive.Line) { tape.Hear(loop, l) }})
-	now := time.Duration(0)
-	feed := func(events ...scheduler.Event) {
-		t.Helper()
-		for _, e := range events {
-			if err := loop.Feed(now, e); err != nil {
-				t.Fatal(err)
-			}
-		}
-		now += time.Second
-	}
+	s := newStage(t, topo, "fifo")
 	sample := func(rack topology.RackID, congested bool) scheduler.Event {
 		return scheduler.NetSample(rack, 0.5, 0.5, congested)
 	}
-	feed(scheduler.NodeUp(0, scheduler.Capacity{Containers: 4}), scheduler.NodeUp(1, scheduler.Capacity{Containers: 4}))
-	feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Name: "day", Maps: 7}), scheduler.JobSubmitted(&scheduler.JobSpec{ID: 2, Name: "night", Maps: 1}))
-	if err := loop.Round(now, drive.Round{Parts: drive.Admit | drive.Offer, Nodes: []topology.NodeID{0, 1}}, func(drive.Step) {}); err != nil {
+	s.feed(scheduler.NodeUp(0, scheduler.Capacity{Containers: 4}), scheduler.NodeUp(1, scheduler.Capacity{Containers: 4}))
+	s.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Name: "day", Maps: 7}), scheduler.JobSubmitted(&scheduler.JobSpec{ID: 2, Name: "night", Maps: 1}))
+	s.offer(0, 1)
+	s.feed(scheduler.TaskKilled(scheduler.TaskID{Job: 1, Index: 5}, 1))
+	s.feed(sample(0, true), sample(1, false))
+	s.feed(sample(0, true), sample(1, true))
+	s.feed(sample(0, false), sample(1, true))
+	s.feed(sample(0, true), sample(1, true))
+	if err := s.loop.NodeLost(s.now, 0, true, nil); err != nil {
 		t.Fatal(err)
 	}
-	feed(scheduler.TaskKilled(scheduler.TaskID{Job: 1, Index: 5}, 1))
-	feed(sample(0, true), sample(1, false))
-	feed(sample(0, true), sample(1, true))
-	feed(sample(0, false), sample(1, true))
-	feed(sample(0, true), sample(1, true))
-	if err := loop.NodeLost(now, 0, true, nil); err != nil {
-		t.Fatal(err)
-	}
-	feed(scheduler.JobVanished(2))
+	s.feed(scheduler.JobVanished(2))
 	want := []play.Mark{
 		{At: 2000, What: "kill", Text: "map 5 of day is killed on n1"},
 		{At: 3000, What: "congestion", Text: "the links of r0 are congested"},
@@ -242,7 +220,7 @@ func TestMarks(t *testing.T) {
 		{At: 7000, What: "node", Text: "n0 is gone, and 4 attempts with it"},
 		{At: 7000, What: "kill", Text: "night is killed"},
 	}
-	rec := tape.Recording()
+	rec := s.tape.Recording()
 	if d := gocmp.Diff(want, rec.Marks); d != "" {
 		t.Error(d)
 	}

@@ -19,6 +19,8 @@ func TestReasonText(t *testing.T) {
 		{Reason{Say: "{other} skips {a}/{b}, wants {node} in {rack}", Other: 9, Node: 1, A: 1, B: 2}, "j9 skips 1/2, wants n1 in r0"},
 		{Reason{Say: "{group} {kind} {a:bytes} {b:time} {c:milli}", Group: j.Queue(), Kind: Reduce, A: 3 << 29, B: int64(1500 * time.Millisecond), C: 1550}, "queue long reduce 1.5GiB 1.5s 1.55"},
 		{Reason{Say: "{group} {node} {what} {open", Node: topology.NoNode}, "nobody node -1 {what} {open"},
+		{Reason{Say: "{a:bytes} {b:bytes} {c:bytes}", A: 1023, B: 1 << 50, C: 1 << 62}, "1023B 1PiB 4096PiB"},
+		{Reason{Say: "{a:bytes} {b:jobs are} {c:jobs are}", A: -2048, B: 1, C: 2}, "-2KiB 1 job is 2 jobs are"},
 		{Reason{Code: NoWork}, "no-work"},
 	} {
 		if got := tc.r.Text(g.View()); got != tc.want {

@@ -28,6 +28,9 @@ type dumbJob struct {
 	tasks [NumKinds][]dumbTask
 }
 
+// referenceRoom is that of each node: more processors and memory than its tasks take.
+var referenceRoom = Capacity{MapSlots: 2, ReduceSlots: 1, VCores: 64, MemoryMB: 1 << 20}
+
 // dumb is the reference: it stores tasks plainly and counts by looping.
 type dumb struct {
 	jobs map[JobID]*dumbJob
@@ -190,7 +193,7 @@ func drawEvent(r *rand.Rand, nodes int, next *JobID, v *View) Event {
 	}
 	switch {
 	case what < 2:
-		return NodeUp(node, Capacity{MapSlots: 2, ReduceSlots: 1})
+		return NodeUp(node, referenceRoom)
 	case what < 3:
 		return pick(r, NodeDown(node), NodeDraining(node))
 	case what < 5:
@@ -234,7 +237,7 @@ func TestStateAgainstReference(t *testing.T) {
 		next := JobID(0)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		for n := range topo.NumNodes() {
-			e := NodeUp(topology.NodeID(n), Capacity{MapSlots: 2, ReduceSlots: 1})
+			e := NodeUp(topology.NodeID(n), referenceRoom)
 			if err := s.Apply(0, e); err != nil || !ref.apply(0, e) {
 				t.Fatal(err)
 			}
@@ -275,6 +278,7 @@ func compare(now time.Duration, v *View, ref *dumb, racks, perRack int) error {
 	if sum.used != *v.ClusterUsed() {
 		return fmt.Errorf("cluster uses %+v, reference %+v", *v.ClusterUsed(), sum.used)
 	}
+	all := int32(0)
 	for r := range topology.RackID(racks) {
 		up := int32(0)
 		for n := range v.Topology().NodesIn(r) {
@@ -282,12 +286,16 @@ func compare(now time.Duration, v *View, ref *dumb, racks, perRack int) error {
 				up++
 			}
 		}
-		if t := v.RackTotal(r); t.Nodes != up || t.Slots[Map] != 2*up || t.Slots[Reduce] != up {
+		if t := v.RackTotal(r); t != referenceTotal(up) {
 			return fmt.Errorf("rack %d has room %+v, reference has %d nodes up", r, t, up)
 		}
+		all += up
 		if want := sum.racks[r]; want != nil && *want != *v.RackUsed(r) || want == nil && *v.RackUsed(r) != (Usage{}) {
 			return fmt.Errorf("rack %d uses %+v, reference %+v", r, *v.RackUsed(r), want)
 		}
+	}
+	if t := v.Total(); t != referenceTotal(all) {
+		return fmt.Errorf("the cluster has room %+v, reference has %d nodes up", t, all)
 	}
 	for n := range topology.NodeID(racks * perRack) {
 		count := 0
@@ -304,6 +312,12 @@ func compare(now time.Duration, v *View, ref *dumb, racks, perRack int) error {
 		}
 	}
 	return compareActive(v)
+}
+
+// referenceTotal is the room of so many nodes.
+func referenceTotal(nodes int32) Totals {
+	c := referenceRoom
+	return Totals{Nodes: nodes, Slots: [NumKinds]int32{Map: nodes * c.MapSlots, Reduce: nodes * c.ReduceSlots}, VCores: nodes * c.VCores, MemoryMB: int64(nodes) * c.MemoryMB}
 }
 
 // compareActive checks the counts of users with runnable work against a loop.

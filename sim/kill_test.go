@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +77,30 @@ func TestPolicyThatStopsForEver(t *testing.T) {
 	}, []*Job{{Spec: &scheduler.JobSpec{ID: 1, Maps: 1}, Maps: []time.Duration{time.Second}}})
 	if want := "stopped 1021 attempts without any time passing, the last j1/map/0: j1 must go"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("it ends with %v, want %s", err, want)
+	}
+}
+
+// rash stops, after three seconds, what does not run.
+type rash struct{ scheduler.Policy }
+
+func (rash) Kill(now time.Duration, _ *scheduler.View) (scheduler.Victim, bool) {
+	return scheduler.Victim{Task: scheduler.TaskID{Job: 9}, Node: 0}, now >= 3*time.Second
+}
+
+// TestPolicyThatBreaksARule: it ends the run, which says when and what it did.
+func TestPolicyThatBreaksARule(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policies.Policy("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(Config{
+		Topology: topo, Capacity: scheduler.Capacity{Containers: 1}, Policy: rash{p}, State: scheduler.DefaultConfig(), Model: NewFixed(),
+	}, []*Job{{Spec: &scheduler.JobSpec{ID: 1, Maps: 5}, Maps: []time.Duration{time.Second}}})
+	if !errors.Is(err, scheduler.ErrPolicy) || !strings.Contains(err.Error(), "at 3s: ") {
+		t.Errorf("it ends with %v", err)
 	}
 }

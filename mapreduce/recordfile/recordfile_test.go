@@ -116,9 +116,19 @@ func TestAnyRecordsAnySplits(t *testing.T) {
 
 func TestHugeRecordHasItsOwnBlock(t *testing.T) {
 	big := strings.Repeat("0123456789", 300_000)
-	records := []record{{"before", "x"}, {"big", big}, {"after", "y"}}
+	for _, records := range [][]record{{{"before", "x"}, {"big", big}, {"after", "y"}}, {{"before", "x"}, {big, "big"}, {"after", "y"}}} {
+		checkHuge(t, records)
+	}
+}
+
+// checkHuge wants a record of three million bytes among others to be stored as it is, and read only where blocks may be so large.
+func checkHuge(t *testing.T, records []record) {
+	t.Helper()
 	for _, c := range codecs {
 		file := write(t, Options{Codec: c}, records)
+		if len(file) < 3_000_000 {
+			t.Errorf("%v: a huge record was compressed, to %d bytes", c, len(file))
+		}
 		got, err := readSplit(file, 1000)
 		if err != nil || !slices.Equal(got, records) {
 			t.Errorf("%v: %d records, error %v", c, len(got), err)

@@ -273,6 +273,11 @@ func TestRefuses(t *testing.T) {
 			_, _, err := Search(rand.New(rand.NewPCG(1, 1)), good, classes, DefaultGrid())
 			return err
 		},
+		"as many points of each class; there are 2 and 8": func() error {
+			x, y := slices.Repeat([][]float64{{0}, {1}}, 5), []int8{1, 1, 1, 1, 1, 1, 1, 1, -1, -1}
+			_, _, err := Search(rand.New(rand.NewPCG(1, 1)), x, y, DefaultGrid())
+			return err
+		},
 		"empty": func() error { _, _, err := Search(nil, good, classes, Grid{Folds: 5}); return err },
 		"at least 2": func() error {
 			_, _, err := Search(nil, good, classes, Grid{C: []float64{1}, Gamma: []float64{1}})
