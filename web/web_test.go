@@ -20,6 +20,21 @@ func TestSortNet(t *testing.T) {
 	}
 }
 
+// TestTimes: an age is in seconds at first, then in tens of them; what has ended says how long it took.
+func TestTimes(t *testing.T) {
+	for now, want := range map[int64]string{999: "0s", 59_999: "59s", 60_000: "1m0s", 69_999: "1m0s", 70_000: "1m10s", -5: "0s"} {
+		if got := age(1000+now, 1000); got != want {
+			t.Errorf("%d ms ago is %q, want %q", now, got, want)
+		}
+	}
+	var d jobData
+	for a, want := range map[wire.PastAttempt]string{{Begin: 2e9}: "runs", {Begin: 2e9, End: 5e9}: "3.00s"} {
+		if got := d.Took(a); got != want {
+			t.Errorf("%d to %d took %q, want %q", a.Begin, a.End, got, want)
+		}
+	}
+}
+
 // TestLanes: attempts of a node that overlap lie beside each other, others behind each other.
 func TestLanes(t *testing.T) {
 	at := func(node string, from, to int64) attempt {

@@ -25,15 +25,12 @@ const (
 func (l *cappedLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if room := logHead - l.written; room > 0 {
-		n, err := l.f.Write(p[:min(int64(len(p)), room)])
-		if err != nil {
-			n = len(p) // the disk is full; go on without
-		}
-		l.written += int64(n)
-	} else {
-		l.dropped += int64(len(p))
+	head := min(int64(len(p)), logHead-l.written)
+	if head > 0 {
+		_, _ = l.f.Write(p[:head]) // if the disk is full, go on without
+		l.written += head
 	}
+	l.dropped += int64(len(p)) - head
 	l.end = append(l.end, p...)
 	if len(l.end) > 2*logTail {
 		l.end = append([]byte(nil), l.end[len(l.end)-logTail:]...)
@@ -56,8 +53,11 @@ func (l *cappedLog) Close() error {
 		return nil
 	}
 	if l.dropped > 0 {
-		end := l.end[max(0, len(l.end)-logTail):]
-		fmt.Fprintf(l.f, "\n... %d bytes left out ...\n%s", max(0, l.dropped-int64(len(end))), end)
+		end := l.end[int64(len(l.end))-min(l.dropped, logTail):]
+		if left := l.dropped - int64(len(end)); left > 0 {
+			fmt.Fprintf(l.f, "\n... %d bytes left out ...\n", left)
+		}
+		_, _ = l.f.Write(end) // as above
 	}
 	err := l.f.Close()
 	l.f = nil

@@ -92,6 +92,40 @@ func TestChildLogs(t *testing.T) {
 	}
 }
 
+// TestLogsKeepBothEnds: the log of a process has the beginning and the end of what it printed, nothing twice, and says how much is between
+// them, however it was printed.
+func TestLogsKeepBothEnds(t *testing.T) {
+	s, _ := newLogs(t)
+	for i, sizes := range [][]int{{10}, {logHead}, {logHead + 1}, {logHead, 1}, {logHead - 5, 10, 10}, {logHead + logTail}, {logHead + logTail + 1}, {5 << 20}, {700_000, 700_000, 700_000}} {
+		id := attemptOf("job-3", uint64(i))
+		f, err := s.create(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []byte
+		for _, n := range sizes {
+			for from := len(all); len(all) < from+n; {
+				all = fmt.Appendf(all, "%d\n", len(all))
+				all = all[:min(len(all), from+n)]
+			}
+			if _, err := f.Write(all[len(all)-n:]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := f.f.Name()
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := string(all)
+		if left := len(all) - logHead - logTail; left > 0 {
+			want = fmt.Sprintf("%s\n... %d bytes left out ...\n%s", all[:logHead], left, all[len(all)-logTail:])
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%v: %d bytes are kept, want %d, %v", sizes, len(got), len(want), err)
+		}
+	}
+}
+
 // TestLogNames: names from outside never become paths.
 func TestLogNames(t *testing.T) {
 	s, dir := newLogs(t)

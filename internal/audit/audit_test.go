@@ -2,11 +2,14 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/millrace/millrace/internal/rpc"
@@ -160,5 +163,108 @@ func TestNobodyPushesOutWhatTheyDid(t *testing.T) {
 		if got[0].What != "mine: , output " || got[len(got)-1].Call != "job.submit" || bob != 1 || told != calls {
 			t.Errorf("%v: the first of %d lines is %+v, bob has %d, %d of %d calls are told of", failed, len(got), got[0], bob, told, calls)
 		}
+	}
+}
+
+// TestWhatCallsAreAbout: a line says what the call was about, in the words of the command where it is short, and clipped where it is long.
+func TestWhatCallsAreAbout(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	a, err := Open(path, []string{"any"}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := []struct {
+		req  any
+		want string
+	}{
+		{wire.JobSpec{Name: "x", Program: wire.Program{Builtin: "grep"}, Output: "/o"}, "x: grep, output /o"},
+		{wire.LogRequest{ID: wire.AttemptID{Job: "job-1", Kind: wire.MapTask}}, wire.AttemptID{Job: "job-1", Kind: wire.MapTask}.String()},
+		{wire.DrainRequest{Node: "w1", Undo: true}, "w1, undo true"},
+		{wire.Choice{Name: "fair"}, "fair"},
+		{nil, ""},
+		{map[string]int{"n": 3}, `{"n":3}`},
+		{func() {}, "json: unsupported type: func()"},
+		{wire.JobRequest{Job: wire.JobID(strings.Repeat("x", 2*wire.MaxReason))}, wire.Clip(strings.Repeat("x", 2*wire.MaxReason), wire.MaxReason)},
+	}
+	for _, c := range calls {
+		a.Called(rpc.Caller{Node: "w1", Job: "job-2"}, "any", c.req, nil)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := lines(t, path)
+	if len(got) != len(calls) {
+		t.Fatalf("%d lines for %d calls", len(got), len(calls))
+	}
+	for i, c := range calls {
+		if got[i].What != c.want || got[i].Node != "w1" || got[i].Job != "job-2" {
+			t.Errorf("%T: %+v, want %q", c.req, got[i], c.want)
+		}
+	}
+}
+
+// TestCallersAreCountedApart: nodes and the tasks of jobs have no user, and each its own share of the lines; so has everybody again when very many call.
+func TestCallersAreCountedApart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	a, err := Open(path, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const callers = 5000
+	for i := range callers {
+		for _, c := range []rpc.Caller{{Node: fmt.Sprint("w", i)}, {Job: fmt.Sprint("job-", i)}} {
+			a.Called(c, "any", nil, wire.Errorf(wire.Denied, "no"))
+		}
+	}
+	if n := max(len(a.spent), len(a.missing), len(a.failed)); n > 1002 {
+		t.Errorf("%d callers are remembered", n)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(t, path); len(got) != 2*callers {
+		t.Errorf("%d lines of %d callers", len(got), 2*callers)
+	}
+}
+
+// TestAuditThatCannotBeWritten: the daemon's own log has what the audit log cannot take, and the daemon goes on.
+func TestAuditThatCannotBeWritten(t *testing.T) {
+	var said bytes.Buffer
+	path := filepath.Join(t.TempDir(), "audit.log")
+	a, err := Open(path, named, slog.New(slog.NewTextHandler(&said, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.bytes = 10
+	kill := func(job wire.JobID) { a.Called(rpc.Caller{User: "ann"}, "job.kill", wire.JobRequest{Job: job}, nil) }
+	kill("job-1")
+	if err := errors.Join(os.WriteFile(path+".3", nil, 0o600), os.MkdirAll(filepath.Join(path+".4", "in the way"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	kill("job-2") // the file is full, and cannot be put aside
+	if err := os.RemoveAll(path + ".4"); err != nil {
+		t.Fatal(err)
+	}
+	kill("job-3")
+	for range 2 {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	kill("job-4")
+	got := lines(t, path)
+	if len(got) != 2 || got[0].What != "job-1" || got[1].What != "job-3" {
+		t.Errorf("%+v", got)
+	}
+	for job, want := range map[string]bool{"job-1": false, "job-2": true, "job-3": false, "job-4": true} {
+		if strings.Contains(said.String(), job) != want {
+			t.Errorf("%s is in the daemon's log: %v", job, !want)
+		}
+	}
+	if err := (*Log)(nil).Close(); err != nil {
+		t.Error("no log:", err)
+	}
+	if _, err := Open(filepath.Join(path, "below a file"), named, nil); err == nil {
+		t.Error("a log was opened below a file")
 	}
 }

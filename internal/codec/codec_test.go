@@ -86,6 +86,46 @@ func TestFieldsRefuse(t *testing.T) {
 	}
 }
 
+// TestFieldsArePassedOver: what a reader does not want is as long, and refused as soon, as where it is read.
+func TestFieldsArePassedOver(t *testing.T) {
+	for text, want := range map[string]string{"tenletters": "", "elevenbytes": "text of 11 bytes"} {
+		w := Write(nil, 3)
+		list := []string{"a", text}
+		Text(&w, &text)
+		List(&w, &list, func(f *Fields, s *string) { Text(f, s) })
+		w.Flags(new(bool))
+		if w.Reading() || w.Version != 3 {
+			t.Errorf("what writes version %d reads", w.Version)
+		}
+		f := Read(w.Written(), 3, 10)
+		f.PassText()
+		f.PassList(func(f *Fields) { f.PassText() })
+		if want == "" && !f.More() {
+			t.Error("more was passed over than a text and a list")
+		}
+		f.Flags(new(bool))
+		if err := f.End(); !f.Reading() || f.More() || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, more %v", text, err, f.More())
+		}
+	}
+}
+
+// TestNumbersOfTheFormats: bits and sums are those of docs/formats, whoever computes them: the sum is a CRC32C, whose value for nine digits is in
+// its definition; the mixed number of 0 is the first that SplitMix64 draws with the seed 0.
+func TestNumbersOfTheFormats(t *testing.T) {
+	nine, sum := []byte("123456789"), NewSum()
+	if _, err := sum.Write(nine); err != nil || sum.Sum32() != 0xe3069283 || Sum(nine) != 0xe3069283 || AddSum(Sum(nine[:4]), nine[4:]) != 0xe3069283 {
+		t.Errorf("the sums are %x, %x and %x, %v", sum.Sum32(), Sum(nine), AddSum(Sum(nine[:4]), nine[4:]), err)
+	}
+	if got := Mix(0); got != 0xe220a8397b1dcdaf {
+		t.Errorf("0 is mixed to %x", got)
+	}
+	b := AppendBits([]byte{7}, true, false, true)
+	if r := NewReader(b[1:]); !bytes.Equal(b, []byte{7, 5}) || r.Bits(3) != 5 || r.End() != nil {
+		t.Errorf("the bits are %v", b)
+	}
+}
+
 func TestReaderIsZeroBehindDamage(t *testing.T) {
 	r := NewReader([]byte{0x80})
 	if v := r.Uint(); v != 0 || !r.Bad() {

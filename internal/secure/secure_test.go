@@ -2,7 +2,10 @@ package secure_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -39,7 +42,12 @@ func must[T any](t *testing.T) func(v T, err error) T {
 // serve answers "who" with what is known about the caller.
 func serve(t *testing.T, k *secure.Key) string {
 	t.Helper()
-	s := rpc.NewServer(must[rpc.ServerConfig](t)(k.Server("m1")))
+	return serveAs(t, must[rpc.ServerConfig](t)(k.Server("m1")))
+}
+
+func serveAs(t *testing.T, cfg rpc.ServerConfig) string {
+	t.Helper()
+	s := rpc.NewServer(cfg)
 	rpc.Handle(s, rpc.Method[struct{}, rpc.Caller]{Name: "who", Rule: rpc.Anyone}, func(_ context.Context, c rpc.Caller, _ struct{}) (rpc.Caller, error) {
 		c.Addr = ""
 		return c, nil
@@ -97,6 +105,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	for name, cfg := range map[string]rpc.ClientConfig{
 		"of another cluster": must[rpc.ClientConfig](t)(other.Client(secure.Node, "w1", "")),
 		"in the clear":       {Node: "w1", User: "root"},
+		"of no known role":   must[rpc.ClientConfig](t)(k.Client("guest", "w1", "")),
 	} {
 		if got, err := ask(t, addr, cfg); err == nil {
 			t.Errorf("a caller %s is taken for %+v", name, got)
@@ -105,6 +114,13 @@ func TestStrangersAreRefused(t *testing.T) {
 	// Nor does a client talk to a server of another cluster, or to one that is no node.
 	if _, err := ask(t, serve(t, other), must[rpc.ClientConfig](t)(k.Client(secure.User, "ann", ""))); wire.KindOf(err) != wire.Unavailable {
 		t.Errorf("called another cluster: %v", err)
+	}
+	guest := must[tls.Certificate](t)(k.Issue(secure.User, "ann", ""))
+	cfg := must[rpc.ServerConfig](t)(k.Server("m1"))
+	cfg.TLS.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &guest, nil }
+	user := serveAs(t, cfg)
+	if _, err := ask(t, user, must[rpc.ClientConfig](t)(k.Client(secure.User, "ann", ""))); err == nil || !strings.Contains(err.Error(), "a user, not a node") {
+		t.Errorf("called a user who passes for a node: %v", err)
 	}
 }
 
@@ -123,6 +139,9 @@ func TestKeyFiles(t *testing.T) {
 	if _, err := secure.Load(name); err == nil || !strings.Contains(err.Error(), "chmod") {
 		t.Errorf("a key that others can read: %v", err)
 	}
+	if _, err := secure.Load(name + ".absent"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a key that is not there: %v", err)
+	}
 	for _, bad := range []string{"", "x", text[:20], text + "x", strings.Replace(text, "key-1", "key-2", 1)} {
 		if _, err := secure.Parse(bad); err == nil {
 			t.Errorf("%q passes for a key", bad)
@@ -131,6 +150,28 @@ func TestKeyFiles(t *testing.T) {
 	a, b := must[*secure.Key](t)(secure.Parse(text)), must[*secure.Key](t)(secure.Parse(text))
 	if !reflect.DeepEqual(must[[][]byte](t)(a.Gossip()), must[[][]byte](t)(b.Gossip())) {
 		t.Error("the same key gives different gossip keys")
+	}
+}
+
+// TestOnlyThisMachineWithoutAKey: a daemon without a key listens where no other machine can call, for calls and for gossip.
+func TestOnlyThisMachineWithoutAKey(t *testing.T) {
+	for _, tt := range []struct {
+		listen, gossip string
+		want           bool
+	}{
+		{"127.0.0.1:7000", "", true},
+		{"localhost:7000", "[::1]:7001", true},
+		{"127.0.0.1:7000", "10.0.0.1:7001", false},
+		{"10.0.0.1:7000", "127.0.0.1:7001", false},
+		{":7000", "", false},
+		{"0.0.0.0:7000", "", false},
+		{"somewhere:7000", "", false},
+		{"127.0.0.1", "", false},
+		{"127.0.0.1:7000", "127.0.0.1", false},
+	} {
+		if err := secure.CheckOpen(tt.listen, tt.gossip); (err == nil) != tt.want {
+			t.Errorf("%s, gossip %q: %v", tt.listen, tt.gossip, err)
+		}
 	}
 }
 

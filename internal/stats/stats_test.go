@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -19,6 +20,12 @@ func TestEstimate(t *testing.T) {
 	near(t, "high", e.High, 3+1.963, 0.001)
 	if e := NewEstimate([]float64{7}); e.Low != 7 || e.High != 7 {
 		t.Errorf("interval of one value: %+v", e)
+	}
+	if bar := e.Bar("x", 4); bar.Label != "x" || bar.Value != e.Mean || bar.Low != e.Low || bar.High != e.High || bar.Published != 4 {
+		t.Errorf("drawn as %+v", bar)
+	}
+	if i := NewEstimate([]float64{7}).Interval(); !math.IsNaN(i.Low) || !math.IsNaN(i.High) {
+		t.Errorf("of one value %+v is drawn", i)
 	}
 }
 
@@ -47,6 +54,23 @@ func TestLeaveOneOut(t *testing.T) {
 func TestJain(t *testing.T) {
 	near(t, "even", Jain([]float64{2, 2, 2}), 1, 1e-12)
 	near(t, "one has all", Jain([]float64{0, 0, 5, 0}), 0.25, 1e-12)
+	if j := Jain([]float64{0, 0}); !math.IsNaN(j) {
+		t.Errorf("nobody has anything: %g", j)
+	}
+}
+
+// TestDistributions: the normal quantiles are those of the tables; drawn values have the mean and the variation that were asked for.
+func TestDistributions(t *testing.T) {
+	near(t, "the middle", Normal(0.5), 0, 1e-12)
+	near(t, "two sided 5 %", Normal(0.975), 1.959964, 1e-6)
+	near(t, "the other side", Normal(0.025), -1.959964, 1e-6)
+	rng, x := rand.New(rand.NewPCG(1, 1)), make([]float64, 50_000)
+	for i := range x {
+		x[i] = Lognormal(rng, 30, 0.5)
+	}
+	near(t, "the mean", Mean(x), 30, 0.3)
+	near(t, "the variation", Deviation(x)/Mean(x), 0.5, 0.02)
+	near(t, "the deviation of one", Deviation(x[:1]), 0, 0)
 }
 
 func TestQuantiles(t *testing.T) {
@@ -60,9 +84,15 @@ func TestQuantiles(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for f, want := range map[float64]string{1234.5: "1234", 123.45: "123.5", 12.345: "12.35", -1.2345: "-1.23", 0.00012345: "0.000123"} {
+	for f, want := range map[float64]string{1234.5: "1234", 123.45: "123.5", 12.345: "12.35", -1.2345: "-1.23", 0.00012345: "0.000123", 1000: "1000", 100: "100.0", 10: "10.00", 9: "9"} {
 		if got := Text(f); got != want {
 			t.Errorf("%v is %q, want %q", f, got, want)
 		}
+	}
+	if got := Texts(1, 20, 300); got != "1, 20.00, 300.0" || Texts() != "" {
+		t.Errorf("in a row %q", got)
+	}
+	if got := Span([]float64{4, 1, 4}, "s"); got != "3 s (1 to 4)" {
+		t.Errorf("a span is %q", got)
 	}
 }

@@ -104,6 +104,9 @@ func split(name string) []string {
 func (m *FS) find(op, name string) (*node, error) {
 	n := m.root
 	for _, part := range split(name) {
+		if !n.dir {
+			return nil, &fs.PathError{Op: op, Path: name, Err: syscall.ENOTDIR}
+		}
 		if n = n.names[part]; n == nil {
 			return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 		}
@@ -165,7 +168,7 @@ func (m *FS) open(op, name string, write bool) (disk.File, error) {
 	return &file{fs: m, node: n, name: name, write: write}, nil
 }
 
-// Rename replaces what has the new name, unless that is a directory.
+// Rename replaces a file that has the new name by a file.
 func (m *FS) Rename(from, to string) error {
 	if err := m.ask("rename", from); err != nil {
 		return err
@@ -187,7 +190,7 @@ func (m *FS) Rename(from, to string) error {
 	if there := toDir.names[base]; there == n {
 		return nil
 	} else if there != nil {
-		if there.dir {
+		if there.dir || n.dir {
 			return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 		}
 		m.used -= int64(len(there.data))
