@@ -11,6 +11,7 @@ import (
 // A parked report waits for something to do.
 type parked struct {
 	reply   chan wire.Answer // room for one
+	refused chan error       // room for one
 	session string
 }
 
@@ -20,12 +21,11 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 	if c.Node != string(r.Node) {
 		return wire.Answer{}, wire.Errorf(wire.Denied, "node %s reports as %s", c.Node, r.Node)
 	}
-	p := &parked{make(chan wire.Answer, 1), r.Session}
-	refused := make(chan error, 1)
+	p := &parked{make(chan wire.Answer, 1), make(chan error, 1), r.Session}
 	ok := m.do(func(now time.Duration) {
 		ans, err := m.jobs.Report(now, &r, m.durable())
 		if err != nil {
-			refused <- err
+			p.refused <- err
 			return
 		}
 		m.release(r.Node)             // it has spoken again
@@ -43,7 +43,7 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 	select {
 	case ans := <-p.reply:
 		return ans, nil
-	case err := <-refused:
+	case err := <-p.refused:
 		return wire.Answer{}, err
 	case <-hold.C:
 	case <-ctx.Done():
@@ -63,6 +63,8 @@ func (m *Master) overdue(ctx context.Context, n wire.NodeName, p *parked) (wire.
 	select {
 	case ans := <-p.reply:
 		return ans, nil
+	case err := <-p.refused: // while it was no longer waited for
+		return wire.Answer{}, err
 	case <-ctx.Done():
 		m.lostTouch(n, p)
 		return wire.Answer{}, ctx.Err()

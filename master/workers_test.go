@@ -63,6 +63,19 @@ func TestReportsOfOthers(t *testing.T) {
 	}
 }
 
+// TestRefusedTooLate: a report that is refused in the moment at which it has waited long enough is answered, too.
+func TestRefusedTooLate(t *testing.T) {
+	m := served(t, func(c *Config) { c.Hold = 1 })
+	h := newHand(t, m, "w1")
+	h.report.Capacity.Containers = -1
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 30 { // which of the two is seen first is a matter of luck
+		_, err := m.report(ctx, h.caller(), h.report)
+		refusal(t, "less than no room", err, wire.Invalid, "capacity")
+	}
+}
+
 // TestReportsWait: a report without news is held until there is some, until the next one comes, or until it is time to hear of the worker again.
 func TestReportsWait(t *testing.T) {
 	m := served(t, patient)

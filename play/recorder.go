@@ -137,6 +137,7 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 	case drive.Reject:
 		if j := r.job(s.Task.Job); j >= 0 {
 			r.rec.Jobs[j].Failed, r.rec.Jobs[j].End = true, at
+			r.rec.Jobs[j].Took = millis(time.Duration(at)*time.Millisecond - r.came[j])
 		}
 		r.mark(at, "reject", r.say(v, s.Reason))
 	}

@@ -153,7 +153,7 @@ func TestEnds(t *testing.T) {
 	rec := s.tape.Recording()
 	jobs := []play.Job{
 		{Name: "large", Maps: 3, Reduces: 3, Submit: 1000, Admit: 3000, End: -1},
-		{Name: "huge", Maps: 51, Submit: 2000, Admit: -1, End: 3000, Failed: true},
+		{Name: "huge", Maps: 51, Submit: 2000, Admit: -1, End: 3000, Took: 1000, Failed: true},
 		{Name: "small", Maps: 1, Submit: 5000, Admit: 6000, End: -1},
 	}
 	marks := []play.Mark{
