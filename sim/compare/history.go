@@ -54,7 +54,7 @@ func pastJob(j *sim.JobResult) trace.PastJob {
 
 // Replay makes a workload of a history: tasks take as long as their attempts took, on a
 // machine of speed 1, reduces from the end of the last map on. Maps of which nobody says where their data was
-// may run anywhere. Jobs without attempts become tasks as those of
+// may run anywhere, and what such a job read was not known before, unless it recurs: it made its input itself. Jobs without attempts become tasks as those of
 // a trace do.
 func Replay(h *trace.History, cfg sim.WorkloadConfig, rng *rand.Rand) []*sim.Job {
 	made := sim.FromTrace(h.Trace(), cfg, rng)
@@ -102,6 +102,9 @@ func replayed(j *sim.Job, past trace.PastJob, runs []trace.PastAttempt, speeds f
 			part := past.InputBytes / int64(past.Maps)
 			j.Spec.Splits.Add(part, slices.Clone(replicas.Of(m%int32(max(1, replicas.Len()))))...)
 		}
+	}
+	if !placed && !past.Recurring {
+		j.Spec.Input = scheduler.Size{}
 	}
 	j.Spec.Work = 0
 	for _, d := range slices.Concat(j.Maps, j.Reduces) {
