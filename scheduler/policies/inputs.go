@@ -12,7 +12,7 @@ type Input struct {
 	API    string   // field of what job.submit takes, by JSON path
 	Fields []string // of scheduler.JobSpec that it fills
 	Absent string   // what is taken where a job does not say it
-	// Everyone says that it counts whatever the policy: containers are given out, and reduces started, by it.
+	// Everyone says that it counts whatever the policy: containers are given out by it.
 	Everyone bool
 }
 
@@ -31,7 +31,7 @@ var Inputs = []Input{
 	{"expect-shuffle", "Scheduling.Expect.ShuffleBytes", "expect.shuffle", []string{"Shuffle"}, "of a recurring job, what those before it made; else unknown", false},
 	{"expect-map-time", "Scheduling.Expect.MapTime", "expect.map_ms", []string{"MapTime"}, "of a recurring job, what those before it took; else unknown", false},
 	{"expect-reduce-time", "Scheduling.Expect.ReduceTime", "expect.reduce_ms", []string{"ReduceTime"}, "of a recurring job, what those before it took; else unknown", false},
-	{"slowstart", "Scheduling.Slowstart", "slowstart", []string{"Slowstart"}, "0.05 of the maps, or as the policy has it", true},
+	{"slowstart", "Scheduling.Slowstart", "slowstart", []string{"Slowstart"}, "0.05 of the maps, or as the policy has it", false},
 	{"map-vcores", "Scheduling.MapDemand.VCores", "vcores", []string{"MapDemand"}, "1", true},
 	{"map-memory", "Scheduling.MapDemand.MemoryBytes", "memory_mb", []string{"MapDemand"}, "1024 MB", true},
 	{"reduce-vcores", "Scheduling.ReduceDemand.VCores", "reduce.vcores", []string{"ReduceDemand"}, "as of a map", true},
@@ -42,16 +42,16 @@ var Inputs = []Input{
 
 const (
 	groups   = "user queue pool"
-	shares   = groups + " priority weight"
-	sizes    = "name expect-input expect-map-time expect-reduce-time"
+	shares   = groups + " priority weight slowstart"
+	sizes    = "name expect-input expect-map-time expect-reduce-time slowstart"
 	shuffles = "name recurring expect-input expect-shuffle"
 	planned  = shuffles + " expect-map-time expect-reduce-time"
 )
 
 // reads has the inputs of each policy, by flag; those that count for everyone are left out.
 var reads = map[string]string{
-	"fifo": "priority", "fair": shares, "delay": shares, "capacity": "user queue priority", "capacity-init": "user queue priority",
-	"deadline-min": "deadline reduce-cost", "deadline-max": "deadline reduce-cost",
+	"fifo": "priority slowstart", "fair": shares, "delay": shares, "capacity": "user queue priority slowstart", "capacity-init": "user queue priority",
+	"deadline-min": "deadline reduce-cost slowstart", "deadline-max": "deadline reduce-cost slowstart", "fbq": "slowstart", "tags": "slowstart",
 	"sita": sizes, "comp": sizes, "srpt": sizes,
 	"nas": groups + " " + shuffles, "nas-mts": groups + " " + shuffles, "nas-mts-ca": groups + " " + shuffles, "nas-no-both": groups + " " + shuffles,
 	"nas-no-mct": groups + " " + shuffles, "nas-no-tt": groups + " " + shuffles, "shufflewatcher": groups, "sw-delay": groups,
