@@ -247,6 +247,7 @@ func (s *Service) rewrite() error {
 	if err != nil {
 		return err
 	}
+	s.dirty[rootID] = struct{}{} // it is counted, also where nothing was ever made in it
 	err = db.Update(func(tx *bolt.Tx) error {
 		for _, b := range [][]byte{inodeBucket, metaBucket} {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
