@@ -136,8 +136,8 @@ func SchedulingFlags(j *mapreduce.Job) []SchedulingFlag {
 		room *mapreduce.Demand
 	}{{"map", &s.MapDemand}, {"reduce", &s.ReduceDemand}, {"driver", &s.DriverDemand}} {
 		out = append(out,
-			SchedulingFlag{r.of + "-vcores", "processor shares of a " + r.of + " on a cluster (default: as usual there)", whole(&r.room.VCores)},
-			SchedulingFlag{r.of + "-memory", "memory of a " + r.of + " on a cluster (default: as usual there)", byteCount(&r.room.MemoryBytes)})
+			SchedulingFlag{r.of + "-vcores", "processor shares of a " + r.of + " on a cluster whose machines count them; containers and slots do not (default: as usual there)", whole(&r.room.VCores)},
+			SchedulingFlag{r.of + "-memory", "memory of a " + r.of + " on a cluster whose machines count it; containers and slots do not (default: as usual there)", byteCount(&r.room.MemoryBytes)})
 	}
 	return append(out,
 		SchedulingFlag{"expect-input", "bytes that the job will read, where the cluster cannot see it", byteCount(&s.Expect.InputBytes)},

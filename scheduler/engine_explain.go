@@ -3,7 +3,7 @@ package scheduler
 import "time"
 
 // Explain says why job id is not getting more: what State knows first
-// (unknown, not admitted, no driver, nothing pending), then the policy's own
+// (unknown, too large for any node, not admitted, no driver, nothing pending), then the policy's own
 // words if it has any.
 func (g *Engine) Explain(now time.Duration, id JobID) Reason {
 	v := &g.state.view
@@ -11,6 +11,11 @@ func (g *Engine) Explain(now time.Duration, id JobID) Reason {
 	switch {
 	case j == nil || j.phase == Ended:
 		return Reason{Code: NoWork, Say: "{job} is not an unfinished job", Job: id}
+	}
+	if why, never := v.TooLarge(j); never {
+		return why
+	}
+	switch {
 	case j.phase == Waiting:
 		return g.explainWaiting(now, j)
 	case j.phase == Admitted:

@@ -111,6 +111,15 @@ func TestAdmissionSaysWhoWaits(t *testing.T) {
 // admittedScene is a worker of two containers, and an admission policy.
 func admittedScene(t *testing.T, admission string, params map[string]string) *scene {
 	t.Helper()
+	s := emptyScene(t, admission, params)
+	s.n0.restart()
+	s.say(s.n0)
+	return s
+}
+
+// emptyScene is an admission policy, and a worker of two containers that has not come yet.
+func emptyScene(t *testing.T, admission string, params map[string]string) *scene {
+	t.Helper()
 	p, err1 := policies.Policy("fifo", nil)
 	a, err2 := policies.Admission(admission, params)
 	c, err3 := New(DefaultConfig(), p, a)
@@ -118,10 +127,7 @@ func admittedScene(t *testing.T, admission string, params map[string]string) *sc
 		t.Fatal(err)
 	}
 	c.Resume(0)
-	s := &scene{t: t, c: c, n0: &hand{name: "n0", rack: "r0", room: 2}}
-	s.n0.restart()
-	s.say(s.n0)
-	return s
+	return &scene{t: t, c: c, n0: &hand{name: "n0", rack: "r0", room: 2}}
 }
 
 // verify replays the lines of the log as a file.

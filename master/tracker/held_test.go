@@ -17,6 +17,7 @@ type hand struct {
 	life     int
 	seq      uint64
 	room     int32
+	machine  wire.Capacity // what it has instead of room
 	running  map[wire.AttemptID]bool
 	held     []wire.AttemptID
 	full     bool
@@ -71,8 +72,12 @@ func (s *scene) say(h *hand, ended ...wire.Ended) {
 	if h.seq++; h.seq == 1 {
 		s.c.Loose(h.name, fmt.Sprint(h.name, ":", h.life-1)) // the connection of its life before broke
 	}
+	has := h.machine
+	if h.room > 0 {
+		has = wire.Capacity{Containers: h.room}
+	}
 	r := &wire.Report{
-		Node: h.name, Rack: h.rack, Session: h.addr(), Seq: h.seq, Addr: h.addr(), Idle: h.idle - 1, Capacity: wire.Capacity{Containers: h.room},
+		Node: h.name, Rack: h.rack, Session: h.addr(), Seq: h.seq, Addr: h.addr(), Idle: h.idle - 1, Capacity: has,
 		Full: h.full, Fresh: h.seq == 1, Ended: ended,
 	}
 	for _, e := range ended {

@@ -168,6 +168,9 @@ func (c *Tracker) Submit(now time.Duration, spec wire.JobSpec) (wire.JobID, erro
 	}
 	c.recur(&spec)
 	c.expect(&spec)
+	if err := c.checkFit(now, &spec); err != nil {
+		return "", err
+	}
 	id := wire.JobID(fmt.Sprintf("job-%d", c.lastJob+1))
 	for _, r := range appendText(nil, now, c.jobs[wire.JobID(fmt.Sprintf("job-%d", c.lastJob))], &spec) {
 		c.note(r)
@@ -242,12 +245,12 @@ func (c *Tracker) introduce(now time.Duration, st *stage) {
 // specOf is a stage as the policies see it.
 func (c *Tracker) specOf(st *stage, now time.Duration) *scheduler.JobSpec {
 	s := &st.job.spec
-	usual := wire.Demand{VCores: s.VCores, MemoryMB: s.MemoryMB}
+	room := demands(s)
 	spec := &scheduler.JobSpec{
 		ID: st.sid, Name: stageName(s.Name, s.Stages, st.n), User: s.User, Queue: s.Queue, Pool: s.Pool, Priority: s.Priority,
 		Submit: now, HasDriver: true, Slowstart: s.Slowstart,
 		Weight: s.Weight, ReduceCostRatio: s.ReduceCost, Recurring: s.Recurring,
-		MapDemand: demand(usual, usual), ReduceDemand: demand(s.Reduce, usual), DriverDemand: demand(s.Driver, wire.Demand{}),
+		MapDemand: room[scheduler.Map], ReduceDemand: room[scheduler.Reduce], DriverDemand: room[scheduler.Driver],
 	}
 	if s.Deadline > 0 {
 		spec.Deadline = st.job.submitted + time.Duration(s.Deadline)*time.Millisecond

@@ -30,8 +30,8 @@ func (g *gate) Figures(now time.Duration, v *scheduler.View) []scheduler.Figure 
 	_, memory := g.queue(v)
 	unit := pick(memory, "driver-mb", "driver-containers")
 	held, need := g.used(v), int64(0)
-	if w := v.Waiting(); w.Len() > 0 {
-		need = driverRoom(w.At(0)).in(memory)
+	if first, waiting := ahead(nil, v); waiting > 0 {
+		need = driverRoom(first).in(memory)
 	} else if g.books.jobs > 0 {
 		need = held / int64(g.books.jobs)
 	}
@@ -67,7 +67,7 @@ func (g *gate) queue(v *scheduler.View) (size int64, memory bool) {
 }
 
 // Admit implements scheduler.Admission: the oldest waiting job whose driver fits
-// under the limit.
+// under the limit. One that no node can hold is passed over: it would hold up the others for ever.
 func (g *gate) Admit(now time.Duration, v *scheduler.View) scheduler.AdmitDecision {
 	waiting := v.Waiting()
 	if waiting.Len() == 0 {
@@ -76,14 +76,17 @@ func (g *gate) Admit(now time.Duration, v *scheduler.View) scheduler.AdmitDecisi
 	var first scheduler.Reason
 	for i := range waiting.Len() {
 		j := waiting.At(i)
-		ok, why := g.judge(now, j, v)
-		if ok {
-			return scheduler.AdmitDecision{Verdict: scheduler.Admit, Job: j.ID(), Reason: why}
+		why, never := v.TooLarge(j)
+		if !never {
+			var ok bool
+			if ok, why = g.judge(now, j, v); ok {
+				return scheduler.AdmitDecision{Verdict: scheduler.Admit, Job: j.ID(), Reason: why}
+			}
 		}
 		if i == 0 {
 			first = why
 		}
-		if !g.limits.Overtake {
+		if !never && !g.limits.Overtake {
 			break
 		}
 	}

@@ -69,15 +69,14 @@ func (s *Static) Tick(now time.Duration, _ *scheduler.View) {
 	s.delay.value(now)
 }
 
-// Explain implements scheduler.Explainer for a waiting job.
+// Explain implements scheduler.Explainer for a waiting job that some node can hold.
 func (g *gate) Explain(now time.Duration, id scheduler.JobID, v *scheduler.View) scheduler.Reason {
 	j := v.Job(id)
-	waiting := v.Waiting()
-	if first := waiting.At(0); first != j && !g.limits.Overtake {
+	if first, before := ahead(j, v); before > 0 && !g.limits.Overtake {
 		_, why := g.judge(now, first, v)
 		return scheduler.Reason{
 			Code: why.Code, Say: "{job} waits for admission: {a:jobs are} before it, the first is {other}",
-			Job: id, Other: first.ID(), A: int64(position(waiting, j)),
+			Job: id, Other: first.ID(), A: int64(before),
 		}
 	}
 	ok, why := g.judge(now, j, v)
@@ -87,11 +86,17 @@ func (g *gate) Explain(now time.Duration, id scheduler.JobID, v *scheduler.View)
 	return why
 }
 
-func position(jobs scheduler.Jobs, j *scheduler.Job) int {
-	for i := range jobs.Len() {
-		if jobs.At(i) == j {
-			return i
+// ahead counts the jobs before j that some node can hold, and returns the first.
+func ahead(j *scheduler.Job, v *scheduler.View) (first *scheduler.Job, before int) {
+	for o := range v.Waiting().All() {
+		if o == j {
+			break
+		}
+		if _, never := v.TooLarge(o); !never {
+			if before++; before == 1 {
+				first = o
+			}
 		}
 	}
-	return jobs.Len()
+	return first, before
 }

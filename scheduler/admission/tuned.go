@@ -78,7 +78,7 @@ func (t *Tuned) Tick(now time.Duration, v *scheduler.View) {
 	t.wake = now + t.limits.scaled(t.iteration)
 	idle, sampled := v.CPUIdle()
 	switch {
-	case v.Jobs().Len() == 0 && !t.active:
+	case pending(v)+running(v) == 0 && !t.active:
 		t.gaveUp = false
 	case !t.active && !t.gaveUp:
 		t.begin(now, v)
@@ -113,12 +113,19 @@ func (t *Tuned) do(now time.Duration, act Act) {
 }
 
 func (t *Tuned) look(now time.Duration, idle float64, v *scheduler.View) Obs {
-	pending := v.Waiting().Len()
 	return Obs{
-		Now: now, IdlePct: int(math.Round(idle)), Pending: pending, Running: v.Jobs().Len() - pending,
+		Now: now, IdlePct: int(math.Round(idle)), Pending: pending(v), Running: running(v),
 		Prog: func(id jobID) float64 { return t.progress(v.Job(id)) },
 	}
 }
+
+// pending counts the jobs that wait, but for those that no node can hold: no MARP starts them.
+func pending(v *scheduler.View) int {
+	_, n := ahead(nil, v)
+	return n
+}
+
+func running(v *scheduler.View) int { return v.Jobs().Len() - v.Waiting().Len() }
 
 // progress returns what the controller sees: 0 before the job is ready, 100 once
 // it has ended, else what it reports, in the weights asked for (spec/marp 2.2, 7.9). YARN's

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -272,6 +273,33 @@ func TestProgressWeights(t *testing.T) {
 		r.feed(scheduler.Progress(1, tc.reported))
 		if got := a.progress(r.View().Job(1)); got != tc.want {
 			t.Errorf("%s: %g of reported %g, want %g", tc.weights, got, tc.reported, tc.want)
+		}
+	}
+}
+
+// A job that no node can hold raises no MARP, and keeps no batch from its end nor the next from its beginning.
+func TestTooLargeJobsAreNoBatch(t *testing.T) {
+	for _, info := range []*scheduler.Info{&CBTInfo, &CBTwSInfo, &CBTwATInfo} {
+		a := admissionOf(t, info, nil).(*Tuned)
+		r := newRig(t, a, scheduler.DefaultReduceRule())
+		r.feed(idle(90))
+		r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 1, HasDriver: true, DriverDemand: scheduler.Demand{MemoryMB: 18 << 10}}))
+		if ids := r.sleep(5 * time.Minute); len(ids) != 0 || a.MARP(r.now) != 0.05 || a.active {
+			t.Errorf("%s: too large: %v admitted, MARP %g, active %v", info.Name, ids, a.MARP(r.now), a.active)
+		}
+		for id := scheduler.JobID(2); id <= 6; id += 2 {
+			r.submit(id, id+1)
+			if ids := r.sleep(time.Minute); len(ids) == 0 || ids[0] != id || !a.active {
+				t.Errorf("%s: %v admitted, want %v; active %v", info.Name, ids, id, a.active)
+			}
+			if why := r.text(r.Explain(r.now, id+1)); r.View().Job(id+1).Phase() == scheduler.Waiting && strings.Contains(why, "j1") {
+				t.Errorf("%s: %s", info.Name, why)
+			}
+			r.feed(scheduler.JobFinished(id))
+			r.feed(scheduler.JobVanished(id + 1))
+			if r.sleep(2 * time.Minute); a.active {
+				t.Errorf("%s: the batch does not end", info.Name)
+			}
 		}
 	}
 }

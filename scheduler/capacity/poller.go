@@ -11,18 +11,27 @@ import (
 func (i *Init) Interval() time.Duration { return i.cfg.PollInterval }
 
 // Tick implements scheduler.Ticker: one wake-up of the poller (spec/capacity 3.4).
-func (i *Init) Tick(time.Duration, *scheduler.View) {
+// While no node is up nobody knows which jobs one could hold.
+func (i *Init) Tick(_ time.Duration, v *scheduler.View) {
+	if v.Total().Nodes == 0 {
+		return
+	}
 	for n := range i.waitingQueues {
-		i.poll(&i.waitingQueues[n])
+		i.poll(&i.waitingQueues[n], v)
 	}
 }
 
-// poll walks the waiting jobs of one queue in order (spec/capacity 3.4, step 2).
-func (i *Init) poll(l *waitingQueue) {
+// poll walks the waiting jobs of one queue in order (spec/capacity 3.4, step 2). One that no node can hold
+// is passed over.
+func (i *Init) poll(l *waitingQueue, v *scheduler.View) {
 	clear(l.full)
 	for at := 0; at < l.waiting.Len(); {
 		j := l.waiting.At(at)
 		g, u := &i.guests[j.Slot()], l.user(j)
+		if _, never := v.TooLarge(j); never {
+			at++
+			continue
+		}
 		switch {
 		case l.held > 0 || l.active >= l.limits.Init || l.tasks+g.tasks > l.queue.MaxTasks: // 2b
 			return
