@@ -19,7 +19,7 @@ func TestSchedulingFlags(t *testing.T) {
 	stages := []mapreduce.Job{{Name: "own", Deadline: time.Minute}, {}}
 	var o options
 	o.define(f, &stages[0])
-	if err := f.Parse([]string{"-queue", "q", "-recurring", "-expect-map-time=3s", "-map-memory=2GiB", "-weight=heavy", "-slowstart=0", "-input", "in", "-output", "out"}); err != nil {
+	if err := f.Parse([]string{"-queue", "q", "-recurring", "-expect-map-time=3s", "-map-memory=2GiB", "-weight=heavy", "-slowstart=0", "-reduce-cost=0", "-input", "in", "-output", "out"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.apply(stages); err != nil {
@@ -33,8 +33,10 @@ func TestSchedulingFlags(t *testing.T) {
 	if *weight != "heavy" || s.Weight != 0 || s.Slowstart >= 0 {
 		t.Errorf("the program's weight is %q, the job's %g; slow start %g", *weight, s.Weight, s.Slowstart)
 	}
-	if got := f.Lookup("slowstart").Value.String(); got != "0" {
-		t.Errorf("children get -slowstart=%s", got)
+	for _, name := range []string{"slowstart", "reduce-cost"} {
+		if got := f.Lookup(name).Value.String(); got != "0" {
+			t.Errorf("children get -%s=%s", name, got)
+		}
 	}
 }
 

@@ -36,7 +36,8 @@ func newSchedulerLog() *cobra.Command {
 		Use: "log", Short: "Say what a cluster's policies decided lately, and why",
 		Long: `Say what a cluster's policies decided lately: every launch, second attempt, stop and admission with its
 reason and the jobs that had a task for that place, too, and why a job got nothing, when the reason changed. The
-master remembers the last 20,000; those of one job are in its history as well (millrace job history).
+master remembers the last 20,000 since it was started. Of one job (--job) older ones come from its history: admissions,
+launches, holds, and all stops, not only those of a policy; who else was eligible is not there.
 
 --export writes all that the policies were told and asked since the master started: millrace scheduler verify replays
 it. The master keeps 32 MiB of it in memory and 256 MiB, compressed, on disk; a log that outgrows both begins anew.`,
@@ -48,7 +49,7 @@ it. The master keeps 32 MiB of it in memory and 256 MiB, compressed, on disk; a 
 				if o.export != "" {
 					return o.write(cmd, cl)
 				}
-				return o.print(cmd.Context(), cmd.OutOrStdout(), cl)
+				return o.print(cmd, cl)
 			})
 		},
 	}
@@ -64,9 +65,13 @@ it. The master keeps 32 MiB of it in memory and 256 MiB, compressed, on disk; a 
 }
 
 // print writes decisions, and with follow those that come.
-func (o *decisionOptions) print(ctx context.Context, w io.Writer, cl *client.Client) error {
+func (o *decisionOptions) print(cmd *cobra.Command, cl *client.Client) error {
+	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	if o.job != "" {
 		if _, err := cl.Status(ctx, wire.JobID(o.job)); err != nil {
+			return err
+		}
+		if err := o.recall(cmd, cl); err != nil {
 			return err
 		}
 	}
@@ -78,7 +83,7 @@ func (o *decisionOptions) print(ctx context.Context, w io.Writer, cl *client.Cli
 			}
 			return err
 		}
-		if page.Lost > 0 && !o.asJSON {
+		if page.Lost > 0 && !o.asJSON && (o.job == "" || from > 0) { // of a job the history has had its say
 			fmt.Fprintf(w, "(%d decisions before these are forgotten)\n", page.Lost)
 		}
 		for i := range page.Decisions {

@@ -76,6 +76,27 @@ func (p *processes) decided() {
 	p.wants(text, "the log says stop")
 }
 
+// recalled wants a new master to tell all that the one before told of its decisions about the first job, but who else was eligible.
+func (p *processes) recalled(before string) {
+	p.t.Helper()
+	out, note := p.cli(0, "scheduler", "log", "--job", "job-1")
+	for line := range strings.Lines(before) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "; also eligible")
+		p.wants(out, line)
+	}
+	if n := strings.Count(before, "\n"); n < 8 || strings.Count(out, "\n") != n { // a start, a driver, five maps and a reduce
+		p.t.Errorf("%d decisions, then\n%s", n, out)
+	}
+	p.wants(note, "from the job's history")
+	out, _ = p.cli(0, "scheduler", "log", "--job", "job-1", "--json")
+	var d wire.Decision
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&d); err != nil || d.Job != "job-1" || d.Why == "" {
+		p.t.Errorf("%v: %s", err, out)
+	}
+	_, note = p.cli(1, "scheduler", "log", "--job", "job-77")
+	p.wants(note, "job-77")
+}
+
 // exported wants a history to say which policies ran when, on which machines, and how urgent the first job was.
 func (p *processes) exported(file string) {
 	p.t.Helper()
@@ -119,6 +140,7 @@ func TestJobCommands(t *testing.T) {
 		return err == nil && len(list) == 5 && !slices.ContainsFunc(list, func(a wire.PastAttempt) bool { return a.How == "" })
 	})
 	p.decided()
+	decisions, _ := p.cli(0, "scheduler", "log", "--job", "job-1")
 	p.kill("master")
 	p.startMaster()
 	// The second command waits for the master.
@@ -127,6 +149,7 @@ func TestJobCommands(t *testing.T) {
 		var jobs []struct{ State string }
 		return json.Unmarshal([]byte(out), &jobs) == nil && len(jobs) == 2 && jobs[0].State == "FAILED" && jobs[1].State == "SUCCEEDED"
 	})
+	p.recalled(decisions)
 	out, _ = p.cli(0, "job", "history", "--state", "succeeded", "--since", "1h")
 	p.wants(out, "job-1")
 	p.wants(out, "sleep")

@@ -37,15 +37,18 @@ func (s setting) String() string {
 	return s.get()
 }
 
-// into makes a setting of a field that is read by parse and written by say; the zero value is written as nothing.
+// into makes a setting of a field that is read by parse and written by say. A zero that nobody set is written as nothing, so that
+// the help has no default of 0; one that somebody set is written as what parse reads, since the text is handed on to a cluster.
 func into[T comparable](field *T, kind string, parse func(string) (T, error), say func(T) string) setting {
 	var zero T
+	given := false
 	return setting{kind, func() string {
-		if *field == zero {
+		if *field == zero && !given {
 			return ""
 		}
 		return say(*field)
 	}, func(text string) (err error) {
+		given = true
 		*field, err = parse(text)
 		return err
 	}}
