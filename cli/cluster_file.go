@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -115,6 +116,24 @@ func (d *describedCluster) checkClasses() (key string, err error) {
 	}
 	if len(d.Classes) == 1 && d.Classes[0].Count == 1 && d.Classes[0].Containers == 1 {
 		return "classes[0].containers", fmt.Errorf("a job needs two, one for its driver and one for a task")
+	}
+	return d.checkSlots()
+}
+
+// checkSlots refuses machines of which all have slots, and none a slot for maps, or none for reduces: such tasks would wait for ever.
+func (d *describedCluster) checkSlots() (key string, err error) {
+	var maps, reduces int32
+	for i := range d.Classes {
+		c := &d.Classes[i]
+		if maps, reduces = maps+c.MapSlots, reduces+c.ReduceSlots; c.MapSlots+c.ReduceSlots == 0 {
+			return "", nil // its containers take both
+		}
+	}
+	switch {
+	case reduces == 0:
+		return "classes[0].map-slots", errors.New("no machine has a slot for reduces: give a class reduce-slots, too")
+	case maps == 0:
+		return "classes[0].reduce-slots", errors.New("no machine has a slot for maps: give a class map-slots, too")
 	}
 	return "", nil
 }

@@ -17,16 +17,22 @@ type opticalFile struct {
 	Threshold string `yaml:"threshold,omitempty" help:"bytes of a shuffle between two racks from which it goes by circuit"`
 }
 
-// minInterval is how often an emulated switch can be set: its turns take milliseconds.
-const minInterval = 100 * time.Millisecond
+// minInterval is how often an emulated switch can be set: its turns take milliseconds. A circuit that stays for longer than maxInterval is no switch's.
+const (
+	minInterval = 100 * time.Millisecond
+	maxInterval = time.Hour
+)
 
 // read checks the switch; key is the one that is to blame, with a dot before it.
 func (f *opticalFile) read(o *topology.OCS) (key string, err error) {
 	if o.Rate, err = topology.ParseRate(f.Rate); err != nil {
 		return ".rate", err
 	}
-	if o.Interval, err = lasts(f.Interval, time.Second); err == nil && o.Interval < minInterval {
+	switch o.Interval, err = lasts(f.Interval, time.Second); {
+	case err == nil && o.Interval < minInterval:
 		err = fmt.Errorf("%s: circuits are matched anew at most every %s; published is 1s", o.Interval, minInterval)
+	case err == nil && o.Interval > maxInterval:
+		err = fmt.Errorf("%s: circuits are matched anew at least every %s; published is 1s", o.Interval, maxInterval)
 	}
 	if err != nil {
 		return ".interval", err

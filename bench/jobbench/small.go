@@ -134,7 +134,7 @@ func (s Setup) program(ctx context.Context) (name, note string, args []string) {
 	build := exec.CommandContext(ctx, "go", "build", "-o", name, "github.com/millrace/millrace/bench/noop")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if err := build.Run(); err != nil {
-		return s.Self, "the program is the millrace command itself: bench/noop cannot be built here", []string{ChildCommand}
+		return s.Self, "the program is the millrace command itself: bench/noop cannot be built here; run bench in a checkout of millrace, with Go installed, for that row", []string{ChildCommand}
 	}
 	return name, "the program is bench/noop", nil
 }

@@ -207,11 +207,13 @@ func (c *Tracker) Plans() wire.Plans {
 	out := wire.Plans{Planner: c.engine.Plans(), Plans: []wire.Plan{}}
 	for _, e := range c.plans.expected {
 		p := wire.Plan{Name: e.spec.Name, User: e.spec.User, Job: e.job, Announced: e.at.Milliseconds(), MapRacks: e.racks[0], ReduceRacks: e.racks[1]}
+		if len(e.racks[0]) > 0 {
+			p.Reason = e.why // kept for a policy that plans, where the one in place does not
+		}
 		switch {
-		case len(e.racks[0]) > 0:
-			p.Reason = e.why
 		case !out.Planner:
 			p.Why = "the policy in place does not plan: jobpacker and corral do (millrace scheduler set)"
+		case len(e.racks[0]) > 0:
 		case e.taken:
 			p.Why = "it began without a plan of this master"
 		default:

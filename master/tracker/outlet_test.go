@@ -153,7 +153,7 @@ func TestAnnouncementsLast(t *testing.T) {
 	records = append(records, s.c.Take().Records...)
 	for what, list := range map[string][]Record{"records": records, "snapshot": s.c.Snapshot(s.now)} {
 		c := restarted(t, list)
-		if p := c.Plans().Plans; len(p) != 2 || p[0].Name != "a" || p[0].Job != id || p[1].Name != "b" || p[1].Job != "" || p[0].Reason != why {
+		if p := c.Plans().Plans; len(p) != 2 || p[0].Name != "a" || p[0].Job != id || p[1].Name != "b" || p[1].Job != "" || p[0].Reason != why || p[0].Why == "" {
 			t.Errorf("from its %s: %+v, planned because %s", what, p, why)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 // WatcherInfo describes ShuffleWatcher.
-var WatcherInfo = watcherInfo("shufflewatcher")
+var WatcherInfo = watcherInfo("shufflewatcher", "delay scheduling with maps squeezed into few racks, reduces where their input is, maps before them in congested racks")
 
 // SWDelayInfo describes the same policy under the name of the experiments.
-var SWDelayInfo = watcherInfo("sw-delay")
+var SWDelayInfo = watcherInfo("sw-delay", "shufflewatcher, under the name that it has in the experiments")
 
-func watcherInfo(name string) scheduler.Info {
+func watcherInfo(name, summary string) scheduler.Info {
 	defaults := func() Config {
 		d := DefaultConfig()
 		d.TMax = d.TMin
@@ -23,8 +23,7 @@ func watcherInfo(name string) scheduler.Info {
 	return scheduler.Info{
 		Name: name, Seam: scheduler.Assignment, Source: "spec/nas 3.12", Live: livePatience, LiveUnless: livePatienceUnless,
 		Usual: scheduler.RipeUsually, UsualUnless: scheduler.RipeUnless,
-		Summary: "delay scheduling with maps squeezed into few racks, reduces where their input is, maps before them in congested racks",
-		Setup:   scheduler.Bind(defaults, (*Config).watcherParams, NewWatcher),
+		Summary: summary, Setup: scheduler.Bind(defaults, (*Config).watcherParams, NewWatcher),
 	}
 }
 
