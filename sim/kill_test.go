@@ -64,16 +64,8 @@ func (e *eager) Next() time.Duration { return min(e.at, e.Model.Next()) }
 
 // A policy that stops for ever what it starts ends the run with what it does, and does not hang it.
 func TestPolicyThatStopsForEver(t *testing.T) {
-	topo, err := topology.Uniform(1, 1, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policies.Policy("fifo", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Run(Config{
-		Topology: topo, Capacity: scheduler.Capacity{Containers: 2}, Policy: restless{p}, State: scheduler.DefaultConfig(), Model: &eager{Model: NewFixed()},
+	_, err := Run(Config{
+		Topology: cluster(t, 1, 1), Capacity: scheduler.Capacity{Containers: 2}, Policy: restless{policy(t, "fifo", nil)}, State: scheduler.DefaultConfig(), Model: &eager{Model: NewFixed()},
 	}, []*Job{{Spec: &scheduler.JobSpec{ID: 1, Maps: 1}, Maps: []time.Duration{time.Second}}})
 	if want := "stopped 1021 attempts without any time passing, the last j1/map/0: j1 must go"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("it ends with %v, want %s", err, want)
@@ -89,16 +81,8 @@ func (rash) Kill(now time.Duration, _ *scheduler.View) (scheduler.Victim, bool) 
 
 // TestPolicyThatBreaksARule: it ends the run, which says when and what it did.
 func TestPolicyThatBreaksARule(t *testing.T) {
-	topo, err := topology.Uniform(1, 1, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policies.Policy("fifo", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Run(Config{
-		Topology: topo, Capacity: scheduler.Capacity{Containers: 1}, Policy: rash{p}, State: scheduler.DefaultConfig(), Model: NewFixed(),
+	_, err := Run(Config{
+		Topology: cluster(t, 1, 1), Capacity: scheduler.Capacity{Containers: 1}, Policy: rash{policy(t, "fifo", nil)}, State: scheduler.DefaultConfig(), Model: NewFixed(),
 	}, []*Job{{Spec: &scheduler.JobSpec{ID: 1, Maps: 5}, Maps: []time.Duration{time.Second}}})
 	if !errors.Is(err, scheduler.ErrPolicy) || !strings.Contains(err.Error(), "at 3s: ") {
 		t.Errorf("it ends with %v", err)

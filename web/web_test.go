@@ -22,9 +22,9 @@ func TestSortNet(t *testing.T) {
 
 // TestTimes: an age is in seconds at first, then in tens of them; what has ended says how long it took.
 func TestTimes(t *testing.T) {
-	for now, want := range map[int64]string{999: "0s", 59_999: "59s", 60_000: "1m0s", 69_999: "1m0s", 70_000: "1m10s", -5: "0s"} {
-		if got := age(1000+now, 1000); got != want {
-			t.Errorf("%d ms ago is %q, want %q", now, got, want)
+	for at, want := range map[int64]string{999: "0s", 59_999: "59s", 60_000: "1m0s", 69_999: "1m0s", 70_000: "1m10s", -5: "0s"} {
+		if got := age(1000+at, 1000); got != want {
+			t.Errorf("%d ms ago is %q, want %q", at, got, want)
 		}
 	}
 	var d jobData
