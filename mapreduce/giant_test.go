@@ -88,3 +88,32 @@ func TestGiantRefused(t *testing.T) {
 		t.Errorf("%d lines, %v", lines, r.Err())
 	}
 }
+
+// TestGiantFiles: a large file that is one record has leave to be in memory, until it has gone; small ones need none.
+func TestGiantFiles(t *testing.T) {
+	for size, want := range map[int]int{1000: 0, 2 << 20: 1} {
+		asked, held := 0, 0
+		r, err := mapreduce.WholeFile.Open(mapreduce.Source{
+			Name: "in", R: bytes.NewReader(make([]byte, size)), Size: int64(size), Length: int64(size),
+			Giant: func(n int64) (func(), error) {
+				if asked++; n != int64(size) {
+					t.Errorf("asked for %d bytes of %d", n, size)
+				}
+				held++
+				return func() { held-- }, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.Next() || len(r.Record().Value) != size || asked != want || held != want {
+			t.Errorf("%d bytes: asked %d times, %d held, %v", size, asked, held, r.Err())
+		}
+		if r.Next() || held != 0 {
+			t.Errorf("%d bytes: %d held behind the record", size, held)
+		}
+		if err := r.Close(); err != nil || held != 0 {
+			t.Errorf("%d bytes: %d held at the end, %v", size, held, err)
+		}
+	}
+}
