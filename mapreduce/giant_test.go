@@ -117,3 +117,43 @@ func TestGiantFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestGiantPairs: the same of pairs in a record file, each in a block of its own.
+func TestGiantPairs(t *testing.T) {
+	var file bytes.Buffer
+	w, err := mapreduce.RecordOutput.Open(&file, mapreduce.Bytes, mapreduce.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := []int{10, 3 << 20, 2 << 20, 20, 4 << 20}
+	for _, n := range sizes {
+		if err := w.Write([]byte("k"), make([]byte, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asked, held := 0, 0
+	r, err := mapreduce.RecordFile.Open(mapreduce.Source{
+		Name: "in", R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Length: int64(file.Len()),
+		Giant: func(n int64) (func(), error) {
+			if asked++; n < 2<<20 || held > 0 {
+				t.Errorf("asked for %d bytes while %d are held", n, held)
+			}
+			held++
+			return func() { held-- }, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range sizes {
+		if !r.Next() || len(r.Record().Value) != n || n > 1<<20 && held != 1 || n < 1<<20 && held != 0 {
+			t.Fatalf("pair of %d bytes: %d are held, %v", n, held, r.Err())
+		}
+	}
+	if err := r.Close(); err != nil || held != 0 || asked != 3 {
+		t.Errorf("asked %d times, %d held at the end, %v", asked, held, err)
+	}
+}
