@@ -325,3 +325,17 @@ func TestSideFiles(t *testing.T) {
 	job.SideFiles = []string{side, b.write("y/stop.txt", "")}
 	b.fails(local.Config{}, []string{"same base name", "stop.txt"}, job)
 }
+
+// TestCountersOfAllTasks: what the tasks of a chain count together may be no more names than a cluster takes.
+func TestCountersOfAllTasks(t *testing.T) {
+	b := newBed(t)
+	job := wordCount(b.write("in", "a\nb\nc\n"), "reduce")
+	job.SplitBytes = 2
+	job.Map.New = func(t *mapreduce.Task) (mapreduce.Mapper, error) {
+		for i := range 400 {
+			t.Counter("g", fmt.Sprint(t.Index, ".", i)).Add(1)
+		}
+		return chunkwise{}, nil
+	}
+	b.fails(local.Config{}, []string{"1200 different counters: a job may have 1000"}, job)
+}

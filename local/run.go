@@ -23,8 +23,9 @@ type Runner struct {
 	gauge gauge
 	env   task.Env
 
-	mu  sync.Mutex // guards res while tasks run
+	mu  sync.Mutex // guards res and all while tasks run
 	res Result
+	all mapreduce.Counts // of all tasks
 }
 
 // New checks the configuration.
@@ -66,7 +67,7 @@ func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, 
 		KeepInMemory: true, MaxRecord: r.cfg.budget.MaxRecord(), MergeFactor: r.cfg.mergeFactor(),
 		Silence: r.cfg.TaskTimeout,
 	}
-	r.res = Result{Counts: mapreduce.Counts{}}
+	r.res, r.all = Result{Counts: mapreduce.Counts{}}, mapreduce.Counts{}
 	r.gauge.stages.Store(int32(len(stages)))
 	err = r.runStages(ctx, task.Link(stages, scratch))
 	slices.SortFunc(r.res.Skipped, BadRecord.Compare)

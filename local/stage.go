@@ -151,7 +151,9 @@ func (s *stage) took(index int, res task.MapResult) error {
 	defer s.r.mu.Unlock()
 	s.maps[index] = res.Output
 	s.kept[index] = res.Output != nil && res.Output.Path() == ""
-	s.res.Counts.Add(res.Counts)
+	if err := s.count(res.Counts); err != nil {
+		return err
+	}
 	s.r.res.Skipped = append(s.r.res.Skipped, res.Skipped...)
 	s.bad += len(res.Skipped)
 	if n := s.bad; n > s.job.SkipBadRecords {
@@ -173,9 +175,18 @@ func (s *stage) reducePhase(ctx context.Context) error {
 		}
 		s.r.mu.Lock()
 		defer s.r.mu.Unlock()
-		s.res.Counts.Add(res.Counts)
-		return nil
+		return s.count(res.Counts)
 	})
+}
+
+// count takes in what a task has counted. The tasks of all stages together have as many counters as on a cluster. s.r.mu is held.
+func (s *stage) count(c mapreduce.Counts) error {
+	if err := s.r.all.CheckSum(c); err != nil {
+		return finalError{fmt.Errorf("counters: %w", err)}
+	}
+	s.r.all.Add(c)
+	s.res.Counts.Add(c)
+	return nil
 }
 
 // countMoved counts map output that was kept in memory at first and went to disk when

@@ -192,6 +192,13 @@ func TestJobValidate(t *testing.T) {
 			j.Combine = Reduce{New: func(*Task) (Reducer, error) { return nil, nil }}
 		}, "Combine"},
 		"map-only+fold": {func(j *Job) { j.Fold = Count; j.MapOnly = true }, "map-only"},
+		"fold of int64 and float64": {func(j *Job) {
+			j.Input, j.Map, j.Fold = nil, Map{}, Sum
+			j.Inputs = []Input{
+				{Paths: []string{"a"}, Map: Lines(func([]byte, func(string, int64)) {})},
+				{Paths: []string{"b"}, Map: Lines(func([]byte, func(string, float64)) {})},
+			}
+		}, "int64 and float64"},
 		"two spellings": {func(j *Job) { j.Inputs = []Input{{Paths: []string{"a"}, Map: m}} }, "both"},
 		"NUL":           {func(j *Job) { j.Input = []string{"a\x00b"} }, "NUL"},
 		"side files":    {func(j *Job) { j.SideFiles = []string{"a/x", "b/x"} }, "same base name"},
@@ -201,6 +208,21 @@ func TestJobValidate(t *testing.T) {
 		c.edit(&j)
 		if err := j.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want it to say %q", name, err, c.want)
+		}
+	}
+}
+
+// TestFoldOfSeveralInputs: what is encoded alike, or does not matter, may be folded together.
+func TestFoldOfSeveralInputs(t *testing.T) {
+	ints, shorts, texts := Lines(func([]byte, func(string, int64)) {}), Lines(func([]byte, func(string, int16)) {}), Lines(func([]byte, func(string, string)) {})
+	for _, j := range []Job{
+		{Fold: Sum, Inputs: []Input{{Paths: []string{"a"}, Map: ints}, {Paths: []string{"b"}, Map: shorts}}},
+		{Fold: TopK(3), Inputs: []Input{{Paths: []string{"a"}, Map: ints}, {Paths: []string{"b"}, Map: shorts}}},
+		{Fold: Count, Inputs: []Input{{Paths: []string{"a"}, Map: ints}, {Paths: []string{"b"}, Map: texts}}},
+	} {
+		j.Output = "out"
+		if err := j.Validate(); err != nil {
+			t.Errorf("%s: %v", j.Fold, err)
 		}
 	}
 }

@@ -32,6 +32,22 @@ func (f Fold) Plan(value Type) (FoldPlan, error) {
 	return p, nil
 }
 
+// together reports why values of two inputs cannot be folded into one.
+func (f Fold) together(a, b Type) error {
+	p, err := f.Plan(a)
+	if err != nil {
+		return err
+	}
+	q, err := f.Plan(b)
+	if err != nil {
+		return err
+	}
+	if p.Value.TypeName() == q.Value.TypeName() || isInteger(a) && isInteger(b) || isFloat(a) && isFloat(b) {
+		return nil
+	}
+	return fmt.Errorf("fold %s: the inputs have values of %s and %s, which cannot be folded into one", f.name, a.TypeName(), b.TypeName())
+}
+
 // IntOp names a fold of integers that engines do without calling user code.
 type IntOp uint8
 

@@ -88,3 +88,72 @@ func TestGiantRefused(t *testing.T) {
 		t.Errorf("%d lines, %v", lines, r.Err())
 	}
 }
+
+// TestGiantFiles: a large file that is one record has leave to be in memory, until it has gone; small ones need none.
+func TestGiantFiles(t *testing.T) {
+	for size, want := range map[int]int{1000: 0, 2 << 20: 1} {
+		asked, held := 0, 0
+		r, err := mapreduce.WholeFile.Open(mapreduce.Source{
+			Name: "in", R: bytes.NewReader(make([]byte, size)), Size: int64(size), Length: int64(size),
+			Giant: func(n int64) (func(), error) {
+				if asked++; n != int64(size) {
+					t.Errorf("asked for %d bytes of %d", n, size)
+				}
+				held++
+				return func() { held-- }, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.Next() || len(r.Record().Value) != size || asked != want || held != want {
+			t.Errorf("%d bytes: asked %d times, %d held, %v", size, asked, held, r.Err())
+		}
+		if r.Next() || held != 0 {
+			t.Errorf("%d bytes: %d held behind the record", size, held)
+		}
+		if err := r.Close(); err != nil || held != 0 {
+			t.Errorf("%d bytes: %d held at the end, %v", size, held, err)
+		}
+	}
+}
+
+// TestGiantPairs: the same of pairs in a record file, each in a block of its own.
+func TestGiantPairs(t *testing.T) {
+	var file bytes.Buffer
+	w, err := mapreduce.RecordOutput.Open(&file, mapreduce.Bytes, mapreduce.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := []int{10, 3 << 20, 2 << 20, 20, 4 << 20}
+	for _, n := range sizes {
+		if err := w.Write([]byte("k"), make([]byte, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asked, held := 0, 0
+	r, err := mapreduce.RecordFile.Open(mapreduce.Source{
+		Name: "in", R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Length: int64(file.Len()),
+		Giant: func(n int64) (func(), error) {
+			if asked++; n < 2<<20 || held > 0 {
+				t.Errorf("asked for %d bytes while %d are held", n, held)
+			}
+			held++
+			return func() { held-- }, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range sizes {
+		if !r.Next() || len(r.Record().Value) != n || n > 1<<20 && held != 1 || n < 1<<20 && held != 0 {
+			t.Fatalf("pair of %d bytes: %d are held, %v", n, held, r.Err())
+		}
+	}
+	if err := r.Close(); err != nil || held != 0 || asked != 3 {
+		t.Errorf("asked %d times, %d held at the end, %v", asked, held, err)
+	}
+}

@@ -197,8 +197,9 @@ func (j *Job) validateFold() error {
 	if !j.Combine.IsZero() {
 		return errors.New("both Fold and Combine are set: a fold combines already")
 	}
+	first := orBytes(j.AllInputs()[0].Map.Value)
 	for _, in := range j.AllInputs() {
-		if _, err := j.Fold.Plan(in.Map.Value); err != nil {
+		if err := j.Fold.together(first, orBytes(in.Map.Value)); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,9 @@ func (f recordInput) Open(src Source) (RecordReader, error) {
 		return nil, err
 	}
 	src.willRead(src.Offset, src.end())
-	r, err := recordfile.NewReader(src.R, src.Size, src.Offset, src.end()-src.Offset, recordfile.DefaultLimits())
+	limits := recordfile.DefaultLimits()
+	limits.Room = src.Giant
+	r, err := recordfile.NewReader(src.R, src.Size, src.Offset, src.end()-src.Offset, limits)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src.Name, err)
 	}
@@ -74,7 +76,10 @@ func (r *recordReader) Err() error {
 	return nil
 }
 
-func (*recordReader) Close() error { return nil }
+func (r *recordReader) Close() error {
+	r.r.Close()
+	return nil
+}
 
 type recordOutput struct{}
 

@@ -3,6 +3,7 @@ package mapreduce
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/millrace/millrace/internal/pages"
 )
@@ -49,6 +50,7 @@ func (t *tabReader) Close() error { return t.lines.Close() }
 func (t *tabReader) Record() Record {
 	r := t.lines.Record()
 	r.Key, r.Value, _ = bytes.Cut(r.Value, []byte{'\t'})
+	r.Key = slices.Clip(r.Key) // what is appended to it is not to reach the value
 	return r
 }
 

@@ -1,7 +1,9 @@
 package mapreduce
 
+import "github.com/millrace/millrace/internal/pages"
+
 // WholeFile reads each file as one record: the name is the key, the content the
-// value. A file must fit the record limit.
+// value. An empty file is a record, too. A file must fit the record limit.
 var WholeFile InputFormat = wholeFormat{}
 
 type wholeFormat struct{}
@@ -16,23 +18,33 @@ func (wholeFormat) Open(src Source) (RecordReader, error) {
 	if src.Size > int64(src.maxRecord()) {
 		return nil, tooLarge(src.Name, 0, itoa(int(src.Size)), src.maxRecord())
 	}
-	return &wholeReader{src: src, done: src.Offset > 0}, nil
+	return &wholeReader{src: src, done: src.Offset > 0, leave: func() {}}, nil
 }
 
 type wholeReader struct {
-	src  Source
-	rec  Record
-	done bool
-	err  error
+	src   Source
+	rec   Record
+	done  bool
+	leave func() // gives the room of a giant back
+	err   error
 }
 
 var _ RecordReader = (*wholeReader)(nil)
 
 func (w *wholeReader) Next() bool {
 	if w.done {
+		_ = w.Close()
 		return false
 	}
 	w.done = true
+	if w.src.Size >= pages.Large && w.src.Giant != nil {
+		leave, err := w.src.Giant(w.src.Size)
+		if err != nil {
+			w.err = err
+			return false
+		}
+		w.leave = leave
+	}
 	content := make([]byte, w.src.Size)
 	if err := readFullAt(w.src.R, content, 0); err != nil {
 		w.err = wrapRead(w.src.Name, 0, err)
@@ -44,4 +56,11 @@ func (w *wholeReader) Next() bool {
 
 func (w *wholeReader) Record() Record { return w.rec }
 func (w *wholeReader) Err() error     { return w.err }
-func (*wholeReader) Close() error     { return nil }
+
+// Close lets the content go, and its room.
+func (w *wholeReader) Close() error {
+	w.rec = Record{}
+	w.leave()
+	w.leave = func() {}
+	return nil
+}

@@ -1,6 +1,10 @@
 package shuffle
 
-import "github.com/millrace/millrace/internal/prefetch"
+import (
+	"errors"
+
+	"github.com/millrace/millrace/internal/prefetch"
+)
 
 // foldInt folds an integer into the table. A short key waits for its turn while memory is asked for its slot: of
 // a table larger than the processor's cache, most of the time was spent waiting for slots one by one.
@@ -85,7 +89,9 @@ func (c *Collector) foldIntSlowly(key []byte, v int64) error {
 		}
 	}
 	s, err := c.newSlot(key, 8)
-	if err != nil {
+	if errors.Is(err, errNoRoom) {
+		return c.foldOwn(key, encodeInt(c.intBuf[:0], v))
+	} else if err != nil {
 		return c.fail(err)
 	}
 	s.acc = v
@@ -119,7 +125,9 @@ func (c *Collector) foldBytes(key, value []byte) error {
 		}
 	}
 	s, err := c.newSlot(key, len(value))
-	if err != nil {
+	if errors.Is(err, errNoRoom) {
+		return c.foldOwn(key, value)
+	} else if err != nil {
 		return c.fail(err)
 	}
 	s.acc = int64(len(t.accs))
@@ -175,7 +183,7 @@ func (c *Collector) payHeap() error {
 }
 
 // newSlot makes a slot for a key that the table does not have, and room for n bytes of
-// accumulator, by splitting a table or spilling all.
+// accumulator, by splitting a table or spilling all. It fails with errNoRoom where others leave no room for a long one even then.
 func (c *Collector) newSlot(key []byte, n int) (*slot, error) {
 	if err := c.ready(len(key) + n); err != nil {
 		return nil, err
@@ -184,7 +192,7 @@ func (c *Collector) newSlot(key []byte, n int) (*slot, error) {
 	for {
 		if !c.tableRoom(key, n) {
 			if t.n == 0 {
-				return nil, tooLarge(c.cfg.Name, len(key)+n, int(c.cfg.Pool.limit/4))
+				return nil, errNoRoom
 			}
 			if err := c.spillTable(); err != nil {
 				return nil, err

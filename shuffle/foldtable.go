@@ -23,6 +23,7 @@ const (
 	inlineMax = 15
 	longSlot  = 0xff
 	maxDepth  = 20 // of the directory, in bits
+	maxTables = 1 << 16
 )
 
 // subTable is one pool block of slots, with linear probing.
@@ -179,8 +180,11 @@ func (t *foldTable) first() {
 }
 
 // splittable reports whether a table may be split; it may not when its keys
-// share so many bits of hash that splitting would not end.
-func (t *foldTable) splittable(st *subTable) bool { return st.depth < maxDepth }
+// share so many bits of hash that splitting would not end, and when the locations
+// of slots have no more numbers for tables.
+func (t *foldTable) splittable(st *subTable) bool {
+	return st.depth < maxDepth && len(t.tables) < maxTables
+}
 
 // split divides the keys of a table between it and a new one by one more bit
 // of their hashes.

@@ -362,3 +362,50 @@ func TestNothingIsLeftOfAPartition(t *testing.T) {
 	wantIdle(t, pool)
 	wantEmptyDir(t, dir)
 }
+
+// TestFoldWithoutRoom: a record for which others leave no room in the table is within the limit all the same; it goes to disk.
+func TestFoldWithoutRoom(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 600<<10)
+	for name, fold := range map[string]*Fold{"integers": {Op: SumInt}, "bytes": {Bytes: func(acc, _ []byte) []byte { return acc }}} {
+		dir, pool := t.TempDir(), NewPool(8<<20)
+		c, err := NewCollector(t.Context(), Config{Dir: dir, Name: "map", Pool: pool, Partitions: 1, Fold: fold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Discard()
+		others := &account{pool: pool}
+		others.force(pool.limit - pool.InUse())
+		one := encodeInt(nil, 1)
+		for _, key := range []string{"a", long + "1", "b", long + "1", long + "2"} {
+			if err := c.Add([]byte(key), one); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		others.close()
+		out, err := c.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := out.Info(0).Records; n != 4 {
+			t.Errorf("%s: %d keys, want 4", name, n)
+		}
+		if err := out.Release(); err != nil {
+			t.Fatal(err)
+		}
+		wantIdle(t, pool)
+		wantEmptyDir(t, dir)
+	}
+}
+
+// TestFoldTablesAreNumbered in 16 bits: a table that would have a larger number is not made.
+func TestFoldTablesAreNumbered(t *testing.T) {
+	table := newFoldTable(NewPool(1<<20), &Fold{Op: SumInt})
+	st := &subTable{}
+	if table.tables = make([]*subTable, 1<<16-1); !table.splittable(st) {
+		t.Error("the last table but one is not split")
+	}
+	if table.tables = append(table.tables, st); table.splittable(st) {
+		t.Error("a table is made whose slots would pass for those of another")
+	}
+}

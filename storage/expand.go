@@ -245,7 +245,7 @@ func glob(store FS, pattern string) ([]string, error) {
 func globDir(store FS, dir, part string) ([]string, error) {
 	if !strings.ContainsAny(part, `*?[\`) {
 		if _, err := store.Stat(path.Join(dir, part)); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) || isFile(store, dir) {
 				return nil, nil
 			}
 			return nil, err
@@ -254,7 +254,7 @@ func globDir(store FS, dir, part string) ([]string, error) {
 	}
 	entries, err := store.ReadDir(dir)
 	if err != nil {
-		if info, statErr := store.Stat(dir); statErr == nil && !info.IsDir() {
+		if isFile(store, dir) {
 			return nil, nil
 		}
 		return nil, err
@@ -267,6 +267,12 @@ func globDir(store FS, dir, part string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// isFile reports whether nothing can lie below a path.
+func isFile(store FS, p string) bool {
+	info, err := store.Stat(p)
+	return err == nil && !info.IsDir()
 }
 
 // Inside reports whether path lies in or is dir, links followed. Paths of

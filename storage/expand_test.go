@@ -50,6 +50,7 @@ func TestExpand(t *testing.T) {
 		"hidden, by pattern": {[]string{"b/.h*"}, []string{"b/.hidden"}},
 		"pattern":            {[]string{"logs/*/*.log"}, []string{"logs/2024-01/a.log", "logs/2024-02/a.log"}},
 		"pattern of dirs":    {[]string{"logs/2024-0[2-9]"}, []string{"logs/2024-02/a.log", "logs/2024-02/b.txt"}},
+		"a file on the way":  {[]string{"*/d"}, []string{"b/d"}},
 		"one letter":         {[]string{"?"}, []string{"a", "b/c", "b/d", "b/e/f"}},
 		"a name, no pattern": {[]string{"x[1]"}, []string{"x[1]"}},
 		"order as given":     {[]string{"b/d", "a"}, []string{"b/d", "a"}},

@@ -77,6 +77,7 @@ func (a *attempt) combiner() (shuffle.Combiner, error) {
 		return nil, err
 	}
 	return func(key []byte, values shuffle.Run, emit func(key, value []byte) error) error {
+		a.task.Alive()
 		out := &funcEmitter{to: emit}
 		in := &combineValues{Run: values}
 		err := a.userCode(func() error { return a.combine.Reduce(key, in, out) })

@@ -11,7 +11,7 @@ import (
 // failer is an emitter that remembers its first failure.
 type failer interface {
 	mapreduce.Emitter
-	failure() error
+	Failure() error
 }
 
 // collectEmitter feeds the shuffle.
@@ -35,7 +35,7 @@ func (e *collectEmitter) EmitInt(key []byte, value int64) {
 	}
 }
 
-func (e *collectEmitter) failure() error { return e.err }
+func (e *collectEmitter) Failure() error { return e.err }
 
 // liftEmitter turns emitted values into a fold's accumulators first.
 type liftEmitter struct {
@@ -92,15 +92,17 @@ func (e *writeEmitter) EmitInt(key []byte, value int64) {
 	e.Emit(key, e.raw[:])
 }
 
-func (e *writeEmitter) failure() error { return e.err }
+func (e *writeEmitter) Failure() error { return e.err }
 
 // holdEmitter keeps the pairs of one record until it is known that user code came
 // through it, so that a record that is skipped leaves nothing behind.
 type holdEmitter struct {
+	task  *mapreduce.Task
 	pairs [][2][]byte
 }
 
 func (h *holdEmitter) Emit(key, value []byte) {
+	h.task.Alive()
 	h.pairs = append(h.pairs, [2][]byte{bytes.Clone(key), bytes.Clone(value)})
 }
 

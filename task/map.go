@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,10 +156,8 @@ func (m *mapAttempt) finish() error {
 	if !ok {
 		return nil
 	}
-	if err := m.userCode(func() error { return f.Finish(m.out) }); err != nil {
-		return err
-	}
-	return m.out.failure()
+	err := m.userCode(func() error { return f.Finish(m.out) })
+	return cmp.Or(m.out.Failure(), err) // user code may fail of it
 }
 
 func (m *mapAttempt) readRange(r Range, format mapreduce.InputFormat) error {
@@ -243,7 +242,7 @@ func (m *mapAttempt) checkpoint(bytes int64) error {
 	m.task.Alive()
 	m.meter.Bytes.Add(bytes)
 	m.meter.Records.Store(m.read)
-	if err := m.out.failure(); err != nil {
+	if err := m.out.Failure(); err != nil {
 		return m.outputError(err)
 	}
 	m.pause(leastPause)
@@ -260,7 +259,7 @@ func (m *mapAttempt) outputError(err error) error {
 // eachRecordSkipping guards every record for itself, and holds its output until it
 // is known to be good.
 func (m *mapAttempt) eachRecordSkipping(r mapreduce.RecordReader) error {
-	var hold holdEmitter
+	hold := holdEmitter{task: m.task}
 	for r.Next() {
 		rec := r.Record()
 		m.place.offset = rec.Offset

@@ -141,7 +141,7 @@ func (o *JobOutput) check(mux storage.Mux, job *mapreduce.Job) error {
 	}
 	for _, in := range job.AllInputs() {
 		for _, p := range in.Paths {
-			if err := checkApart(mux, p, job.Output, o.overwrite); err != nil {
+			if err := CheckApart(mux, p, job.Output, o.overwrite); err != nil {
 				return err
 			}
 		}
@@ -186,7 +186,8 @@ func (o *JobOutput) checkMade() error {
 		o.name, len(entries), entries[0].Name(), SuccessFile, ErrOutputExists)
 }
 
-func checkApart(mux storage.Mux, in, out string, overwrite bool) error {
+// CheckApart refuses an output inside an input, and to overwrite one that has an input inside.
+func CheckApart(mux storage.Mux, in, out string, overwrite bool) error {
 	inside, err := mux.Inside(in, out)
 	if err == nil && inside {
 		return fmt.Errorf("output %q lies inside the input %q: the job would read what it writes; choose another output", out, in)

@@ -113,12 +113,17 @@ func (p *Plan) Partition(job *mapreduce.Job) func(key, value []byte) int {
 	if p.Reducers <= 1 {
 		return nil
 	}
-	part, n := job.Partitioner(), p.Reducers
+	part, n, folds := job.Partitioner(), p.Reducers, !job.Fold.IsZero()
 	if _, ok := part.(mapreduce.TotalOrder); ok {
 		find := mapreduce.RangePartition{Bounds: p.Bounds, Compare: job.Sort}.Finder()
 		return func(key, _ []byte) int { return find(key) }
 	}
-	return func(key, value []byte) int { return part.Partition(key, value, n) }
+	return func(key, value []byte) int {
+		if folds {
+			value = nil // it is not the whole one yet
+		}
+		return part.Partition(key, value, n)
+	}
 }
 
 const (
@@ -143,7 +148,10 @@ func (p *Plan) sample(ctx context.Context, env *Env, job *mapreduce.Job) error {
 	if want <= 0 {
 		want = min(max(minSamples, samplesPerReduce*p.Reducers), maxSamples)
 	}
-	spots := p.spots()
+	spots, err := p.spots(env, job)
+	if err != nil {
+		return err
+	}
 	keys := &keySampler{longest: math.MaxInt}
 	if job.Sort == nil {
 		keys.longest = sampleKey
@@ -158,21 +166,29 @@ func (p *Plan) sample(ctx context.Context, env *Env, job *mapreduce.Job) error {
 	return nil
 }
 
-// spots picks places evenly over all splits.
-func (p *Plan) spots() []Split {
+// spots picks places evenly over all splits. A file that is read from its beginning only, such as a compressed one, is one spot.
+func (p *Plan) spots(env *Env, job *mapreduce.Job) (out []Split, err error) {
 	perSplit := max(1, sampleSpots/max(1, len(p.Splits)))
 	step := max(1, len(p.Splits)/sampleSpots)
-	var out []Split
 	for i := 0; i < len(p.Splits); i += step {
 		s := p.Splits[i]
 		r := s.Ranges[0]
+		if r.Offset == 0 && perSplit > 1 {
+			files := splitter{store: env.Store, format: formatOf(job.AllInputs()[s.Input].Map)}
+			if may, err := files.splittable(r.Path); err != nil {
+				return nil, err
+			} else if !may {
+				out = append(out, Split{Input: s.Input, Ranges: s.Ranges[:1]})
+				continue
+			}
+		}
 		for k := range perSplit {
 			off := r.Offset + r.Length/int64(perSplit)*int64(k)
 			length := min(sampleBytes, r.Offset+r.Length-off, max(1, r.Length/int64(perSplit)))
 			out = append(out, Split{Input: s.Input, Ranges: []Range{{r.Path, off, length}}})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // errEnough ends the reading of a spot.
@@ -214,7 +230,7 @@ func (k *keySampler) Emit(key, _ []byte) {
 
 func (k *keySampler) EmitInt(key []byte, _ int64) { k.Emit(key, nil) }
 
-func (k *keySampler) failure() error {
+func (k *keySampler) Failure() error {
 	err := k.err
 	k.err = nil
 	return err

@@ -144,7 +144,7 @@ func (r *reduceAttempt) checkpoint() error {
 	r.meter.Bytes.Add(r.bytes - r.reported)
 	r.reported = r.bytes
 	r.meter.Records.Store(r.records)
-	if err := r.out.failure(); err != nil {
+	if err := r.out.Failure(); err != nil {
 		return fmt.Errorf("%s: %w", r.task, err)
 	}
 	r.pause(leastPause)

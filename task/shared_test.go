@@ -28,7 +28,7 @@ func writePart(t *testing.T, job *mapreduce.Job, work string, try uint64, text s
 		t.Fatal(err)
 	}
 	out.Emit([]byte(text), nil)
-	if err := errors.Join(out.failure(), p.Commit()); err != nil {
+	if err := errors.Join(out.Failure(), p.Commit()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -46,11 +46,11 @@ type splitter struct {
 }
 
 func (s *splitter) add(e storage.Entry) error {
-	if e.Size == 0 {
+	if e.Size == 0 && s.format != mapreduce.WholeFile { // of which it is one record
 		return nil
 	}
 	if e.Size > s.target {
-		splittable, err := s.splittable(e)
+		splittable, err := s.splittable(e.Path)
 		if err != nil {
 			return err
 		}
@@ -99,15 +99,15 @@ func (s *splitter) cut(e storage.Entry) error {
 	return nil
 }
 
-func (s *splitter) splittable(e storage.Entry) (bool, error) {
-	f, err := openInput(s.store, e.Path)
+func (s *splitter) splittable(path string) (bool, error) {
+	f, err := openInput(s.store, path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
 	head := make([]byte, min(mapreduce.HeadBytes, f.Size()))
 	if n, err := f.ReadAt(head, 0); n < len(head) {
-		return false, fmt.Errorf("input %q: read its first bytes: %w", e.Path, err)
+		return false, fmt.Errorf("input %q: read its first bytes: %w", path, err)
 	}
 	return s.format.Splittable(head), nil
 }

@@ -2,11 +2,13 @@ package task
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -187,5 +189,56 @@ func TestSmallFilesShareSplits(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// TestSamplesOfCompressedFiles are lines of the text, and not of what it was packed to.
+func TestSamplesOfCompressedFiles(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	for i := range 20_000 {
+		fmt.Fprintf(z, "k%05d\n", i*7919%20_000)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "in.gz")
+	if err := os.WriteFile(file, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := mapreduce.Lines(func(line []byte, emit func([]byte, []byte)) {
+		if !bytes.HasPrefix(line, []byte("k")) {
+			panic("no line of the text")
+		}
+		emit(line, nil)
+	})
+	p, err := plan(t, &mapreduce.Job{Input: []string{file}, Map: m, Partition: mapreduce.TotalOrder{}}, 1<<30, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range p.Bounds {
+		if n, err := strconv.Atoi(string(b[1:])); err != nil || n < 5000*(i+1)-500 || n > 5000*(i+1)+500 {
+			t.Errorf("bound %d of 4 even parts is %q", i, b)
+		}
+	}
+}
+
+// TestEmptyFilesAsWhole: where each file is a record, so is an empty one.
+func TestEmptyFilesAsWhole(t *testing.T) {
+	m := mapreduce.Files(func(_ string, content []byte, emit func(string, string)) { emit("has", strconv.Itoa(len(content))) })
+	s := newStage(t, mapreduce.Job{Map: m, MapOnly: true}, 1<<20, 0, "", "abc", "")
+	parts, err := s.run(t.Context())
+	if got := strings.Join(parts, ""); err != nil || got != "has\t0\nhas\t3\nhas\t0\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestPartitionUnderAFold is of the key alone: the value grows as it is folded, and a key belongs to one reduce.
+func TestPartitionUnderAFold(t *testing.T) {
+	byValue := mapreduce.PartitionFunc(func(_, value []byte, n int) int { return min(len(value), 1) % n })
+	s := newStage(t, mapreduce.Job{Map: mapOf(words{}), Fold: mapreduce.Sum, Partition: byValue}, 1<<20, 3, "a b a\n")
+	parts, err := s.run(t.Context())
+	if err != nil || len(parts) != 3 || parts[0] != "a\t2\nb\t1\n" {
+		t.Errorf("%q, %v", parts, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/shuffle"
@@ -194,5 +195,39 @@ func TestGiantPairs(t *testing.T) {
 	s = newStage(t, mapreduce.Job{Map: mapOf(words{}), MaxRecordBytes: 1000}, 100_000, 1, strings.Repeat("x", 2000)+"\n")
 	if _, err := s.runMap(t.Context(), 0); !errors.Is(err, mapreduce.ErrRecordTooLarge) || !Final(err) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSignsOfLife: a record that may be skipped lives as long as it emits, and so does a combiner that takes one group after the other.
+func TestSignsOfLife(t *testing.T) {
+	slow := mapreduce.MapperFunc(func(_ mapreduce.Record, out mapreduce.Emitter) error {
+		for i := range 60 {
+			time.Sleep(10 * time.Millisecond)
+			out.EmitInt([]byte{byte(i)}, 1)
+		}
+		return nil
+	})
+	quick := mapreduce.MapperFunc(func(_ mapreduce.Record, out mapreduce.Emitter) error {
+		for i := range 60 {
+			out.EmitInt([]byte{byte(i)}, 1)
+		}
+		return nil
+	})
+	sleepy := mapreduce.ReducerFunc(func(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
+		time.Sleep(10 * time.Millisecond)
+		return add(key, values, out)
+	})
+	for name, job := range map[string]mapreduce.Job{
+		"skipping":  {Map: mapOf(slow), SkipBadRecords: 1},
+		"combining": {Map: mapOf(quick), Combine: reduceOf(sleepy)},
+	} {
+		s := newStage(t, job, 1<<20, 1, "line\n")
+		s.try, s.env.Silence = 1, 400*time.Millisecond
+		res, err := s.runMap(t.Context(), 0)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		_ = res.Output.Release()
 	}
 }

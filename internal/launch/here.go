@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"github.com/millrace/millrace/internal/console"
 	"github.com/millrace/millrace/internal/disk"
@@ -50,14 +51,19 @@ func (r *Run) here(ctx context.Context) (o outcome, err error) {
 	return o, err
 }
 
+const partPrefix = "part-"
+
 // PrintParts copies the parts of an output directory in order.
 func PrintParts(w io.Writer, dir string) error {
-	parts, err := filepath.Glob(filepath.Join(dir, "part-*"))
+	entries, err := os.ReadDir(dir) // not a pattern: the directory may have brackets in its name
 	if err != nil {
 		return err
 	}
-	for _, p := range parts {
-		if err := copyPart(w, func() (io.ReadCloser, error) { return os.Open(p) }); err != nil {
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), partPrefix) {
+			continue
+		}
+		if err := copyPart(w, func() (io.ReadCloser, error) { return os.Open(filepath.Join(dir, e.Name())) }); err != nil {
 			return err
 		}
 	}

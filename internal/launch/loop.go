@@ -227,6 +227,9 @@ func (l *Loop) place(ctx context.Context, cfg *Config) (done func(), err error) 
 	if err := l.checkFree(inside, cfg); err != nil {
 		return done, err
 	}
+	if err := l.checkInput(mux); err != nil {
+		return done, err
+	}
 	return done, l.claim(inStore(l.rounds))
 }
 
@@ -251,6 +254,37 @@ func (l *Loop) claim(dir string) error {
 		return err
 	}
 	return w.Close()
+}
+
+// checkInput wants the program's input apart from what the loop writes and replaces.
+func (l *Loop) checkInput(mux storage.Mux) error {
+	stages := slices.Concat(l.First, l.Round)
+	inputs := stages[0].AllInputs()
+	if l.Reread {
+		inputs = slices.Concat(inputs, l.Round[0].AllInputs())
+	}
+	for _, in := range inputs {
+		for _, p := range in.Paths {
+			if err := task.CheckApart(mux, p, l.output, l.over); err != nil {
+				return err
+			}
+			if full, err := Absolute(p); err == nil && l.Reread && leadsTo(full, l.rounds) {
+				return fmt.Errorf("input %q leads to %q: later rounds would read what the rounds write; choose another output", p, l.rounds)
+			}
+		}
+	}
+	return nil
+}
+
+// leadsTo reports whether a pattern matches a directory or what is in it.
+func leadsTo(pattern, dir string) bool {
+	parts, names := strings.Split(pattern, "/"), strings.Split(dir, "/")
+	for i := range min(len(parts), len(names)) {
+		if ok, err := path.Match(parts[i], names[i]); !ok || err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // checkFree wants the output to be free, or one of a job's that may be overwritten.

@@ -217,3 +217,50 @@ func TestLongOutput(t *testing.T) {
 		t.Error("an output that cannot be read was")
 	}
 }
+
+// TestLoopLooksAtItsOutput whatever its name is: brackets are no pattern.
+func TestLoopLooksAtItsOutput(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out[1]")
+	r := newRig(t, "", lines(t).Input[0], out)
+	r.Again = func(_ int, _ mapreduce.Counts, text func() (string, error)) (map[string]string, bool, error) {
+		if s, err := text(); err != nil || s == "" {
+			t.Errorf("the round wrote %q, %v", s, err)
+		}
+		return nil, false, nil
+	}
+	if err := r.Do(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLoopKeepsItsInput: an output that takes the place of the input is refused as in a job of one round, and so are rounds that a later one would read as its input.
+func TestLoopKeepsItsInput(t *testing.T) {
+	for name, c := range map[string]struct {
+		in, out string
+		want    string // "" if it is no mistake
+		change  func(r *rig)
+	}{
+		"the input":           {"data", "data", "lies inside", func(r *rig) { r.cfg.Local.Overwrite = true }},
+		"above the input":     {"data/part-*", "data", "lies inside", func(r *rig) { r.cfg.Local.Overwrite = true }},
+		"below the input":     {"data", "data/out", `output "DIR/data/out" lies inside`, func(*rig) {}},
+		"rounds in a pattern": {"data/*", "data/out", "would read what the rounds write", func(r *rig) { r.Reread = true }},
+		"beside a pattern":    {"data/part-*", "data/out", "", func(r *rig) { r.Reread = true }},
+		"read once":           {"data/*", "data/out", "", func(*rig) {}},
+	} {
+		dir := t.TempDir()
+		leave(t, filepath.Join(dir, "data"), task.SuccessFile)
+		kept := filepath.Join(dir, "data", "part-r-00000")
+		if err := os.WriteFile(kept, []byte("b\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := newRig(t, "", filepath.Join(dir, c.in), filepath.Join(dir, c.out))
+		c.change(r)
+		err := r.Do(t.Context())
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), strings.ReplaceAll(c.want, "DIR", dir)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if data, err := os.ReadFile(kept); string(data) != "b\n" {
+			t.Errorf("%s: the input is %q, %v", name, data, err)
+		}
+	}
+}

@@ -177,7 +177,7 @@ func catParts(ctx context.Context, cl *client.Client, dir string, w io.Writer) e
 		return err
 	}
 	for _, e := range list {
-		if !strings.HasPrefix(filepath.Base(e.Path), "part-") {
+		if !strings.HasPrefix(filepath.Base(e.Path), partPrefix) {
 			continue
 		}
 		if err := copyPart(w, func() (io.ReadCloser, error) { return cl.DFS().Open(ctx, e.Path) }); err != nil {

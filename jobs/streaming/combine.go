@@ -7,8 +7,8 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// combineBytes is how much mapper output is gathered for one run of the combiner, and combineShare which part of the largest record, itself
-// a part of the budget, at most. Larger: fewer processes, better combining, more memory beside the sort.
+// combineBytes is how much mapper output is gathered for one run of the combiner, and as much again where its pairs are, and combineShare which
+// part of the largest record, itself a part of the budget, at most. Larger: fewer processes, better combining, more memory beside the sort.
 const (
 	combineBytes = 8 << 20
 	combineShare = 8
@@ -31,7 +31,9 @@ func newCombiner(t *mapreduce.Task, command string) *combiner {
 }
 
 // span is a pair in data: key, then value.
-type span struct{ key, value, end int }
+type span struct{ key, value, end uint32 }
+
+const spanBytes = 12
 
 // add gathers a pair. One that alone is more than is gathered goes on as it is: combining is never needed for a right result.
 func (c *combiner) add(key, value []byte, out mapreduce.Emitter) error {
@@ -39,7 +41,7 @@ func (c *combiner) add(key, value []byte, out mapreduce.Emitter) error {
 		out.Emit(key, value)
 		return nil
 	}
-	if len(c.data)+len(key)+len(value) > c.most {
+	if len(c.data)+len(key)+len(value) > c.most || len(c.pairs) >= c.most/spanBytes {
 		if err := c.flush(out); err != nil {
 			return err
 		}
@@ -47,11 +49,11 @@ func (c *combiner) add(key, value []byte, out mapreduce.Emitter) error {
 	if c.data == nil {
 		c.data = make([]byte, 0, c.most) // once: growing would leave as much again behind
 	}
-	s := span{key: len(c.data)}
+	s := span{key: uint32(len(c.data))}
 	c.data = append(c.data, key...)
-	s.value = len(c.data)
+	s.value = uint32(len(c.data))
 	c.data = append(c.data, value...)
-	s.end = len(c.data)
+	s.end = uint32(len(c.data))
 	c.pairs = append(c.pairs, s)
 	return nil
 }
@@ -70,7 +72,7 @@ func (c *combiner) flush(out mapreduce.Emitter) (err error) {
 	var printed int64
 	take := func(lines batch) error {
 		printed += emitPairs(lines, out)
-		return nil
+		return failureOf(out)
 	}
 	if err := c.send(take); err != nil {
 		return err

@@ -234,11 +234,17 @@ func (p *process) finish(take func(batch) error) error {
 	close(p.stdin)
 	var err error
 	for lines := range p.stdout {
-		if err == nil {
-			err = p.consume(lines, take)
+		if err != nil {
+			continue
+		}
+		if err = p.consume(lines, take); err != nil {
+			p.kill() // nobody takes what else it prints
 		}
 	}
-	return errors.Join(err, p.wait())
+	if ended := p.wait(); err == nil {
+		err = ended
+	}
+	return err
 }
 
 // wait reaps the command and its goroutines and says what went wrong.

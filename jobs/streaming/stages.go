@@ -110,6 +110,14 @@ func (m *mapper) take(lines batch) error {
 			}
 		}
 	}
+	return failureOf(m.out)
+}
+
+// failureOf is why an emitter takes no more pairs, if it says so: a command that goes on printing would never hear of it.
+func failureOf(out mapreduce.Emitter) error {
+	if f, ok := out.(interface{ Failure() error }); ok {
+		return f.Failure()
+	}
 	return nil
 }
 
@@ -185,5 +193,5 @@ func (r *reducer) Close() error {
 
 func (r *reducer) take(lines batch) error {
 	emitLines(lines, r.out)
-	return nil
+	return failureOf(r.out)
 }

@@ -63,6 +63,9 @@ type Limits struct {
 	// bytes; a reader also holds the block as stored. 0 means 256 MiB (ours: room
 	// for a record of 100 MB). Larger: a hostile file can take more.
 	MaxBlockBytes int
+	// Room, if set, is asked before a block that takes 1 MiB or more is read, and waits until there is that much. done
+	// is called when the reader has gone on from the block, or is closed.
+	Room func(bytes int64) (done func(), err error)
 }
 
 // DefaultLimits returns blocks of at most 256 MiB.
@@ -70,7 +73,7 @@ func DefaultLimits() Limits { return Limits{MaxBlockBytes: 256 << 20} }
 
 func (l *Limits) setDefaults() {
 	if l.MaxBlockBytes == 0 {
-		*l = DefaultLimits()
+		l.MaxBlockBytes = DefaultLimits().MaxBlockBytes
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/millrace/millrace/internal/pages"
 )
 
 // Reader reads the records of the blocks that start in a byte range of a file.
@@ -21,6 +23,7 @@ type Reader struct {
 	rest   []byte // the unread records of the block
 	stored []byte // memory
 	raw    []byte // memory
+	leave  func() // gives the room of the block back, if it was asked for
 	head   [blockHeaderBytes]byte
 
 	pair []byte // key and value of the record
@@ -110,6 +113,7 @@ func (r *Reader) fail(err error) bool {
 // range's reader cannot know that a block was there.
 func (r *Reader) nextBlock() bool {
 	if r.next < 0 {
+		r.Close()
 		return false
 	}
 	if len(r.rest) > 0 {
@@ -167,6 +171,9 @@ func (r *Reader) judge(h *blockHeader, at int64) error {
 // load makes the block at r.next the current one.
 func (r *Reader) load(h *blockHeader) error {
 	at := r.next
+	if err := r.enter(h); err != nil {
+		return err
+	}
 	r.stored = grow(r.stored, int(h.stored))
 	if err := r.readAt(r.stored, at+blockHeaderBytes); err != nil {
 		return err
@@ -185,6 +192,31 @@ func (r *Reader) load(h *blockHeader) error {
 	r.block, r.left = at, h.records
 	r.next = at + blockHeaderBytes + int64(h.stored)
 	return nil
+}
+
+// enter asks for the room of a large block, when that of the one before is free.
+func (r *Reader) enter(h *blockHeader) (err error) {
+	r.Close()
+	bytes := int64(h.stored)
+	if h.codec != None {
+		bytes += int64(h.raw)
+	}
+	if bytes >= pages.Large && r.limits.Room != nil {
+		r.leave, err = r.limits.Room(bytes)
+	}
+	return err
+}
+
+// Close gives back the room that was asked for, and the memory: the current record is no more. Nothing else needs it.
+func (r *Reader) Close() {
+	if r.leave == nil {
+		return
+	}
+	pages.Drop(r.stored)
+	pages.Drop(r.raw)
+	r.stored, r.raw, r.rest, r.pair, r.keys = nil, nil, nil, nil, 0
+	r.leave()
+	r.leave = nil
 }
 
 // readAt fills p from offset at, which must lie inside the file.
