@@ -22,6 +22,7 @@ type node struct {
 	orders
 	output
 	flows map[flow]int64   // what this session has sent, as counted
+	fresh bool             // this master has seen the session begin: all that it has sent is to be counted
 	sent  map[string]int64 // by kind of traffic, of all sessions
 }
 
@@ -226,6 +227,7 @@ func (c *Tracker) newSession(now time.Duration, n *node, r *wire.Report) {
 	c.runsNothing(n)
 	clear(n.knows)
 	clear(n.flows)
+	n.fresh = r.Fresh
 	n.idle = -1
 	n.full, n.told, n.complaints = true, stretch{}, nil
 }

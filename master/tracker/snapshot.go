@@ -126,8 +126,11 @@ func (c *Tracker) snapshotStage(out []Record, st *stage) []Record {
 	})
 	return c.snapshotTasks(out, st, wire.ReduceTask, func(entry func(int32, uint64, *task, bool)) {
 		for i := range st.reduces {
-			if t := &st.reduces[i]; t.try != 0 {
+			switch t := &st.reduces[i]; {
+			case t.try != 0:
 				entry(int32(i), t.try, t, true)
+			case t.counted: // its counters are in the job's, whichever attempt it was
+				entry(int32(i), any, t, false)
 			}
 		}
 	})

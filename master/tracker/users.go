@@ -117,7 +117,7 @@ func (c *Tracker) start(now time.Duration, j *job) {
 	u := c.userNamed(j.spec.User)
 	j.held = true
 	if j.current() == nil {
-		j.addStage(now)
+		j.addStage(j.submitted)
 	}
 	if c.startHeld(now, u); j.held {
 		c.decided(wire.Decision{At: int64(now), Do: "hold", Job: j.id, Why: wire.Clip(c.heldWhy(j), wire.MaxText)})
