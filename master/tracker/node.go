@@ -175,6 +175,9 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		c.takeHeld(now, n, r)
 	}
 	n.drops = c.unneeded(r.Stages)
+	for _, ref := range n.drops {
+		delete(n.knows, ref)
+	}
 	for _, b := range r.BadFetch {
 		if b.Of(b.By) && n.want[b.By] != nil {
 			b.Bounded()

@@ -66,6 +66,55 @@ func TestWaitingJobKeepsItsTime(t *testing.T) {
 	}
 }
 
+// TestSnapshotStays: a snapshot is written beside the tracker, which goes on.
+func TestSnapshotStays(t *testing.T) {
+	c := newCore(t)
+	c.Resume(0)
+	announce := func(input int64) {
+		t.Helper()
+		spec := wire.JobSpec{Name: "nightly", User: "ann", Stages: 1, Recurring: true, Program: wire.Program{Builtin: "sleep"}, Expect: wire.Expected{Input: input}}
+		if err := c.Expect(1, []wire.JobSpec{spec}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	announce(1000)
+	records := c.Snapshot(2)
+	announce(2000)
+	for i := range records {
+		if r := &records[i]; r.Kind == Expected && r.Spec.Expect.Input != 1000 {
+			t.Errorf("the snapshot has become one of %d bytes", r.Spec.Expect.Input)
+		}
+	}
+}
+
+// TestSpecsAreForgotten: of a stage that a worker has dropped the master does not remember that it was there.
+func TestSpecsAreForgotten(t *testing.T) {
+	s := newScene(t, 2, 2)
+	s.say(s.n1)
+	n := s.c.byName[s.n1.name]
+	if len(n.knows) != 1 {
+		t.Fatalf("the worker knows %d stages", len(n.knows))
+	}
+	if err := s.c.Kill(s.now, s.job, "no more"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // it stops, says what it has still, and is told to drop it
+		s.say(s.n1)
+		s.n1.seq++
+		s.now += 10 * time.Millisecond
+		r := &wire.Report{
+			Node: s.n1.name, Rack: s.n1.rack, Session: s.n1.addr(), Seq: s.n1.seq, Addr: s.n1.addr(), Idle: -1,
+			Capacity: wire.Capacity{Containers: s.n1.room}, Stages: []wire.StageRef{{Job: s.job}},
+		}
+		if _, err := s.c.Report(s.now, r, 1<<62); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(n.knows) != 0 {
+		t.Errorf("the master remembers %d stages that the worker has dropped", len(n.knows))
+	}
+}
+
 // TestTrafficOfAMasterBefore: what a worker has sent before this master was there is no traffic of its first seconds.
 func TestTrafficOfAMasterBefore(t *testing.T) {
 	const before = 1 << 40

@@ -47,7 +47,8 @@ func (c *Tracker) Snapshot(now time.Duration) []Record {
 func (c *Tracker) snapshotExpected(out []Record, id wire.JobID) []Record {
 	for _, e := range c.plans.expected {
 		if e.job == id {
-			out = append(out, Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: &PlannedRacks{e.racks[0], e.racks[1], e.why}})
+			spec := e.spec // announced again, it changes
+			out = append(out, Record{At: e.at, Kind: Expected, Spec: &spec, Racks: &PlannedRacks{e.racks[0], e.racks[1], e.why}})
 		}
 	}
 	return out
