@@ -111,6 +111,15 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	return n
 }
 
+// isOf notes of what class a node is: of one that the journal names nobody has said so yet.
+func (c *Tracker) isOf(now time.Duration, n *node, class string) {
+	if n.class == class || c.topo.SetClass(n.id, class) != nil {
+		return
+	}
+	n.class = class
+	c.engine.NodeKnown(now, n.id)
+}
+
 // outlives is how long after another has come under its name a worker must be heard to be known to live: what it sent before it was killed
 // may come late.
 const outlives = time.Second
@@ -163,6 +172,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		}
 		c.moveTo(n, r.Addr)
 	}
+	c.isOf(now, n, r.Machine)
 	n.seq, n.heard, n.addr, n.speed, n.suspect, n.loose = r.Seq, now, r.Addr, r.Speed, false, false
 	c.bringUp(now, n, r)
 	for i := range r.Ended {

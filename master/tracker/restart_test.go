@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/scheduler/policies"
 )
 
 // TestReduceIsCountedOnce: a reduce that runs again counts what it counted before, also for a master that was started from a snapshot
@@ -145,5 +147,37 @@ func TestTrafficOfAMasterBefore(t *testing.T) {
 	}
 	if got := c.Net(now).CrossRack; got != 570 {
 		t.Errorf("%d bytes went between racks, want 570", got)
+	}
+}
+
+// TestMachineAfterARestart: of what machine a worker is that the journal names, its next report says; so is the log of decisions, which
+// replays.
+func TestMachineAfterARestart(t *testing.T) {
+	s := newScene(t, 2, 2)
+	s.finish(s.n1, 1)
+	c := newCore(t)
+	c.cfg.Grace = 0
+	for _, r := range s.c.Snapshot(s.now) {
+		c.Replay(&r)
+	}
+	c.Resume(s.now)
+	r := &wire.Report{Node: "n1", Session: "s", Seq: 1, Rack: "r1", Addr: "n1", Idle: -1, Machine: "fast", Capacity: wire.Capacity{Containers: 2}, Full: true}
+	if _, err := c.Report(s.now, r, 1<<62); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range c.Nodes(s.now) {
+		if n.Node == "n1" && n.Machine != "fast" {
+			t.Errorf("n1 is a machine %q, want fast", n.Machine)
+		}
+	}
+	if n := c.View().Topology().Node(c.byName["n1"].id); n.Class != "fast" {
+		t.Errorf("for the policies it is a machine %q, want fast", n.Class)
+	}
+	p, err := policies.Policy("fifo", nil)
+	if err == nil {
+		err = drive.Replay(c.cfg.Scheduler, c.cfg.drive(nil, nil), p, nil, c.Lines(0).Lines)
+	}
+	if err != nil {
+		t.Errorf("the log of decisions: %v", err)
 	}
 }
