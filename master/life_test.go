@@ -267,7 +267,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 func TestHealthAndMetrics(t *testing.T) {
 	m := served(t, withKey(t), func(c *Config) { c.Jobs.Links.Uplink, c.Jobs.Monitor.Interval = 1e9, 100*time.Millisecond })
 	h := newHand(t, m, "w1")
-	h.report.Net = []wire.NetBytes{{Peer: "w2", What: "shuffle", Sent: 1000}}
+	h.report.Net, h.report.Fresh = []wire.NetBytes{{Peer: "w2", What: "shuffle", Sent: 1000}}, true
 	other := newHand(t, m, "w2")
 	other.report.Rack = "r2"
 	other.say()

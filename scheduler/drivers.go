@@ -33,15 +33,15 @@ func runDriver(j *Job) Decision {
 // it: neither the loss of one node nor a partition of few nodes then hits them all. Give places none from then on.
 func (g *Engine) PlaceDrivers(now time.Duration, each func(topology.NodeID, Decision)) error {
 	g.state.apart = true
-	var without *Job // it has found no place, and might have any: who asks for as much need not look
+	var without [][NumKinds]Demand // of jobs that have found no place, and might have any: who asks for as much need not look
 	for _, j := range slices.Clone(g.state.drivers.list) {
-		if without != nil && j.demand == without.demand {
+		if j.AtLimit(Driver) || slices.Contains(without, j.demand) {
 			continue
 		}
 		n := g.state.fewestDrivers(j)
 		if n == topology.NoNode {
-			if len(j.banned) == 0 && !j.AtLimit(Driver) {
-				without = j
+			if len(j.banned) == 0 {
+				without = append(without, j.demand)
 			}
 			continue
 		}

@@ -18,6 +18,9 @@ func (s *State) setLimit(user string, containers int32) {
 	}
 }
 
+// UserLimit returns how many containers a user may hold; 0 means any number.
+func (v *View) UserLimit(user string) int32 { return v.s.limits[user] }
+
 // AtLimit reports whether the job's user may hold no container for one more task of kind k. A driver, and a reduce while maps of
 // the user wait, leave the last container to a task that ends by itself. Where the limit was lowered, or map output was lost, that
 // one is beyond the limit: else nothing of the user would ever end.

@@ -67,6 +67,15 @@ func (b *Builder) AddNode(n Node) (NodeID, error) {
 	return n.ID, nil
 }
 
+// SetClass says of what machine class a node is, which is not known of each when it is added.
+func (b *Builder) SetClass(n NodeID, class string) error {
+	if !b.t.Has(n) {
+		return fmt.Errorf("class %s of node %d: there is none", class, n)
+	}
+	b.t.nodes[n].Class, b.t.classOf[n] = class, b.intern(class)
+	return nil
+}
+
 // SetOCS sets the optical circuit switch.
 func (b *Builder) SetOCS(o OCS) error {
 	if err := o.Validate(); err != nil {

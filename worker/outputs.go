@@ -40,6 +40,9 @@ func openOutputs(root string, small int) (*outputs, []wire.AttemptID, error) {
 			continue
 		}
 		ids, err := o.adopt(ref, filepath.Join(root, d.Name()))
+		if err == nil && len(ids) == 0 { // no report tells of it, so that no master would say that it can go
+			err = o.drop(ref)
+		}
 		if err != nil {
 			return nil, nil, err
 		}

@@ -190,6 +190,11 @@ func (c *Client) connect(cc *clientConn) {
 	if err == nil {
 		cc.readAll()
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conns[cc.addr] == cc { // nobody may ever call there again
+		delete(c.conns, cc.addr)
+	}
 }
 
 // upgrade dials and asks HTTP to hand over the connection.

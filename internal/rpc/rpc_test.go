@@ -385,3 +385,44 @@ func TestRetry(t *testing.T) {
 		}
 	}
 }
+
+// TestBrokenConnectionsAreForgotten: of a peer that went, and comes back at another address, a client keeps nothing.
+func TestBrokenConnectionsAreForgotten(t *testing.T) {
+	c := NewClient(ClientConfig{Node: "n1"})
+	defer c.Close()
+	for range 3 {
+		s := NewServer(ServerConfig{})
+		echo(s)
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(l) }()
+		addr := l.Addr().String()
+		if _, err := Call[ask, told](t.Context(), c, addr, "echo", ask{"here"}); err != nil {
+			t.Fatal(err)
+		}
+		gone, err := c.Gone(t.Context(), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		<-done
+		<-gone
+		if _, err := Call[ask, told](t.Context(), c, addr, "echo", ask{"nobody"}); wire.KindOf(err) != wire.Unavailable {
+			t.Fatalf("nobody is there: %v", err)
+		}
+	}
+	left := -1
+	for range 200 {
+		c.mu.Lock()
+		left = len(c.conns)
+		c.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d connections are remembered, of which all are broken", left)
+}

@@ -207,14 +207,19 @@ func (c *Tracker) runsElsewhere(st *stage, id wire.AttemptID) bool {
 	return false
 }
 
-// afterProgress starts what a finished task makes possible: reduces, or the commit.
+// afterProgress starts what a finished task makes possible: the first reduces, those that wait for the last map, or the commit. What the maps
+// between allow waits for the next Tick: with many workers, to ask about all of them at the end of each map is what a master does most.
 func (c *Tracker) afterProgress(now time.Duration, st *stage, kind wire.TaskKind) {
 	if st.complete() {
 		c.startCommit(now, st)
 		return
 	}
 	j := c.engine.View().Job(st.sid)
-	if kind == wire.MapTask && j != nil && j.Pending(scheduler.Reduce) > 0 && j.ReduceReady() {
+	if kind != wire.MapTask || j == nil || j.Pending(scheduler.Reduce) == 0 || !j.ReduceReady() {
+		return
+	}
+	if first := !st.ready; first || st.doneCount[0] == st.total[0] {
+		st.ready = true
 		c.offerAll(now)
 	}
 }

@@ -16,9 +16,9 @@ func demands(s *wire.JobSpec) (out [scheduler.NumKinds]scheduler.Demand) {
 }
 
 // checkFit refuses a job of which no worker that is up could ever hold a task: it would wait for ever. While no worker is
-// up, or they may not have reported yet, nobody knows.
+// up, or they may not have reported yet, nobody knows: after a restart that is so for a while, whether there are jobs or not.
 func (c *Tracker) checkFit(now time.Duration, s *wire.JobSpec) error {
-	if now < c.graceEnd {
+	if now < c.graceEnd || c.cfg.Epoch > 1 && now < c.resumedAt+c.cfg.Grace {
 		return nil
 	}
 	for k, d := range demands(s) {

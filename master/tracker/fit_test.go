@@ -57,6 +57,22 @@ func TestJobsThatNoWorkerCanHold(t *testing.T) {
 	}
 }
 
+// TestFitAfterARestart: a master that was started again does not refuse a job because the worker that can hold it has not reported yet.
+func TestFitAfterARestart(t *testing.T) {
+	s := &scene{t: t, c: newCore(t), n0: &hand{name: "small", rack: "r0", machine: wire.Capacity{VCores: 2, MemoryMB: 2048}}}
+	s.c.cfg.Epoch = 2
+	s.c.Resume(0)
+	s.n0.restart()
+	s.say(s.n0)
+	large := sleepOf(asks(0, 4096), wire.Demand{}, wire.Demand{})
+	if _, err := s.c.Submit(s.now, large); err != nil {
+		t.Errorf("at once: %v", err)
+	}
+	if _, err := s.c.Submit(s.now+s.c.cfg.Grace, large); wire.KindOf(err) != wire.Invalid {
+		t.Errorf("later: %v", err)
+	}
+}
+
 // TestATooLargeJobIsPassedOver: a job that came before any worker did turns out to be too large for them. The next one runs, and
 // both are told why. When a worker comes that is large enough the job runs as well.
 func TestATooLargeJobIsPassedOver(t *testing.T) {

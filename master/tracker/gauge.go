@@ -71,8 +71,8 @@ func (st *stage) percent() float64 {
 		share[k] = float64(st.doneCount[k])
 	}
 	for a := range st.running {
-		// A second attempt counts only by what it is ahead; to know that is not worth the search.
-		if a.id.Kind != wire.DriverTask && !a.second {
+		// A second attempt beside the first counts only by what it is ahead; to know that is not worth the search.
+		if a.id.Kind != wire.DriverTask && (!a.second || st.attempts(a.id) == 1) {
 			share[kindIndex(a.id.Kind)] += a.done
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
 )
 
@@ -46,5 +47,22 @@ func TestImpossibleEvents(t *testing.T) {
 	}
 	if out := s.c.Take(); len(out.Broken) != 1 || s.c.tally.Broken != 1 || s.c.tally.LastBroken == "" {
 		t.Errorf("broken: %v, %+v", out.Broken, s.c.tally)
+	}
+}
+
+// TestProgressOfASecondAttempt: a second attempt counts where the first has gone, and not beside it.
+func TestProgressOfASecondAttempt(t *testing.T) {
+	st := &stage{plan: &plan{}, total: [2]int32{2, 0}, maps: make([]task, 2), running: map[*attempt]bool{}}
+	second := &attempt{id: wire.AttemptID{Kind: wire.MapTask}, st: st, done: 0.5, second: true}
+	first := &attempt{id: wire.AttemptID{Kind: wire.MapTask}, st: st, done: 0.2}
+	for want, list := range map[float64][]*attempt{5 + 45*0.2: {first, second}, 5 + 45*0.5: {second}} {
+		clear(st.running)
+		for _, a := range list {
+			st.running[a] = true
+		}
+		st.maps[0].live = uint8(len(list))
+		if got := st.percent(); got != want {
+			t.Errorf("%d attempts: %g %%, want %g", len(list), got, want)
+		}
 	}
 }

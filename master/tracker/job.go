@@ -74,6 +74,7 @@ type stage struct {
 	told          int      // how many of them have been sent to some reduce
 	outlets       map[topology.RackID]*outlet
 	sum           uint64 // of the last output of all maps
+	ready         bool   // all nodes have been offered since reduces may start
 	committing    bool   // all tasks are done; the driver gives the output its name
 	done          bool
 	doneAt        time.Duration

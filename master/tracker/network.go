@@ -28,6 +28,10 @@ func (c *Tracker) countNet(n *node, counts []wire.NetBytes) {
 			continue // the master, a client, or one not known yet: the total comes again
 		}
 		key := flow{b.Peer, b.What}
+		if _, known := n.flows[key]; !known && !n.fresh {
+			n.flows[key] = b.Sent // nobody knows how much of it was before this master
+			continue
+		}
 		more := b.Sent - n.flows[key]
 		if more <= 0 {
 			continue

@@ -13,7 +13,7 @@ func TestAnAddressThatAnotherHas(t *testing.T) {
 	c.Resume(0)
 	tell := func(at time.Duration, r wire.Report) {
 		t.Helper()
-		r.Seq, r.Idle, r.Capacity, r.Full = uint64(at), -1, wire.Capacity{Containers: 1}, true
+		r.Seq, r.Idle, r.Capacity, r.Full, r.Fresh = uint64(at), -1, wire.Capacity{Containers: 1}, true, true
 		if _, err := c.Report(at, &r, 1<<62); err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ type node struct {
 	orders
 	output
 	flows map[flow]int64   // what this session has sent, as counted
+	fresh bool             // this master has seen the session begin: all that it has sent is to be counted
 	sent  map[string]int64 // by kind of traffic, of all sessions
 }
 
@@ -110,6 +111,15 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	return n
 }
 
+// isOf notes of what class a node is: of one that the journal names nobody has said so yet.
+func (c *Tracker) isOf(now time.Duration, n *node, class string) {
+	if n.class == class || c.topo.SetClass(n.id, class) != nil {
+		return
+	}
+	n.class = class
+	c.engine.NodeKnown(now, n.id)
+}
+
 // outlives is how long after another has come under its name a worker must be heard to be known to live: what it sent before it was killed
 // may come late.
 const outlives = time.Second
@@ -162,6 +172,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		}
 		c.moveTo(n, r.Addr)
 	}
+	c.isOf(now, n, r.Machine)
 	n.seq, n.heard, n.addr, n.speed, n.suspect, n.loose = r.Seq, now, r.Addr, r.Speed, false, false
 	c.bringUp(now, n, r)
 	for i := range r.Ended {
@@ -174,6 +185,9 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		c.takeHeld(now, n, r)
 	}
 	n.drops = c.unneeded(r.Stages)
+	for _, ref := range n.drops {
+		delete(n.knows, ref)
+	}
 	for _, b := range r.BadFetch {
 		if b.Of(b.By) && n.want[b.By] != nil {
 			b.Bounded()
@@ -226,6 +240,7 @@ func (c *Tracker) newSession(now time.Duration, n *node, r *wire.Report) {
 	c.runsNothing(n)
 	clear(n.knows)
 	clear(n.flows)
+	n.fresh = r.Fresh
 	n.idle = -1
 	n.full, n.told, n.complaints = true, stretch{}, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/scheduler/fifo"
 	"github.com/millrace/millrace/topology"
 )
@@ -96,5 +97,40 @@ func TestHeartbeatsFollowReports(t *testing.T) {
 	}
 	if n := len(p.beats); n < 9 || n > 11 || p.asked < 100 {
 		t.Errorf("%d heartbeats in 10 s of reports every 50 ms, %d offers; the interval is a second", n, p.asked)
+	}
+}
+
+// TestEndsOfMapsAskNobodyElse: while reduces wait for room, the end of a map offers its own node. All nodes are offered when the first
+// reduces may start, and at the last map.
+func TestEndsOfMapsAskNobodyElse(t *testing.T) {
+	const maps = 12
+	s := &scene{t: t, c: newCore(t), n0: &hand{name: "n0", rack: "r0", room: 1}, n1: &hand{name: "n1", rack: "r1", room: 1}}
+	s.c.Resume(0)
+	for _, h := range []*hand{s.n0, s.n1} {
+		h.restart()
+		s.say(h)
+	}
+	id, err := s.c.Submit(s.now, wire.JobSpec{Name: "j", User: "ann", Stages: 1, Slowstart: 0.01, Program: wire.Program{Builtin: "sleep"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.job = id
+	s.say(s.n0)
+	if _, err := s.c.Plan(s.now, runningDriver(s.c, id), &wire.StagePlan{Splits: splitsOf(maps), Reducers: 100}); err != nil {
+		t.Fatal(err)
+	}
+	s.say(s.n1)
+	for n := range maps {
+		from := s.c.log.before + uint64(len(s.c.log.lines))
+		s.finish(s.n1, 1)
+		all := 0
+		for _, l := range s.c.Lines(from).Lines {
+			if l.Kind == drive.LineRound && l.Round.Parts == drive.Offer && l.Round.Nodes == nil {
+				all++
+			}
+		}
+		if want := n == 0 || n == maps-1; all > 0 != want {
+			t.Errorf("at the end of map %d all nodes were offered %d times", n+1, all)
+		}
 	}
 }

@@ -47,7 +47,8 @@ func (c *Tracker) Snapshot(now time.Duration) []Record {
 func (c *Tracker) snapshotExpected(out []Record, id wire.JobID) []Record {
 	for _, e := range c.plans.expected {
 		if e.job == id {
-			out = append(out, Record{At: e.at, Kind: Expected, Spec: &e.spec, Racks: &PlannedRacks{e.racks[0], e.racks[1], e.why}})
+			spec := e.spec // announced again, it changes
+			out = append(out, Record{At: e.at, Kind: Expected, Spec: &spec, Racks: &PlannedRacks{e.racks[0], e.racks[1], e.why}})
 		}
 	}
 	return out
@@ -126,8 +127,11 @@ func (c *Tracker) snapshotStage(out []Record, st *stage) []Record {
 	})
 	return c.snapshotTasks(out, st, wire.ReduceTask, func(entry func(int32, uint64, *task, bool)) {
 		for i := range st.reduces {
-			if t := &st.reduces[i]; t.try != 0 {
+			switch t := &st.reduces[i]; {
+			case t.try != 0:
 				entry(int32(i), t.try, t, true)
+			case t.counted: // its counters are in the job's, whichever attempt it was
+				entry(int32(i), any, t, false)
 			}
 		}
 	})

@@ -18,7 +18,6 @@ type user struct {
 	own    wire.Limits
 	jobs   []*job          // that have not ended, oldest first
 	recent []time.Duration // when jobs came, in the last minute before the newest
-	told   int32           // the limit of containers that the policies know
 }
 
 // recently is the time in which submissions are counted.
@@ -117,7 +116,7 @@ func (c *Tracker) start(now time.Duration, j *job) {
 	u := c.userNamed(j.spec.User)
 	j.held = true
 	if j.current() == nil {
-		j.addStage(now)
+		j.addStage(j.submitted)
 	}
 	if c.startHeld(now, u); j.held {
 		c.decided(wire.Decision{At: int64(now), Do: "hold", Job: j.id, Why: wire.Clip(c.heldWhy(j), wire.MaxText)})
@@ -179,8 +178,7 @@ func (c *Tracker) tellLimits(now time.Duration) {
 }
 
 func (c *Tracker) tellLimit(now time.Duration, u *user) {
-	if n := int32(c.limits(u).Containers); n != u.told && u.name != wire.AllUsers {
-		u.told = n
+	if n := int32(c.limits(u).Containers); n != c.engine.View().UserLimit(u.name) && u.name != wire.AllUsers {
 		c.feed(now, scheduler.UserLimit(u.name, n))
 	}
 }

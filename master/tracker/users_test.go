@@ -157,3 +157,24 @@ func TestIdleUsersAreForgotten(t *testing.T) {
 		t.Errorf("%d users are remembered", len(c.users))
 	}
 }
+
+// TestLimitOfOneWhoWasForgotten: the limit of all that a user had is gone for them, too, who had no jobs when it was taken away.
+func TestLimitOfOneWhoWasForgotten(t *testing.T) {
+	c := limited(t, wire.AllUsers, map[string]int64{"containers": 2})
+	if err := c.Kill(1, mustSleep(t, c, 1, "ann"), "enough"); err != nil {
+		t.Fatal(err)
+	}
+	c.Tick(time.Hour)
+	c.usersMost = 0 // as after a thousand others
+	mustSleep(t, c, time.Hour, "bob")
+	if c.users["ann"] != nil {
+		t.Fatal("ann is remembered")
+	}
+	if err := c.SetLimits(time.Hour, wire.LimitRequest{User: wire.AllUsers, Changes: map[string]int64{"containers": 0}}); err != nil {
+		t.Fatal(err)
+	}
+	mustSleep(t, c, time.Hour, "ann")
+	if n := c.View().UserLimit("ann"); n != 0 {
+		t.Errorf("for the policies ann may have %d containers, want any number", n)
+	}
+}

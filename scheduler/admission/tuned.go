@@ -84,6 +84,7 @@ func (t *Tuned) Tick(now time.Duration, v *scheduler.View) {
 		t.begin(now, v)
 	case t.active && sampled:
 		t.do(now, t.control.Step(t.look(now, idle, v)))
+		t.gaveUp = !t.active && pending(v)+running(v) > 0
 	}
 }
 
@@ -103,7 +104,7 @@ func (t *Tuned) do(now time.Duration, act Act) {
 		t.delay.set(now, act.MARP, t.books.jobs)
 	}
 	if act.Done {
-		t.active, t.gaveUp = false, true
+		t.active = false
 	}
 	rest := act.Sleep
 	if !act.Resume {

@@ -303,3 +303,29 @@ func TestTooLargeJobsAreNoBatch(t *testing.T) {
 		}
 	}
 }
+
+// A job that comes when the batch before has just ended begins a batch of its own: the cluster was empty.
+func TestBatchBehindBatch(t *testing.T) {
+	for _, info := range []*scheduler.Info{&CBTInfo, &CBTwSInfo, &CBTwATInfo} {
+		a := admissionOf(t, info, nil).(*Tuned)
+		r := newRig(t, a, scheduler.DefaultReduceRule())
+		r.feed(idle(90))
+		r.submit(1, 1)
+		r.admit()
+		r.sleep(time.Minute)
+		r.feed(scheduler.JobVanished(1))
+		for range 600 {
+			if r.sleep(100 * time.Millisecond); !a.active {
+				break
+			}
+		}
+		if a.active {
+			t.Fatalf("%s: the batch does not end", info.Name)
+		}
+		r.submit(2, 7)
+		r.admit()
+		if r.sleep(time.Minute); !a.active {
+			t.Errorf("%s: nobody tunes MARP for the jobs that came at the end of a batch", info.Name)
+		}
+	}
+}

@@ -85,7 +85,7 @@ func (d *Loop) WorkLeft() bool {
 	return v.Runnable(scheduler.Map).Len() > 0 || v.Pending(scheduler.Reduce).Len() > 0 || d.engine.DriversWait()
 }
 
-// NodeKnown writes down a machine that was added to the topology.
+// NodeKnown writes down a machine that was added to the topology, or whose class has changed.
 func (d *Loop) NodeKnown(now time.Duration, n topology.NodeID) {
 	t := d.View().Topology()
 	node, rack := t.Node(n), t.Rack(t.RackOf(n))

@@ -187,6 +187,15 @@ func TestLATE(t *testing.T) {
 	r.want(All, "launch j1/map/3@0 second") // 200 s against 40 s, of a mean of 10 s
 }
 
+// TestSecondAlone: a second attempt of which the first has gone is as good as any, and may be late in its turn.
+func TestSecondAlone(t *testing.T) {
+	r := slow(t, Config{Seconds: LATE{After: time.Second, Slower: 1.5, Share: 1}})
+	r.want(All, "launch j1/map/3@0 second, launch j1/map/2@0 second")
+	r.feed(scheduler.TaskKilled(task(scheduler.Map, 3), 1))
+	r.now = 60 * time.Second
+	r.want(All, "launch j1/map/3@1 second")
+}
+
 // TestLag: the least progress of a kind, if it is behind the average by enough.
 func TestLag(t *testing.T) {
 	r := slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.2, Cap: 1}})

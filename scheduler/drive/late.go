@@ -78,7 +78,7 @@ func (l LATE) ofKind(now time.Duration, v *scheduler.View, j *scheduler.Job, k s
 	mean := sum / time.Duration(n)
 	for a := range v.Attempts(j, k) {
 		age := now - a.Start
-		if a.Second || age < l.After || v.Tries(j, a.Task) != 1 {
+		if age < l.After || v.Tries(j, a.Task) != 1 {
 			continue
 		}
 		p, known := done(now, a)

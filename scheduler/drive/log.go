@@ -14,7 +14,7 @@ type LineKind uint8
 
 // The kinds of line.
 const (
-	LineNode     LineKind = iota // a machine became known: Node, Name, Rack, Class, NIC, Uplink, Optical
+	LineNode     LineKind = iota // a machine, or its class, became known: Node, Name, Rack, Class, NIC, Uplink, Optical
 	LineEvent                    // something happened: Event
 	LineRound                    // a round was asked for: Round, Asked, and the answer, Steps
 	LinePolicies                 // these policies decide from here on: Policy, Admission
@@ -151,6 +151,9 @@ func (r *replay) node(l *Line) error {
 	}
 	if err := r.topo.SetOCS(l.Optical); err != nil {
 		return err
+	}
+	if n, known := r.topo.Topology().NodeByName(l.Name); known {
+		return r.topo.SetClass(n, l.Class)
 	}
 	_, err := r.topo.AddNode(topology.Node{Name: l.Name, Rack: rack, Class: l.Class, NIC: l.NIC})
 	return err
