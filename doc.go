@@ -33,6 +33,7 @@
 //	netmon        byte counts in, utilisation and congestion out
 //	sim           a simulator that drives the policies
 //	lab           published experiments over the simulator
+//	play          the player and the playground: decisions, one by one, for a browser
 //	trace         job traces: read, describe, generate
 //	bench         measures the engine, the block store and a cluster against other programs and bare loops
 //	cli           the command as a package; cmd/millrace calls it

@@ -140,17 +140,11 @@ func (s *session) glob(arg string) ([]wire.FileInfo, error) {
 	return found, nil
 }
 
-// mostMeant is how many names of a directory are compared with one that is not there.
-const mostMeant = 1000
-
 // meant asks for the path that is nearest to one that is not there, among those that the user may see.
 func (s *session) meant(p string) string {
-	return suggest.Path(p, func(dir string) (names []string, err error) {
-		list, err := s.List(s.ctx, dir, "", mostMeant)
-		for _, e := range list.Entries {
-			names = append(names, path.Base(e.Path))
-		}
-		return names, err
+	return suggest.Path(p, func(dir string) ([]string, error) {
+		list, err := s.List(s.ctx, dir, "", suggest.MostNames)
+		return list.Names(), err
 	})
 }
 

@@ -112,7 +112,7 @@ func (o *simOptions) readSource() (*workload, error) {
 	if !generated {
 		t, err := readTraces("", o.trace)
 		if err != nil {
-			return nil, failed(err)
+			return nil, err
 		}
 		return &workload{traced: t.Jobs, history: t.History}, nil
 	}

@@ -77,7 +77,7 @@ func newTraceStat() *cobra.Command {
 			}
 			t, err := readTraces(from, args...)
 			if err != nil {
-				return failed(err)
+				return err
 			}
 			s, jobs, err := shape.sized(t.Jobs)
 			if err != nil {
@@ -196,7 +196,7 @@ func newTraceFit() *cobra.Command {
 			}
 			t, err := readTraces("", args[0])
 			if err != nil {
-				return failed(err)
+				return err
 			}
 			m := trace.Fit(args[0], t.Jobs, clusters, rand.New(rand.NewPCG(1, 1)))
 			fmt.Fprintf(cmd.OutOrStdout(), "%#v\n", m)

@@ -25,7 +25,7 @@ func newChange(cmd *cobra.Command, check func() error, change func(*trace.Histor
 		}
 		t, err := readTraces(from, args...)
 		if err != nil {
-			return failed(err)
+			return err
 		}
 		h, err := change(t.Past())
 		if err != nil {

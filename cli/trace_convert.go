@@ -16,7 +16,8 @@ import (
 	"github.com/millrace/millrace/trace/formats"
 )
 
-// readTraces reads files of one format as one trace; - is standard input. What the reader left out goes to standard error.
+// readTraces reads files of one format as one trace; - is standard input. What the reader left out goes to standard error. Errors are failures, not
+// mistakes of the command line.
 func readTraces(from string, names ...string) (*formats.Trace, error) {
 	var files []formats.Source
 	for _, name := range names {
@@ -26,14 +27,14 @@ func readTraces(from string, names ...string) (*formats.Trace, error) {
 		}
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, err
+			return nil, failed(err)
 		}
 		defer f.Close()
 		files = append(files, formats.Source{Name: name, Reader: f})
 	}
 	t, err := formats.Read(from, files...)
 	if err != nil {
-		return nil, err
+		return nil, failed(err)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(t.Left)) {
 		fmt.Fprintf(os.Stderr, "left out, %s: %s\n", human.Many(int64(t.Left[reason]), "time"), reason)
@@ -75,7 +76,7 @@ With --workload or --scale the jobs get the sizes that they would have on anothe
 			}
 			t, err := readTraces(from, args...)
 			if err != nil {
-				return failed(err)
+				return err
 			}
 			if cmd.Flags().Changed("workload") || cmd.Flags().Changed("scale") {
 				t.History = nil // the times that a history has belong to its own sizes

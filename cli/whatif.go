@@ -119,7 +119,7 @@ func (o *whatIf) run(cmd *cobra.Command) error {
 func (o *whatIf) read() (err error) {
 	t, err := readTraces("", o.file)
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	o.history = t.History
 	wrong := func(format string, args ...any) error {

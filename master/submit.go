@@ -162,17 +162,11 @@ func (m *Master) mustExist(what, p, user string) error {
 	return nil
 }
 
-// mostMeant is how many names of a directory are compared with one that is not there.
-const mostMeant = 1000
-
 // meant asks for the path nearest to one that is not there, among those that the user may see.
 func (m *Master) meant(p, user string) string {
-	return suggest.Path(p, func(dir string) (names []string, err error) {
-		list, err := m.names.List(wire.ListRequest{Path: dir, User: user, Limit: mostMeant})
-		for _, e := range list.Entries {
-			names = append(names, path.Base(e.Path))
-		}
-		return names, err
+	return suggest.Path(p, func(dir string) ([]string, error) {
+		list, err := m.names.List(wire.ListRequest{Path: dir, User: user, Limit: suggest.MostNames})
+		return list.Names(), err
 	})
 }
 

@@ -133,7 +133,7 @@ func BenchmarkMillionFiles(b *testing.B) {
 		must(b, s.Checkpoint())
 		reportAll(b, s)
 		b.ReportMetric(float64(heap()-before)/files, "B/file")
-		b.ReportMetric(buryOne(b, s).Seconds(), "node-death-s")
+		b.ReportMetric(loseNode(b, s).Seconds(), "node-death-s")
 		fill(b, s, files, files+25_000)
 		must(b, s.journal.Wait(s.applied))
 		must(b, s.journal.Close()) // as a kill would leave it: no last checkpoint
@@ -190,8 +190,8 @@ func reportAll(b *testing.B, s *Service) {
 	}
 }
 
-// buryOne is how long the service is busy with the death of a node that has all blocks.
-func buryOne(b *testing.B, s *Service) time.Duration {
+// loseNode is how long the service is busy with the death of a node that has all blocks.
+func loseNode(b *testing.B, s *Service) time.Duration {
 	b.Helper()
 	_, err := s.SafeMode(wire.SafeModeRequest{Set: "leave"})
 	must(b, err)

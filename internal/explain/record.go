@@ -126,6 +126,20 @@ func (r *Recording) note(of map[int]*attempt, t *mapreduce.Task, c *call) error 
 	return nil
 }
 
+// finish notes what user code emits at the end of a task.
+func (r *Recording) finish(user any, of map[int]*attempt, t *mapreduce.Task, out mapreduce.Emitter) error {
+	f, ok := user.(mapreduce.Finisher)
+	if !ok {
+		return nil
+	}
+	var last []pair
+	err := f.Finish(&tee{out, &last})
+	r.mu.Lock()
+	of[t.Index].last = last
+	r.mu.Unlock()
+	return err
+}
+
 func (r *Recording) watchMap(s *stage, m mapreduce.Map) mapreduce.Map {
 	if m.IsZero() {
 		return m
@@ -170,16 +184,7 @@ func (m *mapper) Map(rec mapreduce.Record, out mapreduce.Emitter) error {
 }
 
 func (m *mapper) Finish(out mapreduce.Emitter) error {
-	f, ok := m.inner.(mapreduce.Finisher)
-	if !ok {
-		return nil
-	}
-	var last []pair
-	err := f.Finish(&tee{out, &last})
-	m.r.mu.Lock()
-	m.s.maps[m.t.Index].last = last
-	m.r.mu.Unlock()
-	return err
+	return m.r.finish(m.inner, m.s.maps, m.t, out)
 }
 
 func (m *mapper) Close() error { return closeOf(m.inner) }
@@ -232,16 +237,10 @@ func (d *reducer) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emit
 }
 
 func (d *reducer) Finish(out mapreduce.Emitter) error {
-	f, ok := d.inner.(mapreduce.Finisher)
-	if !ok || d.combines {
+	if d.combines {
 		return nil
 	}
-	var last []pair
-	err := f.Finish(&tee{out, &last})
-	d.r.mu.Lock()
-	d.s.red[d.t.Index].last = last
-	d.r.mu.Unlock()
-	return err
+	return d.r.finish(d.inner, d.s.red, d.t, out)
 }
 
 func (d *reducer) Close() error { return closeOf(d.inner) }

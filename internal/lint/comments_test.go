@@ -35,6 +35,18 @@ func checkComment(t *testing.T, f file) {
 	}
 }
 
+// TestRootListsThePackages: the package comment of the root has a line for each folder of the product.
+func TestRootListsThePackages(t *testing.T) {
+	unlisted := map[string]bool{".": true, "cmd": true, "internal": true, "integration": true, "docs": true} // cmd is with cli, and the others are for who works on millrace
+	comment := readPage(t, "../../doc.go")
+	for _, f := range load(t) {
+		if top, _, _ := strings.Cut(f.folder, "/"); !f.test && !unlisted[top] && !strings.Contains(comment, "\n//\t"+top+" ") {
+			unlisted[top] = true
+			t.Errorf("doc.go does not say what %s is", top)
+		}
+	}
+}
+
 // maxLines is where a file asks to be split.
 const maxLines = 400
 

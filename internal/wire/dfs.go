@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"path"
+)
 
 // A BlockID names a block for ever; ids are never used twice in a cluster.
 type BlockID uint64
@@ -147,6 +150,14 @@ type ListRequest struct {
 type ListResponse struct {
 	Entries []FileInfo `json:"entries"`
 	More    bool       `json:"more,omitempty"`
+}
+
+// Names are those of the page's entries, without their directory.
+func (l *ListResponse) Names() (out []string) {
+	for i := range l.Entries {
+		out = append(out, path.Base(l.Entries[i].Path))
+	}
+	return out
 }
 
 // LocateRequest asks where the bytes [Off, Off+Len) of a file are; Len -1 means to the

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// unequalPublished are the response ratios by type of experiments with queues of 70 and 30 % (Tables 6.8 and 6.9), by setting and queue.
+// unequalPublished are the response ratios by type of experiments with queues of 70 and 30 % (Tables 6.8 and 6.9 in spec/capacity 5.5), by setting and queue.
 var unequalPublished = map[string][2][]float64{
 	"b": {{1.15, 1.6, 1.42, 5.38, 12.5, 10.28, 5.2}, {1.32, 2.3, 1.87, 10.78, 26, 22.8, 14.6}},
 	"e": {{1.14, 1.67, 1.43, 5.5, 12.4, 10.43, 5.2}, {1.32, 2.28, 1.86, 10.8, 26, 22, 14}},

@@ -60,9 +60,9 @@ func compareLabels(r *lab.Recorder, c *hybrid.Trained, judge []labelledJob) {
 		}
 	}
 	all, half := 100*float64(right)/float64(len(judge)), 100*float64(mixedRight)/float64(len(judge))
-	r.Check(lab.Within("3: large jobs that the trained classifier calls small without their shuffle size", float64(unsafe), 0, 0).Because("with the margin: a job of unknown shuffle size must be well beyond the boundary to be called small"))
-	r.Check(lab.Between("3: right on recurring jobs, %", lab.Number("96.2"), all, 95, 100).Because("the label rule is a formula here, and the source's labels are measurements").Mark(96.2))
-	r.Check(lab.Between("3: right when half of the jobs are not recurring, %", lab.Number("85.7"), half, 80, all).Because("accepted up to the share with all recurring: not knowing must cost something. The labels come from the label rule").Mark(85.7))
+	r.Check(lab.Within("3: large jobs that the trained classifier calls small without their shuffle size", float64(unsafe), 0, 0).Because(r.Say("margin")))
+	r.Check(lab.Between("3: right on recurring jobs, %", lab.Number("96.2"), all, 95, 100).Because(r.Say("label rule")).Mark(96.2))
+	r.Check(lab.Between("3: right when half of the jobs are not recurring, %", lab.Number("85.7"), half, 80, all).Because(r.Say("not knowing")).Mark(85.7))
 	drawClasses(r, judge, blind, all, half)
 }
 
@@ -114,7 +114,7 @@ func crosspoint(r *lab.Recorder) {
 		}
 		lines.Series = append(lines.Series, s)
 		r.Check(lab.Within("4: crosspoint of "+c.name+", GB", cross, c.cross, 0.25*c.cross).Because("the model is fitted to this"))
-		r.Check(lab.Within("4: ratio of a small "+c.name, s.Y[0], 1.7, 0.1).Because("time on five scale-out machines over time on one scale-up machine, 0.5 GB of input"))
+		r.Check(lab.Within("4: ratio of a small "+c.name, s.Y[0], 1.7, 0.1).Because(r.Say("times over times")))
 		r.Check(lab.Within("4: ratio of a large "+c.name, s.Y[len(s.Y)-1], 0.65, 0.1).Because(fmt.Sprintf("the same, %.0f GB of input", s.X[len(s.X)-1])))
 	}
 	r.Figure("ratio", lines)

@@ -61,7 +61,7 @@ func stolenLocality(r *lab.Recorder, n int) {
 	if len(lost) == 0 {
 		lost = []float64{math.NaN()}
 	}
-	r.Check(lab.AtMost("1: node- or rack-local maps, unstolen scale-out jobs less stolen ones, points", lab.Number("at most 2 percentage points"), stats.Mean(lost), 2).Because(fmt.Sprintf("%d jobs were stolen, by the literal rule on a lightly loaded cluster", stolen)).Accept("at most 2 points"))
+	r.Check(lab.AtMost("1: node- or rack-local maps, unstolen scale-out jobs less stolen ones, points", lab.Number("at most 2 percentage points"), stats.Mean(lost), 2).Because(r.Say("lightly loaded", lab.Facts{"stolen": stolen})).Accept("at most 2 points"))
 	drawLocality(r, got["with"])
 }
 

@@ -86,7 +86,7 @@ func replacementSweep(r *lab.Recorder, at setting, n int) {
 	}
 	large := []hybridCluster{{120, 5, 0}, {119, 5, 1}, {114, 5, 6}, {108, 5, 12}, {96, 5, 24}, {72, 5, 48}}
 	got = hybrids(r, at.allJobs(replaced(large), true, 1), 1)
-	replacementRow(r, "600 machines, the whole day", large, got, "one run; sizes as they are; the smallest share is 5 of 600 machines, 0.8 %")
+	replacementRow(r, "600 machines, the whole day", large, got, r.Say("one run of 600"))
 	drawReplacement(r, "replacement-600", large, got)
 }
 

@@ -102,7 +102,7 @@ func circuitUse(bytes float64) (float64, error) {
 func batches(r *lab.Recorder) {
 	n := r.Seeds(20, 5)
 	score := jobpacker.Score(jobpacker.Demand{0.2, 0.3, 0.5}, jobpacker.Demand{0.1, 0.2, 0.3})
-	r.Check(lab.Within("4: Tetris score of the example", score, 0.23, 1e-9).Because("a sub-batch with (0.2, 0.3, 0.5) left and a job that demands (0.1, 0.2, 0.3)"))
+	r.Check(lab.Within("4: Tetris score of the example", score, 0.23, 1e-9).Because(r.Say("what is left")))
 	day, from := r.Day()
 	topo, err := simulated.topology()
 	r.Must(err)
@@ -128,8 +128,8 @@ func batches(r *lab.Recorder) {
 		}
 		bars.Bars = append(bars.Bars, bar)
 	}
-	r.Check(lab.Between("4: largest over mean sub-batch, less 1", lab.Nobody("nothing; within 20 %"), worst, 0, 0.2).Because(fmt.Sprintf("the worst of shuffle bytes, maps and reduces in %s from %s without a job larger than a sub-batch", human.Many(int64(n-giants), "sample"), from)).Mark(0.2).Accept("at most 0.2"))
-	r.Check(lab.Reported("4: the same beside a job larger than a sub-batch", "its sub-batch holds little else of what it is large in", stats.Text(beside)).Because(fmt.Sprintf("%s of %d; the worst of the demands in which no job is larger than a sub-batch", human.Many(int64(giants), "sample"), n)))
+	r.Check(lab.Between("4: largest over mean sub-batch, less 1", lab.Nobody("nothing; within 20 %"), worst, 0, 0.2).Because(r.Say("worst demand", lab.Facts{"n": human.Many(int64(n-giants), "sample"), "from": from})).Mark(0.2).Accept("at most 0.2"))
+	r.Check(lab.Reported("4: the same beside a job larger than a sub-batch", "its sub-batch holds little else of what it is large in", stats.Text(beside)).Because(r.Say("beside a large job", lab.Facts{"n": human.Many(int64(giants), "sample"), "of": n})))
 	r.Figure("spread", bars)
 	traceFacts(r)
 }

@@ -67,8 +67,8 @@ func latency(r *lab.Recorder) {
 			times[x-1], zone[x-1] = append(times[x-1], took), append(zone[x-1], member)
 		}
 	}
-	r.Check(lab.Within("1: cells of Figure 4.6 that agree when rounded", float64(equal), 224, 0).Because("misses "+missed.String()+"(map racks, reduce racks), which contradicts its neighbours in print; the lengths of the job's stages are fitted to the table").Quoted(lab.Number("225 cells, of which 224 do not contradict others")).Accept("224").Shown("%d", equal))
-	r.Check(lab.Within("1: pairs in the green zone", float64(len(m.Feasible(&p))), 73, 0).Because(fmt.Sprintf("%d by the rule: at least 6 map racks, and map racks times reduce racks at most 76", green)).Quoted(lab.Number("73, and the cell that contradicts its neighbours")).Accept("73").Shown("%d", len(m.Feasible(&p))))
+	r.Check(lab.Within("1: cells of Figure 4.6 that agree when rounded", float64(equal), 224, 0).Because("misses "+missed.String()+r.Say("racks of maps")).Quoted(lab.Number("225 cells, of which 224 do not contradict others")).Accept("224").Shown("%d", equal))
+	r.Check(lab.Within("1: pairs in the green zone", float64(len(m.Feasible(&p))), 73, 0).Because(r.Say("green zone", lab.Facts{"n": green})).Quoted(lab.Number("73, and the cell that contradicts its neighbours")).Accept("73").Shown("%d", len(m.Feasible(&p))))
 	r.Check(lab.Between("1: slowest pair in the zone, s", lab.Number("at most 211"), math.Round(inside), 0, 211).Mark(211).Accept("at most 211"))
 	r.Check(lab.AtLeast("1: quickest pair outside it, s", lab.Number("at least 280"), math.Round(outside), 280).Because("among those with at least 6 map racks, one wave of maps").Mark(280))
 	drawLatency(r, times, zone)

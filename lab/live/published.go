@@ -10,7 +10,7 @@ import (
 // The laboratories below are workloads of documents, scaled to one machine of two cores: a hundredth or a two-hundredth of the times, and a
 // fifth of the tasks of jobs that have many. docs/lab/live/ID.md has the scale of each.
 
-// tableII are the eight kinds of job of Table II of the slowdown paper, as lab/slowdown has them: times over 100, and of jobs with 50 maps
+// tableII are the eight kinds of job of Table II (spec/slowdown 4.3), as lab/slowdown has them: times over 100, and of jobs with 50 maps
 // and more a fifth of the tasks.
 var tableII = []struct {
 	name string

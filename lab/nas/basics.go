@@ -36,7 +36,7 @@ func mix(r *lab.Recorder) {
 	for i, want := range []float64{16_792, 3_074, 4_576} {
 		why := ""
 		if i == 2 {
-			why = "printed as 18.82 %, a slip for 18.72 %: the printed shares add up to 100.10 %, and the trace has these counts"
+			why = r.Say("slip")
 		}
 		r.Check(lab.Within(fmt.Sprintf("1: %v jobs", nas.Class(i)), count[i], want, 0).Because(why))
 	}
@@ -73,7 +73,7 @@ func skips(r *lab.Recorder) {
 		chance, want, within float64
 		why                  string
 	}{
-		{"near and qualified within 10 skips, %", 3 * 10, nearChance * fitChance, 78.5, 1, "p = 0.1 (the job's data are on the node), q = 0.5 (the map is small enough), three jobs"},
+		{"near and qualified within 10 skips, %", 3 * 10, nearChance * fitChance, 78.5, 1, r.Say("chances")},
 		{"near and qualified within 40 skips, %", 3 * 40, nearChance * fitChance, 99.8, 0.2, ""},
 		{"a light job among 3 users, %", 3, 0.687, 97, 0.5, "f = 0.687 (the job is shuffle-light), one job for each user"},
 		{"a light job among 5 users, %", 5, 0.687, 99.7, 0.2, ""},
@@ -113,8 +113,8 @@ func formulas(r *lab.Recorder) {
 	r.Check(lab.Within("3: traffic threshold against m times the mean map output, relative", threshold, 0, 1e-12).Because("equation 3.3; m is the number of containers on a node"))
 	r.Check(lab.Within("3: completion threshold at the ends", ends, 0, 1e-12).Because("equation 3.5: T_max for the smallest shuffle, T_min for the largest"))
 	r.Check(lab.Holds("3: completion threshold falls with the shuffle", lab.Order("falls (equation 3.5)"), fmt.Sprintf("in %d of 2000 random pairs", falling), falling == 2_000, "in every pair the larger shuffle has no higher threshold"))
-	r.Check(lab.Within("3: reduces over racks before rounding, against all", sums, 0, 1e-9).Because("equation 3.4: a rack gets reduces in proportion to the job's map output in it; over all racks that must be all reduces"))
-	r.Check(lab.Within("3: up and down load with q = p", links, 0, 1e-12).Because("p and q: shares of a job's map output and of its reduces in each rack; with q = p a rack's link carries p (1 - p) of the shuffle both up and down"))
+	r.Check(lab.Within("3: reduces over racks before rounding, against all", sums, 0, 1e-9).Because(r.Say("in proportion")))
+	r.Check(lab.Within("3: up and down load with q = p", links, 0, 1e-12).Because(r.Say("shares")))
 	r.Check(lab.Within("3: local share with q = p against the sum of squares", local, 0, 1e-12).Because("the part of the shuffle that stays inside racks"))
 	drawFormulas(r)
 }

@@ -108,14 +108,14 @@ func widen(c *nasCluster) { c.nic, c.uplink = 100*c.nic, 100*c.uplink }
 func limits(r *lab.Recorder, label string, runs nasRuns) {
 	r.Check(lab.Reported(label+"4: Fair with links a hundred times as wide, over Fair", "nothing on this; of NAS throughput 1.58, completion 0.62",
 		fmt.Sprintf("throughput %s, completion %s", stats.Text(runs.ratio(wideFair, "fair", throughput)), stats.Text(runs.ratio(wideFair, "fair", completion)))).
-		Because("what Fair gains where nothing is ever congested, with the reduces and rates of this regime"))
+		Because(r.Say("never congested")))
 	var said []string
 	for _, name := range []string{"delay", "nas-mts", "nas-mts-ca", "nas"} {
 		said = append(said, fmt.Sprintf("%s: throughput %s, completion %s, skew %s", name, stats.Text(runs.ratio(name, "fair", throughput)), stats.Text(runs.ratio(name, "fair", completion)),
 			stats.Text(lab.Mean(runs[name], func(r nasRun) float64 { return r.skew }))))
 	}
 	r.Check(lab.Reported(label+"4: throughput and completion over Fair, mechanism by mechanism", "each step adds throughput", strings.Join(said, "; ")).
-		Because("skew: bytes into the rack that gets most, over the mean. CR-RTS is what nas adds to nas-mts-ca"))
+		Because(r.Say("skew")))
 }
 
 // bytes is spec/nas 5, item 7.

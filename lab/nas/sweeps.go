@@ -127,5 +127,5 @@ func sweepRates(r *lab.Recorder, g regime, runs nasRuns) {
 		nas, fair := "nas rate "+rate, "fair rate "+rate
 		said = append(said, fmt.Sprintf("%s: throughput %s, completion %s", rate, stats.Text(runs.ratio(nas, fair, throughput)), stats.Text(runs.ratio(nas, fair, completion))))
 	}
-	r.Check(lab.Reported(g.label()+"4.1: throughput and completion of NAS over Fair by the rate of tasks", "rate not published", strings.Join(said, "; ")).Because("no numbered item: section 4.1 of our specification asks for this sweep. copy: 100 MB/s; middle: 20 MB/s; slow: maps 1.5 MB/s, reduces 8 MB/s"))
+	r.Check(lab.Reported(g.label()+"4.1: throughput and completion of NAS over Fair by the rate of tasks", "rate not published", strings.Join(said, "; ")).Because(r.Say("rates")))
 }

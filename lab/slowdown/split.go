@@ -70,24 +70,24 @@ func partitionLoads(r *lab.Recorder, at, over atLoad) {
 		limit := bestLimit(at, "sita", share, sitaGrid)
 		s := over(limited("sita", share, limit), 0.7)
 		e := estimate(func(s ...spread) float64 { return s[0].first / (1 - s[0].first) }, s)
-		r.Check(workApart(&bars, fmt.Sprintf("SITA %d %%, limit %g", share, limit), lab.Sign("clearly below 1 (R9)"), s).Over(e).Missed(r.Say("young work")))
+		r.Check(workApart(r, &bars, fmt.Sprintf("SITA %d %%, limit %g", share, limit), lab.Sign("clearly below 1 (R9)"), s).Over(e).Missed(r.Say("young work")))
 	}
 	for _, share := range sitaShares[1:] {
 		limit := bestLimit(at, "tags", share, tagsGrid)
 		said := lab.Nobody("nothing at this limit of ours; the last two rows have that of the source")
-		r.Check(workApart(&bars, fmt.Sprintf("TAGS %d %%, limit %g", share, limit), said, at(limited("tags", share, limit), 0.7)).Missed(r.Say("young work")))
+		r.Check(workApart(r, &bars, fmt.Sprintf("TAGS %d %%, limit %g", share, limit), said, at(limited("tags", share, limit), 0.7)).Missed(r.Say("young work")))
 	}
 	r.Figure("partitions", bars)
 	statedLoads(r, over)
 }
 
 // workApart is how much work is done in partition 1 over that in 2.
-func workApart(bars *chart.Bars, name string, said lab.Said, s spread) lab.Check {
+func workApart(r *lab.Recorder, bars *chart.Bars, name string, said lab.Said, s spread) lab.Check {
 	for k, u := range s.partitions {
 		bars.Bars = append(bars.Bars, chart.Plain(name, u).In(k))
 	}
 	return lab.AtMost("R9: work done in partition 1 / in 2, "+name, said, s.first/(1-s.first), 1).
-		Because(fmt.Sprintf("utilisation %s and %s; \"load\" is read as work, as our specification does", stats.Text(s.partitions[0]), stats.Text(s.partitions[1])))
+		Because(r.Say("load as work", lab.Facts{"first": s.partitions[0], "second": s.partitions[1]}))
 }
 
 // statedLoads are the rows of spec/slowdown 4.4, R9 at limits that the source or our specification names.
@@ -97,7 +97,7 @@ func statedLoads(r *lab.Recorder, over atLoad) {
 	}
 	first := func(s spread) float64 { return 100 * s.first }
 	used := of("sita", 30, 12000, func(s spread) float64 { return s.partitions[0] / s.partitions[1] })
-	r.Check(lab.AtMost("R9: utilisation of partition 1 / of 2, SITA 30 %, limit 12000", lab.Sign("below 1 (R9)"), used.Mean, 1).Over(used).Because("the same with load read as utilisation, at the limit of the other pages"))
+	r.Check(lab.AtMost("R9: utilisation of partition 1 / of 2, SITA 30 %, limit 12000", lab.Sign("below 1 (R9)"), used.Mean, 1).Over(used).Because(r.Say("load as utilisation")))
 	e := of("sita", 30, 18000, first)
 	r.Check(lab.Within("SITA 30 %, limit 18000: work done in partition 1, %", e.Mean, 35, 6).Over(e))
 	e = of("tags", 50, 14000, first)

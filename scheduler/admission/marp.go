@@ -2,7 +2,7 @@ package admission
 
 import "math"
 
-// slack forgives rounding in products such as 0.7*10.
+// slack allows for rounding in products such as 0.7*10.
 const slack = 1e-9
 
 // Slots returns how many drivers of size am a MARP admits on a queue of the

@@ -57,7 +57,7 @@ type waitingQueue struct {
 	tasks   int // of initialised jobs: activeTasks
 	users   []userInQueue
 	held    int    // initialised jobs whose plan waits for the queue's limit
-	full    []bool // scratch, by user slot: failed step 2d in this poll
+	full    []bool // scratch, by user slot: failed step 2d of the poller (spec/capacity 3.4) in this poll
 }
 
 // A userInQueue is what one user has in one queue.

@@ -131,7 +131,7 @@ func waits(j *job, k scheduler.Kind) bool {
 	return k == scheduler.Driver
 }
 
-// serveReserved is line 1 of pick: a reserved node serves only its job, whatever
+// serveReserved is line 1 of pick (spec/capacity 3.5): a reserved node serves only its job, whatever
 // the locality, or stays reserved. done is false when nobody has reserved n, or
 // no longer can use it.
 func (p *Policy) serveReserved(n topology.NodeID, k scheduler.Kind, v *scheduler.View) (d scheduler.Decision, done bool) {

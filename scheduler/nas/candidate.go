@@ -31,7 +31,7 @@ func (p *Policy) candidate(j *job, est *estimate, i int32, near scheduler.Locali
 	}
 }
 
-// local is line 8 of MTS: the best shuffle-qualified map with its data on the
+// local is line 8 of MTS (spec/nas 3.6): the best shuffle-qualified map with its data on the
 // node. some is true if the line has a map that fits the node at all.
 func (p *Policy) local(line fair.Line, a *ask, v *view) (best candidate, some bool) {
 	for at := range line.Len() {

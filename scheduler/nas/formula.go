@@ -33,5 +33,5 @@ func ReduceNum(reduces int32, portion float64) int32 {
 	return int32(math.Ceil(float64(reduces)*portion - slack))
 }
 
-// slack forgives rounding in products and quotients.
+// slack allows for rounding in products and quotients.
 const slack = 1e-9

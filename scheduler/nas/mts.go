@@ -100,7 +100,7 @@ func (p *Policy) fallback(a *ask, v *view) scheduler.Decision {
 	return scheduler.Decision{}
 }
 
-// anywhere is lines 9 to 12: a qualified map wherever its data is, else the one
+// anywhere is lines 9 to 12 of spec/nas 3.6: a qualified map wherever its data is, else the one
 // with the least output. The map filter does not hold the latter back: heavy jobs
 // would starve (spec/nas 3.9).
 func (p *Policy) anywhere(line fair.Line, a *ask, v *view) candidate {

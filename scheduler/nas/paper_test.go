@@ -46,7 +46,7 @@ func TestMTSExample(t *testing.T) {
 		t.Errorf("u was skipped %d times, want 1", w.Skips)
 	}
 
-	// With only t3 and the counter at 135 it is launched through line 11.
+	// With only t3 and the counter at 135 it is launched through line 11 of MTS (spec/nas 3.6).
 	r, p = begin(t3())
 	for i := range 135 {
 		if got, _ = r.offer(0); len(got) != 0 {

@@ -58,7 +58,7 @@ func (f *reference) Assign(now time.Duration, n topology.NodeID, v *scheduler.Vi
 	return got
 }
 
-// expect is Algorithm 1 for the kinds of task in the order of section 3.
+// expect is Algorithm 1 (spec/nas 3.5) for the kinds of task in the order of spec/nas 3.
 func (f *reference) expect(now time.Duration, n topology.NodeID, v *scheduler.View) (scheduler.TaskID, bool) {
 	for _, k := range f.p.rule.Kinds(v, n) {
 		if !v.HasRoom(n, k) {
@@ -161,7 +161,7 @@ func best(all []option, compare func(a, b option) int) (scheduler.TaskID, bool) 
 	}).task, true
 }
 
-// mts is Algorithm 2, line by line.
+// mts is Algorithm 2 (spec/nas 3.6), line by line.
 func (f *reference) mts(now time.Duration, n topology.NodeID, v *scheduler.View) (scheduler.TaskID, bool) {
 	used := 0.0
 	for a := range v.RunningOn(n) {
@@ -198,7 +198,7 @@ func (f *reference) mts(now time.Duration, n topology.NodeID, v *scheduler.View)
 	return scheduler.TaskID{}, false
 }
 
-// eligible lists E of one line, best first by lines 5 and 6 of CA-RTS.
+// eligible lists E of one line, best first by lines 5 and 6 of CA-RTS (spec/nas 3.8).
 func (f *reference) eligible(line fair.Line, n topology.NodeID, v *scheduler.View) (jobs []*scheduler.Job) {
 	lo, hi := math.Inf(1), 0.0
 	for j := range v.Jobs().All() {
@@ -275,7 +275,7 @@ func (f *reference) known(j *scheduler.Job, v *scheduler.View) bool {
 	return out > 0
 }
 
-// reduce is Algorithms 3 and 4.
+// reduce is Algorithms 3 and 4 (spec/nas 3.8 and 3.9).
 func (f *reference) reduce(now time.Duration, n topology.NodeID, v *scheduler.View) (scheduler.TaskID, bool) {
 	congested := v.Net(v.RackOf(n)).Utilisation() >= f.p.cfg.Congestion
 	f.p.filter(v.RackOf(n), congested) // line 1 of both; the policy does so next
