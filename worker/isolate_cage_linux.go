@@ -99,7 +99,7 @@ func caged(cmd *exec.Cmd, c *sandbox, exes ...*os.File) error {
 		if err := filterCalls(false); err != nil {
 			return err
 		}
-		return cmd.Start()
+		return c.begin(cmd)
 	})
 }
 

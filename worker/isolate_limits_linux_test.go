@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,29 +21,40 @@ func TestLimitsOfPrograms(t *testing.T) {
 		jails["user"], want["user"] = testJail(t), "77\n"
 	}
 	for name, j := range jails {
-		j.cfg.TaskDisk, j.cfg.TaskProcesses = 1<<20, 77
-		c, _ := enter(t, j)
-		out := sh(t, c, `ulimit -Hn; ulimit -n 16385 2>/dev/null && echo raised; ulimit -f; ulimit -Hf; ulimit -c
-for n in 6 7 8 9 10 11; do [ -e /proc/$$/fd/$n ] && echo open $n; done
-head -c 1048576 /dev/zero >small && echo small; head -c 1048577 /dev/zero 2>/dev/null >large || echo refused; stat -c %s large
-sed -n 's/^Max processes  *[0-9]*  *\([0-9]*\) .*/\1/p' /proc/self/limits`)
-		// Blocks of a shell's have 512 bytes.
-		if first := "16384\n2048\n2048\n0\nsmall\nrefused\n1048576\n"; !strings.HasPrefix(strings.ReplaceAll(out, "File size limit exceeded\n", ""), first+want[name]) {
-			t.Errorf("isolation %s: %q, want %q and %q", name, out, first, want[name])
+		if err := ableStopped(); err != nil {
+			t.Errorf("programs cannot be stopped before they begin: %v", err)
 		}
-		if err := c.leave(); err != nil {
-			t.Error(err)
+		for _, j.traces = range []bool{true, false} {
+			limitsOf(t, j, want[name])
 		}
 	}
 }
 
-// TestProgramsThatCannotBegin: what is no program is named as before, though another process finds out.
+func limitsOf(t *testing.T, j *jail, processes string) {
+	t.Helper()
+	j.cfg.TaskDisk, j.cfg.TaskProcesses = 1<<20, 77
+	c, _ := enter(t, j)
+	out := sh(t, c, `ulimit -Sn; ulimit -Hn; ulimit -n 16385 2>/dev/null && echo raised; ulimit -f; ulimit -Hf; ulimit -c
+for n in 6 7 8 9 10 11; do [ -e /proc/$$/fd/$n ] && echo open $n; done; sed -n 's/^TracerPid:.//p' /proc/self/status
+head -c 1048576 /dev/zero >small && echo small; head -c 1048577 /dev/zero 2>/dev/null >large || echo refused; stat -c %s large
+sed -n 's/^Max processes  *[0-9]*  *\([0-9]*\) .*/\1/p' /proc/self/limits`)
+	// Blocks of a shell's have 512 bytes.
+	if first := "16384\n16384\n2048\n2048\n0\n0\nsmall\nrefused\n1048576\n"; !strings.HasPrefix(strings.ReplaceAll(out, "File size limit exceeded\n", ""), first+processes) {
+		t.Errorf("isolation %s, traces %v: %q, want %q and %q", j.mode, j.traces, out, first, processes)
+	}
+	if err := c.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestProgramsThatCannotBegin: what is no program is named, though another process finds out.
 func TestProgramsThatCannotBegin(t *testing.T) {
 	jails := []*jail{cageJail(t, t.TempDir(), t.TempDir())}
 	if os.Geteuid() == 0 {
 		jails = append(jails, testJail(t))
 	}
-	for _, j := range jails {
+	for _, j := range slices.Repeat(jails, 2) {
+		j.traces = !j.traces
 		c, _ := enter(t, j)
 		for mode, want := range map[os.FileMode]error{0o644: syscall.EACCES, 0o755: syscall.ENOEXEC} {
 			name := filepath.Join(t.TempDir(), "program")

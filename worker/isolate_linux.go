@@ -25,6 +25,7 @@ type jail struct {
 
 	readable []string // by programs in a cage
 
+	traces bool                                        // a program can be stopped before it begins
 	noPIDs atomic.Bool                                 // the kernel refuses namespaces of process ids
 	reach  func(ctx context.Context, addr string) bool // whether a daemon of the cluster is there
 
@@ -48,6 +49,7 @@ func newJail(cfg *Config) (*jail, error) {
 		sayBare(cfg, errors.New("it was asked for"))
 		return j, nil
 	}
+	j.openTraces()
 	err := able(cfg.TaskUsers)
 	if err != nil && cfg.Isolation == IsolationUser {
 		return nil, fmt.Errorf("isolation is %q: %w", IsolationUser, err)

@@ -63,7 +63,7 @@ func startConfined(cmd *exec.Cmd, c *sandbox) error {
 	if err := filterCalls(cmd.SysProcAttr.UseCgroupFD); err != nil { // a process is born into a cgroup by clone3
 		return err
 	}
-	return cmd.Start()
+	return c.begin(cmd)
 }
 
 // sandboxPlace is where a program finds its directory when it may not pass the directories above it.

@@ -171,10 +171,10 @@ func (c *sandbox) start(cmd *exec.Cmd, exe, words *os.File) error {
 	switch {
 	case c.uid != 0:
 		// Another user may not get there by name.
-		err = c.bounded(cmd, fmt.Sprintf("/proc/self/fd/%d", exeFD), func(*os.File) error { return c.startAs(cmd) })
+		err = c.bounded(cmd, fmt.Sprintf("/proc/self/fd/%d", exeFD), func(...*os.File) error { return c.startAs(cmd) })
 	case c.caged():
 		cmd.Dir = c.dir
-		err = c.bounded(cmd, cmd.Path, func(self *os.File) error { return caged(cmd, c, exe, self) })
+		err = c.bounded(cmd, cmd.Path, func(self ...*os.File) error { return caged(cmd, c, append(self, exe)...) })
 	default:
 		cmd.Dir = c.dir
 		err = behind(cmd.Start)
@@ -199,7 +199,7 @@ func (c *sandbox) startAs(cmd *exec.Cmd) error {
 		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID // all that is in it ends with its first process
 	}
 	err := confined(cmd, c)
-	if err == nil || !(errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL)) || cmd.SysProcAttr.Cloneflags == 0 {
+	if err == nil || cmd.Process != nil || !(errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL)) || cmd.SysProcAttr.Cloneflags == 0 {
 		return err
 	}
 	c.j.cfg.Log.Info("no process id namespaces: processes are found by their user", "reason", err)
