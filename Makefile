@@ -30,23 +30,25 @@ check: ## format, vet, static analysis, tidy, layers, types on other systems
 	$(MAKE) --no-print-directory deadcode types
 	go test ./internal/lint
 
-# Those that race leaves out are run with coverage: a fifth more processor time (scheduler/fair and sim: 12.7 s and 14.9 s).
-APARTS = /millrace/($(PURE)|$(SINGLE))(/|$$)
-test: ## all tests: five to eight minutes on two cores, building included
-	$(call tests,-cover,$(shell go list $(PACKAGES) | grep -E '$(APARTS)'))
-	$(call tests,,$(shell go list $(PACKAGES) | grep -vE '$(APARTS)'))
+# With coverage: a fifth more processor time (scheduler/fair and sim: 12.7 s and 14.9 s). The tests of the command and of whole clusters start
+# processes, which would not be counted.
+PROCESSES = /millrace/(cli|integration)$$
+test: ## all tests, with coverage: five to eight minutes on two cores, building included
+	$(call tests,-cover,$(shell go list $(PACKAGES) | grep -vE '$(PROCESSES)'))
+	$(call tests,,$(shell go list $(PACKAGES) | grep -E '$(PROCESSES)'))
 
 # Policies, the topology, the monitor and placement start no goroutine: internal/lint proves it. The simulator, its laboratories,
 # traces, generators and the machines of integration start none either, or only those of the engine, which local and task try.
 PURE := scheduler|topology|netmon|dfs/placement
 SINGLE := examples|docs/course|sim|trace|lab/[a-z]+|jobs$$|jobs/gensort|jobs/textgen|integration/machines|integration/mutants|internal/lint|internal/mutate|bench
+APARTS = /millrace/($(PURE)|$(SINGLE))(/|$$)
 # Tests of integration that look at programs from outside: once is enough. What race leaves out besides asserts times of a machine without it.
 APART := Course|Assignments|Play|Pictures|Browser|Example$$|Loops|OnesOwn|OwnPolicy
 RACED ?= .
 RACEOF ?= 1
 RACEPART ?= 0
-race: ## tests of all packages that start goroutines (RACEOF=2 RACEPART=1: of every second) under the race detector, with coverage; RACED='^Test[A-L]': of integration only those
-	CGO_ENABLED=1 $(call tests,-race -cover -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '$(APARTS)|/millrace/(cli|integration)$$' | awk 'NR % $(RACEOF) == $(RACEPART) % $(RACEOF)'))
+race: ## tests of all packages that start goroutines (RACEOF=2 RACEPART=1: of every second) under the race detector; RACED='^Test[A-L]': of integration only those
+	CGO_ENABLED=1 $(call tests,-race -timeout 30m,$(shell go list $(PACKAGES) | grep -vE '$(APARTS)|$(PROCESSES)' | awk 'NR % $(RACEOF) == $(RACEPART) % $(RACEOF)'))
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -run '$(RACED)' -skip '$(APART)|LiveLaboratories|SmallJobsBesideALargeOne',./integration)
 	CGO_ENABLED=1 $(call tests,-race -timeout 30m -skip 'OddNames|Scripts|Descriptors|Large|Many|Damaged|Giant|FullDisk|MiddleOfWork|ReadyAtOnce',./cli)
 
