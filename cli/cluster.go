@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/procs"
 	"github.com/millrace/millrace/internal/wire"
@@ -164,8 +165,8 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return failed(err)
 	}
-	if old, err := readCluster(dir); err == nil && procs.Alive(old.PID) {
-		return failed(fmt.Errorf("a cluster runs in %s already, its master is process %d (millrace cluster down --dir %s stops it)", o.dir, old.PID, o.dir))
+	if err := o.stopped(dir); err != nil {
+		return failed(err)
 	}
 	// Logs tell what programs of users have said.
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(filepath.Join(dir, "logs"), 0o700)); err != nil {
@@ -183,6 +184,23 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 		return failed(err)
 	}
 	o.ready(out, c.Master, time.Since(begin))
+	return nil
+}
+
+// stopped refuses a directory in which daemons of an earlier start run.
+func (o *upOptions) stopped(dir string) error {
+	old, err := readCluster(dir)
+	if err != nil {
+		return nil // none has started here
+	}
+	if procs.Alive(old.PID) {
+		return fmt.Errorf("a cluster runs in %s already, its master is process %d (millrace cluster down --dir %s stops it)", o.dir, old.PID, o.dir)
+	}
+	for _, w := range old.Workers {
+		if pid := disk.Holder(workerLock(dir, w.Name)); pid > 0 {
+			return fmt.Errorf("the master of the cluster in %s has ended, and worker %s, process %d, still runs: millrace cluster down --dir %s first", o.dir, w.Name, pid, o.dir)
+		}
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -62,6 +63,29 @@ func TestClusterDownFindsWhatWasRestarted(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("a daemon that was started by hand runs on")
 		}
+	}
+}
+
+// TestClusterUpBesideWorkers: when the master has died and its workers have not, `cluster up` says what to do, and stops nobody.
+func TestClusterUpBesideWorkers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if out, err := exec.Command(millrace, "cluster", "up", "--workers", "1", "--dir", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	c := clusterAt(t, dir)
+	t.Cleanup(func() { _ = exec.Command(millrace, "cluster", "down", "--dir", dir).Run() })
+	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the master is gone", func() bool { return syscall.Kill(c.PID, 0) != nil })
+	out, err := exec.Command(millrace, "cluster", "up", "--dir", dir).CombinedOutput()
+	want := fmt.Sprintf("has ended, and worker w1, process %d, still runs: millrace cluster down --dir %s first", c.Workers[0].PID, dir)
+	if err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if now := clusterAt(t, dir); now.PID != c.PID || now.Workers[0].PID != c.Workers[0].PID {
+		t.Errorf("cluster.json names %v, no more %v", now, c)
 	}
 }
 

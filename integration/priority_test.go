@@ -56,6 +56,43 @@ func TestPrioritiesOrderStarts(t *testing.T) {
 	}
 }
 
+// TestPrioritiesOrderDrivers: where drivers share containers with tasks, five jobs wait for a driver, the least important
+// submitted first: by admission, which lets one driver run, or for its place. They start in the order of their priorities.
+func TestPrioritiesOrderDrivers(t *testing.T) {
+	t.Parallel()
+	for _, admission := range []string{"marp", "unlimited"} {
+		t.Run(admission, func(t *testing.T) {
+			t.Parallel()
+			log := &starts{priority: map[scheduler.JobID]scheduler.Priority{}}
+			c := testcluster.Start(t, testcluster.Config{
+				Workers: 1,
+				Master: func(m *master.Config) {
+					m.Policy, m.Admission, m.Jobs.Decisions = "fifo", admission, log.add
+				},
+				Worker: func(w *worker.Config) { w.Capacity = wire.Capacity{Containers: 2} },
+			})
+			blocker := submitWords(t, c, "sleep", "--maps=1", "--reduces=0", "--map-time=60s", "--output=dfs:/blocker")
+			c.Wait("the blocker's map runs", func() bool { return c.Status(blocker).Maps.Running == 1 })
+			log.forget()
+			names := []string{"very-low", "low", "normal", "high", "very-high"}
+			var ids []wire.JobID
+			for _, name := range names {
+				ids = append(ids, submitWords(t, c, "sleep", "--maps=1", "--reduces=0", "--map-time=1ms", "--priority="+name, "--output=dfs:/"+name))
+			}
+			kill(t, c, blocker)
+			for _, id := range ids {
+				if s := c.Finish(id); s.State != "SUCCEEDED" {
+					t.Fatalf("%+v", s)
+				}
+			}
+			slices.Reverse(names)
+			if got := log.order(); !slices.Equal(got, names) {
+				t.Errorf("maps started in the order %v, want %v", got, names)
+			}
+		})
+	}
+}
+
 // submitWords submits a job as the command line does: all of its fields come from its flags.
 func submitWords(t *testing.T, c *testcluster.Cluster, words ...string) wire.JobID {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 // the room, none of their jobs would ever end: so a driver is not placed where it would
 // take the last room that a task could have.
 
-// driverFor finds a driver that may be placed on n: oldest job first.
+// driverFor finds a driver that may be placed on n: highest priority first, then oldest job.
 func (g *Engine) driverFor(n topology.NodeID) (Decision, bool) {
 	if g.state.apart {
 		return Decision{}, false
@@ -29,7 +29,7 @@ func runDriver(j *Job) Decision {
 	return Run(TaskID{Job: j.id, Kind: Driver}, Anywhere, Reason{Say: "driver of {job}", Job: j.id})
 }
 
-// PlaceDrivers gives every waiting driver a place, oldest job first, on a node with as few drivers as any that could take
+// PlaceDrivers gives every waiting driver a place, highest priority and then oldest job first, on a node with as few drivers as any that could take
 // it: neither the loss of one node nor a partition of few nodes then hits them all. Give places none from then on.
 func (g *Engine) PlaceDrivers(now time.Duration, each func(topology.NodeID, Decision)) error {
 	g.state.apart = true
@@ -90,7 +90,7 @@ func (s *State) wantsDriver(n topology.NodeID, j *Job, spare bool) bool {
 		(!spare || !s.apart || s.nodes[n].use.Tasks[Driver] == 0 || s.keepsTask(n, j))
 }
 
-// placeableDriver is the oldest job whose driver waits for a place and not for its user's limit; nil if there is none.
+// placeableDriver is the first job in line whose driver waits for a place and not for its user's limit; nil if there is none.
 func (s *State) placeableDriver() *Job {
 	for _, j := range s.drivers.list {
 		if !j.AtLimit(Driver) {

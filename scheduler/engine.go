@@ -175,7 +175,7 @@ func (g *Engine) Offer(now time.Duration, n topology.NodeID, each func(Decision)
 	return g.Give(now, n, 0, each)
 }
 
-// Give fills the room of node n: pending drivers first, oldest job first, then
+// Give fills the room of node n: pending drivers first, those of a higher priority before others, then
 // whatever the policy names, one at a time, each seen by the next; at most that
 // many launches, 0 means as many as fit. each is called with every launch, which
 // has been applied and observed already; the caller carries it out. Give returns

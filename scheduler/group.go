@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 )
@@ -77,7 +78,7 @@ func (g *Group) PendingTasks(k Kind) int64 { return g.waiting[k] }
 // of kind k (spec/capacity 3.5, line 4 of allowed).
 func (g *Group) ActiveMembers(k Kind) int32 { return g.active[k] }
 
-// Jobs is a read-only list of jobs in order of submission. It is valid until
+// Jobs is a read-only list of jobs in order of submission, unless the call says otherwise. It is valid until
 // the next event.
 type Jobs struct{ list []*Job }
 
@@ -90,23 +91,25 @@ func (l Jobs) At(i int) *Job { return l.list[i] }
 // All yields the jobs in order.
 func (l Jobs) All() iter.Seq[*Job] { return slices.Values(l.list) }
 
-// jobList keeps jobs ascending by seq.
-type jobList struct{ list []*Job }
+// jobList keeps jobs ascending by seq, in a ranked one those of a higher priority first.
+type jobList struct {
+	list   []*Job
+	ranked bool
+}
+
+func (l *jobList) compare(a, b *Job) int {
+	if l.ranked && a.priority != b.priority {
+		return cmp.Compare(b.priority, a.priority)
+	}
+	return cmp.Compare(a.seq, b.seq)
+}
 
 func (l *jobList) find(j *Job) (int, bool) {
-	return slices.BinarySearchFunc(l.list, j.seq, func(o *Job, seq int64) int {
-		switch {
-		case o.seq < seq:
-			return -1
-		case o.seq > seq:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(l.list, j, l.compare)
 }
 
 func (l *jobList) add(j *Job) {
-	if n := len(l.list); n == 0 || l.list[n-1].seq < j.seq {
+	if n := len(l.list); n == 0 || l.compare(l.list[n-1], j) < 0 {
 		l.list = append(l.list, j)
 		return
 	}

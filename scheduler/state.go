@@ -89,6 +89,7 @@ func NewState(topo *topology.Topology, cfg Config) (*State, error) {
 	}
 	s := &State{
 		cfg: cfg, topo: topo, jobs: make(map[JobID]*Job), idle: -1,
+		waiting: jobList{ranked: true}, drivers: jobList{ranked: true},
 		groups:   groups{byName: make(map[groupKey]*Group)},
 		limits:   make(map[string]int32),
 		attempts: attemptTable{free: -1},

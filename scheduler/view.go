@@ -40,14 +40,14 @@ func (v *View) Job(id JobID) *Job {
 // Jobs returns all unfinished jobs.
 func (v *View) Jobs() Jobs { return Jobs{v.s.live.list} }
 
-// Waiting returns the jobs that wait for admission.
+// Waiting returns the jobs that wait for admission, those of a higher priority first.
 func (v *View) Waiting() Jobs { return Jobs{v.s.waiting.list} }
 
 // Pending returns the ready jobs with pending tasks of kind k.
 func (v *View) Pending(k Kind) Jobs { return Jobs{v.s.pending[k].list} }
 
 // Runnable returns the jobs with runnable tasks of kind k: pending and, for
-// reduces, past the job's own slow start.
+// reduces, past the job's own slow start. Those whose drivers wait are in order of priority first.
 func (v *View) Runnable(k Kind) Jobs {
 	if k == Driver {
 		return Jobs{v.s.drivers.list}

@@ -66,7 +66,7 @@ func (g *gate) queue(v *scheduler.View) (size int64, memory bool) {
 	return int64(t.Places()), false
 }
 
-// Admit implements scheduler.Admission: the oldest waiting job whose driver fits
+// Admit implements scheduler.Admission: the first waiting job whose driver fits
 // under the limit. One that no node can hold is passed over: it would hold up the others for ever.
 func (g *gate) Admit(now time.Duration, v *scheduler.View) scheduler.AdmitDecision {
 	waiting := v.Waiting()

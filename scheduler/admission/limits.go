@@ -21,7 +21,7 @@ type Limits struct {
 	AlwaysAdmitOne bool
 	// Overtake lets a job with a small driver pass one whose driver does not
 	// fit. Large drivers may then wait for ever, and a verdict costs a walk over
-	// all waiting jobs. Default false: strictly oldest first.
+	// all waiting jobs. Default false: strictly highest priority, then oldest first.
 	Overtake bool
 	// AvoidDeadlock holds a job back while drivers and reduces of the running
 	// jobs and its own could fill the cluster and leave no room for a map (spec/marp 2.3).

@@ -56,7 +56,8 @@ var reads = map[string]string{
 	"nas": groups + " " + shuffles, "nas-mts": groups + " " + shuffles, "nas-mts-ca": groups + " " + shuffles, "nas-no-both": groups + " " + shuffles,
 	"nas-no-mct": groups + " " + shuffles, "nas-no-tt": groups + " " + shuffles, "shufflewatcher": groups, "sw-delay": groups,
 	"jobpacker": planned, "jobpacker-adhoc-agg": planned, "corral": planned,
-	"hybrid": shares + " recurring expect-input expect-shuffle",
+	"hybrid":    shares + " recurring expect-input expect-shuffle",
+	"unlimited": "priority", "marp": "priority", "cbt": "priority", "cbtws": "priority", "cbtwat": "priority",
 }
 
 // InputsOf returns what the policy of that name reads of a job, those that count whatever the policy last.

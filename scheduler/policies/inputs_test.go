@@ -122,8 +122,8 @@ var families = map[string][]string{
 var notGiven = map[string]bool{"ID": true, "Submit": true, "HasDriver": true, "Maps": true, "Reduces": true, "Splits": true, "Work": true, "MapRacks": true, "ReduceRacks": true}
 
 // TestInputsAsRead holds the inputs that scheduler show prints to what the code of the policies reads: every field that some
-// policy reads can be given, every input reaches the policies that are said to read it, and each reaches one. Slow start is read for them by the
-// package scheduler: whose reduces go by it, sim's TestSlowStartAsShown holds.
+// policy reads can be given, every input reaches the policies that are said to read it, and each reaches one. The package scheduler reads for them slow
+// start (whose reduces go by it, sim's TestSlowStartAsShown holds) and, for admission, the priorities of jobs that wait.
 func TestInputsAsRead(t *testing.T) {
 	c, seen := newChecker(t), map[string]bool{}
 	fair, core := c.reads(t, module+"scheduler/fair"), c.reads(t, module+"scheduler")
@@ -137,7 +137,8 @@ func TestInputsAsRead(t *testing.T) {
 			for _, i := range InputsOf(name) {
 				for _, f := range i.Fields {
 					said[f] = true
-					if !own[f] && !((i.Everyone || i.Flag == "slowstart") && core[f]) && !(usesFair(c, family) && fair[f]) {
+					forThem := i.Everyone || i.Flag == "slowstart" || i.Flag == "priority" && family == "admission"
+					if !own[f] && !(forThem && core[f]) && !(usesFair(c, family) && fair[f]) {
 						t.Errorf("%s is said to read --%s, and nothing in %s reads %s", name, i.Flag, family, f)
 					}
 				}
