@@ -175,6 +175,13 @@ func TestValidate(t *testing.T) {
 		"no name":          func(c *Config) { c.Queues[0].Name = "" },
 		"memory of a kind": func(c *Config) { c.Memory.SlotMB[0] = 1 },
 		"no heartbeat":     func(c *Config) { c.TasksPerHeartbeat = 0 },
+		"no reduce":        func(c *Config) { c.ReducesPerHeartbeat = 0 },
+		"off-switch":       func(c *Config) { c.AfterOffSwitch = -1 },
+		"rack wait":        func(c *Config) { c.RackWait = -1 },
+		"max above 100":    func(c *Config) { c.Queues[0].MaxCapacity = 101 },
+		"user limit 0.9":   func(c *Config) { c.Queues[0].UserLimit = 0.9 },
+		"no tasks":         func(c *Config) { c.Queues[0].MaxTasksPerUser = 0 },
+		"accepts none":     func(c *Config) { c.Queues[0].AcceptFactor = 0 },
 		"lag":              func(c *Config) { c.UsageLag = -1 },
 		"wait":             func(c *Config) { c.LocalityWait = -1 },
 	} {
@@ -183,6 +190,14 @@ func TestValidate(t *testing.T) {
 		if _, err := New(c); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+	edge := DefaultConfig()
+	edge.LocalityWait, edge.TasksPerHeartbeat, edge.Memory = 0, 1, Memory{SlotMB: [kinds]int64{1, 1}, MaxMB: [kinds]int64{1, 1}}
+	edge.Queues = queues(func(q *Queue) {
+		q.MaxCapacity, q.UserLimit, q.MaxTasks, q.MaxTasksPerUser, q.AcceptFactor = 100, 1, 1, 1, 1
+	}, 0, 100)
+	if _, err := New(edge); err != nil {
+		t.Errorf("at the ends of all ranges: %v", err)
 	}
 	if _, err := New(Config{Queues: queues(nil, 33.4, 33.4, 33.4), LocalityWait: 1, TasksPerHeartbeat: 1, ReducesPerHeartbeat: 1}); err != nil {
 		t.Errorf("floor(100.2) is 100: %v", err)
