@@ -162,7 +162,9 @@ func TestSecondAttempt(t *testing.T) {
 	j := mustSubmit(t, g, &JobSpec{ID: 1, Maps: 1, Reduces: 1})
 	m := TaskID{Job: 1}
 	mustOffer(t, g, 0)
-	mustFeed(t, g, Launched(m, 1, Remote, true))
+	if err := g.Launch(0, 1, &Decision{OK: true, Task: m, Second: true}); err != nil {
+		t.Fatal(err)
+	}
 	mustFeed(t, g, TaskFailed(m, 0))
 	if j.Running(Map) != 1 || j.Pending(Map) != 0 {
 		t.Error("the task is pending although its second attempt runs")
@@ -279,6 +281,39 @@ func TestDriversGiveWay(t *testing.T) {
 	}
 }
 
+// A node that is lost takes its attempts along and, where its disk is gone, the outputs that some reduce still needs.
+func TestNodeLost(t *testing.T) {
+	for outputs, want := range map[bool]string{
+		false: "[task-killed j1/map/1 on node 0 node-down node 0]",
+		true:  "[task-killed j1/map/1 on node 0 task-lost j1/map/0 on node -1 node-down node 0]",
+	} {
+		g := newTestEngine(t, 1, 2, Capacity{Containers: 9}, nil)
+		done := func(n topology.NodeID, task TaskID) {
+			mustFeed(t, g, Launched(task, n, Anywhere, false))
+			mustFeed(t, g, TaskFinished(task, n, 0, 1, 1))
+		}
+		for id, reduces := range []int32{0, 2, 1} { // none needed, some run or wait, all done
+			mustSubmit(t, g, &JobSpec{ID: JobID(id), Maps: 3, Reduces: reduces, Slowstart: -1})
+			done(0, TaskID{Job: JobID(id)})
+		}
+		mustFeed(t, g, JobSubmitted(&JobSpec{ID: 3, Maps: 1, Reduces: 1}))
+		done(0, TaskID{Job: 2, Kind: Reduce})
+		done(0, TaskID{Job: 1, Kind: Reduce})
+		done(1, TaskID{Job: 1, Index: 2})
+		mustFeed(t, g, Launched(TaskID{Job: 1, Index: 1}, 0, Anywhere, false))
+		var seen []Event
+		if err := g.NodeLost(0, 0, outputs, func(e Event) { seen = append(seen, e) }); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(seen); got != want {
+			t.Errorf("outputs lost: %v: %s, want %s", outputs, got, want)
+		}
+		if err := g.NodeLost(0, 2, outputs, nil); !errors.Is(err, ErrStale) {
+			t.Errorf("a node that is not was lost: %v", err)
+		}
+	}
+}
+
 // A policy that takes over in mid-run is shown everything that lives.
 func TestSetPolicy(t *testing.T) {
 	g := newTestEngine(t, 1, 2, Capacity{MapSlots: 1}, nil)
@@ -349,6 +384,12 @@ func TestTick(t *testing.T) {
 	if got, want := fmt.Sprint(p.at), "[0s 5s 11s 16s]"; got != want {
 		t.Errorf("ticked at %s, want %s", got, want)
 	}
+	again := &ticking{every: 5 * time.Second}
+	g.SetPolicy(17*time.Second, again)
+	if _, ok := g.Tick(17 * time.Second); !ok || len(again.at) != 1 {
+		t.Errorf("a policy that takes over ticked at %v", again.at)
+	}
+	g.SetPolicy(17*time.Second, p)
 	p.every = 0
 	if _, ok := g.Tick(time.Hour); ok || len(p.at) != 4 {
 		t.Error("ticked although it did not want to")

@@ -90,12 +90,12 @@ func (x *localIndex) layout(places, distinct int, count []int32) {
 	}
 }
 
-// row returns the row of place p, or -1.
+// row returns the row of place p, or -1, also for a p that is no place.
 func (x *localIndex) row(p int32) int {
 	if x.bits == nil {
 		return slices.Index(x.keys, p)
 	}
-	if w := int(p >> 6); w < len(x.bits) {
+	if w := int(uint32(p) >> 6); w < len(x.bits) {
 		word, bit := x.bits[w], uint64(1)<<(p&63)
 		if word&bit != 0 {
 			return int(x.before[w]) + bits.OnesCount64(word&(bit-1))

@@ -17,9 +17,6 @@ func (v *View) LocalOn(j *Job, n topology.NodeID) int32 {
 
 // LocalIn returns how many pending maps of j have their input in rack r.
 func (v *View) LocalIn(j *Job, r topology.RackID) int32 {
-	if j.byRack.items == nil || r < 0 {
-		return 0
-	}
 	return j.byRack.count(int32(r))
 }
 
@@ -34,9 +31,6 @@ func (v *View) PendingMapOn(j *Job, n topology.NodeID) (index int32, ok bool) {
 
 // PendingMapIn returns the first pending map of j with its input in rack r.
 func (v *View) PendingMapIn(j *Job, r topology.RackID) (index int32, ok bool) {
-	if j.byRack.items == nil || r < 0 {
-		return -1, false
-	}
 	i := j.byRack.first(int32(r), j.tasks[Map].state)
 	return i, i >= 0
 }
@@ -63,9 +57,6 @@ func (v *View) PendingMapsOn(j *Job, n topology.NodeID) iter.Seq[int32] {
 
 // PendingMapsIn yields all pending maps of j with their input in rack r.
 func (v *View) PendingMapsIn(j *Job, r topology.RackID) iter.Seq[int32] {
-	if j.byRack.items == nil || r < 0 {
-		return func(func(int32) bool) {}
-	}
 	return j.byRack.all(int32(r), j.tasks[Map].state)
 }
 

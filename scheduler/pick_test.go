@@ -18,6 +18,9 @@ func TestKindOrder(t *testing.T) {
 		if got := g.View().KindOrder(n, share); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("node %d: %v, want %v", n, got, want)
 		}
+		if got := g.View().KindOrderAmong(n, share, func(topology.NodeID) bool { return true }); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("node %d among all: %v, want %v", n, got, want)
+		}
 	}
 	order(0, Map, Reduce) // nothing is pending
 	mustSubmit(t, g, &JobSpec{ID: 1, Maps: 2, Reduces: 9, Slowstart: -1})
@@ -32,6 +35,12 @@ func TestKindOrder(t *testing.T) {
 	mustFeed(t, g, Launched(TaskID{Job: 1}, 0, Anywhere, false))
 	mustFeed(t, g, Launched(TaskID{Job: 1, Index: 1}, 1, Anywhere, false))
 	order(1, Reduce, Map) // no map is pending
+	drivers := newTestEngine(t, 1, 1, Capacity{Containers: 2}, nil)
+	mustSubmit(t, drivers, &JobSpec{ID: 1, Maps: 1, Reduces: 1, Slowstart: -1, HasDriver: true})
+	mustFeed(t, drivers, Launched(TaskID{Job: 1, Kind: Driver}, 0, Anywhere, false))
+	mustFeed(t, drivers, JobReady(1, nil))
+	g = drivers
+	order(0, Map) // of the place that the driver leaves a reduce would be more than half
 	slots := newTestEngine(t, 1, 1, Capacity{MapSlots: 1, ReduceSlots: 1}, nil)
 	mustSubmit(t, slots, &JobSpec{ID: 1, Maps: 1, Reduces: 1, Slowstart: -1})
 	if got := slots.View().KindOrder(0, share); fmt.Sprint(got) != "[map reduce]" {

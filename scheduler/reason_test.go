@@ -21,7 +21,10 @@ func TestReasonText(t *testing.T) {
 		{Reason{Say: "{group} {node} {what} {open", Node: topology.NoNode}, "nobody node -1 {what} {open"},
 		{Reason{Say: "{a:bytes} {b:bytes} {c:bytes}", A: 1023, B: 1 << 50, C: 1 << 62}, "1023B 1PiB 4096PiB"},
 		{Reason{Say: "{a:bytes} {b:jobs are} {c:jobs are}", A: -2048, B: 1, C: 2}, "-2KiB 1 job is 2 jobs are"},
+		{Reason{Say: "{a:bytes} {b:bytes} {c:bytes}", A: 1024, B: -1024, C: -1023}, "1KiB -1KiB -1023B"},
 		{Reason{Code: NoWork}, "no-work"},
+		{Run(TaskID{}, Anywhere, Reason{}).Reason, "chosen"},
+		{Run(TaskID{}, Anywhere, Reason{Code: ForPlan}).Reason, "plan"},
 	} {
 		if got := tc.r.Text(g.View()); got != tc.want {
 			t.Errorf("got  %q\nwant %q", got, tc.want)

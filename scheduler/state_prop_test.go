@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -17,9 +16,14 @@ import (
 type dumbTask struct {
 	done     bool
 	doneOn   topology.NodeID
-	attempts []topology.NodeID // of the present try
-	starts   map[topology.NodeID]time.Duration
-	zombies  []topology.NodeID // left over when another attempt finished
+	attempts []dumbAttempt // of the present try
+	zombies  []dumbAttempt // left over when another attempt finished
+}
+
+type dumbAttempt struct {
+	node   topology.NodeID
+	start  time.Duration
+	second bool
 }
 
 type dumbJob struct {
@@ -112,17 +116,20 @@ func (d *dumb) task(now time.Duration, j *dumbJob, e Event) bool {
 		return false
 	}
 	t := &tasks[e.Task.Index]
-	running, zombie := slices.Index(t.attempts, e.Node), slices.Index(t.zombies, e.Node)
+	there := func(a dumbAttempt) bool { return a.node == e.Node }
+	running, zombie := slices.IndexFunc(t.attempts, there), slices.IndexFunc(t.zombies, there)
 	switch e.Kind {
 	case EvLaunched:
 		if d.up[e.Node] == NodeIsDown || t.done || len(t.attempts) > 0 && (!e.Second || running >= 0 || zombie >= 0) {
 			return false
 		}
-		t.attempts = append(t.attempts, e.Node)
-		if t.starts == nil {
-			t.starts = make(map[topology.NodeID]time.Duration)
+		t.attempts = append(t.attempts, dumbAttempt{e.Node, now, e.Second})
+		return true
+	case EvRestored:
+		if t.state() != TaskPending || e.Task.Kind == Driver {
+			return false
 		}
-		t.starts[e.Node] = now
+		t.done, t.doneOn = true, e.Node
 		return true
 	case EvTaskLost:
 		if !t.done {
@@ -211,6 +218,8 @@ func drawEvent(r *rand.Rand, nodes int, next *JobID, v *View) Event {
 		return TaskFinished(task, node, 0, 10, 5)
 	case what < 36:
 		return pick(r, TaskFailed(task, node), TaskKilled(task, node))
+	case what < 37:
+		return Restored(task, node, 0, time.Second, 10, 5)
 	}
 	if j := v.Job(task.Job); j != nil && r.IntN(4) > 0 {
 		for i := range v.DoneOn(j, Map, node) {
@@ -258,188 +267,4 @@ func TestStateAgainstReference(t *testing.T) {
 			}
 		}
 	})
-}
-
-// tally is what the reference counts over all jobs.
-type tally struct {
-	used    Usage
-	racks   map[topology.RackID]*Usage
-	running map[topology.NodeID]int
-	perUser map[string]int64
-}
-
-func compare(now time.Duration, v *View, ref *dumb, racks, perRack int) error {
-	sum := &tally{racks: make(map[topology.RackID]*Usage), running: make(map[topology.NodeID]int), perUser: make(map[string]int64)}
-	for id := range ref.jobs {
-		if err := compareJob(now, v, id, ref.jobs[id], racks, perRack, sum); err != nil {
-			return err
-		}
-	}
-	if sum.used != *v.ClusterUsed() {
-		return fmt.Errorf("cluster uses %+v, reference %+v", *v.ClusterUsed(), sum.used)
-	}
-	all := int32(0)
-	for r := range topology.RackID(racks) {
-		up := int32(0)
-		for n := range v.Topology().NodesIn(r) {
-			if ref.up[n] == NodeIsReady {
-				up++
-			}
-		}
-		if t := v.RackTotal(r); t != referenceTotal(up) {
-			return fmt.Errorf("rack %d has room %+v, reference has %d nodes up", r, t, up)
-		}
-		all += up
-		if want := sum.racks[r]; want != nil && *want != *v.RackUsed(r) || want == nil && *v.RackUsed(r) != (Usage{}) {
-			return fmt.Errorf("rack %d uses %+v, reference %+v", r, *v.RackUsed(r), want)
-		}
-	}
-	if t := v.Total(); t != referenceTotal(all) {
-		return fmt.Errorf("the cluster has room %+v, reference has %d nodes up", t, all)
-	}
-	for n := range topology.NodeID(racks * perRack) {
-		count := 0
-		for range v.RunningOn(n) {
-			count++
-		}
-		if count != sum.running[n] {
-			return fmt.Errorf("node %d runs %d, reference %d", n, count, sum.running[n])
-		}
-	}
-	for g := range v.Groups(UserGroup) {
-		if g.PendingTasks(Map) != sum.perUser[g.Name()] {
-			return fmt.Errorf("user %s has %d pending maps, reference %d", g.Name(), g.PendingTasks(Map), sum.perUser[g.Name()])
-		}
-	}
-	return compareActive(v)
-}
-
-// referenceTotal is the room of so many nodes.
-func referenceTotal(nodes int32) Totals {
-	c := referenceRoom
-	return Totals{Nodes: nodes, Slots: [NumKinds]int32{Map: nodes * c.MapSlots, Reduce: nodes * c.ReduceSlots}, VCores: nodes * c.VCores, MemoryMB: int64(nodes) * c.MemoryMB}
-}
-
-// compareActive checks the counts of users with runnable work against a loop.
-func compareActive(v *View) error {
-	for q := range v.Groups(QueueGroup) {
-		for k := Map; k <= Reduce; k++ {
-			users := make(map[*Group]bool)
-			jobs := int32(0)
-			for j := range q.Jobs().All() {
-				if j.Runnable(k) {
-					users[j.User()] = true
-					jobs++
-				}
-			}
-			if int(q.ActiveMembers(k)) != len(users) || q.RunnableJobs(k) != jobs {
-				return fmt.Errorf("queue %s: %d users and %d jobs run %vs, reference %d and %d", q.Name(), q.ActiveMembers(k), q.RunnableJobs(k), k, len(users), jobs)
-			}
-		}
-	}
-	return nil
-}
-
-func compareJob(now time.Duration, v *View, id JobID, want *dumbJob, racks, perRack int, sum *tally) error {
-	j := v.Job(id)
-	if j == nil || j.Phase() != want.phase {
-		return fmt.Errorf("%v: phase differs: %v, reference %v", id, j, want.phase)
-	}
-	shares := make([]RackShare, racks)
-	for k := range Kind(NumKinds) {
-		if err := compareTasks(now, v, j, k, want, shares, sum); err != nil {
-			return err
-		}
-	}
-	out := int64(0)
-	for r, share := range shares {
-		out += share.MapOutput
-		if got := j.InRack(topology.RackID(r)); got != share {
-			return fmt.Errorf("%v in rack %d: %+v, reference %+v", id, r, got, share)
-		}
-	}
-	if _, got := j.MapBytes(); got != out {
-		return fmt.Errorf("%v: map output %d, reference %d", id, got, out)
-	}
-	if _, all := j.MapsDoneAt(); all != (want.phase == Ready && j.Done(Map) == j.Total(Map)) {
-		return fmt.Errorf("%v: maps done %v with %d of %d", id, all, j.Done(Map), j.Total(Map))
-	}
-	return comparePlaces(v, j, want, racks, perRack)
-}
-
-func compareTasks(now time.Duration, v *View, j *Job, k Kind, want *dumbJob, shares []RackShare, sum *tally) error {
-	var counts [3]int32
-	var elapsed time.Duration
-	for i := range want.tasks[k] {
-		t := &want.tasks[k][i]
-		counts[t.state()]++
-		if j.TaskState(k, int32(i)) != t.state() {
-			return fmt.Errorf("%v %v %d is %v, reference %v", j.ID(), k, i, j.TaskState(k, int32(i)), t.state())
-		}
-		if t.done {
-			share := &shares[v.RackOf(t.doneOn)]
-			share.Done[k]++
-			if k == Map {
-				share.MapOutput += 5
-			}
-		}
-		for _, n := range append(slices.Clone(t.attempts), t.zombies...) {
-			r := v.RackOf(n)
-			if sum.racks[r] == nil {
-				sum.racks[r] = &Usage{}
-			}
-			sum.used.add(k, j.Demand(k))
-			sum.racks[r].add(k, j.Demand(k))
-			sum.running[n]++
-			shares[r].Running[k]++
-			elapsed += now - t.starts[n]
-		}
-	}
-	if got := [3]int32{j.Pending(k), j.Running(k), j.Done(k)}; got != counts {
-		return fmt.Errorf("%v %v: pending, running, done %v, reference %v", j.ID(), k, got, counts)
-	}
-	if got := j.Elapsed(now, k); got != elapsed {
-		return fmt.Errorf("%v %v: running for %v, reference %v", j.ID(), k, got, elapsed)
-	}
-	if k == Map {
-		sum.perUser[j.User().Name()] += int64(counts[TaskPending])
-	}
-	return nil
-}
-
-// comparePlaces checks what is pending at each node and rack.
-func comparePlaces(v *View, j *Job, want *dumbJob, racks, perRack int) error {
-	at := func(near func(topology.NodeID) bool) []int32 {
-		var out []int32
-		for i := range want.tasks[Map] {
-			if want.tasks[Map][i].state() == TaskPending && slices.ContainsFunc(want.spec.Splits.Of(int32(i)), near) {
-				out = append(out, int32(i))
-			}
-		}
-		return out
-	}
-	known := func(n topology.NodeID) bool { return n >= 0 && int(n) < racks*perRack }
-	for n := range topology.NodeID(racks * perRack) {
-		ref := at(func(r topology.NodeID) bool { return r == n })
-		if got := slices.Collect(v.PendingMapsOn(j, n)); !slices.Equal(got, ref) || int(v.LocalOn(j, n)) != len(ref) {
-			return fmt.Errorf("%v on node %d: %v (%d), reference %v", j.ID(), n, got, v.LocalOn(j, n), ref)
-		}
-		if v.HasLocal(j, n) != (len(ref) > 0) {
-			return fmt.Errorf("%v has local maps on node %d: %v, reference %v", j.ID(), n, v.HasLocal(j, n), ref)
-		}
-		if first, ok := v.PendingMapOn(j, n); ok != (len(ref) > 0) || ok && first != ref[0] {
-			return fmt.Errorf("%v on node %d: first %d, reference %v", j.ID(), n, first, ref)
-		}
-	}
-	for r := range topology.RackID(racks) {
-		ref := at(func(n topology.NodeID) bool { return known(n) && int(n)/perRack == int(r) })
-		if got := slices.Collect(v.PendingMapsIn(j, r)); !slices.Equal(got, ref) || int(v.LocalIn(j, r)) != len(ref) {
-			return fmt.Errorf("%v in rack %d: %v (%d), reference %v", j.ID(), r, got, v.LocalIn(j, r), ref)
-		}
-	}
-	all := at(func(topology.NodeID) bool { return true })
-	if first, ok := v.AnyPendingMap(j); ok && len(all) > 0 && first > all[0] {
-		return fmt.Errorf("%v: first pending map %d, reference %d", j.ID(), first, all[0])
-	}
-	return nil
 }

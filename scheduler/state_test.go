@@ -61,6 +61,14 @@ func TestInvalidEvents(t *testing.T) {
 	for name, e := range map[string]Event{
 		"no spec":         {Kind: EvJobSubmitted},
 		"negative id":     JobSubmitted(&JobSpec{ID: -1}),
+		"too many maps":   JobSubmitted(&JobSpec{ID: 1, Maps: maxTasks + 1}),
+		"reduces":         JobSubmitted(&JobSpec{ID: 1, Reduces: maxTasks + 1}),
+		"input":           JobSubmitted(&JobSpec{ID: 1, Input: Bytes(-1)}),
+		"shuffle":         JobSubmitted(&JobSpec{ID: 1, Shuffle: Bytes(-1)}),
+		"output":          JobSubmitted(&JobSpec{ID: 1, Output: Bytes(-1)}),
+		"split sizes":     JobSubmitted(&JobSpec{ID: 1, Maps: 1, Splits: Splits{Ends: []int32{0}}}),
+		"split ends":      JobSubmitted(&JobSpec{ID: 1, Maps: 1, Splits: Splits{Bytes: []int64{1}}}),
+		"falling ends":    JobSubmitted(&JobSpec{ID: 1, Maps: 2, Splits: Splits{Bytes: []int64{1, 1}, Ends: []int32{1, 0}, Replicas: []topology.NodeID{0}}}),
 		"negative maps":   JobSubmitted(&JobSpec{ID: 1, Maps: -1}),
 		"priority":        JobSubmitted(&JobSpec{ID: 1, Priority: 3}),
 		"weight":          JobSubmitted(&JobSpec{ID: 1, Weight: -1}),
@@ -73,6 +81,9 @@ func TestInvalidEvents(t *testing.T) {
 		if err := g.Feed(0, e); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v, want an invalid event", name, err)
 		}
+	}
+	if err := (&JobSpec{Maps: maxTasks, Reduces: maxTasks, Slowstart: 1}).Validate(); err != nil {
+		t.Errorf("as much as may be: %v", err)
 	}
 	for name, e := range map[string]Event{
 		"node":      NodeUp(7, Capacity{}),

@@ -168,27 +168,6 @@ func TestStall(t *testing.T) {
 	}
 }
 
-func TestBadConfig(t *testing.T) {
-	good := Config{Topology: cluster(t, 1, 1), Policy: policy(t, "fifo", nil), Model: NewFixed(), State: scheduler.DefaultConfig()}
-	for name, edit := range map[string]func(*Config){
-		"no nodes":    func(c *Config) { c.Topology = nil },
-		"no policy":   func(c *Config) { c.Policy = nil },
-		"no model":    func(c *Config) { c.Model = nil },
-		"late":        func(c *Config) { c.ReportLate = true },
-		"negative":    func(c *Config) { c.Heartbeat = -1 },
-		"fault":       func(c *Config) { c.Faults = []Fault{{Node: 9}} },
-		"capacities":  func(c *Config) { c.Capacities = make([]scheduler.Capacity, 3) },
-		"ask again":   func(c *Config) { c.Heartbeat, c.AskAgain = time.Second, time.Second },
-		"fault order": func(c *Config) { c.Faults = []Fault{{At: 5, Until: 4}} },
-	} {
-		c := good
-		edit(&c)
-		if _, err := Run(c, nil); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
-}
-
 // A policy that waits for a time, on a cluster where nodes ask when something happens: one that asks again starts the map when
 // the time is up, one that does not when the next thing happens.
 func TestAskAgain(t *testing.T) {

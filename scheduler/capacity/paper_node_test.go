@@ -175,6 +175,13 @@ func TestValidate(t *testing.T) {
 		"no name":          func(c *Config) { c.Queues[0].Name = "" },
 		"memory of a kind": func(c *Config) { c.Memory.SlotMB[0] = 1 },
 		"no heartbeat":     func(c *Config) { c.TasksPerHeartbeat = 0 },
+		"no reduce":        func(c *Config) { c.ReducesPerHeartbeat = 0 },
+		"off-switch":       func(c *Config) { c.AfterOffSwitch = -1 },
+		"rack wait":        func(c *Config) { c.RackWait = -1 },
+		"max above 100":    func(c *Config) { c.Queues[0].MaxCapacity = 101 },
+		"user limit 0.9":   func(c *Config) { c.Queues[0].UserLimit = 0.9 },
+		"no tasks":         func(c *Config) { c.Queues[0].MaxTasksPerUser = 0 },
+		"accepts none":     func(c *Config) { c.Queues[0].AcceptFactor = 0 },
 		"lag":              func(c *Config) { c.UsageLag = -1 },
 		"wait":             func(c *Config) { c.LocalityWait = -1 },
 	} {
@@ -184,7 +191,82 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
+	edge := DefaultConfig()
+	edge.LocalityWait, edge.TasksPerHeartbeat, edge.Memory = 0, 1, Memory{SlotMB: [kinds]int64{1, 1}, MaxMB: [kinds]int64{1, 1}}
+	edge.Queues = queues(func(q *Queue) {
+		q.MaxCapacity, q.UserLimit, q.MaxTasks, q.MaxTasksPerUser, q.AcceptFactor = 100, 1, 1, 1, 1
+	}, 0, 100)
+	if _, err := New(edge); err != nil {
+		t.Errorf("at the ends of all ranges: %v", err)
+	}
 	if _, err := New(Config{Queues: queues(nil, 33.4, 33.4, 33.4), LocalityWait: 1, TasksPerHeartbeat: 1, ReducesPerHeartbeat: 1}); err != nil {
 		t.Errorf("floor(100.2) is 100: %v", err)
+	}
+}
+
+// spec/capacity 3.5, assign: what one heartbeat may receive in all, and after a remote map.
+func TestWhatAHeartbeatReceives(t *testing.T) {
+	r := newRig(t, policy(t, func(c *Config) { c.TasksPerHeartbeat = 2 }), 1, scheduler.Capacity{MapSlots: 5})
+	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 9})
+	r.Want(r.Serve(0), 1, 1)
+	r.Want(r.Serve(0), 1, 1)
+	r.Want(r.Serve(0), 1)
+	for after, want := range [][]scheduler.JobID{{1}, {1, 2}, {1, 2, 2}} {
+		topo, err := topology.Uniform(2, 1, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := policy(t, func(c *Config) { c.AfterOffSwitch, c.LocalityWait = after, 0 })
+		r := &rig{schedulertest.NewRigOn(t, p, topo, scheduler.Capacity{MapSlots: 9})}
+		r.Submit(away(1, 1, 1), &scheduler.JobSpec{ID: 2, Maps: 9}) // the first's data lie in the other rack
+		r.Want(r.Serve(0), want...)
+	}
+}
+
+// A node that goes takes its reservation along, one that is used ends it: the job may keep room on another node then. Where drivers
+// hold what the task needs, nothing is kept.
+func TestReservationsEnd(t *testing.T) {
+	reserved := func(r *rig, n topology.NodeID) bool {
+		r.Submit() // whatever waits
+		_ = r.Serve(n)
+		for k := range kinds {
+			if kept := r.Policy().(*Policy).kept; int(n) < len(kept) && kept[n][k].job != nil {
+				return true
+			}
+		}
+		return false
+	}
+	for name, ends := range map[string]func(*rig){
+		"drains":   func(r *rig) { r.Send(scheduler.NodeDraining(0)) },
+		"is lost":  func(r *rig) { r.Send(scheduler.NodeDown(0)) },
+		"no more":  func(r *rig) { r.Send(scheduler.JobVanished(2)) },
+		"is there": func(*rig) {},
+	} {
+		r := newRig(t, policy(t, func(c *Config) { c.Queues[0].UserLimitFactor = 9 }), 2, scheduler.Capacity{Containers: 3})
+		r.Submit(&scheduler.JobSpec{ID: 1, Maps: 4})
+		for i, n := range []topology.NodeID{0, 0, 1, 1} {
+			r.Send(scheduler.Launched(scheduler.TaskID{Job: 1, Index: int32(i)}, n, scheduler.Anywhere, false))
+		}
+		large := func(id scheduler.JobID) *scheduler.JobSpec {
+			return &scheduler.JobSpec{ID: id, Maps: 1, MapDemand: scheduler.Demand{Slots: 2}}
+		}
+		r.Submit(large(2))
+		if !reserved(r, 0) || reserved(r, 1) {
+			t.Fatal("a job with one map keeps room on one node")
+		}
+		ends(r)
+		if name == "no more" {
+			r.Submit(large(3))
+		}
+		if got := reserved(r, 1); got != (name != "is there") {
+			t.Errorf("a node that kept room %s: another keeps room: %v", name, got)
+		}
+	}
+	r := newRig(t, policy(t, nil), 1, scheduler.Capacity{Containers: 3})
+	r.Submit(&scheduler.JobSpec{ID: 1, HasDriver: true})
+	r.Send(scheduler.Launched(scheduler.TaskID{Job: 1, Kind: scheduler.Driver}, 0, scheduler.Anywhere, false))
+	r.Submit(&scheduler.JobSpec{ID: 2, Maps: 1, MapDemand: scheduler.Demand{Slots: 3}})
+	if reserved(r, 0) {
+		t.Error("room is kept for a map that the driver there leaves none")
 	}
 }

@@ -119,6 +119,10 @@ func TestOneRound(t *testing.T) {
 	r := newRig(t, p, 1, Config{})
 	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 3}))
 	r.want(All, "start j1/map/0@-1, launch j1/map/0@0, launch j1/map/1@0")
+	steps := r.lines[len(r.lines)-1].Steps
+	if got := fmt.Sprintf("%v %d %s, %v %d %s", steps[1].Do, steps[1].Node, steps[1].Reason.Text(nil), steps[4].Do, steps[4].Node, steps[4].Reason.Text(nil)); got != "rest -1 no job waits for admission, rest 0 nothing for node 0" {
+		t.Errorf("why nobody gets more, by the log: %s", got)
+	}
 	p.doomed = []scheduler.Victim{{Task: task(scheduler.Map, 1)}}
 	r.feed(scheduler.TaskFinished(task(scheduler.Map, 0), 0, 0, 0, 0))
 	p.doomed = append(p.doomed, scheduler.Victim{Task: task(scheduler.Map, 0), Node: topology.NoNode})
@@ -141,7 +145,7 @@ func TestBrokenRules(t *testing.T) {
 	if got != "start j1/map/0@-1, launch j1/map/0@1, launch j1/map/1@1" || !errors.Is(err, scheduler.ErrPolicy) {
 		t.Fatalf("%q, %v", got, err)
 	}
-	for _, want := range []string{"no such task", "stops what is not there"} {
+	for _, want := range []string{"j1/map/9 on node 0: no such task", "stops what is not there"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q says nothing of %q", err, want)
 		}
@@ -159,16 +163,20 @@ func progress(done map[int32]float64) Meter {
 	}
 }
 
-// slow has four maps on two nodes, of which two ended after 10 s; at 20 s the others are a tenth and a half done.
+// slow has four maps on two nodes, of which two ended after 10 s; at 20 s the others are a tenth and a half done, if no meter says
+// otherwise.
 func slow(t *testing.T, cfg Config) *rig {
-	cfg.Meter = progress(map[int32]float64{2: 0.5, 3: 0.1})
+	if cfg.Meter == nil {
+		cfg.Meter = progress(map[int32]float64{2: 0.5, 3: 0.1})
+	}
 	r := newRig(t, &oldest{}, 2, cfg)
+	r.now = time.Hour
 	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Maps: 4}))
 	r.want(All, "start j1/map/0@-1, launch j1/map/0@0, launch j1/map/1@0, launch j1/map/2@1, launch j1/map/3@1")
-	r.now = 10 * time.Second
+	r.now += 10 * time.Second
 	r.feed(scheduler.TaskFinished(task(scheduler.Map, 0), 0, 0, 0, 0))
 	r.feed(scheduler.TaskFinished(task(scheduler.Map, 1), 0, 0, 0, 0))
-	r.now = 20 * time.Second
+	r.now += 10 * time.Second
 	return r
 }
 
@@ -185,6 +193,22 @@ func TestLATE(t *testing.T) {
 	r.want(All, "")
 	r = slow(t, Config{Seconds: LATE{After: time.Second, Slower: 4.5, Share: 1}})
 	r.want(All, "launch j1/map/3@0 second") // 200 s against 40 s, of a mean of 10 s
+	last := progress(map[int32]float64{2: 0.1, 3: 0.5})
+	r = slow(t, Config{Seconds: LATE{After: 20 * time.Second, Slower: 1.5, Share: 1}, Meter: last})
+	r.want(All, "launch j1/map/2@0 second, launch j1/map/3@0 second")
+}
+
+// TestSecondsElsewhere: no second attempt runs beside the first, nor where there is no room.
+func TestSecondsElsewhere(t *testing.T) {
+	for _, rule := range []Rule{LATE{Slower: 1.5, Share: 1}, Lag{Behind: 0.2, Cap: 1}} {
+		r := slow(t, Config{Seconds: rule})
+		r.feed(scheduler.NodeUpdated(1, scheduler.Capacity{Containers: 4}))
+		r.feed(scheduler.NodeDraining(0))
+		r.want(All, "")
+		if err := r.Round(r.now, Round{Parts: All, Nodes: []topology.NodeID{1, 0}}, func(s Step) { t.Errorf("%v of %v on node %d", s.Do, s.Task, s.Node) }); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestSecondAlone: a second attempt of which the first has gone is as good as any, and may be late in its turn.
@@ -200,13 +224,17 @@ func TestSecondAlone(t *testing.T) {
 func TestLag(t *testing.T) {
 	r := slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.2, Cap: 1}})
 	r.want(All, "launch j1/map/3@0 second") // average 0.65
+	r.want(All, "")                         // nobody gets a third
+	r = slow(t, Config{Seconds: Lag{After: 20 * time.Second, Behind: 0.2, Cap: 1}})
+	r.want(All, "launch j1/map/3@0 second")
+	r = slow(t, Config{Seconds: Lag{After: 21 * time.Second, Behind: 0.2, Cap: 1}})
+	r.want(All, "")
 	r = slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.6, Cap: 1}})
 	r.want(All, "")
 	r = slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.2, Cap: 0.2}}) // of 4 containers
 	r.want(All, "")
 	r = slow(t, Config{Seconds: Lag{After: time.Second, Behind: 0.2, Cap: 1}})
-	r.feed(scheduler.NodeDraining(0))
-	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 2, Maps: 1}))
+	r.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 2, Maps: 1, MapDemand: scheduler.Demand{Slots: 3}}))
 	r.want(Admit, "start j2/map/0@-1")
 	r.want(All, "") // a map waits: first things first
 }
@@ -297,20 +325,33 @@ func TestReplayNotices(t *testing.T) {
 	if err := again(); err == nil || !strings.Contains(err.Error(), "the log says") {
 		t.Errorf("another progress, the same second attempts: %v", err)
 	}
-	last.Steps[0].Node = 1
-	if err := again(); err == nil {
-		t.Error("a second attempt on another node was not noticed")
+	last.Asked[0].Done = 0.1
+	for name, change := range map[string]func(*Step){
+		"another node":     func(s *Step) { s.Node = 1 },
+		"another task":     func(s *Step) { s.Task.Index = 2 },
+		"a first attempt":  func(s *Step) { s.Second = false },
+		"another distance": func(s *Step) { s.Locality = scheduler.NodeLocal },
+		"an end":           func(s *Step) { s.Do = Stop },
+	} {
+		was := last.Steps[0]
+		change(&last.Steps[0])
+		if err := again(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("line %d at %v", len(r.lines), r.now)) {
+			t.Errorf("%s was not noticed: %v", name, err)
+		}
+		last.Steps[0] = was
 	}
 }
 
 // TestRules: rules with values that mean nothing are refused.
 func TestRules(t *testing.T) {
-	for _, bad := range []Rule{LATE{Share: 2}, LATE{After: -1}, Lag{Cap: 2}, Lag{Behind: -1}} {
+	for _, bad := range []Rule{
+		LATE{Share: 2}, LATE{Share: -1}, LATE{After: -1}, LATE{Slower: -1}, Lag{Cap: 2}, Lag{Cap: -1}, Lag{Behind: -1}, Lag{Behind: 2}, Lag{After: -1},
+	} {
 		if bad.Validate() == nil {
 			t.Errorf("%+v was accepted", bad)
 		}
 	}
-	for _, good := range []Rule{DefaultLATE(), DefaultLag()} {
+	for _, good := range []Rule{DefaultLATE(), DefaultLag(), LATE{}, LATE{Share: 1}, Lag{}, Lag{Behind: 1, Cap: 1}} {
 		if err := good.Validate(); err != nil {
 			t.Error(err)
 		}

@@ -124,6 +124,24 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// file is the log of a rig whose first policies have these names.
+func (r *rig) file(policy, admission Named) string {
+	r.t.Helper()
+	head, err := json.Marshal(HeaderOf(scheduler.DefaultConfig(), r.cfg))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	text := append(head, '\n')
+	for _, l := range append([]Line{{Kind: LinePolicies, Policy: policy, Admission: admission}}, r.lines...) {
+		line, err := Encode(&l)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	return string(text)
+}
+
 // TestVerifyKnowsBothRules: second attempts by either rule are decided again from the file alone, and not without the rule.
 func TestVerifyKnowsBothRules(t *testing.T) {
 	oldestOnly := func(Named, Named) (scheduler.Policy, scheduler.Admission, error) { return &oldest{}, nil, nil }
@@ -140,24 +158,12 @@ func TestVerifyKnowsBothRules(t *testing.T) {
 		}
 		r := slow(t, Config{Seconds: c.rule})
 		r.want(All, c.want)
-		head, err := json.Marshal(HeaderOf(scheduler.DefaultConfig(), r.cfg))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text strings.Builder
-		text.WriteString("\n")
-		for _, l := range append([]Line{{Kind: LinePolicies, Policy: Named{Name: "oldest"}}}, r.lines...) {
-			line, err := Encode(&l)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text.WriteString(string(line) + "\n")
-		}
-		if _, err := Verify(strings.NewReader(string(head)+text.String()), name, oldestOnly); err != nil {
+		text := r.file(Named{Name: "oldest"}, Named{})
+		if _, err := Verify(strings.NewReader(text), name, oldestOnly); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		without := strings.Replace(string(head), `"`+name+`"`, `"none"`, 1)
-		if _, err := Verify(strings.NewReader(without+text.String()), name, oldestOnly); err == nil || !strings.Contains(err.Error(), "the log says") {
+		without := strings.Replace(text, `"`+name+`"`, `"none"`, 1)
+		if _, err := Verify(strings.NewReader(without), name, oldestOnly); err == nil || !strings.Contains(err.Error(), "the log says") {
 			t.Errorf("%s without its rule: %v", name, err)
 		}
 	}

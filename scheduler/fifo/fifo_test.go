@@ -2,6 +2,7 @@ package fifo
 
 import (
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/topology"
@@ -83,6 +84,58 @@ func TestSlowstart(t *testing.T) {
 	equal(t, offer(t, g, 0), "j1/map/2")
 	feed(t, g, scheduler.TaskFinished(scheduler.TaskID{Job: 1, Index: 1}, 0, 1, 0, 0))
 	equal(t, offer(t, g, 0), "j1/map/3", "j1/reduce/0")
+}
+
+// With rampup a reduce that waits gives way to the map of a job before its own, by priority or age, and to no other.
+func TestReducesGiveWayInOrder(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		holds, wants scheduler.Priority
+		older        bool // the job that wants a map's place
+		gives        bool
+	}{
+		{"the older goes first", scheduler.Normal, scheduler.Normal, true, true},
+		{"the newer waits", scheduler.Normal, scheduler.Normal, false, false},
+		{"the newer has priority", scheduler.Normal, scheduler.High, false, true},
+		{"the older has less priority", scheduler.Normal, scheduler.Low, true, false},
+	} {
+		g := engine(t, scheduler.Capacity{Containers: 3}, 1)
+		rule := scheduler.DefaultReduceRule()
+		rule.Ramp = 0.5
+		g.SetPolicy(0, New(rule))
+		holds := &scheduler.JobSpec{ID: 1, Maps: 2, Reduces: 1, Slowstart: -1, Priority: tc.holds}
+		wants := &scheduler.JobSpec{ID: 2, Maps: 1, Priority: tc.wants}
+		if tc.older {
+			submit(t, g, wants)
+		}
+		submit(t, g, holds)
+		for i := range int32(2) {
+			feed(t, g, scheduler.Launched(scheduler.TaskID{Job: 1, Index: i}, 0, scheduler.Anywhere, false))
+		}
+		feed(t, g, scheduler.Launched(scheduler.TaskID{Job: 1, Kind: scheduler.Reduce}, 0, scheduler.Anywhere, false))
+		if !tc.older {
+			submit(t, g, wants)
+		}
+		var got []string
+		if err := g.Kill(time.Minute, func(v scheduler.Victim) { got = append(got, v.Task.String()) }); err != nil {
+			t.Fatal(err)
+		}
+		if (len(got) == 1) != tc.gives || tc.gives && got[0] != "j1/reduce/0" {
+			t.Errorf("%s: %v gave way", tc.name, got)
+		}
+	}
+}
+
+// Who gets a place although others are before it is told so.
+func TestNextInLine(t *testing.T) {
+	g := engine(t, scheduler.Capacity{Containers: 3}, 1)
+	submit(t, g, &scheduler.JobSpec{ID: 1, Maps: 2, MapDemand: scheduler.Demand{Slots: 2}})
+	submit(t, g, &scheduler.JobSpec{ID: 2, Maps: 1})
+	var got []string
+	if _, err := g.Offer(0, 0, func(d scheduler.Decision) { got = append(got, d.Reason.Text(g.View())) }); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, got, "j1 is first in line", "j2 is next in line: 1 jobs before it have nothing that fits n0")
 }
 
 func TestLocality(t *testing.T) {

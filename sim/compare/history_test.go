@@ -79,10 +79,46 @@ func TestBeside(t *testing.T) {
 	if seeds != 2 || len(figures) < 7 || table.Rows[0][1] != "22.00 (22.00 to 22.00)" {
 		t.Errorf("%d seeds, %d figures, table %v", seeds, len(figures), table.Rows[0])
 	}
+	if r := runs[0]; r.Events == 0 || r.Events != twoJobs(t, nil).Events+6 { // six maps
+		t.Errorf("%d events", r.Events)
+	}
+	var names []string
 	for _, f := range figures {
+		names = append(names, f.Name)
+		shows := 1
+		switch c := f.Chart.(type) {
+		case chart.CDF:
+			shows = len(c.Samples) * len(c.Samples[0].Values) / 2
+		case chart.Scatter:
+			shows = len(c.Groups) * (len(c.Groups[0].X) + len(c.Groups[0].Y)) / 4
+		case chart.Bars:
+			shows = len(c.Bars)
+		}
+		if shows != 1 {
+			t.Errorf("%s does not show one policy with its two jobs: %+v", f.Name, f.Chart)
+		}
 		if svg := chart.Inline(f.Chart); strings.Contains(svg, "<x>") || strings.Contains(svg, "NaN") {
 			t.Errorf("%s: a name became markup, or a number is none", f.Name)
 		}
+	}
+	if want := []string{"mean", "tail", "completion", "slowdown", "scatter", "tasks-fifo--x-", "gantt-fifo--x-"}; !slices.Equal(names, want) {
+		t.Errorf("charts %q", names)
+	}
+}
+
+// A Gantt chart is drawn of clusters that it can show, under a name that files can have.
+func TestGanttWhereItFits(t *testing.T) {
+	for nodes, want := range map[int]int{60: 2, 61: 1} {
+		topo, err := topology.Uniform(1, nodes, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := NewRun("x", 0, &sim.Result{}, topo, 1, WatchKinds()).overTime(); len(got) != want {
+			t.Errorf("%d nodes: %d charts over time, want %d", nodes, len(got), want)
+		}
+	}
+	if got := safeName("azAZ09 `{@[/:é"); got != "azAZ09--------" {
+		t.Errorf("named %q", got)
 	}
 }
 

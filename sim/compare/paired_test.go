@@ -46,6 +46,8 @@ func TestIdle(t *testing.T) {
 		{"idle and alike", 100, 100.5, 0.1, true, "b"},
 		{"idle and different", 100, 110, 0.1, false, "b"},
 		{"busy and alike", 100, 100.5, 0.8, false, "b"},
+		{"nothing ran", 100, 100, 0, false, "b"},
+		{"no time", 0, 0, 0.1, false, "b"},
 		{"one policy", 100, 100, 0.1, false, "a"},
 	} {
 		got := Idle([]Run{runOf("a", 1, c.a, c.used), runOf(c.policiesToo, 1, c.b, c.used)})
