@@ -82,3 +82,21 @@ func TestHeldWhileItChanges(t *testing.T) {
 		t.Errorf("%d outputs: %+v", n, r.Held)
 	}
 }
+
+// TestTwoAttemptsOfOneMapAreToldTogether: a stretch ends behind a map, not between its attempts, and what fits one report is told in one.
+func TestTwoAttemptsOfOneMapAreToldTogether(t *testing.T) {
+	held := []wire.AttemptID{launchOf(1).ID, launchOf(2).ID, launchOf(3).ID, launchOf(4).ID}
+	held[1].Index, held[3].Index = held[0].Index, held[2].Index
+	for most, want := range map[int]int{1: 2, 2: 2, 3: 4, 4: 4} {
+		r := New(Config{Held: held, HeldAtOnce: most}).Report()
+		n := 0
+		for i := range r.Held {
+			if err := r.Held[i].Each(func(wire.AttemptID) { n++ }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n != want || (r.HeldTo == nil) != (most == len(held)) {
+			t.Errorf("at most %d: %d are told, up to %v", most, n, r.HeldTo)
+		}
+	}
+}
