@@ -89,15 +89,17 @@ func FuzzFrames(f *testing.F) {
 func FuzzSegmentStream(f *testing.F) {
 	seedSegments(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		seg := &Segment{Name: "map-00007-0", Info: PartitionInfo{Records: 20, RawBytes: 500, StoredBytes: int64(len(b))}}
-		seg.Fetch = func(context.Context) (io.ReadCloser, error) { return nil, nil }
-		s := newSegmentStream(seg, bytes.NewReader(b))
-		if _, err := s.readAll(); err == nil && len(b) > 0 {
-			if s.recs != 20 || s.raw != 500 {
-				t.Fatalf("accepted %d records of %d bytes", s.recs, s.raw)
+		for _, inBlocks := range []bool{false, true} {
+			seg := &Segment{Name: "map-00007-0", Info: PartitionInfo{Records: 20, RawBytes: 500, StoredBytes: int64(len(b))}}
+			seg.Fetch = func(context.Context) (io.ReadCloser, error) { return nil, nil }
+			s := newSegmentStream(seg, bytes.NewReader(b))
+			if _, err := s.readAll(&room{acct: &account{pool: NewPool(minBudget)}, inBlocks: inBlocks}); err == nil && len(b) > 0 {
+				if s.recs != 20 || s.raw != 500 {
+					t.Fatalf("accepted %d records of %d bytes", s.recs, s.raw)
+				}
+			} else if err != nil && !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("error without a mark: %v", err)
 			}
-		} else if err != nil && !errors.Is(err, ErrCorrupt) {
-			t.Fatalf("error without a mark: %v", err)
 		}
 	})
 }

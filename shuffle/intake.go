@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 )
 
 // IntakeConfig describes the reduce side's intake of segments.
@@ -60,10 +61,13 @@ type Intake struct {
 	closed  bool
 	bgErr   error
 	stats   Stats
+
+	lent atomic.Bool // a run of Merge, not closed, has records in memory
 }
 
 // memSegment is a segment in memory: stored records, decompressed.
 type memSegment struct {
+	room   *room
 	frames [][]byte
 	bytes  int64
 }
@@ -147,16 +151,17 @@ func (in *Intake) take(ctx context.Context, seg *Segment) (err error) {
 		_, _, err := s.next()
 		return err
 	}
-	if in.reserve(ctx, seg.Info.RawBytes) {
-		return in.toMemory(s)
+	if r := in.reserve(ctx, &seg.Info); r != nil {
+		return in.toMemory(s, r)
 	}
 	return in.toDisk(s)
 }
 
 // reserve takes memory for a segment, if it may be in memory.
-func (in *Intake) reserve(ctx context.Context, n int64) bool {
+func (in *Intake) reserve(ctx context.Context, i *PartitionInfo) *room {
+	n := i.RawBytes
 	if n > in.cfg.Memory/4 {
-		return false
+		return nil
 	}
 	in.mu.Lock()
 	fits := in.held+n <= in.cfg.Memory
@@ -164,21 +169,25 @@ func (in *Intake) reserve(ctx context.Context, n int64) bool {
 		in.held += n
 	}
 	in.mu.Unlock()
-	if fits && !in.acct.reserveHeap(ctx, n) {
+	if !fits {
+		return nil
+	}
+	r, ok := newRoom(ctx, in.acct, i)
+	if !ok {
 		in.mu.Lock()
 		in.held -= n
 		in.mu.Unlock()
-		fits = false
+		return nil
 	}
-	return fits
+	return r
 }
 
-// unreserve gives memory of segments back.
-func (in *Intake) unreserve(n int64) {
+// unreserve gives the memory of n bytes of a segment back.
+func (in *Intake) unreserve(n int64, r *room) {
 	in.mu.Lock()
 	in.held -= n
 	in.mu.Unlock()
-	in.acct.release(n)
+	r.free()
 }
 
 // newFile names one more scratch file.

@@ -38,12 +38,10 @@ func (in *Intake) merged(err error) {
 func (in *Intake) mergeToDisk(lot []*memSegment) error {
 	m := in.merger(nil)
 	streams := make([]*stream, len(lot))
-	bytes := int64(0)
 	for i, s := range lot {
 		streams[i], _ = s.open(nil) // memory does not fail
-		bytes += s.bytes
+		defer in.unreserve(s.bytes, s.room)
 	}
-	defer in.unreserve(bytes)
 	run := newMergedRun(in.ctx, streams, m.cfg.Compare, nil)
 	out, err := m.writeRun(run, in.newFile("merge"))
 	if err = errors.Join(err, run.Close()); err != nil {
@@ -81,7 +79,8 @@ func (in *Intake) Merge() (Run, error) {
 		return nil, in.bgErr
 	}
 	m := in.merger(in.sources())
-	m.noWait = true
+	m.noWait, m.after = true, func() { in.lent.Store(false) }
+	in.lent.Store(true)
 	run, err := m.start()
 	if !errors.Is(err, errNoRoom) {
 		return run, err
@@ -117,6 +116,11 @@ func (in *Intake) Close() error {
 	for _, path := range in.owned {
 		if err := in.cfg.Merge.FS.Remove(path); err != nil {
 			errs = append(errs, scratchErr("remove", path, err))
+		}
+	}
+	for _, s := range in.memory {
+		if !in.lent.Load() { // otherwise user code was left behind, and may read on: the blocks are the collector's
+			s.room.free()
 		}
 	}
 	in.owned, in.files, in.memory = nil, nil, nil

@@ -20,10 +20,10 @@ func (r *cancelReader) Read(b []byte) (int, error) {
 }
 
 // toMemory takes a segment, for which memory is reserved, into memory.
-func (in *Intake) toMemory(s *segmentStream) error {
-	m, err := s.readAll()
+func (in *Intake) toMemory(s *segmentStream, r *room) error {
+	m, err := s.readAll(r)
 	if err != nil {
-		in.unreserve(s.seg.Info.RawBytes)
+		in.unreserve(s.seg.Info.RawBytes, r)
 		return err
 	}
 	in.mu.Lock()
@@ -33,12 +33,17 @@ func (in *Intake) toMemory(s *segmentStream) error {
 	return nil
 }
 
+// plain reports whether a partition is not compressed, by its length.
+func (i *PartitionInfo) plain() bool {
+	return i.StoredBytes >= i.RawBytes && i.StoredBytes <= i.RawBytes+i.RawBytes/8+minBudget
+}
+
 // readAll reads all frames and keeps their records.
-func (s *segmentStream) readAll() (*memSegment, error) {
-	if i := s.seg.Info; i.StoredBytes >= i.RawBytes && i.StoredBytes <= i.RawBytes+i.RawBytes/8+minBudget {
-		return s.readPlain()
+func (s *segmentStream) readAll(r *room) (*memSegment, error) {
+	if s.seg.Info.plain() {
+		return s.readPlain(r)
 	}
-	m := &memSegment{}
+	m := &memSegment{room: r}
 	room := make([]byte, s.seg.Info.RawBytes)
 	for {
 		b, f, err := s.nextKept()
@@ -56,9 +61,13 @@ func (s *segmentStream) readAll() (*memSegment, error) {
 
 // readPlain is readAll for a segment that is not compressed, by its length: frames are read to where
 // they stay.
-func (s *segmentStream) readPlain() (*memSegment, error) {
-	m := &memSegment{}
-	s.buf = make([]byte, max(s.seg.Info.StoredBytes, frameHeader))
+func (s *segmentStream) readPlain(r *room) (*memSegment, error) {
+	m := &memSegment{room: r}
+	if r.inBlocks {
+		s.room = r
+	} else {
+		s.buf = make([]byte, max(s.seg.Info.StoredBytes, frameHeader))
+	}
 	for {
 		b, f, err := s.nextKept()
 		if b == nil || err != nil {

@@ -42,7 +42,8 @@ type merger struct {
 	temps   []*Output // results of passes
 	nfiles  int
 	stats   Stats
-	noWait  bool // fail with errNoRoom instead of waiting for memory
+	noWait  bool   // fail with errNoRoom instead of waiting for memory
+	after   func() // if not nil, called when the merge is closed, or was not opened
 }
 
 // start opens the merge; after an error nothing is left of it.
@@ -243,6 +244,9 @@ func (m *merger) close() error {
 		m.mem.recycle()
 		m.acct.close()
 		m.acct = nil
+	}
+	if m.after != nil {
+		m.after()
 	}
 	return errors.Join(errs...)
 }

@@ -46,8 +46,9 @@ type segmentStream struct {
 	raw    int64 // bytes of records so far
 	recs   int64
 	buf    []byte
-	maxBuf int // largest frame so far
-	packed int // largest compressed frame so far, in bytes of records
+	room   *room // where frames stay, in blocks; nil: they do not, or in buf
+	maxBuf int   // largest frame so far
+	packed int   // largest compressed frame so far, in bytes of records
 }
 
 func newSegmentStream(seg *Segment, in io.Reader) *segmentStream {
@@ -87,6 +88,11 @@ func (s *segmentStream) next() ([]byte, frame, error) {
 // payload reads the rest of a frame of size bytes. Memory grows only as bytes come in, whatever
 // length a damaged header claims.
 func (s *segmentStream) payload(size int) error {
+	if s.room != nil && len(s.buf) < size {
+		b := s.room.next(size)
+		copy(b, s.buf[:frameHeader])
+		s.buf = b
+	}
 	for at := frameHeader; at < size; {
 		n := min(size, max(len(s.buf), at+maxBlock))
 		if len(s.buf) < n {
