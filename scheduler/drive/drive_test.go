@@ -216,7 +216,7 @@ func TestSecondAlone(t *testing.T) {
 	r := slow(t, Config{Seconds: LATE{After: time.Second, Slower: 1.5, Share: 1}})
 	r.want(All, "launch j1/map/3@0 second, launch j1/map/2@0 second")
 	r.feed(scheduler.TaskKilled(task(scheduler.Map, 3), 1))
-	r.now = 60 * time.Second
+	r.now += 40 * time.Second
 	r.want(All, "launch j1/map/3@1 second")
 }
 
