@@ -30,7 +30,7 @@ func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir stri
 	}
 	exe, args, err := w.program(ctx, l)
 	if err != nil {
-		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}, nil
+		return notReady(l.ID, err), nil
 	}
 	defer exe.Close()
 	logs, err := w.logs.create(l.ID)

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -17,6 +18,26 @@ func TestNotStarted(t *testing.T) {
 	} {
 		e := notStarted(wire.AttemptID{Try: 3}, fmt.Errorf("start: %w", &exec.Error{Name: "p", Err: err}))
 		if e.Lost != lost || e.Final == lost || e.OK || e.ID.Try != 3 || e.Error == "" {
+			t.Errorf("%v: %+v", err, e)
+		}
+	}
+}
+
+// TestFilesAreNotReady: a full disk of a worker is not the job's fault, and a file that nobody has, or another than was shipped, is at once.
+func TestFilesAreNotReady(t *testing.T) {
+	s := &shipped{dir: t.TempDir(), files: map[string]*shippedFile{}}
+	_, err := s.get(t.Context(), nil, "ann", "job-1", wire.Side{Hash: "no hash"})
+	if e := notReady(wire.AttemptID{Try: 3}, err); !e.Final || e.Lost {
+		t.Errorf("%+v", e)
+	}
+	for err, want := range map[error]wire.Ended{
+		&os.PathError{Op: "write", Path: "p", Err: syscall.ENOSPC}: {Lost: true},
+		&os.PathError{Op: "open", Path: "p", Err: syscall.EMFILE}:  {Lost: true},
+		wire.NotFound: {Final: true},
+		wire.Denied:   {},
+		&os.LinkError{Op: "link", Old: "p", New: "a long name", Err: syscall.ENAMETOOLONG}: {},
+	} {
+		if e := notReady(wire.AttemptID{Try: 3}, fmt.Errorf("fetch p: %w", err)); e.Lost != want.Lost || e.Final != want.Final || e.ID.Try != 3 || e.Error == "" {
 			t.Errorf("%v: %+v", err, e)
 		}
 	}
