@@ -1,6 +1,9 @@
 package blocks
 
 import (
+	"io/fs"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +16,14 @@ import (
 type busyFS struct {
 	disk.FS
 	create, edit func()
+	locked       bool // files of blocks cannot be opened
+}
+
+func (f *busyFS) Open(name string) (disk.File, error) {
+	if f.locked && strings.HasPrefix(name, "blocks/") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EACCES}
+	}
+	return f.FS.Open(name)
 }
 
 func (f *busyFS) Create(name string) (disk.File, error) {
@@ -95,5 +106,22 @@ func TestDeletedWhileItIsResumed(t *testing.T) {
 	}
 	if v := s.Volumes()[0]; v.Failed != "" {
 		t.Errorf("the volume has failed: %s", v.Failed)
+	}
+}
+
+// TestBlocksThatCannotBeOpened: a worker that is started once without the right to read its blocks does not take them for damaged.
+func TestBlocksThatCannotBeOpened(t *testing.T) {
+	fsys := &busyFS{FS: memdisk.New()}
+	b := wire.Block{ID: 7, Gen: 1, Len: 100}
+	if err := put(openOn(t, fsys), b); err != nil {
+		t.Fatal(err)
+	}
+	fsys.locked = true
+	if s, err := tryOpen(fsys); err == nil {
+		t.Errorf("it was opened, with %+v", s.changes.take().Corrupt)
+	}
+	fsys.locked = false
+	if err := check(openOn(t, fsys), b); err != nil {
+		t.Error(err)
 	}
 }
