@@ -47,14 +47,21 @@ func (c *cursor) close() {
 	_ = c.in.Close() // the stream is given up
 }
 
-// read reads at least a byte; a replica that pauses for too long is given up.
-func (c *cursor) read(p []byte, stall time.Duration) (int, error) {
-	now := time.Now()
-	c.began.Store(&now)
-	c.watch.Reset(stall)
+// read fills p; a replica that pauses for too long is given up.
+func (c *cursor) read(p []byte, stall time.Duration) (n int, err error) {
 	defer c.began.Store(nil)
-	n, err := io.ReadFull(c.in, p)
+	for n < len(p) && err == nil {
+		now := time.Now()
+		c.began.Store(&now)
+		c.watch.Reset(stall)
+		var some int
+		some, err = c.in.Read(p[n:])
+		n += some
+	}
 	c.off += int64(n)
+	if n == len(p) {
+		return n, nil
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = wire.Errorf(wire.Unavailable, "%s on %s ended early", c.block.ID, c.place.Node)
 	}

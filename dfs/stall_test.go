@@ -1,6 +1,7 @@
 package dfs_test
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"sync"
@@ -63,5 +64,48 @@ func TestReplicaStallsWhileReading(t *testing.T) {
 		if err := rc.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A slowConn brings 64 KiB every 20 ms.
+type slowConn struct{ net.Conn }
+
+func (c slowConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p[:min(len(p), 64<<10)])
+	time.Sleep(time.Duration(n) * 20 * time.Millisecond / (64 << 10))
+	return n, err
+}
+
+// A large read over a slow link takes longer than a replica may pause; the replica does not pause, and is not given up.
+func TestSlowReplicaIsNoStall(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
+	data := dfstest.Noise(3, 4<<20)
+	if err := dfstest.Put(c.Client(""), "/f", data, dfs.CreateOptions{BlockSize: 4 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	var dials atomic.Int64
+	rc := rpc.NewClient(rpc.ClientConfig{User: "ann", Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+		dials.Add(1)
+		var d net.Dialer
+		raw, err := d.DialContext(ctx, "tcp", addr)
+		return slowConn{raw}, err
+	}})
+	defer rc.Close()
+	cl := c.Client("", func(cfg *dfs.Config) { cfg.Client, cfg.Stall, cfg.Hedge = rc, 500*time.Millisecond, time.Minute })
+	f, err := cl.Open(t.Context(), "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := make([]byte, len(data))
+	begin := time.Now()
+	if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("other bytes, or %v", err)
+	}
+	if took := time.Since(begin); took < time.Second {
+		t.Errorf("the link was not slow: %s", took)
+	}
+	if n := dials.Load(); n > 2 { // the name service and one replica
+		t.Errorf("%d connections", n)
 	}
 }

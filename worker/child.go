@@ -30,7 +30,7 @@ func (w *Worker) runChild(ctx context.Context, l *wire.Launch, dir, sideDir stri
 	}
 	exe, args, err := w.program(ctx, l)
 	if err != nil {
-		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}, nil
+		return notReady(l.ID, err), nil
 	}
 	defer exe.Close()
 	logs, err := w.logs.create(l.ID)
@@ -138,8 +138,7 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 	err = c.sandbox.start(cmd, exe, theirs)
 	_ = theirs.Close() // the child has its own
 	if err != nil {
-		bad := errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ENOENT) // it, not this machine
-		return wire.Ended{ID: c.l.ID, Final: bad, Error: fmt.Sprintf("the program cannot be started: %v", err)}, "", err
+		return notStarted(c.l.ID, err), "", err
 	}
 	c.last = time.Now()
 	done := make(chan struct{})
@@ -158,6 +157,12 @@ func (c *childRun) run(ctx context.Context, exe *os.File, args []string) (wire.E
 		return end, path, nil
 	}
 	return c.postMortem(werr), "", errors.New("it ended without a word")
+}
+
+// notStarted is the end of an attempt whose process could not be started: by the program's fault, or else by the machine's.
+func notStarted(id wire.AttemptID, err error) wire.Ended {
+	bad := errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.E2BIG)
+	return wire.Ended{ID: id, Final: bad, Lost: !bad, Error: fmt.Sprintf("the program cannot be started: %v", err)}
 }
 
 // reap waits for the process. Whoever has said how it ended has nothing more to do.

@@ -171,6 +171,7 @@ func TestLogSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	runs := func(job wire.JobID) bool { return job == "job-3" } // in processes of its own
 	left := func() string {
 		names, err := os.ReadDir(dir)
 		if err != nil {
@@ -189,10 +190,10 @@ func TestLogSweep(t *testing.T) {
 	}{
 		{0, 0, "job-0 job-1 job-2 job-3 job-4 job-5"},
 		{4*time.Hour + time.Minute, 0, "job-1 job-2 job-3 job-4 job-5"},
-		{0, 3500, "job-1 job-4 job-5"},
-		{time.Minute, 1, "job-1"},
+		{0, 3500, "job-1 job-3 job-5"},
+		{time.Minute, 1, "job-1 job-3"},
 	} {
-		if err := s.sweep(now, step.age, step.most); err != nil {
+		if err := s.sweep(now, step.age, step.most, runs); err != nil {
 			t.Fatal(err)
 		}
 		if got := left(); got != step.want {

@@ -31,7 +31,7 @@ func (w *Worker) logSweeper() {
 	t := time.NewTicker(sweepLogs)
 	defer t.Stop()
 	for {
-		if err := w.logs.sweep(time.Now(), w.cfg.LogAge, w.cfg.LogBytes); err != nil {
+		if err := w.logs.sweep(time.Now(), w.cfg.LogAge, w.cfg.LogBytes, w.jobRuns); err != nil {
 			w.cfg.Log.Warn("old logs cannot be removed", "error", err)
 		}
 		if err := w.shipped.sweep(time.Now(), shippedBytes); err != nil {
@@ -53,8 +53,8 @@ type keptLogs struct {
 }
 
 // sweep removes the logs of jobs that have said nothing for longer than age, and then the oldest until no more than
-// most bytes are left. Those of a job that runs in this process stay.
-func (s *logStore) sweep(now time.Time, age time.Duration, most int64) error {
+// most bytes are left. Those of a job that runs stay.
+func (s *logStore) sweep(now time.Time, age time.Duration, most int64, runs func(job wire.JobID) bool) error {
 	list, err := s.list()
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *logStore) sweep(now time.Time, age time.Duration, most int64) error {
 		if (age <= 0 || now.Sub(k.last) <= age) && (most <= 0 || total <= most) {
 			continue
 		}
-		if s.busy(wire.JobID(k.job)) {
+		if job := wire.JobID(k.job); runs(job) || s.busy(job) {
 			continue
 		}
 		if err := s.root.RemoveAll(k.job); err != nil {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/millrace/millrace/internal/api"
@@ -75,7 +77,7 @@ func (w *Worker) run(ctx context.Context, l *wire.Launch) (end wire.Ended) {
 	user := w.dfs.As(l.Spec.User, l.Spec.Umask)
 	side, err := w.sideDir(ctx, l, user)
 	if err != nil {
-		return wire.Ended{ID: l.ID, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error()}
+		return notReady(l.ID, err)
 	}
 	if w.ownProcess(&l.Spec.Program) {
 		end, out := w.runChild(ctx, l, dir, side)
@@ -171,4 +173,13 @@ func (w *Worker) infoOf(ctx context.Context, c *stageCache, ref wire.StageRef) (
 		c.info = &info
 	}
 	return *c.info, nil
+}
+
+// notReady is the end of an attempt whose files could not be had here, by their fault or by that of this machine's disk.
+func notReady(id wire.AttemptID, err error) wire.Ended {
+	machine := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}
+	return wire.Ended{
+		ID: id, Final: errors.Is(err, wire.Invalid) || errors.Is(err, wire.NotFound), Error: err.Error(),
+		Lost: slices.ContainsFunc(machine, func(e error) bool { return errors.Is(err, e) }),
+	}
 }

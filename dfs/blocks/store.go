@@ -105,7 +105,9 @@ func OpenStore(cfg StoreConfig) (*Store, error) {
 	for _, d := range cfg.Dirs {
 		v, id, err := openVolume(d.FS, identity{Cluster: s.cluster, Node: string(cfg.Node), Volume: cfg.NewID()}, cfg.Reserve)
 		if err == nil {
-			err = s.index(v)
+			if err = s.index(v); err != nil {
+				s.drop(v) // what was found before
+			}
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", d.Path, err)
@@ -148,18 +150,20 @@ func (s *Store) index(v *volume) error {
 			return err
 		}
 		for _, name := range names {
-			s.adopt(v, "blocks/"+dir, name)
+			if err := s.adopt(v, "blocks/"+dir, name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// adopt takes a file into the index if it is a replica; what is damaged is quarantined. Of
-// two generations the newer stays.
-func (s *Store) adopt(v *volume, dir, name string) {
+// adopt takes a file into the index if it is a replica; what is damaged is quarantined, what cannot be
+// read is an error: it may be whole. Of two generations the newer stays.
+func (s *Store) adopt(v *volume, dir, name string) error {
 	want, ok := parseName(name)
 	if !ok || dirOf(want) != dir {
-		return // not ours
+		return nil // not ours
 	}
 	f, err := v.fs.Open(dir + "/" + name)
 	var b wire.Block
@@ -170,10 +174,13 @@ func (s *Store) adopt(v *volume, dir, name string) {
 	if err == nil && (b.ID != want.ID || b.Gen != want.Gen) {
 		err = wire.Errorf(wire.Corrupt, "holds %s generation %d", b.ID, b.Gen)
 	}
+	if err != nil && wire.KindOf(err) != wire.Corrupt {
+		return err
+	}
 	if err != nil {
 		s.changes.corrupt(wire.BadBlock{Block: want, Why: err.Error()})
 		_ = v.fs.Rename(dir+"/"+name, badDir+"/"+name) // it is not in the index either way
-		return
+		return nil
 	}
 	if old := s.replicas[b.ID]; old != nil {
 		lose := &replica{block: b, vol: v, state: finished}
@@ -181,9 +188,10 @@ func (s *Store) adopt(v *volume, dir, name string) {
 			s.replicas[b.ID], lose = lose, old
 		}
 		_ = lose.vol.fs.Remove(lose.path()) // if it stays, it is found again at the next start
-		return
+		return nil
 	}
 	s.replicas[b.ID] = &replica{block: b, vol: v, state: finished}
+	return nil
 }
 
 func (r *replica) path() string {

@@ -41,18 +41,25 @@ func (s *Store) Begin(b wire.Block, size int64) (*Writer, error) {
 	r := &replica{block: b, vol: vol, state: writing}
 	w := &Writer{store: s, r: r, size: size, promised: min(fileSize(size), promiseStep)}
 	r.writer = w
-	if err := s.replace(r); err != nil {
-		return nil, err
-	}
 	vol.pending.Add(w.promised)
-	if w.file, err = vol.fs.Create(r.path()); err == nil {
-		_, err = w.file.Write(encodeHeader(b.ID))
-	}
-	if err != nil {
+	if err := w.create(); err != nil {
 		w.Discard()
 		return nil, vol.blame(err)
 	}
 	return w, nil
+}
+
+// create puts the replica into the index and makes its file. Who finds the writer there waits for that.
+func (w *Writer) create() (err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.store.replace(w.r); err != nil {
+		return err
+	}
+	if w.file, err = w.r.vol.fs.Create(w.r.path()); err == nil {
+		_, err = w.file.Write(encodeHeader(w.r.block.ID))
+	}
+	return err
 }
 
 // replace puts a new replica into the index, in front of an older generation.
@@ -280,6 +287,9 @@ func (s *Store) reopen(r *replica, gen uint64, length, size int64) (*Writer, err
 		return nil, err
 	}
 	f, err := r.vol.fs.Edit(r.path())
+	if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile, or is found to be gone by the next reader
+		return nil, wire.Errorf(wire.NotFound, "%s is gone from node %s", r.block.ID, s.cfg.Node)
+	}
 	if err != nil {
 		return nil, r.vol.blame(err)
 	}

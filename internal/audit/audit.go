@@ -58,7 +58,8 @@ type Log struct {
 	log   *slog.Logger
 
 	mu      sync.Mutex // guards the fields below
-	f       *os.File
+	closed  bool
+	f       *os.File // nil: it could not be opened
 	size    int64
 	second  int64          // whose failures are counted
 	failed  map[string]int // by caller, in this second
@@ -138,8 +139,13 @@ func target(req any) string {
 func (a *Log) write(e *Entry) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.f == nil {
+	if a.closed {
 		return fs.ErrClosed
+	}
+	if a.f == nil { // as when the process had too many files open
+		if err := a.open(); err != nil {
+			return err
+		}
 	}
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -210,10 +216,11 @@ func (a *Log) affords(who string, e *Entry, bytes int) bool {
 
 // rotate begins a new file and drops the oldest.
 func (a *Log) rotate() error {
-	if err := a.f.Close(); err != nil {
+	f := a.f
+	a.f = nil
+	if err := f.Close(); err != nil {
 		return err
 	}
-	a.f = nil
 	for i := maxFiles - 1; i > 0; i-- {
 		from := a.path
 		if i > 1 {
@@ -233,6 +240,7 @@ func (a *Log) Close() error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.closed = true
 	if a.f == nil {
 		return nil
 	}

@@ -268,3 +268,31 @@ func TestAuditThatCannotBeWritten(t *testing.T) {
 		t.Error("a log was opened below a file")
 	}
 }
+
+// TestAuditThatCannotBeOpenedForAWhile: the log goes on once it can be opened again.
+func TestAuditThatCannotBeOpenedForAWhile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "logs")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "audit.log")
+	a, err := Open(path, named, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	a.bytes = 10
+	kill := func(job wire.JobID) { a.Called(rpc.Caller{User: "ann"}, "job.kill", wire.JobRequest{Job: job}, nil) }
+	kill("job-1")
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	kill("job-2") // begins a new file, where there is no directory
+	if err := os.Rename(dir+".away", dir); err != nil {
+		t.Fatal(err)
+	}
+	kill("job-3")
+	if got := lines(t, path); len(got) != 2 || got[1].What != "job-3" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -109,6 +109,7 @@ func (c *Tracker) avoid(now time.Duration, st *stage, n *node, oneIn int) {
 			up++
 		}
 	}
+	c.bans = append(c.bans, ban{now + c.cfg.Avoid, st, n.id})
 	if st.banned++; st.banned*oneIn > up || st.banned == up {
 		for _, m := range c.nodes {
 			c.feed(now, scheduler.Unban(st.sid, m.id))
@@ -116,7 +117,6 @@ func (c *Tracker) avoid(now time.Duration, st *stage, n *node, oneIn int) {
 		return
 	}
 	c.feed(now, scheduler.Ban(st.sid, n.id))
-	c.bans = append(c.bans, ban{now + c.cfg.Avoid, st, n.id})
 }
 
 // leaveNode is avoid for a node that a job should leave at once.

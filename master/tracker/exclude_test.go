@@ -132,3 +132,38 @@ func TestBanEnds(t *testing.T) {
 		t.Errorf("ten minutes later n1 runs %v", s.n1.mapsOf())
 	}
 }
+
+// TestLiftedBansAreOver: where too many nodes are avoided none is; when these bans would have ended, a job may avoid one again.
+func TestLiftedBansAreOver(t *testing.T) {
+	s := newScene(t, 20, 2)
+	for _, h := range []*hand{{name: "n2"}, {name: "n3"}} { // without room
+		h.restart()
+		s.say(h)
+	}
+	n1, n2 := s.c.byName["n1"], s.c.byName["n2"]
+	st := s.c.stageOf(s.n1.mapsOf()[0])
+	fail := func(n *node) {
+		for range s.c.cfg.NodeFailures {
+			s.c.avoid(s.now, st, n, 3)
+		}
+	}
+	avoids := func(n *node) bool { return s.c.engine.View().Job(st.sid).Banned(n.id) }
+	fail(n1)
+	if !avoids(n1) {
+		t.Error("n1 is not avoided")
+	}
+	fail(n2) // two of four are more than a third
+	if avoids(n1) || avoids(n2) {
+		t.Error("two of four nodes are avoided")
+	}
+	s.now += s.c.cfg.Avoid
+	s.c.unban(s.now)
+	for _, n := range []*node{n2, n1} {
+		fail(n)
+		if !avoids(n) {
+			t.Errorf("later %s is not avoided", n.name)
+		}
+		s.now += s.c.cfg.Avoid
+		s.c.unban(s.now)
+	}
+}

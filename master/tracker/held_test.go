@@ -384,3 +384,20 @@ func TestANameBelongsToOne(t *testing.T) {
 		t.Errorf("a third, which has just come, is told %v", err)
 	}
 }
+
+// TestStoppedForNoReason: a worker is told why it stops an attempt also where nobody has given a reason: without one it takes the end for a failure.
+func TestStoppedForNoReason(t *testing.T) {
+	s := newScene(t, 2, 2)
+	if err := s.c.Kill(s.now, s.job, ""); err != nil {
+		t.Fatal(err)
+	}
+	kills := s.c.AnswerTo("n1", 1<<62).Kill
+	for _, k := range kills {
+		if k.Why == "" {
+			t.Errorf("%s is stopped without a reason", k.ID)
+		}
+	}
+	if len(kills) != 2 {
+		t.Errorf("%+v", kills)
+	}
+}

@@ -350,14 +350,15 @@ func (c *Tracker) closeStage(now time.Duration, st *stage, s State, why string) 
 	if st.sid < 0 || c.stages[st.sid] == nil {
 		return
 	}
+	said := cmp.Or(why, "its job has ended") // to a worker, for which a kill has a reason
 	for a := range st.running {
 		if a.id.Kind == wire.DriverTask && s == Succeeded {
 			delete(a.node.want, a.id) // it ends by itself
 			c.tellEnd(now, wire.PastDone, a, "", nil)
 			continue
 		}
-		c.drop(a, why)
-		c.tellEnd(now, wire.PastStopped, a, why, nil)
+		c.drop(a, said)
+		c.tellEnd(now, wire.PastStopped, a, said, nil)
 	}
 	st.running = nil
 	e := scheduler.JobFinished(st.sid)
