@@ -120,6 +120,7 @@ func (s *simulation) stop(a Attempt) {
 	s.running[a.Node].remove(a.Task)
 	if a.Task.Kind == scheduler.Driver {
 		s.drivers++ // it is placed again
+		s.startedUp(s.index(a.Task.Job))
 		return
 	}
 	s.res.Killed++
