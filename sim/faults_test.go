@@ -30,3 +30,21 @@ func TestDriverThatDiesWhileItStarts(t *testing.T) {
 		t.Errorf("a driver that is lost after 6 s makes the job %v later", late)
 	}
 }
+
+// A reduce that begins anew fetches the output of a map once, also where the map had to run again.
+func TestMapOutputThatWasLostIsFetchedOnce(t *testing.T) {
+	cfg := DefaultDevices()
+	cfg.Noise, cfg.ReduceNoise = 0, 0
+	spec := &scheduler.JobSpec{Maps: 1, Reduces: 1, Slowstart: 1}
+	spec.Splits.Add(64<<20, 0)
+	job := &Job{Spec: spec, Cost: Cost{MapCycles: 40, ReduceCycles: 90, ShuffleRatio: 1, OutputRatio: 1}}
+	room := scheduler.Capacity{MapSlots: 1, ReduceSlots: 1}
+	reduce := func(faults ...Fault) time.Duration {
+		res := broken(t, NewDevices(cfg, 2, 1), room, job, faults...)
+		return res.Makespan - res.Jobs[0].MapsDone
+	}
+	whole, again := reduce(), reduce(Fault{Node: 0, At: 9 * time.Second})
+	if d := again - whole; d < -time.Millisecond || d > time.Millisecond {
+		t.Errorf("the reduce took %v, after a map that ran twice %v", whole, again)
+	}
+}
