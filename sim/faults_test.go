@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
 )
 
 // broken runs a job on two nodes that fail.
@@ -46,5 +47,17 @@ func TestMapOutputThatWasLostIsFetchedOnce(t *testing.T) {
 	whole, again := reduce(), reduce(Fault{Node: 0, At: 9 * time.Second})
 	if d := again - whole; d < -time.Millisecond || d > time.Millisecond {
 		t.Errorf("the reduce took %v, after a map that ran twice %v", whole, again)
+	}
+}
+
+// Of faults of one node that overlap each lasts to its end: the map runs from 200 s on.
+func TestFaultsThatOverlap(t *testing.T) {
+	job := &Job{Spec: &scheduler.JobSpec{Maps: 1}, Maps: []time.Duration{100 * time.Second}}
+	at := func(node int32, from, until float64) Fault {
+		return Fault{Node: topology.NodeID(node), At: seconds(from), Until: seconds(until)}
+	}
+	res := broken(t, NewFixed(), scheduler.Capacity{Containers: 1}, job, at(1, 0, 0), at(0, 10, 200), at(0, 20, 30))
+	if res.Makespan != 300*time.Second {
+		t.Errorf("ended at %v, want 5m", res.Makespan)
 	}
 }

@@ -130,6 +130,9 @@ func (s *simulation) stop(a Attempt) {
 }
 
 func (s *simulation) comeBack(n topology.NodeID) {
+	if slices.ContainsFunc(s.cfg.Faults, func(f Fault) bool { return f.Node == n && f.At <= s.now && (f.Until == 0 || f.Until > s.now) }) {
+		return // another fault has it
+	}
 	s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
 	s.heartbeats.asleep[n] = false // its report is planned below
 	s.heartbeats.setIdle(n, false)
