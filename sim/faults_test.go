@@ -61,3 +61,30 @@ func TestFaultsThatOverlap(t *testing.T) {
 		t.Errorf("ended at %v, want 5m", res.Makespan)
 	}
 }
+
+// A node that is away for less than its period reports as often afterwards as before: it starts a map with each report, of 3 s, and not with two.
+func TestReportsAfterAShortFault(t *testing.T) {
+	job := &Job{Spec: &scheduler.JobSpec{Maps: 30}, Maps: []time.Duration{100 * time.Second}}
+	var starts []time.Duration
+	cfg := Config{
+		Topology: cluster(t, 1, 1), Capacity: scheduler.Capacity{Containers: 100}, Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(), Model: NewFixed(),
+		Reports: Reports{Heartbeat: 3 * time.Second, PerHeartbeat: 1},
+		Views: Views{Watch: func(now time.Duration, _ Attempt, started bool) {
+			if started {
+				starts = append(starts, now)
+			}
+		}},
+	}
+	for i := range 10 { // some of them between two reports
+		at := seconds(1 + 10.7*float64(i))
+		cfg.Faults = append(cfg.Faults, Fault{At: at, Until: at + 100*time.Millisecond})
+	}
+	if _, err := Run(cfg, []*Job{job}); err != nil {
+		t.Fatal(err)
+	}
+	for i, at := range starts[1:] {
+		if gap := at - starts[i]; gap < 3*time.Second {
+			t.Fatalf("a map began %v after the one before, at %v", gap, at)
+		}
+	}
+}

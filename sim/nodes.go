@@ -141,6 +141,7 @@ func (s *simulation) comeBack(n topology.NodeID) {
 	if s.cfg.Heartbeat > 0 {
 		s.heartbeats.phases[n] = s.now % s.cfg.Heartbeat
 		s.heartbeats.sort()
-		s.agenda.after(s.now, s.cfg.Heartbeat, happening{what: heartbeat, node: n})
+		s.heartbeats.lives[n]++
+		s.agenda.after(s.now, s.cfg.Heartbeat, s.reportOf(n))
 	}
 }

@@ -253,7 +253,9 @@ func (s *simulation) arrive(i int32) {
 func (s *simulation) happen(h happening) {
 	switch h.what {
 	case heartbeat:
-		s.heartbeat(h.node)
+		if h.try == s.heartbeats.lives[h.node] {
+			s.heartbeat(h.node)
+		}
 	case heartbeatIdle:
 		s.heartbeatIdle(h.node)
 	case ready:
