@@ -104,3 +104,24 @@ func TestHistoryOfSlots(t *testing.T) {
 		t.Errorf("2 nodes of 3 and 1 slots have room %d", at.Room)
 	}
 }
+
+// A run that turned all of its jobs away has no means: JSON says null.
+func TestJSONOfNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.yaml")
+	text := "nodes: 2\nracks: 1\njobs: [{maps: 20, map_time: 1}]\npolicies: [capacity]\nadmission: {policy: capacity-init, params: {max-tasks-per-user: \"*=10\"}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	root := newRoot()
+	root.SetOut(&out)
+	root.SetArgs([]string{"sim", "run", "--file", file, "--json", "--out", filepath.Join(t.TempDir(), "out")})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"mean_completion_s":null`, `"rejected":1`, `"queue_fairness":null`, `"wait_s":{"mean":null`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in %s", want, &out)
+		}
+	}
+}
