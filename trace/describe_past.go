@@ -31,13 +31,7 @@ func (h *History) Describe() *PastDescription {
 		d.Maps, d.Reduces = d.Maps+int64(j.Maps), d.Reduces+int64(j.Reduces)
 		users[j.User], queues[j.Queue] = true, true
 		tasks = append(tasks, float64(j.Maps)+float64(j.Reduces))
-		if j.End == 0 || j.State == JobRejected {
-			continue
-		}
-		lasted = append(lasted, (j.End - j.Submit).Seconds())
-		if j.Start >= j.Submit { // else it ended before a task of it began
-			waits = append(waits, (j.Start - j.Submit).Seconds())
-		}
+		waits, lasted = j.spent(waits, lasted)
 	}
 	took := make([]float64, len(h.Attempts))
 	end := time.Duration(1)
@@ -63,6 +57,17 @@ func (h *History) Describe() *PastDescription {
 		d.JobQ = quantiles(lasted)
 	}
 	return d
+}
+
+// spent appends how long a job waited and lasted, where that is known.
+func (j *PastJob) spent(waits, lasted []float64) ([]float64, []float64) {
+	if j.End == 0 || j.State == JobRejected {
+		return waits, lasted
+	}
+	if j.Start >= j.Submit { // else it ended before a task of it began
+		waits = append(waits, (j.Start - j.Submit).Seconds())
+	}
+	return waits, append(lasted, (j.End - j.Submit).Seconds())
 }
 
 // Held returns the most attempts at a time, and how long all of them took.
