@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -217,5 +219,6 @@ func reportOf(m compare.Metrics) map[string]float64 {
 func recording(tape *play.Recorder, m compare.Metrics) *play.Recording {
 	rec := tape.Recording()
 	rec.Report = reportOf(m)
+	maps.DeleteFunc(rec.Report, func(_ string, v float64) bool { return math.IsNaN(v) }) // no job ended
 	return rec
 }

@@ -19,15 +19,15 @@ import (
 
 // simResult is what scripts rely on: the first repetition of a policy.
 type simResult struct {
-	Jobs           int     `json:"jobs"`
-	MeanCompletion float64 `json:"mean_completion_s"`
-	MedianSlowdown float64 `json:"median_slowdown"`
-	P95Slowdown    float64 `json:"p95_slowdown"`
-	Makespan       float64 `json:"makespan_s"`
-	NodeLocal      float64 `json:"node_local"`
-	Utilisation    float64 `json:"utilisation"`
-	Events         int64   `json:"events"`
-	Wall           float64 `json:"wall_s"`
+	Jobs           int      `json:"jobs"`
+	MeanCompletion *float64 `json:"mean_completion_s"`
+	MedianSlowdown *float64 `json:"median_slowdown"`
+	P95Slowdown    *float64 `json:"p95_slowdown"`
+	Makespan       float64  `json:"makespan_s"`
+	NodeLocal      float64  `json:"node_local"`
+	Utilisation    float64  `json:"utilisation"`
+	Events         int64    `json:"events"`
+	Wall           float64  `json:"wall_s"`
 	// All repetitions, in full.
 	Metrics []compare.Metrics `json:"metrics"`
 }
@@ -38,7 +38,7 @@ func resultsOf(runs []*simRun) map[string]*simResult {
 		m := r.Metrics
 		if out[r.Policy] == nil {
 			out[r.Policy] = &simResult{
-				Jobs: m.Jobs, MeanCompletion: m.Completion.Mean, MedianSlowdown: m.Slowdown.Median, P95Slowdown: m.Slowdown.P95,
+				Jobs: m.Jobs, MeanCompletion: compare.Known(m.Completion.Mean), MedianSlowdown: compare.Known(m.Slowdown.Median), P95Slowdown: compare.Known(m.Slowdown.P95),
 				Makespan: m.Makespan, NodeLocal: m.NodeLocal, Utilisation: m.Utilisation, Events: r.Events, Wall: r.wall.Seconds(),
 			}
 		}

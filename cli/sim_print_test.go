@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/sim/compare"
+	"github.com/millrace/millrace/trace"
 )
 
 // TestMeansOverSeeds: with several repetitions a policy's rows are numbered, and their mean follows; one repetition is a row.
@@ -78,5 +80,48 @@ func TestChosenMetricsOnScreen(t *testing.T) {
 	}
 	if got := cells("fifo, mean"); len(got) != 2 || !slices.Equal(got, written) {
 		t.Errorf("the screen has %q, the report %q", got, written)
+	}
+}
+
+// A history says how many tasks the cluster ran at once, also where it has slots for maps and for reduces.
+func TestHistoryOfSlots(t *testing.T) {
+	dir := t.TempDir()
+	file, past := filepath.Join(dir, "s.yaml"), filepath.Join(dir, "past")
+	if err := os.WriteFile(file, []byte("nodes: 2\nracks: 1\nmap_slots: 3\nreduce_slots: 1\njobs: [{maps: 2, map_time: 1}]\npolicies: [fifo]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root := newRoot()
+	root.SetOut(io.Discard)
+	root.SetArgs([]string{"sim", "run", "--file", file, "--history", past})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(past)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, ok := trace.ReadOrigin(bytes.NewReader(text)); !ok || at.Room != 8 {
+		t.Errorf("2 nodes of 3 and 1 slots have room %d", at.Room)
+	}
+}
+
+// A run that turned all of its jobs away has no means: JSON says null.
+func TestJSONOfNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.yaml")
+	text := "nodes: 2\nracks: 1\njobs: [{maps: 20, map_time: 1}]\npolicies: [capacity]\nadmission: {policy: capacity-init, params: {max-tasks-per-user: \"*=10\"}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	root := newRoot()
+	root.SetOut(&out)
+	root.SetArgs([]string{"sim", "run", "--file", file, "--json", "--out", filepath.Join(t.TempDir(), "out")})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"mean_completion_s":null`, `"rejected":1`, `"queue_fairness":null`, `"wait_s":{"mean":null`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in %s", want, &out)
+		}
 	}
 }

@@ -331,7 +331,7 @@ func (o *simOptions) writeHistory(topo *topology.Topology, runs []*simRun) error
 	if first.watch == nil {
 		return fmt.Errorf("no history is kept of runs with more than %s tasks", human.Count(keptTasks))
 	}
-	origin := trace.Origin{Source: "sim", Policy: first.arm.policy, Admission: first.arm.admission, Nodes: o.nodes, Racks: o.racks, Room: o.nodes * o.containers}
+	origin := trace.Origin{Source: "sim", Policy: first.arm.policy, Admission: first.arm.admission, Nodes: o.nodes, Racks: o.racks, Room: o.room()}
 	var cfg sim.Config
 	asCluster(&cfg, o.noSecond)
 	if err := o.applySeconds(&cfg); err != nil {

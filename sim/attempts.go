@@ -32,6 +32,7 @@ func (s *simulation) launch(d *drive.Step) {
 		if up := s.jobs[i].StartUp; up > 0 {
 			start = up
 		}
+		s.starts[i] = true
 		s.phase(i, Phases.Starting, true)
 		s.agenda.add(s.now+start, happening{what: ready, job: i, node: n, try: a.Try})
 		return
@@ -71,12 +72,23 @@ func (s *simulation) ready(h happening) {
 	id := s.jobs[i].Spec.ID
 	live := s.drive.View().Job(id)
 	driver := scheduler.TaskID{Job: id, Kind: scheduler.Driver}
-	if cur, ok := s.running[h.node].find(driver); !ok || cur.Try != h.try || live.Phase() != scheduler.Admitted {
+	if cur, ok := s.running[h.node].find(driver); !ok || cur.Try != h.try {
 		return
 	}
-	s.phase(i, Phases.Starting, false)
+	s.startedUp(i)
+	if live.Phase() != scheduler.Admitted {
+		return
+	}
 	s.feed(scheduler.JobReady(id, nil))
 	s.finishIfComplete(i)
+}
+
+// startedUp ends the start of a job's driver, if there is one: it is ready, has died, or its job has ended.
+func (s *simulation) startedUp(i int32) {
+	if s.starts[i] {
+		delete(s.starts, i)
+		s.phase(i, Phases.Starting, false)
+	}
 }
 
 // phase tells a model that wants to know that a job starts up or cleans up.
@@ -194,6 +206,7 @@ func (s *simulation) dropDriver(id scheduler.JobID) {
 	for n := range s.running {
 		if _, ok := s.running[n].find(t); ok {
 			s.running[n].remove(t)
+			s.startedUp(s.index(id))
 			s.gotRoom(topology.NodeID(n))
 			return
 		}

@@ -99,6 +99,7 @@ type deviceJob struct {
 	job     *Job
 	done    bool // all maps have ended
 	outputs []segment
+	made    map[int32]int // by map: its place in outputs
 	reduces []*deviceTask
 }
 
@@ -152,7 +153,7 @@ type deviceTask struct {
 func (d *devices) of(job *Job) *deviceJob {
 	j := d.jobs[job.Spec.ID]
 	if j == nil {
-		j = &deviceJob{job: job}
+		j = &deviceJob{job: job, made: map[int32]int{}}
 		d.jobs[job.Spec.ID] = j
 	}
 	return j

@@ -21,10 +21,11 @@ type heartbeats struct {
 	idlers int               // of them
 	order  []topology.NodeID // by phase
 	next   bool              // the report of an idle node is planned
+	lives  []uint32          // by node: how often it has come back; reports planned in a life before count no more
 }
 
 func newHeartbeats(n int) heartbeats {
-	b := heartbeats{phases: make([]time.Duration, n), asleep: make([]bool, n), slept: make([]time.Duration, n), idle: make([]bool, n), order: make([]topology.NodeID, n)}
+	b := heartbeats{phases: make([]time.Duration, n), asleep: make([]bool, n), slept: make([]time.Duration, n), idle: make([]bool, n), lives: make([]uint32, n), order: make([]topology.NodeID, n)}
 	for i := range b.order {
 		b.order[i] = topology.NodeID(i)
 	}
@@ -77,12 +78,17 @@ func (b *heartbeats) nextIdle(now, period time.Duration) topology.NodeID {
 func (s *simulation) nextHeartbeat(n topology.NodeID) {
 	if s.cfg.AllHeartbeats || s.drive.View().HasRoom(n, scheduler.Map) || s.drive.View().HasRoom(n, scheduler.Reduce) {
 		if s.cfg.AllHeartbeats || s.anyPending() {
-			s.agenda.after(s.now, s.cfg.Heartbeat, happening{what: heartbeat, node: n})
+			s.agenda.after(s.now, s.cfg.Heartbeat, s.reportOf(n))
 			return
 		}
 		s.heartbeats.setIdle(n, true)
 	}
 	s.heartbeats.asleep[n], s.heartbeats.slept[n] = true, s.now
+}
+
+// reportOf is a report of a node in its present life.
+func (s *simulation) reportOf(n topology.NodeID) happening {
+	return happening{what: heartbeat, node: n, try: s.heartbeats.lives[n]}
 }
 
 // anyPending reports whether a report could matter to a node with room.
@@ -101,7 +107,7 @@ func (s *simulation) wake(n topology.NodeID) {
 	}
 	s.heartbeats.asleep[n] = false
 	s.heartbeats.setIdle(n, false)
-	s.agenda.add(s.heartbeats.at(n, s.now, s.cfg.Heartbeat), happening{what: heartbeat, node: n})
+	s.agenda.add(s.heartbeats.at(n, s.now, s.cfg.Heartbeat), s.reportOf(n))
 }
 
 // wakeIdle plans the report of the next idle node when there is work.

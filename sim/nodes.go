@@ -120,6 +120,7 @@ func (s *simulation) stop(a Attempt) {
 	s.running[a.Node].remove(a.Task)
 	if a.Task.Kind == scheduler.Driver {
 		s.drivers++ // it is placed again
+		s.startedUp(s.index(a.Task.Job))
 		return
 	}
 	s.res.Killed++
@@ -129,6 +130,9 @@ func (s *simulation) stop(a Attempt) {
 }
 
 func (s *simulation) comeBack(n topology.NodeID) {
+	if slices.ContainsFunc(s.cfg.Faults, func(f Fault) bool { return f.Node == n && f.At <= s.now && (f.Until == 0 || f.Until > s.now) }) {
+		return // another fault has it
+	}
 	s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
 	s.heartbeats.asleep[n] = false // its report is planned below
 	s.heartbeats.setIdle(n, false)
@@ -137,6 +141,7 @@ func (s *simulation) comeBack(n topology.NodeID) {
 	if s.cfg.Heartbeat > 0 {
 		s.heartbeats.phases[n] = s.now % s.cfg.Heartbeat
 		s.heartbeats.sort()
-		s.agenda.after(s.now, s.cfg.Heartbeat, happening{what: heartbeat, node: n})
+		s.heartbeats.lives[n]++
+		s.agenda.after(s.now, s.cfg.Heartbeat, s.reportOf(n))
 	}
 }

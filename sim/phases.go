@@ -52,7 +52,7 @@ func (d *devices) mergeSpills(now time.Duration, t *deviceTask, spills int) {
 	out := float64(t.job.job.input(t.a.Task.Index)) * t.job.job.Cost.ShuffleRatio
 	finish := func(now time.Duration) {
 		d.end(t)
-		d.publish(now, t.job, segment{t.a.Node, out})
+		d.publish(now, t.job, t.a.Task.Index, segment{t.a.Node, out})
 	}
 	if spills <= 1 {
 		finish(now)
@@ -61,8 +61,14 @@ func (d *devices) mergeSpills(now time.Duration, t *deviceTask, spills int) {
 	d.read(now, t, t.a.Node, out, func(now time.Duration) { d.write(now, t, out, finish) })
 }
 
-// publish makes map output known to the reduces that run.
-func (d *devices) publish(now time.Duration, j *deviceJob, s segment) {
+// publish makes the output of a map known to the reduces that run. A map that runs again, because its output was lost, has nothing new
+// for those that have fetched it; others find it in its new place.
+func (d *devices) publish(now time.Duration, j *deviceJob, index int32, s segment) {
+	if at, again := j.made[index]; again {
+		j.outputs[at] = s
+		return
+	}
+	j.made[index] = len(j.outputs)
 	j.outputs = append(j.outputs, s)
 	for _, r := range j.reduces {
 		d.copyMore(now, r)

@@ -68,6 +68,7 @@ type simulation struct {
 	running []roster                  // by node
 	late    [][]Attempt               // by node: ended, not reported
 	raced   map[scheduler.TaskID]bool // tasks that have had a second attempt and no result yet
+	starts  map[int32]bool            // jobs whose driver starts up
 	tries   uint32
 	active  int           // attempts that run, drivers not counted
 	drivers int           // drivers that wait for a place
@@ -104,7 +105,7 @@ func newSimulation(cfg Config, jobs []*Job) (*simulation, error) {
 	n := cfg.Topology.NumNodes()
 	s := &simulation{
 		cfg: cfg, jobs: jobs, byID: make(map[scheduler.JobID]int32, len(jobs)), left: len(jobs), coming: len(jobs),
-		running: make([]roster, n), raced: map[scheduler.TaskID]bool{}, late: make([][]Attempt, n),
+		running: make([]roster, n), raced: map[scheduler.TaskID]bool{}, starts: map[int32]bool{}, late: make([][]Attempt, n),
 		idle: [2]*idleNodes{newIdleNodes(n), newIdleNodes(n)}, heartbeats: newHeartbeats(n),
 	}
 	state, err := scheduler.NewState(cfg.Topology, cfg.State)
@@ -252,7 +253,9 @@ func (s *simulation) arrive(i int32) {
 func (s *simulation) happen(h happening) {
 	switch h.what {
 	case heartbeat:
-		s.heartbeat(h.node)
+		if h.try == s.heartbeats.lives[h.node] {
+			s.heartbeat(h.node)
+		}
 	case heartbeatIdle:
 		s.heartbeatIdle(h.node)
 	case ready:

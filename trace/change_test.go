@@ -123,3 +123,24 @@ func TestDescribePast(t *testing.T) {
 		t.Error("a history without attempts tells nothing")
 	}
 }
+
+// Jobs that never began waited for nothing that is known, and one that was turned away took no time.
+func TestDescribeJobsThatNeverBegan(t *testing.T) {
+	s := time.Second
+	h := &History{
+		Jobs: []PastJob{
+			{ID: "a", Submit: 1000 * s, Start: 1001 * s, End: 1002 * s, State: JobDone, Maps: 1},
+			{ID: "b", Submit: 1000 * s, End: 1001 * s, State: JobRejected, Maps: 1},
+			{ID: "c", Submit: 1000 * s, End: 1005 * s, State: JobFailed, Maps: 1},
+		},
+		Attempts: []PastAttempt{{Job: "a", Node: "x", Start: 1001 * s, End: 1002 * s}},
+	}
+	d := h.Describe()
+	if d.WaitQ.Min != 1 || d.WaitQ.Max != 1 || d.JobQ.Min != 2 || d.JobQ.Max != 5 {
+		t.Errorf("waits from %g to %g s, jobs from %g to %g s", d.WaitQ.Min, d.WaitQ.Max, d.JobQ.Min, d.JobQ.Max)
+	}
+	h.Jobs = h.Jobs[1:2]
+	if d := h.Describe(); d.WaitQ != (Quantiles{}) || d.JobQ != (Quantiles{}) {
+		t.Errorf("of a job that was turned away: %+v", d)
+	}
+}

@@ -31,9 +31,7 @@ func (h *History) Describe() *PastDescription {
 		d.Maps, d.Reduces = d.Maps+int64(j.Maps), d.Reduces+int64(j.Reduces)
 		users[j.User], queues[j.Queue] = true, true
 		tasks = append(tasks, float64(j.Maps)+float64(j.Reduces))
-		if j.End > 0 {
-			waits, lasted = append(waits, (j.Start-j.Submit).Seconds()), append(lasted, (j.End-j.Submit).Seconds())
-		}
+		waits, lasted = j.spent(waits, lasted)
 	}
 	took := make([]float64, len(h.Attempts))
 	end := time.Duration(1)
@@ -52,10 +50,24 @@ func (h *History) Describe() *PastDescription {
 	d.Peak, d.Held = Held(h.Attempts)
 	d.Mean = d.Held.Seconds() / end.Seconds()
 	d.TasksQ, d.AttemptQ = quantiles(tasks), quantiles(took)
+	if len(waits) > 0 {
+		d.WaitQ = quantiles(waits)
+	}
 	if len(lasted) > 0 {
-		d.WaitQ, d.JobQ = quantiles(waits), quantiles(lasted)
+		d.JobQ = quantiles(lasted)
 	}
 	return d
+}
+
+// spent appends how long a job waited and lasted, where that is known.
+func (j *PastJob) spent(waits, lasted []float64) ([]float64, []float64) {
+	if j.End == 0 || j.State == JobRejected {
+		return waits, lasted
+	}
+	if j.Start >= j.Submit { // else it ended before a task of it began
+		waits = append(waits, (j.Start - j.Submit).Seconds())
+	}
+	return waits, append(lasted, (j.End - j.Submit).Seconds())
 }
 
 // Held returns the most attempts at a time, and how long all of them took.

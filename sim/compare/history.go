@@ -93,7 +93,8 @@ func replayed(j *sim.Job, past trace.PastJob, runs []trace.PastAttempt, speeds f
 		if a.Kind == "map" {
 			j.Maps[a.Index] = scaled(a.End-a.Start, speeds(a.Node))
 		} else {
-			j.Reduces[a.Index] = scaled(a.End-max(a.Start, mapsDone), speeds(a.Node))
+			// one that did not wait for all maps, as in a graph of more than two stages, may have ended before the last
+			j.Reduces[a.Index] = scaled(max(0, a.End-max(a.Start, mapsDone)), speeds(a.Node))
 		}
 	}
 	j.Spec.Splits = scheduler.Splits{}

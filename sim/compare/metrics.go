@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"encoding/json"
+	"math"
 	"sort"
 	"time"
 
@@ -52,6 +54,36 @@ type Metrics struct {
 	QueueFairness float64 `json:"queue_fairness"`
 	UserFairness  float64 `json:"user_fairness"`
 	Killed        int64   `json:"killed"`
+}
+
+// Known is nil for what nobody knows, as the mean of nothing: JSON has null for it, and no NaN.
+func Known(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// MarshalJSON writes null for what nobody knows: a run may have turned all of its jobs away.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Mean   *float64 `json:"mean"`
+		Median *float64 `json:"median"`
+		P95    *float64 `json:"p95"`
+		P99    *float64 `json:"p99"`
+		Max    *float64 `json:"max"`
+	}{Known(s.Mean), Known(s.Median), Known(s.P95), Known(s.P99), Known(s.Max)})
+}
+
+// MarshalJSON does the same.
+func (m Metrics) MarshalJSON() ([]byte, error) {
+	type plain Metrics // without this method
+	return json.Marshal(struct {
+		plain
+		SlowdownV     *float64 `json:"slowdown_v95"`
+		QueueFairness *float64 `json:"queue_fairness"`
+		UserFairness  *float64 `json:"user_fairness"`
+	}{plain(m), Known(m.SlowdownV), Known(m.QueueFairness), Known(m.UserFairness)})
 }
 
 // Measure computes the metrics of a run. alone is what a job would take by itself;
