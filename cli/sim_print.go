@@ -59,12 +59,27 @@ func printRuns(w io.Writer, runs []*simRun, metrics []string) {
 	t := newTable(w, head...)
 	t.AppendRows(runRows(runs, row))
 	t.Render()
+	printTurnedAway(w, runs)
 	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
 	printNetwork(w, runs)
 	done := doneOf(runs)
 	printPaired(w, compare.Paired(done))
 	if hint := compare.Idle(done); hint != "" {
 		fmt.Fprintln(w, hint)
+	}
+}
+
+// known writes a figure, and "-" for what nobody knows.
+func known(format string, v float64) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	return fmt.Sprintf(format, v)
+}
+
+func printTurnedAway(w io.Writer, runs []*simRun) {
+	if text := compare.TurnedAway(doneOf(runs)); text != "" {
+		fmt.Fprintln(w, text)
 	}
 }
 
@@ -116,7 +131,7 @@ func runRow(name string, runs []*simRun) table.Row {
 		return sum / float64(len(runs))
 	}
 	cell := func(format string, of func(compare.Metrics) float64) string {
-		return fmt.Sprintf(format, mean(func(r *simRun) float64 { return of(r.Metrics) }))
+		return known(format, mean(func(r *simRun) float64 { return of(r.Metrics) }))
 	}
 	count := func(of func(compare.Metrics) int) string {
 		f := mean(func(r *simRun) float64 { return float64(of(r.Metrics)) })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -62,7 +63,7 @@ func (o *whatIf) print(w io.Writer, was compare.Run, runs []*simRun, miss compar
 	t := newTable(w, "policy", "mean completion", "against the replay", "mean wait", "median slowdown", "95 % slowdown", "makespan", "missed goals")
 	row := func(name string, m compare.Metrics, change string) {
 		t.AppendRow(table.Row{
-			name, fmt.Sprintf("%.2f s", m.Completion.Mean), change, fmt.Sprintf("%.2f s", m.Wait.Mean), fmt.Sprintf("%.2f", m.Slowdown.Median), fmt.Sprintf("%.2f", m.Slowdown.P95),
+			name, known("%.2f s", m.Completion.Mean), change, known("%.2f s", m.Wait.Mean), known("%.2f", m.Slowdown.Median), known("%.2f", m.Slowdown.P95),
 			fmt.Sprintf("%.1f s", m.Makespan), fmt.Sprintf("%d of %d", m.Missed, m.WithDeadline),
 		})
 	}
@@ -70,7 +71,7 @@ func (o *whatIf) print(w io.Writer, was compare.Run, runs []*simRun, miss compar
 	for i, r := range runs {
 		change := ""
 		if i > 0 {
-			change = fmt.Sprintf("%+.1f %%", 100*changeOf(runs[0], r))
+			change = known("%+.1f %%", 100*changeOf(runs[0], r))
 		}
 		row(r.Policy, r.Metrics, change)
 	}
@@ -78,18 +79,22 @@ func (o *whatIf) print(w io.Writer, was compare.Run, runs []*simRun, miss compar
 	for _, name := range slices.Sorted(maps.Keys(o.unable)) {
 		fmt.Fprintln(w, "not in the table:", o.unable[name])
 	}
+	printTurnedAway(w, runs)
 	fmt.Fprintln(w, missText(o.arms[0].name, miss))
 	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
 }
 
-// changeOf is by how much a policy changes mean completion, against the replay of the one that ran.
+// changeOf is by how much a policy changes mean completion, against the replay of the one that ran; NaN where one of them turned jobs away.
 func changeOf(replayed, r *simRun) float64 {
+	if replayed.Metrics.Rejected+r.Metrics.Rejected > 0 {
+		return math.NaN()
+	}
 	return r.Metrics.Completion.Mean/max(replayed.Metrics.Completion.Mean, 1e-9) - 1
 }
 
 func (o *whatIf) printJSON(w io.Writer, was compare.Run, runs []*simRun, miss compare.Miss) error {
 	type tried struct {
-		Change  float64         `json:"change"` // of mean completion, against the replay
+		Change  *float64        `json:"change"` // of mean completion, against the replay
 		Metrics compare.Metrics `json:"metrics"`
 	}
 	out := struct {
@@ -107,7 +112,7 @@ func (o *whatIf) printJSON(w io.Writer, was compare.Run, runs []*simRun, miss co
 		out.Unable[name] = err.Error()
 	}
 	for _, r := range runs[1:] {
-		out.Policies[r.arm.name] = tried{changeOf(runs[0], r), r.Metrics}
+		out.Policies[r.arm.name] = tried{compare.Known(changeOf(runs[0], r)), r.Metrics}
 	}
 	return json.NewEncoder(w).Encode(out)
 }

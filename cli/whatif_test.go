@@ -92,6 +92,26 @@ func tried(t *testing.T, o *whatIf) map[string]time.Duration {
 	return out
 }
 
+// TestWhatIfTurnsAway: what turned jobs away is compared with nothing, and that is said.
+func TestWhatIfTurnsAway(t *testing.T) {
+	for limit, want := range map[int][]string{2: {"turned 1 of 2 jobs away", "5.00 s", " - "}, 1: {"turned 2 of 2 jobs away", " - "}, 90: {"-10.0 %"}} {
+		file := writeHistory(t, trace.Origin{Policy: "fifo"})
+		var out bytes.Buffer
+		cmd := newWhatIf()
+		cmd.SetArgs([]string{file, "--policy", "fifo", "--admission", "capacity-init", "--admission-param", fmt.Sprintf("max-tasks-per-user=*=%d", limit)})
+		cmd.SetOut(&out)
+		cmd.SetErr(&bytes.Buffer{})
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) || strings.Contains(out.String(), "NaN") {
+				t.Errorf("limit %d: no %q in\n%s", limit, w, out.String())
+			}
+		}
+	}
+}
+
 // TestWhatIfPeriods: the replay of what ran changes the policy when the cluster did: the small job runs behind the large one
 // up to then, and beside it from then on.
 func TestWhatIfPeriods(t *testing.T) {

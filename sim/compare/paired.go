@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/millrace/millrace/internal/stats"
 )
@@ -75,6 +76,23 @@ const (
 	idles = 0.5
 	busy  = 0.9 // a load at which jobs wait for each other
 )
+
+// TurnedAway says which policies turned jobs away: their figures are of the other jobs, and differences to other policies' mean nothing. "" where none
+// did.
+func TurnedAway(runs []Run) string {
+	var all []string
+	names, by := grouped(runs)
+	for _, n := range names {
+		jobs, away := 0, 0
+		for _, r := range by[n] {
+			jobs, away = jobs+r.Metrics.Jobs, away+r.Metrics.Rejected
+		}
+		if away > 0 {
+			all = append(all, fmt.Sprintf("%s turned %d of %d jobs away: its figures are of the others, and do not compare.", n, away, jobs))
+		}
+	}
+	return strings.Join(all, "\n")
+}
 
 // Idle says that the policies cannot be told apart because nobody waits, and which load would tell them apart; "" where they can.
 func Idle(runs []Run) string {
