@@ -54,8 +54,9 @@ func exportJob(cmd *cobra.Command, cl *client.Client, h *trace.History, j *wire.
 	if err := cl.Events(cmd.Context(), j.Job, x.event); err != nil {
 		return err
 	}
-	for _, st := range x.stages {
+	for n, st := range x.stages {
 		if st != nil && st.Maps+st.Reduces > 0 {
+			st.Expect = x.told(n, st)
 			h.Jobs = append(h.Jobs, *st)
 		}
 	}
@@ -83,7 +84,7 @@ func (x *exporter) stage(n int, at int64) *trace.PastJob {
 		return x.stages[n]
 	}
 	j := x.job
-	p := &trace.PastJob{ID: string(j.Job), Name: j.Name, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int(j.Priority), Weight: j.Weight, Recurring: j.Recurring, Submit: x.at(at)}
+	p := &trace.PastJob{ID: string(j.Job), Name: j.Name, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int(j.Priority), Weight: j.Weight, Recurring: j.Recurring, Slowstart: j.Slowstart, ReduceCost: j.ReduceCost, Submit: x.at(at)}
 	if n == 0 {
 		p.Submit = x.at(j.Submitted)
 	}
@@ -123,6 +124,23 @@ func (x *exporter) event(e *wire.PastEvent) {
 			}
 		}
 	}
+}
+
+// told is what the policies were told of a stage that has its plan, as the master's tracker does it: of a later stage of a chain only
+// times, and of an input that lies somewhere its size. What was forecast of the stages of a recurring chain is written nowhere.
+func (x *exporter) told(n int, st *trace.PastJob) *trace.Expected {
+	e := x.job.Expect
+	if e == nil || x.job.Recurring && x.job.Stages > 1 {
+		return nil
+	}
+	t := &trace.Expected{InputBytes: e.Input, MapTime: time.Duration(e.MapMillis) * time.Millisecond, ReduceTime: time.Duration(e.ReduceMillis) * time.Millisecond}
+	if n == 0 {
+		t.ShuffleBytes, t.OutputBytes = e.Shuffle, e.Output
+	}
+	if slices.ContainsFunc(x.attempts, func(a trace.PastAttempt) bool { return a.Job == st.ID && a.Locality != "" }) {
+		t.InputBytes = st.InputBytes
+	}
+	return t
 }
 
 // attempt adds a try that has ended. Where its launch is missing it is taken to have begun when it must have.

@@ -155,7 +155,11 @@ func (o *trainOptions) samples() (out []hybrid.Sample, err error) {
 		rule := hybrid.Rule{Scale: o.scale}
 		for i := range t.History.Jobs {
 			if j := &t.History.Jobs[i]; j.State == trace.JobDone || j.State == "" {
-				out = append(out, hybrid.Sample{Maps: int(j.Maps), Reduces: int(j.Reduces), Shuffle: float64(j.ShuffleBytes), Small: rule.Small(float64(j.InputBytes), float64(j.ShuffleBytes))})
+				input := j.InputBytes
+				if j.Expect != nil && j.Expect.InputBytes > 0 { // its maps may make what they read
+					input = j.Expect.InputBytes
+				}
+				out = append(out, hybrid.Sample{Maps: int(j.Maps), Reduces: int(j.Reduces), Shuffle: float64(j.ShuffleBytes), Small: rule.Small(float64(input), float64(j.ShuffleBytes))})
 			}
 		}
 	}

@@ -97,3 +97,26 @@ func TestTrainRefusals(t *testing.T) {
 		t.Error("a refused training wrote a classifier")
 	}
 }
+
+// TestTrainWithWhatWasExpected: a job that makes its input is labelled by what the policies were told of it.
+func TestTrainWithWhatWasExpected(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "h.jsonl")
+	h := &trace.History{}
+	for id, e := range map[string]*trace.Expected{"a": {InputBytes: 1 << 40}, "b": {}, "c": nil} {
+		h.Jobs = append(h.Jobs, trace.PastJob{ID: id, State: trace.JobDone, End: 1, Maps: 3, InputBytes: 48, Expect: e})
+	}
+	if err := writeHistoryFile(file, h); err != nil {
+		t.Fatal(err)
+	}
+	o := trainOptions{history: file, scale: 1}
+	samples, err := o.samples()
+	small := 0
+	for _, s := range samples {
+		if s.Small {
+			small++
+		}
+	}
+	if err != nil || len(samples) != 3 || small != 2 {
+		t.Errorf("%d of %d are small, %v: want 2 of 3", small, len(samples), err)
+	}
+}

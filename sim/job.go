@@ -58,6 +58,17 @@ func (j *Job) output(i int32) int64 {
 	return j.Spec.Shuffle.Bytes / int64(j.Spec.Maps)
 }
 
+// shuffled returns the bytes that all maps make.
+func (j *Job) shuffled() (bytes int64) {
+	if len(j.MapOutput) == 0 {
+		return j.Spec.Shuffle.Bytes
+	}
+	for i := range j.Spec.Maps {
+		bytes += j.output(i)
+	}
+	return bytes
+}
+
 // input returns the bytes that map i reads.
 func (j *Job) input(i int32) int64 {
 	if int(i) < len(j.Spec.Splits.Bytes) {

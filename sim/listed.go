@@ -78,6 +78,6 @@ func (c *WorkloadConfig) listed(i int, l *Listed, rng *rand.Rand) *Job {
 	if l.Reduces > 0 {
 		j.Reduces = []time.Duration{spec.ReduceTime}
 	}
-	spec.Work = j.work()
+	spec.Work = j.Work()
 	return j
 }

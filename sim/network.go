@@ -161,7 +161,7 @@ func (m *network) of(job *Job) *netJob {
 			j.ready, j.told = make([]float64, m.sources), make([]float64, m.sources)
 			if m.cfg.Parts > 0 {
 				spread := max(1, min(int(job.Spec.Maps), m.sources))
-				j.part = float64(job.Spec.Shuffle.Bytes) / float64(int(n)*spread*m.cfg.Parts)
+				j.part = float64(job.shuffled()) / float64(int(n)*spread*m.cfg.Parts)
 			}
 		}
 	}

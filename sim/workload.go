@@ -71,7 +71,7 @@ func (c *WorkloadConfig) job(i int, t trace.Job, rng *rand.Rand) *Job {
 	if reduces > 0 {
 		j.Reduces = c.times(rng, float64(t.ShuffleBytes+t.OutputBytes)/float64(reduces)/c.Rates.Reduce, int(reduces))
 	}
-	spec.Work = j.work()
+	spec.Work = j.Work()
 	return j
 }
 
@@ -114,7 +114,7 @@ func (c *WorkloadConfig) place(out []topology.NodeID, rng *rand.Rand) []topology
 }
 
 // work is the total of the job's task times.
-func (j *Job) work() (total time.Duration) {
+func (j *Job) Work() (total time.Duration) {
 	for i := range j.Spec.Maps {
 		total += j.Time(scheduler.TaskID{Kind: scheduler.Map, Index: i})
 	}

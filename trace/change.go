@@ -86,8 +86,12 @@ func (h *History) Scale(f Factors) (*History, error) {
 				*t = j.Submit + times(*t-was, f.Tasks)
 			}
 		}
-		for _, b := range []*int64{&j.InputBytes, &j.ShuffleBytes, &j.OutputBytes} {
-			*b = int64(min(math.Round(float64(*b)*f.Bytes), float64(maxBytes)))
+		scaleBytes(f.Bytes, &j.InputBytes, &j.ShuffleBytes, &j.OutputBytes)
+		if j.Expect != nil {
+			e := *j.Expect
+			e.MapTime, e.ReduceTime = times(e.MapTime, f.Tasks), times(e.ReduceTime, f.Tasks)
+			scaleBytes(f.Bytes, &e.InputBytes, &e.ShuffleBytes, &e.OutputBytes)
+			j.Expect = &e
 		}
 	}
 	for i := range out.Attempts {
@@ -97,6 +101,12 @@ func (h *History) Scale(f Factors) (*History, error) {
 	}
 	out.sort()
 	return out, out.validate()
+}
+
+func scaleBytes(by float64, sizes ...*int64) {
+	for _, b := range sizes {
+		*b = int64(min(math.Round(float64(*b)*by), float64(maxBytes)))
+	}
 }
 
 func times(d time.Duration, f float64) time.Duration {

@@ -144,3 +144,12 @@ func TestDescribeJobsThatNeverBegan(t *testing.T) {
 		t.Errorf("of a job that was turned away: %+v", d)
 	}
 }
+
+// TestScaleOfExpected: what was told of a job is scaled as what it was, and the history that was given stays.
+func TestScaleOfExpected(t *testing.T) {
+	h := &History{Jobs: []PastJob{{ID: "a", InputBytes: 1, Expect: &Expected{2, 4, 6, 8, 10}}}}
+	got, err := h.Scale(Factors{Arrivals: 1, Tasks: 0.5, Bytes: 3})
+	if err != nil || *got.Jobs[0].Expect != (Expected{6, 12, 18, 4, 5}) || *h.Jobs[0].Expect != (Expected{2, 4, 6, 8, 10}) {
+		t.Errorf("%v: %+v of %+v", err, got, h.Jobs[0].Expect)
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // HistoryVersion is the version of the history format that is written.
-const HistoryVersion = 5
+const HistoryVersion = 6
 
 // A History is what happened on a cluster, real or simulated: jobs and, where they are
 // known, the attempts of their tasks. Its format is described in
@@ -97,6 +97,11 @@ type PastJob struct {
 	Weight   float64 `json:"weight,omitempty"`
 	// Recurring jobs are known before they come: policies that plan have planned them.
 	Recurring bool `json:"recurring,omitempty"`
+	// Slowstart and ReduceCost are as the job said; 0 means that it did not.
+	Slowstart  float64 `json:"slowstart,omitempty"`
+	ReduceCost float64 `json:"reduce_cost,omitempty"`
+	// Expect is what the policies were told of it, who go by that and not by what it turned out to be; nil: the history does not say.
+	Expect *Expected `json:"expect,omitempty"`
 
 	Submit   time.Duration `json:"submit_ns"`
 	Admitted time.Duration `json:"admitted_ns,omitempty"`
@@ -111,6 +116,15 @@ type PastJob struct {
 	InputBytes   int64 `json:"input_bytes,omitempty"`
 	ShuffleBytes int64 `json:"shuffle_bytes,omitempty"`
 	OutputBytes  int64 `json:"output_bytes,omitempty"`
+}
+
+// Expected is what was known of a job when its tasks were; 0 means that nobody knew. A task's times are of one.
+type Expected struct {
+	InputBytes   int64         `json:"input_bytes,omitempty"`
+	ShuffleBytes int64         `json:"shuffle_bytes,omitempty"`
+	OutputBytes  int64         `json:"output_bytes,omitempty"`
+	MapTime      time.Duration `json:"map_time_ns,omitempty"`
+	ReduceTime   time.Duration `json:"reduce_time_ns,omitempty"`
 }
 
 // A PastAttempt is one try of a task.
@@ -206,6 +220,8 @@ func (j *PastJob) validate() error {
 	switch {
 	case j.Priority < -2 || j.Priority > 2 || !(j.Weight >= 0 && j.Weight <= 1e6):
 		return fmt.Errorf("job %q: priority %d and weight %g are not in -2..2 and 0..1e6", j.ID, j.Priority, j.Weight)
+	case !(j.Slowstart <= 1) || !(j.ReduceCost >= 0 && j.ReduceCost <= 1e6):
+		return fmt.Errorf("job %q: slow start %g and reduce cost %g are not at most 1 and in 0..1e6", j.ID, j.Slowstart, j.ReduceCost)
 	case j.ID == "":
 		return fmt.Errorf("the job has no id")
 	case j.Maps < 0 || j.Reduces < 0 || j.Maps > maxTasks || j.Reduces > maxTasks:
@@ -215,12 +231,16 @@ func (j *PastJob) validate() error {
 	case j.End != 0 && j.End < j.Submit:
 		return fmt.Errorf("job %q ends at %v, before it is submitted at %v", j.ID, j.End, j.Submit)
 	}
-	for _, t := range []time.Duration{j.Submit, j.Admitted, j.Start, j.End, j.Deadline} {
+	e := Expected{}
+	if j.Expect != nil {
+		e = *j.Expect
+	}
+	for _, t := range []time.Duration{j.Submit, j.Admitted, j.Start, j.End, j.Deadline, e.MapTime, e.ReduceTime} {
 		if t < 0 || t > maxTime {
 			return fmt.Errorf("job %q: a time of %d ns is not in 0..1e18", j.ID, int64(t))
 		}
 	}
-	for _, b := range []int64{j.InputBytes, j.ShuffleBytes, j.OutputBytes} {
+	for _, b := range []int64{j.InputBytes, j.ShuffleBytes, j.OutputBytes, e.InputBytes, e.ShuffleBytes, e.OutputBytes} {
 		if b < 0 || b > maxBytes {
 			return fmt.Errorf("job %q: %d bytes are not in 0..2^60", j.ID, b)
 		}

@@ -13,7 +13,7 @@ import (
 
 // The golden file is read, means what it says, and is written again byte by byte.
 func TestGoldenHistory(t *testing.T) {
-	for _, name := range []string{"testdata/golden-v1.history", "testdata/golden-v2.history", "testdata/golden-v3.history", "testdata/golden-v4.history"} {
+	for _, name := range []string{"testdata/golden-v1.history", "testdata/golden-v2.history", "testdata/golden-v3.history", "testdata/golden-v4.history", "testdata/golden-v5.history"} {
 		old, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -22,7 +22,7 @@ func TestGoldenHistory(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, h, err)
 		}
 	}
-	data, err := os.ReadFile("testdata/golden-v5.history")
+	data, err := os.ReadFile("testdata/golden-v6.history")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,8 @@ func TestGoldenHistory(t *testing.T) {
 	}
 	if len(h.Jobs) != 2 || len(h.Attempts) != 4 || h.Origin.Policy != "fair" || h.Jobs[0].Deadline != 10*time.Second ||
 		h.Jobs[0].Priority != 2 || h.Origin.Periods[1].Params["limits"] != "30" || h.Origin.Machines[0].Class != "fast" || h.Origin.Links[0].Up != 125e6 ||
-		!h.Jobs[0].Recurring || h.Origin.Optical.Dark != 10*time.Millisecond || h.Origin.Machines[0].Speed != 0.5 || h.Origin.Second.Params["slower"] != "1.5" {
+		!h.Jobs[0].Recurring || h.Origin.Optical.Dark != 10*time.Millisecond || h.Origin.Machines[0].Speed != 0.5 || h.Origin.Second.Params["slower"] != "1.5" ||
+		h.Jobs[0].Slowstart != 0.5 || h.Jobs[0].ReduceCost != 2 || *h.Jobs[0].Expect != (Expected{7, 8, 9, 10, 11}) || *h.Jobs[1].Expect != (Expected{}) {
 		t.Errorf("read %+v", h)
 	}
 	if !h.Attempts[0].Lost || h.Attempts[1].Lost {
@@ -52,7 +53,10 @@ func TestBadHistories(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":          {"", "no job"},
 		"no version":     {`{"job":{"id":"a","submit_ns":1}}`, "h:1: malformed trace: the first line"},
-		"version 6":      {`{"millrace_history":6}`, "version 6"},
+		"version 7":      {`{"millrace_history":7}`, "version 7"},
+		"expected":       {head + `{"job":{"id":"a","submit_ns":1,"expect":{"map_time_ns":-4}}}`, "-4 ns"},
+		"expected bytes": {head + `{"job":{"id":"a","submit_ns":1,"expect":{"shuffle_bytes":-4}}}`, "-4 bytes"},
+		"slow start":     {head + `{"job":{"id":"a","submit_ns":1,"slowstart":2}}`, "slow start 2"},
 		"no rule":        {`{"millrace_history":5,"origin":{"second":{}}}`, "the rule of second attempts has no name"},
 		"speed":          {`{"millrace_history":4,"origin":{"machines":[{"name":"a","rack":"r","room":1,"speed":-1}]}}`, "a speed of -1"},
 		"all dark":       {`{"millrace_history":3,"origin":{"optical":{"rate":1e9,"interval_ns":1000,"dark_ns":1000}}}`, "the dark time is shorter"},
@@ -103,7 +107,7 @@ func TestHistoryOfTrace(t *testing.T) {
 
 // What can be read can be written and read again, and is the same.
 func FuzzReadHistory(f *testing.F) {
-	for _, name := range []string{"testdata/golden-v1.history", "testdata/golden-v2.history", "testdata/golden-v3.history", "testdata/golden-v4.history", "testdata/golden-v5.history"} {
+	for _, name := range []string{"testdata/golden-v1.history", "testdata/golden-v2.history", "testdata/golden-v3.history", "testdata/golden-v4.history", "testdata/golden-v5.history", "testdata/golden-v6.history"} {
 		golden, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -84,8 +84,12 @@ type PastJob struct {
 	Priority  priority.Priority `json:"priority,omitempty"`
 	Weight    float64           `json:"weight,omitempty"`
 	Recurring bool              `json:"recurring,omitempty"`
-	Under     *Policies         `json:"under,omitempty"` // that the cluster had when it came
-	Bytes     int64             `json:"bytes,omitempty"` // that its events take, once it has ended
+	// Slowstart and ReduceCost are as in its JobSpec; so is Expect, with what the master found out itself. Older masters kept none.
+	Slowstart  float64   `json:"slowstart,omitempty"`
+	ReduceCost float64   `json:"reduce_cost,omitempty"`
+	Expect     *Expected `json:"expect,omitempty"`
+	Under      *Policies `json:"under,omitempty"` // that the cluster had when it came
+	Bytes      int64     `json:"bytes,omitempty"` // that its events take, once it has ended
 }
 
 // Over reports whether nothing more happens to the job.

@@ -41,6 +41,7 @@ func apply(j *wire.PastJob, e *Entry) {
 		if sp := e.Spec; sp != nil {
 			j.Name, j.User, j.Queue, j.Output, j.Stages, j.Deadline = sp.Name, sp.User, sp.Queue, sp.Output, sp.Stages, sp.Deadline
 			j.Pool, j.Priority, j.Weight, j.Recurring, j.Under = sp.Pool, sp.Priority, sp.Weight, sp.Recurring, sp.Under
+			j.Slowstart, j.ReduceCost, j.Expect = sp.Slowstart, sp.ReduceCost, new(sp.Expect)
 			if j.Program = sp.Program.Builtin; j.Program == "" {
 				j.Program = sp.Program.Hash
 			}

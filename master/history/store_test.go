@@ -431,3 +431,20 @@ func TestHistoryOfUsersIsLimited(t *testing.T) {
 	}
 	wait(t, "they are not counted any more", func() bool { return s.UserBytes("user0") <= 2*each+each/4 })
 }
+
+// TestRowOfExpected: the row of a job keeps what the policies are told of it, in what is stored, too.
+func TestRowOfExpected(t *testing.T) {
+	want := wire.Expected{Maps: 3, Input: 1 << 40, Shuffle: 5, Output: 6, MapMillis: 7, ReduceMillis: 8}
+	var row wire.PastJob
+	apply(&row, &Entry{Spec: &wire.JobSpec{Slowstart: 0.5, ReduceCost: 2, Expect: want}, PastEvent: wire.PastEvent{Kind: wire.PastSubmitted}})
+	b, err := appendJob(&row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := parseJob(b); err != nil || got.Slowstart != 0.5 || got.ReduceCost != 2 || got.Expect == nil || *got.Expect != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if old, err := parseJob([]byte("\x01{\"job\":\"job-1\"}")); err != nil || old.Expect != nil {
+		t.Errorf("of a row of an older master: %+v, %v", old, err)
+	}
+}

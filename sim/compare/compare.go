@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -38,7 +39,7 @@ func NewRun(policy string, seed uint64, res *sim.Result, topo *topology.Topology
 		}
 		r.completion = append(r.completion, j.Completion().Seconds())
 		r.slowdown = append(r.slowdown, j.Completion().Seconds()/max(alone(j), time.Millisecond).Seconds())
-		r.work = append(r.work, j.Job.Spec.Work.Seconds())
+		r.work = append(r.work, cmp.Or(j.Job.Spec.Work, j.Job.Work()).Seconds()) // the policies may not know it
 	}
 	return r
 }

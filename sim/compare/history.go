@@ -42,7 +42,7 @@ func jobName(id scheduler.JobID) string { return fmt.Sprintf("j%d", int32(id)) }
 func pastJob(j *sim.JobResult) trace.PastJob {
 	s := j.Job.Spec
 	p := trace.PastJob{
-		ID: jobName(s.ID), Name: s.Name, User: s.User, Queue: s.Queue, Pool: s.Pool, Priority: int(s.Priority), Weight: s.Weight, Recurring: s.Recurring, Submit: j.Submitted, Admitted: j.Admitted, Start: j.FirstStart, End: j.Finished,
+		ID: jobName(s.ID), Name: s.Name, User: s.User, Queue: s.Queue, Pool: s.Pool, Priority: int(s.Priority), Weight: s.Weight, Recurring: s.Recurring, Slowstart: s.Slowstart, ReduceCost: s.ReduceCostRatio, Submit: j.Submitted, Admitted: j.Admitted, Start: j.FirstStart, End: j.Finished,
 		Deadline: s.Deadline, State: trace.JobDone, Maps: s.Maps, Reduces: s.Reduces,
 		InputBytes: s.Input.Bytes, ShuffleBytes: s.Shuffle.Bytes, OutputBytes: s.Output.Bytes,
 	}

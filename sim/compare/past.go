@@ -49,13 +49,27 @@ func (p *Past) hasDrivers() bool { return p.kept.Origin.Source == "cluster" }
 // Workload returns the jobs for one replay; it is the same each time.
 func (p *Past) Workload() []*sim.Job {
 	jobs := Replay(p.kept, p.cfg, rand.New(rand.NewPCG(p.seed, 2)))
-	for _, j := range jobs {
+	for i, j := range jobs {
 		j.Spec.HasDriver = p.hasDrivers()
+		if e := p.kept.Jobs[i].Expect; e != nil {
+			tell(j, e, &p.kept.Jobs[i])
+		}
 	}
 	if p.links != nil {
 		takeOff(p.kept, jobs, p.links)
 	}
 	return jobs
+}
+
+// tell leaves the policies what they were told of a job on the cluster, no more: there nobody knew its work. What its maps make
+// is as it was.
+func tell(j *sim.Job, e *trace.Expected, past *trace.PastJob) {
+	known := func(bytes int64) scheduler.Size { return scheduler.Size{Bytes: bytes, Known: bytes > 0} }
+	s := j.Spec
+	j.MapOutput = []int64{past.ShuffleBytes / int64(s.Maps)}
+	s.Input, s.Shuffle, s.Output = known(e.InputBytes), known(e.ShuffleBytes), known(e.OutputBytes)
+	s.MapTime, s.ReduceTime, s.Work = e.MapTime, e.ReduceTime, 0
+	s.Slowstart, s.ReduceCostRatio = past.Slowstart, past.ReduceCost
 }
 
 // ended keeps the jobs that ended well and have a good attempt of every task.
