@@ -113,7 +113,7 @@ func (c *WorkloadConfig) place(out []topology.NodeID, rng *rand.Rand) []topology
 	return out
 }
 
-// work is the total of the job's task times.
+// Work is the total of the job's task times.
 func (j *Job) Work() (total time.Duration) {
 	for i := range j.Spec.Maps {
 		total += j.Time(scheduler.TaskID{Kind: scheduler.Map, Index: i})
