@@ -191,7 +191,7 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 func (o *upOptions) stopped(dir string) error {
 	old, err := readCluster(dir)
 	if err != nil {
-		return nil // none has started here
+		return nil //nolint:nilerr // none has started here
 	}
 	if procs.Alive(old.PID) {
 		return fmt.Errorf("a cluster runs in %s already, its master is process %d (millrace cluster down --dir %s stops it)", o.dir, old.PID, o.dir)

@@ -180,7 +180,7 @@ func (s *Store) adopt(v *volume, dir, name string) error {
 	if err != nil {
 		s.changes.corrupt(wire.BadBlock{Block: want, Why: err.Error()})
 		_ = v.fs.Rename(dir+"/"+name, badDir+"/"+name) // it is not in the index either way
-		return nil
+		return nil                                     //nolint:nilerr // damage is told, and no fault of the volume
 	}
 	if old := s.replicas[b.ID]; old != nil {
 		lose := &replica{block: b, vol: v, state: finished}
