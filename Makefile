@@ -60,8 +60,8 @@ mutants: ## plant every bug of integration/mutants, one by one; each must be not
 
 N ?= 60
 SEED ?= 1
-mutate: ## N small random mistakes (SEED draws them, IN=dfs/names only there); prints those that no near test notices
-	go run ./internal/mutate -n $(N) -seed $(SEED) -in '$(IN)'
+mutate: ## N small random mistakes (SEED draws them, IN=dfs/names or ONLY='^sim$$' only there); prints those that no near test notices
+	go run ./internal/mutate -n $(N) -seed $(SEED) -in '$(IN)' -only '$(ONLY)'
 
 memory: ## peak memory of every job over every shape of input at 32, 64 and 256 MiB, against 1.15 times the budget; CI runs four shapes at 32
 	MILLRACE_STRESS=1 go test ./cli -run TestPeakMemory -timeout 60m -count=1 -v

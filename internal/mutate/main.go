@@ -1,19 +1,24 @@
 // Command mutate makes small random mistakes in the code, one at a time, and runs the tests that are nearest to each. It
 // prints those that no test notices. A test that fails without the mistake too has noticed nothing: where no other failed,
 // the mistake counts neither way. `make mutate N=60 SEED=1` runs it.
+//
+// All mistakes of a run wait behind a switch in one overlay, so that each test program is built once, and is run once for
+// each mistake. The few that cannot wait there get programs of their own.
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // packages are where mistakes are made, with the tests that are run if those of the package itself and of those below
@@ -36,13 +41,31 @@ var packages = map[string][]string{
 // far are tests of whole clusters, minutes long, which are run only where they are asked for.
 const far = "./integration"
 
+// settings say which mistakes are made, and whom to ask.
+type settings struct {
+	n          int
+	seed       uint64
+	in         string
+	only       *regexp.Regexp
+	own, whole bool
+	atOnce     int
+}
+
 func main() {
-	n := flag.Int("n", 60, "how many mistakes")
-	seed := flag.Uint64("seed", 1, "which ones")
-	in := flag.String("in", "", "only in files whose path begins so")
-	all := flag.Bool("far", false, "what nothing else notices: the tests of whole clusters too, minutes for each")
+	var s settings
+	flag.IntVar(&s.n, "n", 60, "how many mistakes")
+	flag.Uint64Var(&s.seed, "seed", 1, "which ones")
+	flag.StringVar(&s.in, "in", "", "only in files whose path begins so")
+	only := flag.String("only", "", "only in packages whose folder this regular expression matches, as '^shuffle$'")
+	flag.BoolVar(&s.own, "own", false, "ask only the tests of the package itself")
+	flag.BoolVar(&s.whole, "far", false, "what nothing else notices: the tests of whole clusters too, minutes for each")
+	flag.IntVar(&s.atOnce, "p", 2, "how many mistakes are tried at the same time")
 	flag.Parse()
-	if err := run(*n, *seed, *in, *all); err != nil {
+	var err error
+	if s.only, err = regexp.Compile(*only); err == nil {
+		err = run(s)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -63,62 +86,119 @@ func (t *tally) add(v verdict) {
 }
 
 func (t *tally) print(name string) {
-	fmt.Printf("%-10s %d of %d noticed, %.0f %%", name, t.noticed, t.made, 100*float64(t.noticed)/float64(max(t.made, 1)))
+	fmt.Printf("%-22s %d of %d noticed, %.0f %%", name, t.noticed, t.made, 100*float64(t.noticed)/float64(max(t.made, 1)))
 	if t.unsure > 0 {
 		fmt.Printf(", %d unsure", t.unsure)
 	}
 	fmt.Println()
 }
 
-func run(n int, seed uint64, in string, whole bool) error {
-	all, err := changes(in)
+func run(s settings) error {
+	all, err := changes(s.in, s.only)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "millrace-mutate-")
+	var folders []string
+	for _, c := range all {
+		folders = append(folders, path.Dir(c.file))
+	}
+	check, err := newChecker(slices.Compact(folders))
+	if err != nil {
+		return err
+	}
+	drawn, err := draw(all, s.n, s.seed, func(c *change) bool {
+		src, err := os.ReadFile(c.file)
+		return err == nil && check.builds(path.Dir(c.file), map[string][]byte{c.file: c.apply(src)}) == nil
+	})
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "mutate-")
 	if err != nil {
 		return fmt.Errorf("make a directory for changed files: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	random := rand.New(rand.NewPCG(seed, 0))
-	counts := map[string]*tally{}
-	for made := 0; made < n; {
-		c := all[random.IntN(len(all))]
-		v, err := try(dir, &c, whole)
-		if errors.Is(err, errBuild) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		made++
-		folder, _, _ := strings.Cut(c.file, "/")
-		if counts[folder] == nil {
-			counts[folder] = &tally{}
-		}
-		counts[folder].add(v)
-		fmt.Printf("%3d %s:%d: %s: %s\n", made, c.file, c.line, strings.Join(strings.Fields(c.what), " "), v)
+	if err := tryAll(dir, check, drawn, s); err != nil {
+		return err
 	}
-	report(seed, counts)
+	report(s.seed, drawn)
 	return nil
 }
 
-func report(seed uint64, counts map[string]*tally) {
-	var all tally
+// tryAll asks the tests of all mistakes, some at the same time, and prints what they say.
+func tryAll(dir string, check *checker, drawn []*mistake, s settings) error {
+	files, alone, err := switchAll(check, drawn)
+	if err != nil {
+		return err
+	}
+	tests, err := testedPackages()
+	if err != nil {
+		return err
+	}
+	shared, err := newSuite(filepath.Join(dir, "s"), files)
+	if err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(s.atOnce)
+	for _, m := range drawn {
+		group.Go(func() error {
+			with := shared
+			if slices.Contains(alone, m) {
+				own, err := m.own(dir)
+				if err != nil {
+					return err
+				}
+				defer os.RemoveAll(own.dir)
+				with = own
+			}
+			if err := m.try(with, shared, nearest(tests, m.file, s.own, s.whole)); err != nil {
+				return err
+			}
+			fmt.Printf("%3d %s:%d: %s: %s\n", m.id, m.file, m.line, strings.Join(strings.Fields(m.what), " "), m.verdict)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// few is the number of mistakes from which a package is reported by itself.
+const few = 5
+
+// report counts by the first folder of the path, altogether, and by package.
+func report(seed uint64, drawn []*mistake) {
+	tops, folders, all := map[string]*tally{}, map[string]*tally{}, &tally{}
+	for _, m := range drawn {
+		top, _, _ := strings.Cut(m.file, "/")
+		count(tops, top, m.verdict)
+		count(folders, path.Dir(m.file), m.verdict)
+		all.add(m.verdict)
+	}
 	fmt.Printf("\nseed %d\n", seed)
-	for _, folder := range slices.Sorted(maps.Keys(counts)) {
-		c := counts[folder]
-		all = tally{all.made + c.made, all.noticed + c.noticed, all.unsure + c.unsure}
-		c.print(folder)
+	for _, name := range slices.Sorted(maps.Keys(tops)) {
+		tops[name].print(name)
 	}
 	all.print("all")
+	fmt.Printf("\npackages with %d or more\n", few)
+	for _, name := range slices.Sorted(maps.Keys(folders)) {
+		if folders[name].made >= few {
+			folders[name].print(name)
+		}
+	}
+}
+
+func count(tallies map[string]*tally, name string, v verdict) {
+	if tallies[name] == nil {
+		tallies[name] = &tally{}
+	}
+	tallies[name].add(v)
 }
 
 // changes lists what can be changed in files of the packages whose path begins so.
-func changes(in string) (out []change, err error) {
+func changes(in string, only *regexp.Regexp) (out []change, err error) {
 	for _, folder := range slices.Sorted(maps.Keys(packages)) {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !ours(path) || !strings.HasPrefix(filepath.ToSlash(path), in) {
+			if err != nil || d.IsDir() || !ours(path) || !strings.HasPrefix(filepath.ToSlash(path), in) || !only.MatchString(filepath.ToSlash(filepath.Dir(path))) {
 				return err
 			}
 			src, err := os.ReadFile(path)

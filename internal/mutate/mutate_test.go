@@ -3,7 +3,9 @@ package main
 import (
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,16 +66,13 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestWhatFailsAnywayNoticesNothing: a test that fails without the mistake too does not count, and hides no test that notices.
-func TestWhatFailsAnywayNoticesNothing(t *testing.T) {
+// module writes a module of these files and goes there.
+func module(t *testing.T, files map[string]string) {
+	t.Helper()
 	require.Tool(t, "go")
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{
-		"go.mod": "module example.com/m\n\ngo 1.26\n",
-		"p/p.go": "package p\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Sub(a, b int) int { return a - b }\n",
-		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestAlways(t *testing.T) { t.Fatal(\"as ever\") }\n\n" +
-			"func TestAdd(t *testing.T) {\n\tif Add(2, 1) != 3 {\n\t\tt.Fatal(\"wrong\")\n\t}\n}\n",
-	} {
+	files["go.mod"] = "module example.com/m\n\ngo 1.26\n"
+	for name, text := range files {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -81,29 +80,54 @@ func TestWhatFailsAnywayNoticesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	src, err := os.ReadFile("p/p.go")
+}
+
+// mistakes are all changes of a file that build, in order.
+func mistakes(t *testing.T, file string) (*checker, []*mistake) {
+	t.Helper()
+	src, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := changesOf("p/p.go", src)
+	all, err := changesOf(file, src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, counts := map[string]string{}, tally{}
+	check, err := newChecker([]string{path.Dir(file)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*mistake
 	for _, c := range all {
-		v, err := try(t.TempDir(), &c, false)
-		if err != nil {
-			t.Fatal(err)
+		if check.builds(path.Dir(file), map[string][]byte{file: c.apply(src)}) == nil {
+			out = append(out, &mistake{change: c, id: len(out) + 1})
 		}
-		got[c.what] = v.String()
-		counts.add(v)
+	}
+	return check, out
+}
+
+// TestWhatFailsAnywayNoticesNothing: a test that fails without the mistake too does not count, and hides no test that notices.
+func TestWhatFailsAnywayNoticesNothing(t *testing.T) {
+	module(t, map[string]string{
+		"p/p.go": "package p\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Sub(a, b int) int { return a - b }\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestAlways(t *testing.T) { t.Fatal(\"as ever\") }\n\n" +
+			"func TestAdd(t *testing.T) {\n\tif Add(2, 1) != 3 {\n\t\tt.Fatal(\"wrong\")\n\t}\n}\n",
+	})
+	check, all := mistakes(t, "p/p.go")
+	if err := tryAll(t.TempDir(), check, all, settings{atOnce: 2}); err != nil {
+		t.Fatal(err)
+	}
+	got, counts := map[string]string{}, map[string]*tally{}
+	for _, m := range all {
+		got[m.what] = m.String()
+		count(counts, "p", m.verdict)
 	}
 	want := map[string]string{
-		"- for + in a + b": "noticed by example.com/m/p TestAdd",
-		"+ for - in a - b": "unsure: without the mistake they fail too: example.com/m/p TestAlways",
+		"- for + in a + b": "noticed by p TestAdd",
+		"+ for - in a - b": "unsure: without the mistake they fail too: p TestAlways",
 	}
-	if !maps.Equal(got, want) || counts != (tally{made: 1, noticed: 1, unsure: 1}) {
-		t.Errorf("%q, counted %+v", got, counts)
+	if !maps.Equal(got, want) || *counts["p"] != (tally{made: 1, noticed: 1, unsure: 1}) {
+		t.Errorf("%q, counted %+v", got, counts["p"])
 	}
 }
 
@@ -118,7 +142,8 @@ func TestWhereMistakesAreMade(t *testing.T) {
 			t.Errorf("mistakes are made in %s: %t", path, got)
 		}
 	}
-	some, err := changes("dfs/names/tr")
+	anywhere := regexp.MustCompile("")
+	some, err := changes("dfs/names/tr", anywhere)
 	if err != nil || len(some) < 10 {
 		t.Fatalf("%d changes, %v", len(some), err)
 	}
@@ -127,35 +152,42 @@ func TestWhereMistakesAreMade(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	if _, err := changes("nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	some, err = changes("", regexp.MustCompile("^master$"))
+	if err != nil || slices.ContainsFunc(some, func(c change) bool { return path.Dir(c.file) != "master" }) {
+		t.Errorf("mistakes outside of the only package, or %v", err)
+	}
+	if _, err := changes("nowhere", anywhere); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("a folder that is none: %v", err)
 	}
-	if err := run(1, 1, "nowhere", false); err == nil {
+	if err := run(settings{n: 1, seed: 1, in: "nowhere", only: anywhere}); err == nil {
 		t.Error("mistakes were made in a folder that is none")
 	}
 	t.Chdir(t.TempDir())
-	if _, err := changes(""); err == nil {
+	if _, err := changes("", anywhere); err == nil {
 		t.Error("mistakes were found where there is no code")
 	}
 }
 
-// TestFailures: a test that hangs is one that fails; a package may fail without one.
+// TestFailures: a test that hangs is one that fails; a program may fail without one.
 func TestFailures(t *testing.T) {
-	const events = `{"Action":"run","Package":"a","Test":"TestHangs"}
-{"Action":"run","Package":"b","Test":"TestGood"}
-{"Action":"pass","Package":"b","Test":"TestGood"}
-{"Action":"run","Package":"c","Test":"TestBad"}
-{"Action":"run","Package":"c","Test":"TestBad/part"}
-{"Action":"fail","Package":"c","Test":"TestBad/part"}
-{"Action":"fail","Package":"c","Test":"TestBad"}
-{"Action":"run","Package":"c","Test":"TestLeft"}
-{"Action":"fail","Package":"a"}
-{"Action":"fail","Package":"b"}
-{"Action":"fail","Package":"c"}
-{"Action":"pass","Package":"d"}
-`
-	want := map[string][]string{"a": {"TestHangs"}, "b": nil, "c": {"TestBad"}}
-	if got := failures(strings.NewReader(events)); !maps.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("%q", got)
+	for _, c := range []struct {
+		printed string
+		want    []string
+	}{
+		{"\x16=== RUN   TestHangs\npanic: test timed out\n", []string{"TestHangs"}},
+		{"\x16=== RUN   TestGood\n\x16--- PASS: TestGood (0.00s)\npanic: later\n", nil},
+		{"\x16=== RUN   TestBad\n\x16=== RUN   TestBad/part\n\x16=== NAME  TestBad\nwords\x16--- FAIL: TestBad (0.00s)\n    \x16--- FAIL: TestBad/part (0.00s)\n\x16=== RUN   TestLeft\n", []string{"TestBad"}},
+		{"=== RUN   TestOfAChild\n\x16=== RUN   TestSkips\n\x16--- SKIP: TestSkips (0.00s)\n", nil},
+		{strings.Repeat("x", 1<<17) + "\n\x16=== RUN   TestHangs\n", []string{"TestHangs"}},
+	} {
+		var e events
+		for piece := range slices.Chunk([]byte(c.printed), 7) {
+			if _, err := e.Write(piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := e.failures(); !slices.Equal(got, c.want) {
+			t.Errorf("%.80q: %q", c.printed, got)
+		}
 	}
 }
