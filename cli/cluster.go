@@ -42,15 +42,29 @@ func newCluster() *cobra.Command {
 
 // clusterFile is what `cluster up` leaves for the others, and for scripts.
 type clusterFile struct {
-	Master  string          `json:"master"` // with http:// before it
-	PID     int             `json:"pid"`
+	Master string `json:"master"` // with http:// before it
+	daemon
 	Workers []clusterWorker `json:"workers"`
 }
 
 type clusterWorker struct {
 	Name string `json:"name"`
-	PID  int    `json:"pid"`
+	daemon
 	Rack string `json:"rack"`
+}
+
+// A daemon is a process that cluster up has started.
+type daemon struct {
+	PID  int    `json:"pid"`
+	Born string `json:"born,omitempty"`
+}
+
+// pid is 0 once it has ended and another process has its number, as after a restart of the machine.
+func (d daemon) pid() int {
+	if d.Born != "" && procs.Born(d.PID) != d.Born {
+		return 0
+	}
+	return d.PID
 }
 
 const defaultClusterDir = ".cluster"
@@ -187,13 +201,19 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	return nil
 }
 
+// dying is how long a master that was killed with all its memory may take to end, during which it looks as one that runs.
+const dying = time.Second
+
 // stopped refuses a directory in which daemons of an earlier start run.
 func (o *upOptions) stopped(dir string) error {
 	old, err := readCluster(dir)
 	if err != nil {
 		return nil //nolint:nilerr // none has started here
 	}
-	if procs.Alive(old.PID) {
+	for end := time.Now().Add(dying); procs.Alive(old.pid()); time.Sleep(10 * time.Millisecond) {
+		if time.Now().Before(end) {
+			continue
+		}
 		return fmt.Errorf("a cluster runs in %s already, its master is process %d (millrace cluster down --dir %s stops it)", o.dir, old.PID, o.dir)
 	}
 	for _, w := range old.Workers {
@@ -261,7 +281,7 @@ func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err e
 	if o.topology != "" {
 		more = append(more, "--emulate", filepath.Join(dir, "links"))
 	}
-	if c.PID, err = spawn(dir, "master", args...); err != nil {
+	if c.daemon, err = spawn(dir, "master", args...); err != nil {
 		return c, err
 	}
 	if c.Master, err = o.waitAddr(ctx, addr, c.PID, dir); err != nil {
@@ -269,7 +289,7 @@ func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err e
 	}
 	for _, p := range workers {
 		w := clusterWorker{Name: p.name, Rack: p.rack}
-		w.PID, err = spawn(dir, w.Name, slices.Concat([]string{
+		w.daemon, err = spawn(dir, w.Name, slices.Concat([]string{
 			"worker", "--name", w.Name, "--rack", w.Rack, "--master", c.Master,
 			"--dir", filepath.Join(dir, w.Name),
 		}, p.flags, more)...)
@@ -289,24 +309,24 @@ func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err e
 }
 
 // spawn starts a process of this program that outlives it; its words go to a log.
-func spawn(dir, name string, args ...string) (int, error) {
+func spawn(dir, name string, args ...string) (daemon, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return 0, err
+		return daemon{}, err
 	}
 	log, err := os.OpenFile(filepath.Join(dir, "logs", name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return 0, err
+		return daemon{}, err
 	}
 	defer log.Close()
 	p := exec.Command(exe, args...)
 	p.Stdout, p.Stderr = log, log
 	procs.Detach(p)
 	if err := p.Start(); err != nil {
-		return 0, fmt.Errorf("start %s: %w", name, err)
+		return daemon{}, fmt.Errorf("start %s: %w", name, err)
 	}
-	pid := p.Process.Pid
-	return pid, p.Process.Release()
+	d := daemon{p.Process.Pid, procs.Born(p.Process.Pid)}
+	return d, p.Process.Release()
 }
 
 // waitAddr waits for the master to say where it listens.

@@ -27,9 +27,9 @@ func newClusterStatus() *cobra.Command {
 				return failed(err)
 			}
 			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "master %s, %s\n", c.Master, upOrDown(c.PID, masterLock(dir)))
+			fmt.Fprintf(out, "master %s, %s\n", c.Master, upOrDown(c.daemon, masterLock(dir)))
 			for _, w := range c.Workers {
-				fmt.Fprintf(out, "%s in rack %s, %s\n", w.Name, w.Rack, upOrDown(w.PID, workerLock(dir, w.Name)))
+				fmt.Fprintf(out, "%s in rack %s, %s\n", w.Name, w.Rack, upOrDown(w.daemon, workerLock(dir, w.Name)))
 			}
 			return nil
 		},
@@ -39,14 +39,14 @@ func newClusterStatus() *cobra.Command {
 }
 
 // upOrDown says which process a daemon is: the one that was started, or the one that has taken its directory since.
-func upOrDown(pid int, lock string) string {
+func upOrDown(d daemon, lock string) string {
 	if now := disk.Holder(lock); now > 0 {
-		pid = now
+		d = daemon{PID: now}
 	}
-	if procs.Alive(pid) {
-		return fmt.Sprintf("process %d, running", pid)
+	if procs.Alive(d.pid()) {
+		return fmt.Sprintf("process %d, running", d.PID)
 	}
-	return fmt.Sprintf("process %d, not running", pid)
+	return fmt.Sprintf("process %d, not running", d.PID)
 }
 
 // masterLock and workerLock are the files that a daemon of a cluster holds locked while it runs.
@@ -93,9 +93,9 @@ func comesBack(dir string) string {
 func stopCluster(dir string, c clusterFile, patience time.Duration) error {
 	var workers []int
 	for _, w := range c.Workers {
-		workers = append(workers, w.PID, disk.Holder(workerLock(dir, w.Name)))
+		workers = append(workers, w.pid(), disk.Holder(workerLock(dir, w.Name)))
 	}
-	master := []int{c.PID, disk.Holder(masterLock(dir))}
+	master := []int{c.pid(), disk.Holder(masterLock(dir))}
 	var errs []error
 	for _, group := range [][]int{workers, master} {
 		for _, pid := range group {

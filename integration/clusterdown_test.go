@@ -66,7 +66,7 @@ func TestClusterDownFindsWhatWasRestarted(t *testing.T) {
 	}
 }
 
-// TestClusterUpBesideWorkers: when the master has died and its workers have not, `cluster up` says what to do, and stops nobody.
+// TestClusterUpBesideWorkers: when the master has died a moment ago and its workers have not, `cluster up` says what to do, and stops nobody.
 func TestClusterUpBesideWorkers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -78,7 +78,6 @@ func TestClusterUpBesideWorkers(t *testing.T) {
 	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the master is gone", func() bool { return syscall.Kill(c.PID, 0) != nil })
 	out, err := exec.Command(millrace, "cluster", "up", "--dir", dir).CombinedOutput()
 	want := fmt.Sprintf("has ended, and worker w1, process %d, still runs: millrace cluster down --dir %s first", c.Workers[0].PID, dir)
 	if err == nil || !strings.Contains(string(out), want) {

@@ -2,11 +2,9 @@ package procs
 
 import (
 	"bufio"
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 )
@@ -73,7 +71,7 @@ func TestGroupEndsWhole(t *testing.T) {
 	if cmd.Wait() == nil {
 		t.Error("the first of the group ended well")
 	}
-	until(t, "the second ends, too", func() bool { return gone(child) })
+	until(t, "the second ends, too", func() bool { return !Alive(child) })
 	group.Kill() // twice is allowed
 }
 
@@ -99,7 +97,7 @@ func TestGroupEndsWithItsStarter(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the group of a killed process ends", func() bool { return gone(child) })
+	until(t, "the group of a killed process ends", func() bool { return !Alive(child) })
 	_ = cmd.Wait() // it was killed
 }
 
@@ -124,6 +122,23 @@ func TestDetachedIsKilled(t *testing.T) {
 	}
 }
 
+// TestKilledAndNotTakenLeaveOf: a process that has ended is not alive, though nobody has asked yet how: in a container that may be never.
+func TestKilledAndNotTakenLeaveOf(t *testing.T) {
+	cmd := self("wait")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }() // it was killed
+	if err := Kill(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); Alive(cmd.Process.Pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it is alive")
+		}
+	}
+}
+
 func TestShellAndBroken(t *testing.T) {
 	cmd := Shell("exit 3")
 	_ = cmd.Run() // its code counts
@@ -141,10 +156,4 @@ func TestShellAndBroken(t *testing.T) {
 	if _, err := w.Write([]byte("x")); !Broken(err) {
 		t.Errorf("a pipe that nobody reads: %v", err)
 	}
-}
-
-// gone reports whether a process has ended, also if whoever inherited it has not taken leave of it.
-func gone(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return !Alive(pid) || err == nil && strings.Contains(string(b), ") Z ")
 }

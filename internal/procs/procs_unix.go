@@ -3,8 +3,12 @@
 package procs
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 )
 
@@ -36,8 +40,36 @@ func (g *Group) Kill() {
 // Detach lets a command that is not started yet outlive this process and its terminal.
 func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// Alive reports whether there is such a process.
-func Alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
+// Alive reports whether there is such a process, and it has not ended. Of one that has, the system keeps the number until its parent takes
+// leave of it.
+func Alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil && !left(pid) }
+
+// left reports whether only the number of a process is left. Where no file tells, it is taken to run.
+func left(pid int) bool {
+	f := stat(pid)
+	return len(f) > 0 && (f[0] == "Z" || f[0] == "X")
+}
+
+// stat is what Linux says of a process, from its state on; nil where no file tells.
+func stat(pid int) []string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // behind the name, which may have any bytes
+}
+
+// Born tells processes apart that have a number one after the other: when it began, since which start of the machine. It is "" where
+// nobody knows.
+func Born(pid int) string {
+	const begun = 19 // clock ticks since the machine started
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	f := stat(pid)
+	if err != nil || len(f) <= begun {
+		return ""
+	}
+	return f[begun] + " " + strings.TrimSpace(string(boot))
+}
 
 // Ended reports whether a process has ended, and takes leave of it if it was a child of this one.
 func Ended(pid int) bool {

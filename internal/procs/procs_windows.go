@@ -3,6 +3,7 @@ package procs
 import (
 	"errors"
 	"os/exec"
+	"strconv"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -72,6 +73,20 @@ func Alive(pid int) bool {
 	defer windows.CloseHandle(h)
 	event, err := windows.WaitForSingleObject(h, 0)
 	return err == nil && event == uint32(windows.WAIT_TIMEOUT)
+}
+
+// Born tells processes apart that have a number one after the other: when it began. It is "" where nobody knows.
+func Born(pid int) string {
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if pid <= 0 || err != nil {
+		return ""
+	}
+	defer windows.CloseHandle(h)
+	var begun, ended, kernel, user windows.Filetime
+	if windows.GetProcessTimes(h, &begun, &ended, &kernel, &user) != nil {
+		return ""
+	}
+	return strconv.FormatInt(begun.Nanoseconds(), 10)
 }
 
 // Ended reports whether a process has ended.
