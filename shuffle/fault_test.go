@@ -23,6 +23,7 @@ type faultFS struct {
 	kinds  string // letters of the operations that count: c(reate) o(pen) w(rite) r(ead) m(ove) d(elete) l(close)
 	n      atomic.Int64
 	hits   atomic.Int64
+	open   atomic.Int64 // files that nobody has closed
 }
 
 func (f *faultFS) fails(kind string) bool {
@@ -58,10 +59,18 @@ func (f *faultFS) Rename(from, to string) error {
 	return f.osFS.Rename(from, to)
 }
 
+func (f *faultFS) Remove(name string) error {
+	if f.fails("d") {
+		return f.err
+	}
+	return f.osFS.Remove(name)
+}
+
 func (f *faultFS) wrap(file File, err error) (File, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.open.Add(1)
 	return &faultFile{file, f}, nil
 }
 
@@ -95,6 +104,7 @@ func (f *faultFile) ReadAt(b []byte, off int64) (int, error) {
 
 func (f *faultFile) Close() error {
 	err := f.File.Close()
+	f.fs.open.Add(-1)
 	if f.fs.fails("l") {
 		return f.fs.err
 	}
@@ -190,6 +200,9 @@ func TestEveryOperationFails(t *testing.T) {
 				t.Fatalf("operation %d: error %v does not name cause, class and file", at, err)
 			}
 			wantEmptyDir(t, dir)
+			if n := fault.open.Load(); n != 0 {
+				t.Fatalf("operation %d: %d files are open still", at, n)
+			}
 			hits += fault.hits.Load()
 		}
 		// Spills in the background do not always end at the same record, so the last
@@ -200,10 +213,11 @@ func TestEveryOperationFails(t *testing.T) {
 	}
 }
 
-// TestEveryOperationOfAMergeFails makes each operation of a merge with passes fail, without luck: nothing else runs.
+// TestEveryOperationOfAMergeFails makes each operation of a merge with passes fail, without luck: nothing else runs. None of them is overlooked, not
+// even the end of a file that was only read, and nothing stays open or reserved.
 func TestEveryOperationOfAMergeFails(t *testing.T) {
-	dir := t.TempDir()
-	cfg := Config{Dir: dir, Pool: NewPool(1 << 20), Partitions: 2, MergeFactor: 3, Compression: S2}
+	fs := &faultFS{err: syscall.ENOSPC}
+	cfg := Config{Dir: t.TempDir(), Pool: NewPool(1 << 20), Partitions: 2, MergeFactor: 3, Compression: S2, FS: fs}
 	cfg.Partition = func(k, _ []byte) int { return int(k[0]) & 1 }
 	var outs []*Output
 	for i := range 5 {
@@ -214,18 +228,26 @@ func TestEveryOperationOfAMergeFails(t *testing.T) {
 		}
 		outs = append(outs, out)
 	}
-	clean := &faultFS{kinds: "cwm"}
-	cfg.FS = clean
-	if _, err := mergeOnce(t.Context(), cfg, outs); err != nil {
-		t.Fatal(err)
-	}
-	if clean.n.Load() < 6 {
-		t.Fatalf("%d operations: there was no pass", clean.n.Load())
-	}
-	for at := range clean.n.Load() {
-		cfg.FS = &faultFS{kinds: "cwm", at: at + 1, err: syscall.ENOSPC}
-		if _, err := mergeOnce(t.Context(), cfg, outs); !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrScratch) {
-			t.Errorf("operation %d: %v", at+1, err)
+	for _, kinds := range []string{"cwmol", "d", "r"} {
+		fs.kinds, fs.at, cfg.Dir = kinds, 0, t.TempDir()
+		fs.n.Store(0)
+		if _, err := mergeOnce(t.Context(), cfg, outs); err != nil {
+			t.Fatal(err)
+		}
+		total := fs.n.Load()
+		if total < 2 {
+			t.Fatalf("%d operations %q: there was no pass", total, kinds)
+		}
+		for at := int64(1); at <= total; at += max(total/20, 1) {
+			fs.n.Store(0)
+			fs.at, cfg.Dir = at, t.TempDir()
+			if _, err := mergeOnce(t.Context(), cfg, outs); !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrScratch) {
+				t.Errorf("operation %d of %q: %v", at, kinds, err)
+			}
+			if n := fs.open.Load(); n != 0 {
+				t.Fatalf("operation %d of %q: %d files are open still", at, kinds, n)
+			}
+			wantIdle(t, cfg.Pool)
 		}
 	}
 }

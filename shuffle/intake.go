@@ -136,16 +136,12 @@ func (in *Intake) begin(name string) error {
 	return nil
 }
 
-func (in *Intake) take(ctx context.Context, seg *Segment) (err error) {
+func (in *Intake) take(ctx context.Context, seg *Segment) error {
 	body, err := seg.Fetch(ctx)
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", seg.Name, err)
 	}
-	defer func() {
-		if cerr := body.Close(); err == nil && cerr != nil {
-			err = fmt.Errorf("fetch %s: close: %w", seg.Name, cerr)
-		}
-	}()
+	defer body.Close() //nolint:errcheck // what was taken is whole and checked, and must not be taken again
 	s := newSegmentStream(seg, &cancelReader{ctx: ctx, in: body})
 	if seg.Info.Records == 0 {
 		_, _, err := s.next()

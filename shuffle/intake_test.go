@@ -226,40 +226,89 @@ func TestIntakeBlamesTheRightSide(t *testing.T) {
 	wantEmptyDir(t, dir)
 }
 
-// TestEveryWriteOfAnIntakeFails: whether a fetch writes or a merge in the background does, a full disk is never a reduce
-// that lacks records.
-func TestEveryWriteOfAnIntakeFails(t *testing.T) {
+// intakeOnce takes segments one after the other, and gives them back.
+func intakeOnce(t *testing.T, in *Intake, segs []Segment) (got []pair, err error) {
+	t.Helper()
+	for _, s := range segs {
+		err = errors.Join(err, in.Take(t.Context(), s))
+		in.bg.Wait() // so that the operations have the same order in every run
+	}
+	run, mergeErr := in.Merge()
+	if err = errors.Join(err, mergeErr); run != nil {
+		for run.Next() {
+			got = append(got, pair{string(run.Key()), string(run.Value())})
+		}
+		err = errors.Join(err, run.Err(), run.Close())
+	}
+	slices.SortFunc(got, comparePairs)
+	return got, errors.Join(err, in.Close())
+}
+
+// TestEveryOperationOfAnIntakeFails: whether a fetch writes, a merge in the background does, or the last one reads, a bad disk is
+// never a reduce that lacks records, and nothing stays open or reserved.
+func TestEveryOperationOfAnIntakeFails(t *testing.T) {
 	dir, pool := t.TempDir(), NewPool(1<<20)
 	segs, want := mapOutputs(t, dir, 30, 200, None, nil)
-	run := func(fs *faultFS) (got []pair, err error) {
-		in := newTestIntake(t, dir, pool, 32<<10, fs)
-		for _, s := range segs {
-			err = errors.Join(err, in.Take(t.Context(), s))
-			in.bg.Wait() // so that the operations have the same order in every run
-		}
-		merged, mergeErr := in.Merge()
-		if err = errors.Join(err, mergeErr); merged != nil {
-			got = drain(t, merged)
-		}
-		if e := in.Close(); e != nil {
-			t.Error(e)
-		}
-		slices.SortFunc(got, comparePairs)
-		return got, err
-	}
-	clean := &faultFS{kinds: "cw"}
-	got, err := run(clean)
-	if err != nil || clean.n.Load() < 4 {
+	clean := &faultFS{kinds: "cwoldr"}
+	in := newTestIntake(t, dir, pool, 32<<10, clean)
+	got, err := intakeOnce(t, in, segs)
+	if err != nil || clean.n.Load() < 20 {
 		t.Fatalf("%d operations, %v", clean.n.Load(), err)
 	}
 	wantPairs(t, "all", got, want)
+	if s := in.Stats(); s.Spills < 2 || s.SpilledRecords < 100*s.Spills || s.SpilledRecords > int64(len(want)) || s.SpilledBytes < 10*s.SpilledRecords {
+		t.Errorf("of %d records: %+v", len(want), s)
+	}
 	for at := range clean.n.Load() {
-		fault := &faultFS{kinds: "cw", at: at + 1, err: syscall.ENOSPC}
-		if _, err := run(fault); !errors.Is(err, ErrScratch) || fault.hits.Load() == 0 {
+		dir := t.TempDir()
+		fault := &faultFS{kinds: clean.kinds, at: at + 1, err: syscall.ENOSPC}
+		if _, err := intakeOnce(t, newTestIntake(t, dir, pool, 32<<10, fault), segs); !errors.Is(err, ErrScratch) || fault.hits.Load() == 0 {
 			t.Errorf("operation %d of %d: %v", at+1, clean.n.Load(), err)
 		}
+		if n := fault.open.Load(); n != 0 {
+			t.Fatalf("operation %d: %d files are open still", at+1, n)
+		}
+		wantIdle(t, pool)
 	}
-	wantIdle(t, pool)
+}
+
+// TestIntakeKeepsWithinItsMemory: a segment of just a quarter of it is kept, and as many as it has room for; the others go to disk, and all come back.
+func TestIntakeKeepsWithinItsMemory(t *testing.T) {
+	dir, pool := t.TempDir(), NewPool(16<<20)
+	var segs []Segment
+	for i := range 6 {
+		cfg := Config{Dir: dir, Name: fmt.Sprint("map-", i), Pool: NewPool(1 << 20), Partitions: 1}
+		var list []pair
+		for j := range 16 {
+			list = append(list, pair{fmt.Sprint("key-", j), strings.Repeat("x", largeSegment/16)})
+		}
+		segs = append(segs, segmentOf(t, collect(t, cfg, list), cfg.Name, 0, nil))
+	}
+	n := segs[0].Info.RawBytes
+	for memory, want := range map[int64][2]int{4 * n: {4, 2}, 4*n - 4: {0, 6}, 4*n + 4: {4, 2}, 5*n - 1: {4, 2}, 6 * n: {6, 0}} {
+		in := newTestIntake(t, dir, pool, memory, nil)
+		for _, s := range segs {
+			if err := in.Take(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in.bg.Wait()
+		if got := [2]int{len(in.memory), len(in.files)}; got != want {
+			t.Errorf("%d bytes for segments of %d: %v in memory and on disk, want %v", memory, n, got, want)
+		}
+		run, err := in.Merge()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := drain(t, run); len(all) != 6*16 {
+			t.Errorf("%d records", len(all))
+		}
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wantIdle(t, pool)
+		wantEmptyDir(t, dir)
+	}
 }
 
 // TestIntakesShareASmallPool has several intakes full of memory that need merge buffers.

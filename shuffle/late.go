@@ -3,6 +3,8 @@ package shuffle
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/millrace/millrace/internal/codec"
@@ -93,11 +95,12 @@ func (s *stream) enterLate(l *late) bool {
 // whole has all of the current record in memory.
 func (s *stream) whole() error {
 	l := s.late
-	if l == nil {
-		return nil
+	if l == nil || s.lost != nil {
+		return s.lost
 	}
 	kv, err := l.load()
 	if err != nil {
+		s.lost = err
 		return err
 	}
 	s.late, s.kv, s.keyLen = nil, kv[:len(kv):len(kv)], l.keyLen
@@ -115,11 +118,39 @@ func (s *stream) keyReader() io.Reader {
 	return io.MultiReader(bytes.NewReader(head), rest)
 }
 
+// lose remembers why the key of a late record could not be read. A second try might succeed, but by then the record stands in
+// a place that is not its own.
+func (s *stream) lose(err error) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.lost = fmt.Errorf("read %s at %d: %w: %w", s.late.r.chain.file, s.late.at, ErrScratch, err)
+	}
+}
+
+// lostFirst is the order of two streams of which one cannot be read, 0 if both can.
+func lostFirst(x, y *stream) int {
+	switch {
+	case x.lost != nil:
+		return -1
+	case y.lost != nil:
+		return 1
+	}
+	return 0
+}
+
 // compareLate compares the current keys of two streams, of which at least one is late. What cannot be read compares
-// as less: it then comes up soon, and fails as it is read.
+// as less: it then comes up soon, and ends the merge.
 func compareLate(compare func(a, b []byte) int, x, y *stream) int {
+	if c := lostFirst(x, y); c != 0 {
+		return c
+	}
 	if compare == nil {
-		return compareReaders(x.keyReader(), y.keyReader())
+		c, xerr, yerr := compareReaders(x.keyReader(), y.keyReader())
+		x.lose(xerr)
+		y.lose(yerr)
+		if lost := lostFirst(x, y); lost != 0 {
+			return lost
+		}
+		return c
 	}
 	var keys [2][]byte
 	for i, s := range []*stream{x, y} {
@@ -135,15 +166,15 @@ func compareLate(compare func(a, b []byte) int, x, y *stream) int {
 	return compare(keys[0], keys[1])
 }
 
-// compareReaders compares bytes in pieces.
-func compareReaders(x, y io.Reader) int {
+// compareReaders compares bytes in pieces, and tells how each of the two ended, if it did.
+func compareReaders(x, y io.Reader) (c int, xerr, yerr error) {
 	const piece = 64 << 10
 	a, b := make([]byte, piece), make([]byte, piece)
 	for {
 		n, xerr := io.ReadFull(x, a)
 		m, yerr := io.ReadFull(y, b)
 		if c := bytes.Compare(a[:n], b[:m]); c != 0 || xerr != nil || yerr != nil {
-			return c
+			return c, xerr, yerr
 		}
 	}
 }

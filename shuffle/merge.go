@@ -86,7 +86,6 @@ func (m *merger) reserve() (factor int, err error) {
 			return factor, nil
 		}
 		m.acct.close()
-		m.acct = nil
 	}
 }
 
@@ -233,17 +232,15 @@ func (m *merger) combining() *combining {
 	return &combining{name: m.cfg.Name, combine: m.cfg.Combine, compare: m.cfg.Compare, stats: &m.stats}
 }
 
-// close removes the files of passes and gives the memory back.
+// close removes the files of passes and gives the memory back. It may be called twice, as all that it calls.
 func (m *merger) close() error {
 	var errs []error
 	for _, t := range m.temps {
 		errs = append(errs, t.Release())
 	}
-	m.temps = nil
 	if m.acct != nil {
 		m.mem.recycle()
 		m.acct.close()
-		m.acct = nil
 	}
 	if m.after != nil {
 		m.after()

@@ -30,7 +30,8 @@ var (
 )
 
 // newMergedRun merges streams, of which it becomes the owner, in the order
-// of compare. onClose, if not nil, is called once, after they are closed.
+// of compare. onClose, if not nil, is called after they are closed, again if
+// the run is closed again.
 func newMergedRun(ctx context.Context, streams []*stream, compare func(a, b []byte) int, onClose func() error) *mergedRun {
 	for _, s := range streams {
 		s.plain = compare == nil
@@ -142,9 +143,7 @@ func (m *mergedRun) Close() error {
 	m.cur = nil
 	m.pass()
 	if m.onClose != nil {
-		done := m.onClose
-		m.onClose = nil
-		errs = append(errs, done())
+		errs = append(errs, m.onClose())
 	}
 	return errors.Join(errs...)
 }

@@ -302,6 +302,8 @@ func TestBadConfigs(t *testing.T) {
 		"0 partitions":  func(c *Config) { c.Partitions = 0 },
 		"name":          func(c *Config) { c.Name = "../x" },
 		"name \"\"":     func(c *Config) { c.Name = "" },
+		"name \"a/b\"":  func(c *Config) { c.Name = "a/b" },
+		"name \"a\\x00": func(c *Config) { c.Name = "a\x00" },
 		"no Pool":       func(c *Config) { c.Pool = nil },
 		"merge factor":  func(c *Config) { c.MergeFactor = 1 },
 		"record limit":  func(c *Config) { c.MaxRecord = -1 },
@@ -313,6 +315,12 @@ func TestBadConfigs(t *testing.T) {
 		change(&cfg)
 		if _, err := NewCollector(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
+		}
+		if cfg.Partitions == 0 || cfg.Combine != nil { // a merge has one partition, and may have both
+			continue
+		}
+		if _, err := Merge(t.Context(), cfg.merge(), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a merge: want %q, got %v", want, err)
 		}
 	}
 	missing := good

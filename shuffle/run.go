@@ -31,6 +31,7 @@ type stream struct {
 	keyLen int
 	done   bool
 	late   *late // the current record, while most of it is on disk: then kv is not set
+	lost   error // why late could not be read
 	fills  int   // how often memory of earlier records was given up
 	plain  bool  // keys are in byte order, so prefixes count
 	err    error
