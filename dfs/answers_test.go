@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/dfstest"
 	"github.com/millrace/millrace/internal/api"
+	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/storage"
@@ -282,6 +283,25 @@ func TestAnotherUser(t *testing.T) {
 	}
 }
 
+// TestBlocksOfManyPages: who asks where a file lies hears of all of its blocks, of which the master tells a thousand at a time.
+func TestBlocksOfManyPages(t *testing.T) {
+	require.Stress(t) // each block is made durable, which takes seconds
+	cl := dfstest.Start(t, dfstest.Config{Nodes: 1}).Client("")
+	if err := dfstest.Put(cl, "/f", make([]byte, 2101), dfs.CreateOptions{BlockSize: 2, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	n, end := 0, int64(0)
+	for b, err := range cl.Storage(t.Context()).(storage.Locator).Blocks("/f") {
+		if err != nil || b.Offset != end || len(b.Hosts) != 1 {
+			t.Fatalf("block %d: %+v, %v", n, b, err)
+		}
+		n, end = n+1, end+b.Length
+	}
+	if n != 1051 || end != 2101 {
+		t.Errorf("%d blocks up to byte %d", n, end)
+	}
+}
+
 // TestStorageView: the store as jobs see it.
 func TestStorageView(t *testing.T) {
 	c := dfstest.Start(t, dfstest.Config{Nodes: 3})
@@ -333,11 +353,17 @@ func TestStorageView(t *testing.T) {
 	if _, err := s.Stat("/none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing: %v", err)
 	}
-	for off, want := range map[int64]int{0: 3, 1: 3, 2: 0} {
-		hosts, err := s.(storage.Locator).Hosts("/d/b", off, 100)
-		slices.Sort(hosts)
-		if err != nil || len(hosts) != want || want > 0 && hosts[0] != "n1" {
-			t.Errorf("byte %d is on %v, %v", off, hosts, err)
+	var blocks []string
+	for b, err := range s.(storage.Locator).Blocks("/d/b") {
+		slices.Sort(b.Hosts)
+		blocks = append(blocks, fmt.Sprint(b.Offset, b.Length, b.Hosts, err))
+	}
+	if want := []string{"0 2 [n1 n2 n3] <nil>"}; !slices.Equal(blocks, want) {
+		t.Errorf("blocks %q, want %q", blocks, want)
+	}
+	for _, err := range s.(storage.Locator).Blocks("/none") {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("blocks of nothing: %v", err)
 		}
 	}
 	if err := errors.Join(s.(storage.Mover).RenameAll([]storage.Move{{From: "/d/b", To: "/d/c"}}), s.RemoveAll("/d/e")); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -114,17 +115,30 @@ func (s *store) RemoveAll(p string) error {
 	return err
 }
 
-// Hosts are the nodes that hold the first bytes of a range.
-func (s *store) Hosts(p string, off, length int64) ([]string, error) {
-	resp, err := s.c.Locate(s.ctx, p, off, min(length, 1))
-	if err != nil || len(resp.Blocks) == 0 {
-		return nil, err
+// Blocks are those of a file with their nodes, a page of the master's at a time.
+func (s *store) Blocks(p string) iter.Seq2[storage.Block, error] {
+	return func(yield func(storage.Block, error) bool) {
+		for off := int64(0); ; {
+			resp, err := s.c.Locate(s.ctx, p, off, -1)
+			if err != nil {
+				yield(storage.Block{}, err)
+				return
+			}
+			for _, b := range resp.Blocks {
+				out := storage.Block{Offset: b.Off, Length: b.Len}
+				for _, pl := range b.Places {
+					out.Hosts = append(out.Hosts, string(pl.Node))
+				}
+				if !yield(out, nil) {
+					return
+				}
+				off = b.Off + b.Len
+			}
+			if len(resp.Blocks) == 0 {
+				return
+			}
+		}
 	}
-	var out []string
-	for _, pl := range resp.Blocks[0].Places {
-		out = append(out, string(pl.Node))
-	}
-	return out, nil
 }
 
 func (s *store) Resolve(p string) (string, error) { return path.Clean(p), nil }

@@ -33,7 +33,7 @@ func TestChainCounts(t *testing.T) {
 	b.take()
 
 	// Of a chain that failed in its second stage there is an input and no output.
-	second.Map = mapper(explodingMapper{true})
+	second.Map, second.Fold, second.MapOnly = mapper(explodingMapper{true}), mapreduce.Fold{}, true
 	second.MaxAttempts = 1
 	res, err = b.run(local.Config{}, first, second)
 	if err == nil {

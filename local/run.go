@@ -69,7 +69,10 @@ func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, 
 	}
 	r.res, r.all = Result{Counts: mapreduce.Counts{}}, mapreduce.Counts{}
 	r.gauge.stages.Store(int32(len(stages)))
-	err = r.runStages(ctx, task.Link(stages, scratch))
+	linked, err := task.Link(stages, scratch)
+	if err == nil {
+		err = r.runStages(ctx, linked)
+	}
 	slices.SortFunc(r.res.Skipped, BadRecord.Compare)
 	r.res.Elapsed = time.Since(r.gauge.start)
 	return r.res, err

@@ -29,9 +29,6 @@ type stage struct {
 }
 
 func (s *stage) run(ctx context.Context) (err error) {
-	if err := s.job.Validate(); err != nil {
-		return err
-	}
 	began := time.Now()
 	if err := s.prepare(ctx); err != nil {
 		return err

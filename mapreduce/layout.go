@@ -20,14 +20,14 @@ func (j *Job) Shape() Shape {
 
 // Layout is how a cluster with so many places divides the input of a job, unless the job says otherwise: the bytes of a
 // split, and the number of reduces. Each place gets a few maps, so that the last to end leave little idle; a map that
-// folds leaves a table of all its keys, however little it reads, so these get one or two. Splits are a power of two, so
-// that they end where blocks do. Most nodes get a reduce for each place they have.
+// folds leaves a table of all its keys, however little it reads, so these get one or two, and their splits may have several
+// blocks. Splits are a power of two, so that they end where blocks do. Most nodes get a reduce for each place they have.
 func (s Shape) Layout(inputBytes int64, places int) (splitBytes int64, reduces int) {
-	const least, most, tiny = 1 << 20, 64 << 20, 4 << 20
+	const least, tiny = 1 << 20, 4 << 20
 	places = max(places, 1)
-	waves := 3
+	waves, most := 3, int64(64<<20)
 	if s.Folds {
-		waves = 1
+		waves, most = 1, 256<<20
 	}
 	splitBytes = min(max(powerOfTwo(inputBytes/int64(waves*places)), least), most)
 	if s.SplitBytes > 0 {

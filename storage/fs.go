@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -59,10 +60,17 @@ type Replacer interface {
 // A Move is another name for a file.
 type Move struct{ From, To string }
 
-// A Locator knows where the bytes of a file lie: the hosts that hold a copy of the
-// range's first bytes, nearest first. Stores without places do not implement it.
+// A Locator knows where the blocks of a file lie, and says it in their order. Stores
+// without places do not implement it.
 type Locator interface {
-	Hosts(path string, off, length int64) ([]string, error)
+	Blocks(path string) iter.Seq2[Block, error]
+}
+
+// A Block is a part of a file that lies together, and the hosts that hold a copy,
+// nearest first.
+type Block struct {
+	Offset, Length int64
+	Hosts          []string
 }
 
 // A Resolver gives a path one spelling, so that two names of one thing compare

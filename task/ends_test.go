@@ -62,6 +62,32 @@ func TestNotWanted(t *testing.T) {
 	}
 }
 
+// ending ends its attempt when it has seen a chunk.
+type ending struct {
+	told
+	cancel context.CancelFunc
+}
+
+func (e *ending) MapChunk(chunk []byte, offset int64, out mapreduce.Emitter) error {
+	e.cancel()
+	return e.told.MapChunk(chunk, offset, out)
+}
+
+// TestNotWantedByChunks: a map that takes chunks looks after each of them, and the part that it was writing is not taken for a whole one.
+func TestNotWantedByChunks(t *testing.T) {
+	for _, mapOnly := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		code := &ending{cancel: cancel}
+		s := newStage(t, mapreduce.Job{Map: mapOf(code), MapOnly: mapOnly}, 1<<20, 1, strings.Repeat("x\n", 1<<17))
+		if _, err := s.runMap(ctx, 0); !errors.Is(err, context.Canceled) || code.chunks != 1 {
+			t.Errorf("map only %t: %v after %d chunks", mapOnly, err, code.chunks)
+		}
+		if left := list(t, s.out.work) + list(t, s.out.work+"/"+attemptDir) + list(t, s.env.Scratch); left != attemptDir {
+			t.Errorf("map only %t: left: %s", mapOnly, left)
+		}
+	}
+}
+
 // TestSilence: user code that shows no sign of life for the time that it has is cancelled, and named with its input; one that shows some goes on; and what
 // does not hear is left behind, for good.
 func TestSilence(t *testing.T) {
@@ -127,8 +153,14 @@ func (s says) Is(target error) bool { return target == fs.ErrNotExist }
 
 // TestLink: each stage of a chain reads what the one before wrote, in a form that it can read, and the stages that were given stay as they are.
 func TestLink(t *testing.T) {
-	stages := []mapreduce.Job{{Name: "a", Input: []string{"in"}}, {Name: "b", Map: mapreduce.Map{Format: mapreduce.RecordFile}}, {Name: "c", Output: "out"}}
-	got := Link(stages, "tmp")
+	m := mapOf(words{})
+	records := m
+	records.Format = mapreduce.RecordFile
+	stages := []mapreduce.Job{{Name: "a", Input: []string{"in"}, Map: m}, {Name: "b", Map: records}, {Name: "c", Map: m, Output: "out"}}
+	got, err := Link(stages, "tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got[0].Input[0] != "in" || got[2].Output != "out" || stages[0].Output != "" || stages[1].Input != nil || stages[0].Format != nil {
 		t.Errorf("%+v of %+v", got, stages)
 	}
@@ -137,6 +169,22 @@ func TestLink(t *testing.T) {
 	}
 	if got[0].Format != mapreduce.RecordOutput || got[1].Format != nil {
 		t.Errorf("formats %v, %v", got[0].Format, got[1].Format)
+	}
+}
+
+// TestLinkRefuses: what is wrong with a later stage is said before the first one runs, with the stage.
+func TestLinkRefuses(t *testing.T) {
+	m := mapOf(words{})
+	first := mapreduce.Job{Input: []string{"in"}, Map: m}
+	for want, stages := range map[string][]mapreduce.Job{
+		"job b: it reads what the stage before it writes: give it Map, not Inputs": {first, {Name: "b", Inputs: []mapreduce.Input{{Paths: []string{"x"}, Map: m}}, Output: "out"}},
+		"stage 2: it reads what the stage before it writes: give it Map":           {first, {Inputs: []mapreduce.Input{{Map: m}}, Output: "out"}},
+		"stage 2: input 0 has no map":                                              {first, {}, {Map: m, Output: "out"}},
+		"job c: no output directory given":                                         {first, {Map: m}, {Name: "c", Map: m}},
+	} {
+		if _, err := Link(stages, "tmp"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

@@ -1,14 +1,15 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/millrace/millrace/mapreduce"
 )
 
 // Link connects the stages of a chain through directories below dir: each reads what the one
-// before wrote. The stages given are not changed.
-func Link(stages []mapreduce.Job, dir string) []mapreduce.Job {
+// before wrote. The stages given are not changed. An error is of a stage that cannot run: it is found before the first one does.
+func Link(stages []mapreduce.Job, dir string) ([]mapreduce.Job, error) {
 	jobs := append([]mapreduce.Job(nil), stages...)
 	for i := range len(jobs) - 1 {
 		between := fmt.Sprintf("%s/stage-%d", dir, i)
@@ -16,7 +17,26 @@ func Link(stages []mapreduce.Job, dir string) []mapreduce.Job {
 		if next := jobs[i+1].Map.Format; jobs[i].Format == nil && (next == mapreduce.RecordFile || next == mapreduce.JoinedRecords) {
 			jobs[i].Format = mapreduce.RecordOutput
 		}
+		if next := &jobs[i+1]; len(next.Inputs) > 0 {
+			return nil, named(next, i+1, errors.New("it reads what the stage before it writes: give it Map, not Inputs, which only the first stage has"))
+		}
 		jobs[i+1].Input = []string{between}
 	}
-	return jobs
+	for i := range jobs {
+		if err := jobs[i].Validate(); err != nil {
+			return nil, named(&jobs[i], i, err)
+		}
+	}
+	return jobs, nil
+}
+
+// named says of which stage an error is.
+func named(j *mapreduce.Job, i int, err error) error {
+	switch {
+	case j.Name != "":
+		return fmt.Errorf("job %s: %w", j.Name, err)
+	case i > 0:
+		return fmt.Errorf("stage %d: %w", i+1, err)
+	}
+	return err
 }

@@ -2,7 +2,10 @@ package task
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/millrace/millrace/mapreduce"
@@ -17,30 +20,51 @@ func paced(t *testing.T, speed float64) (a *attempt, notes *[]int, cancel func()
 	return a, notes, func() { a.cancel(nil) }
 }
 
-// TestPace: what takes a while takes four times as long at a quarter of the speed, whether it pauses on the way or at its end.
+// TestPace: what takes a while takes four times as long at a quarter of the speed, to the moment, whether it pauses on the way or at its end; short pauses are
+// put together, and an attempt in a long one says every second that it goes on.
 func TestPace(t *testing.T) {
-	for _, checkpoints := range []int{0, 4} {
-		a, notes, cancel := paced(t, 0.25)
-		defer cancel()
-		begin := time.Now()
-		var worked time.Duration
-		err := a.computing(func() error {
-			for range 5 {
-				from := time.Now()
-				time.Sleep(10 * time.Millisecond) // the work
-				worked += time.Since(from)
-				if checkpoints > 0 {
-					a.pause(leastPause)
+	for _, x := range []struct {
+		speed   float64
+		works   []time.Duration
+		pauses  bool
+		pausing time.Duration // after the first work
+		notes   []int
+	}{
+		{0.25, []time.Duration{10 * time.Millisecond, 10 * time.Millisecond}, false, 0, []int{1, -1}},
+		{0.25, []time.Duration{10 * time.Millisecond, 10 * time.Millisecond}, true, 30 * time.Millisecond, []int{1, -1}},
+		{0.5, []time.Duration{10 * time.Millisecond, time.Nanosecond}, true, 0, []int{1, -1}},
+		{0.5, []time.Duration{11 * time.Millisecond, time.Millisecond}, true, 11 * time.Millisecond, []int{1, -1}},
+		{0.01, []time.Duration{30 * time.Millisecond}, true, 2970 * time.Millisecond, []int{1, 0, 0, -1}},
+		{1, []time.Duration{time.Second}, true, 0, []int{1, -1}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a, notes, cancel := paced(t, x.speed)
+			defer cancel()
+			begin := time.Now()
+			var worked, paused time.Duration
+			err := a.computing(func() error {
+				for i, w := range x.works {
+					time.Sleep(w)
+					worked += w
+					if from := time.Now(); x.pauses {
+						a.pause(leastPause)
+						if i == 0 {
+							paused = time.Since(from)
+						}
+					}
 				}
+				return nil
+			})
+			want := time.Duration(float64(worked) / x.speed)
+			if took := time.Since(begin); err != nil || took != want || paused != x.pausing || !slices.Equal(*notes, x.notes) {
+				t.Errorf("%+v: it took %s, want %s, %v; it paused for %s, and says %v", x, took, want, err, paused, *notes)
 			}
-			return nil
 		})
-		if took := time.Since(begin); err != nil || took < 4*worked {
-			t.Errorf("%d checkpoints: %s of work took %s, %v; want %s at least", checkpoints, worked, took, err, 4*worked)
-		}
-		if n := *notes; len(n) < 2 || n[0] != 1 || n[len(n)-1] != -1 {
-			t.Errorf("it says %v, want that it begins and ends to compute", n)
-		}
+	}
+	a, notes, cancel := paced(t, 0.01)
+	defer cancel()
+	if err := a.computing(func() error { return errDisk }); !errors.Is(err, errDisk) || !slices.Equal(*notes, []int{1, -1}) {
+		t.Errorf("%v, and it says %v", err, *notes)
 	}
 }
 

@@ -94,8 +94,9 @@ func (p *Plan) divide(env *Env, job *mapreduce.Job, files [][]storage.Entry, tar
 	if p.Bytes/target > MaxTasks {
 		return fmt.Errorf("%d bytes in splits of %d are more than %d map tasks: raise the split size (SplitBytes, on the command line --split-bytes)", p.Bytes, target, MaxTasks)
 	}
+	_, ordered := job.Partitioner().(mapreduce.TotalOrder) // the sampler looks at the first range of a split
 	for i, in := range job.AllInputs() {
-		s := splitter{store: env.Store, input: i, format: formatOf(in.Map), target: target}
+		s := splitter{store: env.Store, input: i, format: formatOf(in.Map), target: target, gather: !job.Fold.IsZero() && !ordered}
 		for _, f := range files[i] {
 			if err := s.add(f); err != nil {
 				return err

@@ -73,6 +73,12 @@ func TestSharedOutput(t *testing.T) {
 	if err := o.CommitOnce("job-2", 21); err == nil {
 		t.Error("another job's output was taken for ours")
 	}
+	if err := os.Remove(filepath.Join(job.Output, SuccessFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.CommitOnce("job-1", 22); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "the hidden directory is gone, and") {
+		t.Errorf("an output without a mark was taken for ours: %v", err)
+	}
 	if _, err := JoinOutput(storage.Mux{}, job, "/etc", false); err == nil {
 		t.Error("a hidden directory elsewhere was accepted")
 	}

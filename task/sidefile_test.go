@@ -32,4 +32,12 @@ func TestPlaceSide(t *testing.T) {
 	if b, err := os.ReadFile(other); string(b) != "words" {
 		t.Errorf("the copy has %q, %v", b, err)
 	}
+	if info, err := os.Stat(other); err != nil || info.Mode().Perm()&0o500 != 0o500 {
+		t.Errorf("the copy cannot be run: %v, %v", info.Mode(), err)
+	}
+	for from, to := range map[string]string{filepath.Join(dir, "gone"): filepath.Join(dir, "new"), file: filepath.Join(dir, "nowhere", "new")} {
+		if err := CopyFile(from, to); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s to %s: %v", from, to, err)
+		}
+	}
 }

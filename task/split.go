@@ -39,6 +39,7 @@ type splitter struct {
 	input  int
 	format mapreduce.InputFormat
 	target int64
+	gather bool // blocks of one host make a split, wherever they are in the file
 
 	out   []Split
 	small Split // gathers small files
@@ -75,26 +76,22 @@ func (s *splitter) flush() {
 	s.small, s.held = Split{}, 0
 }
 
-// cut divides a large file into even pieces of about the target size.
+// cut divides a large file into even pieces of about the target size, or where its blocks end.
 func (s *splitter) cut(e storage.Entry) error {
 	store, inner, err := s.store.Resolve(e.Path)
 	if err != nil {
 		return err
 	}
-	locator, _ := store.(storage.Locator)
+	if locator, ok := store.(storage.Locator); ok {
+		return s.cutBlocks(locator, inner, e)
+	}
 	n := (e.Size + s.target - 1) / s.target
 	for i := range n {
 		from, to := e.Size/n*i, e.Size/n*(i+1)
 		if i == n-1 {
 			to = e.Size
 		}
-		split := Split{Input: s.input, Ranges: []Range{{e.Path, from, to - from}}}
-		if locator != nil {
-			if split.Hosts, err = locator.Hosts(inner, from, to-from); err != nil {
-				return fmt.Errorf("input %q: find its blocks: %w", e.Path, err)
-			}
-		}
-		s.out = append(s.out, split)
+		s.out = append(s.out, Split{Input: s.input, Ranges: []Range{{e.Path, from, to - from}}})
 	}
 	return nil
 }

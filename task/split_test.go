@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,23 +105,84 @@ func TestCompressedFilesAreNotSplit(t *testing.T) {
 	}
 }
 
-// located is a store that knows where its bytes are.
-type located struct{ storage.Count }
-
-func (located) Hosts(_ string, off, length int64) ([]string, error) {
-	return []string{fmt.Sprintf("host-%d-%d", off, length)}, nil
+// located is a store that knows where its bytes are: block i of 40 bytes at hosts[i].
+type located struct {
+	storage.Count
+	hosts [][]string
 }
 
-func TestSplitsCarryTheirHosts(t *testing.T) {
-	env := &Env{Store: storage.Mux{Stores: map[string]storage.FS{"far": located{}}}}
-	job := &mapreduce.Job{Input: []string{"far:/10"}, Map: mapreduce.Numbers(func(uint64, func([]byte, []byte)) {}), MapOnly: true}
-	p, err := MakePlan(t.Context(), env, job, func(*mapreduce.Job, int64) (int64, int) { return 40, 0 })
-	if err != nil {
-		t.Fatal(err)
+func (l located) Blocks(string) iter.Seq2[storage.Block, error] {
+	return func(yield func(storage.Block, error) bool) {
+		for i, hosts := range l.hosts {
+			if !yield(storage.Block{Offset: int64(40 * i), Length: 40, Hosts: hosts}, nil) {
+				return
+			}
+		}
 	}
-	if len(p.Splits) != 2 || p.Splits[1].Hosts[0] != "host-40-40" {
-		t.Errorf("splits %+v", p.Splits)
+}
+
+// TestSplitsEndWhereBlocksDo: a map reads the blocks of the hosts that it is offered to, which it did not when splits were of even size and took
+// the place of their first byte. A fold, of which few large maps cost less, gets several blocks of one host.
+func TestSplitsEndWhereBlocksDo(t *testing.T) {
+	a, b, c := []string{"a"}, []string{"b"}, []string{"c"}
+	for _, x := range []struct {
+		hosts        [][]string
+		size, target int64
+		fold         bool
+		want         string
+	}{
+		{[][]string{a, b, c}, 90, 40, false, "0+40 a; 40+40 b; 80+10 c"},
+		{[][]string{a, b, c}, 90, 20, true, "0+20 a; 20+20 a; 40+20 b; 60+20 b; 80+10 c"},
+		{[][]string{a, b, c}, 120, 30, false, "0+30 a; 30+30 b; 60+30 b; 90+30 c"},
+		{[][]string{a, b, {"b", "c"}, a}, 150, 80, false, "0+80 a b; 80+70 b c"},
+		{[][]string{a, b, b, a, a}, 200, 80, true, "0+40 120+40 a; 40+80 b; 160+40 a"},
+		{[][]string{{"a", "b"}, {"b", "c"}, {"a", "c"}, nil}, 160, 80, true, "0+40 80+40 a b c; 40+40 120+40 b c"},
+		{[][]string{nil, nil, nil}, 120, 80, true, "0+80; 80+40"},
+		{[][]string{a, b}, 200, 60, false, "0+60 a; 60+60 b; 120+60; 180+20"},
+		{slices.Repeat([][]string{a, b}, 65), 5200, 5200, true, "0+5200 a b"},
+	} {
+		s := splitter{store: storage.Mux{Stores: map[string]storage.FS{"far": located{hosts: x.hosts}}}, target: x.target, gather: x.fold}
+		if err := s.cut(storage.Entry{Path: "far:/in", Size: x.size}); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, split := range s.out {
+			var words []string
+			for _, r := range split.Ranges {
+				words = append(words, fmt.Sprintf("%d+%d", r.Offset, r.Length))
+			}
+			got = append(got, strings.Join(append(words, split.Hosts...), " "))
+		}
+		if strings.Join(got, "; ") != x.want {
+			t.Errorf("%d bytes at %v in splits of %d: %s, want %s", x.size, x.hosts, x.target, strings.Join(got, "; "), x.want)
+		}
 	}
+}
+
+// TestGatheredSplitsAreTheFile: whatever holds the blocks of a file, each byte is in one split, and no split is larger than wanted.
+func TestGatheredSplitsAreTheFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size, target := rapid.Int64Range(1, 1000).Draw(t, "size"), rapid.Int64Range(1, 300).Draw(t, "target")
+		hosts := rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 3, rapid.ID), 25, 25).Draw(t, "hosts")
+		s := splitter{store: storage.Mux{Stores: map[string]storage.FS{"far": located{hosts: hosts}}}, target: target, gather: rapid.Bool().Draw(t, "gather")}
+		if err := s.cut(storage.Entry{Path: "far:/in", Size: size}); err != nil {
+			t.Fatal(err)
+		}
+		seen := make([]int, size)
+		for _, split := range s.out {
+			if split.Bytes() > target {
+				t.Errorf("a split of %d bytes", split.Bytes())
+			}
+			for _, r := range split.Ranges {
+				for i := range r.Length {
+					seen[r.Offset+i]++
+				}
+			}
+		}
+		if i := slices.IndexFunc(seen, func(n int) bool { return n != 1 }); i >= 0 {
+			t.Errorf("byte %d is in %d splits", i, seen[i])
+		}
+	})
 }
 
 // TestSamplesOfLongKeys: keys that differ behind their first kibibyte are told apart by a job with an order of its own, or

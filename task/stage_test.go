@@ -26,6 +26,7 @@ type stage struct {
 	plan   *Plan
 	out    *JobOutput
 	try    int // number of the attempts
+	ran    bool
 	counts mapreduce.Counts
 }
 
@@ -88,10 +89,25 @@ func (s *stage) run(ctx context.Context) (parts []string, err error) {
 		}
 		s.counts.Add(res.Counts)
 	}
-	if err := s.out.Commit(); err != nil {
+	s.ran = true
+	if err := s.commit(); err != nil {
 		return nil, err
 	}
 	return s.parts()
+}
+
+func (s *stage) commit() error {
+	if !s.out.shared {
+		return s.out.Commit()
+	}
+	kind, winners := mapreduce.ReduceTask, s.plan.Reducers
+	if s.job.MapOnly {
+		kind, winners = mapreduce.MapTask, len(s.plan.Splits)
+	}
+	if err := s.out.Publish(kind, make([]uint64, winners)); err != nil {
+		return err
+	}
+	return s.out.CommitOnce("job-1", 0)
 }
 
 func (s *stage) parts() (parts []string, err error) {
@@ -168,7 +184,7 @@ func TestWaysToCount(t *testing.T) {
 		checkCounted(rt, s, parts, want)
 		for name, n := range map[string]int{
 			mapreduce.MapInputRecords: strings.Count(all, "\n"), mapreduce.MapInputBytes: len(all), mapreduce.MapOutputRecords: len(strings.Fields(all)),
-			mapreduce.ReduceInputGroups: len(want), mapreduce.OutputRecords: len(want), mapreduce.OutputBytes: len(strings.Join(parts, "")), mapreduce.MapSkippedRecords: 0,
+			mapreduce.ReduceInputGroups: len(want), mapreduce.ReduceOutputRecords: len(want), mapreduce.OutputRecords: len(want), mapreduce.OutputBytes: len(strings.Join(parts, "")), mapreduce.MapSkippedRecords: 0,
 		} {
 			if got := s.count(name); got != int64(n) {
 				rt.Errorf("%s is %d, want %d", name, got, n)

@@ -125,6 +125,28 @@ func TestDeletesAreRepeated(t *testing.T) {
 	told(no)
 }
 
+// TestDeletedUnasked: a node says that a replica is gone of which nobody had asked that. It is copied from elsewhere; if what is gone is of an earlier
+// generation, or of no file, nothing is amiss.
+func TestDeletedUnasked(t *testing.T) {
+	r := storeRig(t, "r", "r", "r", "r")
+	must(t, r.put(wire.CreateRequest{Path: "/f"}, 1, "n0"))
+	r.step(time.Second)
+	under := func(what string, want int64) {
+		t.Helper()
+		if out, err := r.s.Fsck(wire.FsckRequest{Path: "/"}); err != nil || out.Under != want {
+			t.Errorf("%s: %+v, %v", what, out, err)
+		}
+	}
+	have := r.nodes["n0"].has[1]
+	r.hear("n0", wire.BeatRequest{Deleted: []wire.Block{{ID: 77, Gen: 1}, {ID: have.ID, Gen: have.Gen - 1}}})
+	under("others are gone", 0)
+	r.hear("n0", wire.BeatRequest{Deleted: []wire.Block{have}})
+	under("it is gone", 1)
+	delete(r.nodes["n0"].has, have.ID)
+	r.step(5 * time.Second)
+	under("after a while", 0)
+}
+
 // TestBalanceAnswers: what balancing is told and tells.
 func TestBalanceAnswers(t *testing.T) {
 	r := storeRig(t, "r", "r", "r")

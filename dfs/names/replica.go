@@ -192,9 +192,7 @@ func (s *Service) settle(b *block) {
 	if s.lacks(b, c) > 0 {
 		s.enqueue(b, c)
 	}
-	if c.live > c.wanted {
-		s.trim(b, c)
-	}
+	s.trim(b, c)
 	if c.live >= c.wanted {
 		s.dropCorrupt(b)
 	}

@@ -2,6 +2,7 @@ package names
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -220,5 +222,43 @@ func spoilAll(t *testing.T, b []byte, text string) {
 	}
 	if n == 0 {
 		t.Fatalf("the checkpoint has no %s", text)
+	}
+}
+
+// noList is a disk whose directories cannot be listed.
+type noList struct{ disk.FS }
+
+func (noList) ReadDir(string) ([]string, error) { return nil, errors.New("the disk is on fire") }
+
+// TestSalvageWithoutAJournal: where the checkpoint is beyond use and the journal cannot be read, that is said, and nothing is written.
+func TestSalvageWithoutAJournal(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	must(t, r.s.Close())
+	r.s = nil
+	damageFile(t, r.cfg.Checkpoint, func(b []byte) { spoilAll(t, b, `"cluster":`) })
+	r.cfg.Disk = noList{r.cfg.Disk}
+	if loss, err := Salvage(r.cfg, true); loss != nil || err == nil || !strings.Contains(err.Error(), "on fire") {
+		t.Errorf("salvaged: %v, %v", loss, err)
+	}
+}
+
+// TestDamagedFreePages: a list of free pages that is none, which bbolt takes for a reason to panic, is an error that names the way out.
+func TestDamagedFreePages(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	must(t, r.s.Close())
+	r.s = nil
+	found := 0
+	damageFile(t, r.cfg.Checkpoint, func(b []byte) {
+		for at := 2 * os.Getpagesize(); at+pageHeader <= len(b); at += os.Getpagesize() {
+			if flags := binary.LittleEndian.Uint16(b[at+8:]); flags == 0x10 {
+				binary.LittleEndian.PutUint16(b[at+8:], 0x40)
+				found++
+			}
+		}
+	})
+	if s, err := Open(r.cfg); found == 0 || err == nil || !strings.Contains(err.Error(), "dfs repair") {
+		t.Errorf("%d pages: opened: %v, %v", found, s, err)
 	}
 }

@@ -372,3 +372,19 @@ func TestFullerLoses(t *testing.T) {
 		t.Errorf("250 blocks on each node: they differ by %d, by %d without a preference", with, without)
 	}
 }
+
+// TestFewNodesThatCan: where hardly a node can take a block those that can are found, each as often as others.
+func TestFewNodesThatCan(t *testing.T) {
+	topo := cluster(t, 4, 100, 0)
+	can := []topology.NodeID{3, 150, 399}
+	p, rng, got := policy(t, "rack-aware", topo), rand.New(rand.NewPCG(1, 1)), map[topology.NodeID]int{}
+	for range 900 {
+		r := Request{Writer: topology.NoNode, Replicas: 1, Usable: func(n topology.NodeID) bool { return slices.Contains(can, n) }}
+		got[place(t, p, rng, r).Nodes[0]]++
+	}
+	for _, n := range can {
+		if got[n] < 200 || got[n] > 400 {
+			t.Errorf("node %d is taken %d times of 900, among 3", n, got[n])
+		}
+	}
+}

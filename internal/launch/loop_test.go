@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -176,6 +177,7 @@ func TestLoopRefuses(t *testing.T) {
 				return map[string]string{"big": strings.Repeat("x", 70_000)}, true, nil
 			}
 		},
+		"nosuch":            func(r *rig, _ string) { r.Round[0].Output = "nosuch:/out" },
 		"must be HOST:PORT": func(r *rig, _ string) { r.cfg.Client.Master = "nowhere" },
 		"no such file":      func(r *rig, _ string) { r.Round[0].Input = []string{"/none/at/all"} },
 		"not today": func(r *rig, _ string) {
@@ -198,6 +200,44 @@ func TestLoopRefuses(t *testing.T) {
 		after, err := os.ReadDir(dir)
 		if err != nil || len(after) != len(before) {
 			t.Errorf("%s: %v was there, %v is there; %v", want, before, after, err)
+		}
+	}
+}
+
+// TestParametersOfRounds: those of a round stand over those of the job, which keeps its own; all of a round together have a limit.
+func TestParametersOfRounds(t *testing.T) {
+	job := map[string]string{"a": "1", "b": "2"}
+	for _, x := range []struct{ job, round, want map[string]string }{
+		{job, nil, job},
+		{nil, map[string]string{"c": "3"}, map[string]string{"c": "3"}},
+		{nil, nil, nil},
+		{job, map[string]string{"b": "5", "c": "3"}, map[string]string{"a": "1", "b": "5", "c": "3"}},
+	} {
+		if got := WithParams(x.job, x.round); !maps.Equal(got, x.want) {
+			t.Errorf("%v and %v make %v", x.job, x.round, got)
+		}
+	}
+	if len(job) != 2 || job["b"] != "2" {
+		t.Errorf("the job has %v", job)
+	}
+	for size, ok := range map[int]bool{maxParams: true, maxParams + 1: false} {
+		if err := checkParams(map[string]string{"a": strings.Repeat("x", 9), "name": strings.Repeat("x", size-14)}); (err == nil) != ok {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
+// TestLoopIsExplained: each round has a page of its own.
+func TestLoopIsExplained(t *testing.T) {
+	dir := t.TempDir()
+	r := newRig(t, "", lines(t).Input[0], filepath.Join(dir, "out"))
+	r.Most, r.cfg.Explain = 2, filepath.Join(dir, "page.html")
+	if err := r.Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"page-1.html": true, "page-2.html": true, "page.html": false, "page-3.html": false} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

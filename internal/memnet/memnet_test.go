@@ -183,3 +183,72 @@ func TestStreamsOutliveCuts(t *testing.T) {
 		}
 	})
 }
+
+// TestStreamsTakeTime: what is written arrives when its link lets it, not sooner, and never before what was written earlier, however late that is.
+func TestStreamsTakeTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(3)
+		a, b := ends(t, n)
+		defer a.Close()
+		defer b.Close()
+		begin, buf := time.Now(), make([]byte, 1)
+		for _, latency := range []time.Duration{100, 300, 10, 400} {
+			n.Shape(func(_, _ string) Link { return Link{Latency: latency * time.Millisecond} })
+			if _, err := a.Write([]byte{byte(latency / 2)}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		for _, want := range []struct {
+			what byte
+			at   time.Duration // written at 0, 50, 100 and 150 ms
+		}{{50, 200}, {150, 350}, {5, 350}, {200, 550}} {
+			if _, err := b.Read(buf); err != nil || buf[0] != want.what || time.Since(begin) != want.at*time.Millisecond {
+				t.Errorf("%d arrives after %v, %v, want %d after %v ms", buf[0], time.Since(begin), err, want.what, int(want.at))
+			}
+		}
+	})
+}
+
+// TestClosedListener: nobody gets through to a listener that was closed, who waits in it is let go, and its place is free.
+func TestClosedListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1)
+		l, err := n.Host("10.0.0.2").Listen("10.0.0.2:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := make(chan error)
+		go func() {
+			_, err := l.Accept()
+			accepted <- err
+		}()
+		synctest.Wait()
+		if err := l.Close(); err != nil {
+			t.Errorf("closed: %v", err)
+		}
+		if err := <-accepted; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("who waited is told %v", err)
+		}
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("closed twice: %v", err)
+		}
+		if c, err := n.Host("10.0.0.1").Dial(t.Context(), "10.0.0.2:80"); err == nil {
+			t.Errorf("%v gets through", c.LocalAddr())
+		}
+		again, err := n.Host("10.0.0.2").Listen("10.0.0.2:80")
+		if err != nil {
+			t.Fatalf("its place is taken: %v", err)
+		}
+		waiting, err := n.Host("10.0.0.1").Dial(t.Context(), "10.0.0.2:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := waiting.Read(make([]byte, 1)); err == nil {
+			t.Error("who was not accepted yet reads on")
+		}
+	})
+}

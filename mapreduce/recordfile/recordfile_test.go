@@ -116,7 +116,7 @@ func TestAnyRecordsAnySplits(t *testing.T) {
 
 func TestHugeRecordHasItsOwnBlock(t *testing.T) {
 	big := strings.Repeat("0123456789", 300_000)
-	for _, records := range [][]record{{{"before", "x"}, {"big", big}, {"after", "y"}}, {{"before", "x"}, {big, "big"}, {"after", "y"}}} {
+	for _, records := range [][]record{{{"big", big}, {"after", "y"}}, {{big, big}}, {{"before", "x"}, {"big", big}, {"after", "y"}}, {{"before", "x"}, {big, "big"}, {"after", "y"}}} {
 		checkHuge(t, records)
 	}
 }

@@ -115,11 +115,12 @@ func (r *runner) prepare(stages []mapreduce.Job) error {
 	if r.l.ID.Stage < 0 || r.l.ID.Stage >= len(stages) {
 		return wire.Errorf(wire.Invalid, "stage %d of a program that has %d", r.l.ID.Stage, len(stages))
 	}
-	job := task.Link(stages, TempDir(r.l.ID.Job))[r.l.ID.Stage]
-	if err := job.Validate(); err != nil {
+	linked, err := task.Link(stages, TempDir(r.l.ID.Job))
+	if err != nil {
 		return wire.Errorf(wire.Invalid, "%w", err)
 	}
-	r.job = &job
+	job := &linked[r.l.ID.Stage]
+	r.job = job
 	r.Compression = shuffle.S2 // bytes travel: worth compressing
 	if r.OneMachine {
 		r.Compression = shuffle.None

@@ -1,0 +1,101 @@
+package names
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/dfs/token"
+	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// TestAnswersOfChanges: who changes a file or directory is answered what it is then, or why not.
+func TestAnswersOfChanges(t *testing.T) {
+	r := rightsRig(t)
+	must(t, r.as("ann", "/user/ann/f"))
+	for _, x := range []struct {
+		path   string
+		change func(user string) (wire.FileInfo, error)
+	}{
+		{"/user/ann/d", func(u string) (wire.FileInfo, error) {
+			return r.s.Mkdir(wire.MkdirRequest{Path: "/user/ann/d", User: u})
+		}},
+		{"/user/ann/d", func(u string) (wire.FileInfo, error) {
+			return r.s.SetRights(wire.SetRightsRequest{Path: "/user/ann/d", User: u, Group: "pals", Mode: 0o750})
+		}},
+		{"/user/ann/f", func(u string) (wire.FileInfo, error) {
+			return r.s.SetReplication(wire.SetReplicationRequest{Path: "/user/ann/f", User: u, Replication: 2})
+		}},
+	} {
+		if _, err := x.change("cat"); wire.KindOf(err) != wire.Denied || err == nil {
+			t.Errorf("%s: cat changes it: %v", x.path, err)
+		}
+		got, err := x.change("ann")
+		must(t, err)
+		want, err := r.s.Stat(wire.PathRequest{Path: x.path, User: "ann"})
+		must(t, err)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", x.path, d)
+		}
+	}
+}
+
+// TestTokensInAnswers: whoever is told of blocks can do with them what the answer is for, and nothing else; what failed gives leave for nothing.
+func TestTokensInAnswers(t *testing.T) {
+	r := newRig(t)
+	m := newMint(&r.cfg, 3)
+	m.turn(0)
+	var ring token.Ring
+	ring.Add(m.tell(0), 0)
+	ann, n1 := rpc.Caller{User: "ann"}, rpc.Caller{Node: "n1", User: "n1"}
+	leave := func(what, text string, b wire.Block, op token.Op, c, stranger rpc.Caller) {
+		t.Helper()
+		must(t, ring.Check(text, b, op, c, 0))
+		if op == token.Read && ring.Check(text, b, token.Write, c, 0) == nil || ring.Check(text, b, op, stranger, 0) == nil || ring.Check(text, wire.Block{ID: 99, Gen: b.Gen}, op, c, 0) == nil {
+			t.Errorf("%s: the token is good for more", what)
+		}
+	}
+	blocks := []wire.LocatedBlock{{Block: wire.Block{ID: 1, Gen: 2}}, {Block: wire.Block{ID: 3, Gen: 4}}}
+	m.readable(ann, blocks)
+	for i := range blocks {
+		leave("read", blocks[i].Token, blocks[i].Block, token.Read, ann, rpc.Caller{User: "bob"})
+	}
+	p, err := m.writable(ann, wire.Pipeline{Block: wire.Block{ID: 5, Gen: 6}}, nil)
+	must(t, err)
+	leave("write", p.Token, p.Block, token.Write, ann, rpc.Caller{User: "bob"})
+	full := errors.New("full")
+	if p, err := m.writable(ann, wire.Pipeline{}, full); !errors.Is(err, full) || p.Token != "" {
+		t.Errorf("a pipeline that is none has the token %q, %v", p.Token, err)
+	}
+	out := m.orders(n1, wire.BeatRequest{}, wire.BeatResponse{
+		Copy:    []wire.CopyWork{{Block: wire.Block{ID: 7, Gen: 8}}, {Block: wire.Block{ID: 9, Gen: 8}}},
+		Recover: []wire.RecoverWork{{Block: wire.Block{ID: 10, Gen: 3}, NewGen: 4, Before: []wire.LocatedBlock{{Block: wire.Block{ID: 11, Gen: 1}}}}},
+	})
+	for _, c := range out.Copy {
+		leave("copy", c.Token, c.Block, token.Write, n1, ann)
+	}
+	w := out.Recover[0]
+	leave("recover", w.Token, wire.Block{ID: 10, Gen: 4}, token.Write, n1, ann)
+	leave("what is before it", w.Before[0].Token, w.Before[0].Block, token.Read, n1, ann)
+	if len(out.Keys) == 0 || len(m.orders(n1, wire.BeatRequest{Key: ring.Newest()}, wire.BeatResponse{}).Keys) != 0 {
+		t.Errorf("a node that has no key is told %d", len(out.Keys))
+	}
+}
+
+// TestWhoIsWho: a node speaks as itself only, and writes open files of all; users write their own.
+func TestWhoIsWho(t *testing.T) {
+	n1 := rpc.Caller{Node: "n1", User: "n1"}
+	if err := itself(n1, "n1"); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []rpc.Caller{n1, {User: "n2"}} {
+		if err := itself(c, "n2"); wire.KindOf(err) != wire.Denied || err == nil {
+			t.Errorf("%+v speaks as n2: %v", c, err)
+		}
+	}
+	if by(n1) != "" || by(rpc.Caller{User: "ann"}) != "ann" {
+		t.Errorf("a node writes files of %q, ann of %q", by(n1), by(rpc.Caller{User: "ann"}))
+	}
+}
