@@ -94,15 +94,16 @@ func TestWorkersWithoutNames(t *testing.T) {
 	}
 	start("one")
 	start("two")
-	p.wait("both are up", func() bool { return len(names()) == 2 })
+	ready := func(times int) bool {
+		return strings.Count(p.log("one"), "worker is ready") == times && strings.Count(p.log("two"), "worker is ready") == times
+	}
+	p.wait("both are up, and have said so", func() bool { return len(names()) == 2 && ready(1) })
 	before := names()
 	for _, dir := range []string{"one", "two"} {
 		p.kill(dir)
 		start(dir)
 	}
-	p.wait("both are back", func() bool {
-		return strings.Count(p.log("one"), "worker is ready") == 2 && strings.Count(p.log("two"), "worker is ready") == 2
-	})
+	p.wait("both are back", func() bool { return ready(2) })
 	if after := names(); !slices.Equal(before, after) {
 		t.Errorf("the workers %v are %v after a restart", before, after)
 	}

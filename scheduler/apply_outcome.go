@@ -75,9 +75,6 @@ func (s *State) useful(now time.Duration, j *Job, k Kind, length time.Duration) 
 // another attempt runs or has finished.
 func (s *State) abort(now time.Duration, j *Job, e *Event, at int32) {
 	t, set := e.Task, &j.tasks[e.Task.Kind]
-	if e.Kind == EvTaskFailed {
-		set.failures++
-	}
 	s.release(now, j, at)
 	if set.state[t.Index] == TaskRunning && set.ref[t.Index] < 0 {
 		set.running--

@@ -78,18 +78,18 @@ func (s *State) launch(now time.Duration, j *Job, e *Event) error {
 		s.takePending(j, t)
 		set.running++
 	}
-	at := s.attempts.take()
+	at, began := s.attempts.take(), now-e.Duration
 	s.attempts.all[at] = attempt{
-		Attempt: Attempt{Task: t, Node: e.Node, Start: now, Locality: s.view.LocalityOf(j, t, e.Node), Second: e.Second},
+		Attempt: Attempt{Task: t, Node: e.Node, Start: began, Locality: s.view.LocalityOf(j, t, e.Node), Second: e.Second},
 		demand:  j.demand[t.Kind], sibling: sibling,
 	}
 	set.state[t.Index], set.ref[t.Index] = TaskRunning, at
 	s.link(j, at)
 	if t.Kind == Map {
-		j.lastMap = now
+		j.lastMap = max(j.lastMap, began)
 	}
-	if j.firstStart < 0 && t.Kind != Driver {
-		j.firstStart = now
+	if t.Kind != Driver && (j.firstStart < 0 || began < j.firstStart) {
+		j.firstStart = began
 	}
 	s.refresh(j)
 	return nil

@@ -24,7 +24,7 @@ const (
 	EvJobFinished            // Job
 	EvJobFailed              // Job
 	EvJobVanished            // Job: killed by its owner, or forgotten
-	EvLaunched               // Task, Node, Locality, Second
+	EvLaunched               // Task, Node, Locality, Second, Duration: how long it ran already, unheard of
 	EvTaskFinished           // Task, Node, Duration, InBytes, OutBytes
 	EvTaskFailed             // Task, Node: the job's fault; pending again
 	EvTaskKilled             // Task, Node: not the job's fault; pending again
@@ -185,6 +185,13 @@ func JobVanished(j JobID) Event { return jobEvent(EvJobVanished, j) }
 func Launched(t TaskID, n topology.NodeID, l Locality, second bool) Event {
 	e := taskEvent(EvLaunched, t, n)
 	e.Locality, e.Second = l, second
+	return e
+}
+
+// Found says that an attempt of t runs on n that began d ago, when nobody told the driver of the engine.
+func Found(t TaskID, n topology.NodeID, d time.Duration) Event {
+	e := Launched(t, n, Anywhere, false)
+	e.Duration = d
 	return e
 }
 

@@ -89,7 +89,7 @@ func (j *Job) Pool() *Group { return j.pool }
 // Member returns the group of the job's user inside the job's queue.
 func (j *Job) Member() *Group { return j.member }
 
-// Priority returns 1 (very low) to 5 (very high).
+// Priority returns -2 (very low) to 2 (very high).
 func (j *Job) Priority() Priority { return j.priority }
 
 // Weight returns the job's weight, 1 unless the spec says otherwise.
@@ -191,9 +191,6 @@ func (j *Job) Elapsed(now time.Duration, k Kind) time.Duration {
 func (j *Job) Service(now time.Duration) time.Duration {
 	return j.tasks[Map].spent + j.tasks[Reduce].spent + j.Elapsed(now, Map) + j.Elapsed(now, Reduce)
 }
-
-// Failures returns how many attempts of kind k failed by the job's fault.
-func (j *Job) Failures(k Kind) int32 { return j.tasks[k].failures }
 
 // InRack returns what the job has in rack r.
 func (j *Job) InRack(r topology.RackID) RackShare {

@@ -123,7 +123,7 @@ func (d *dumb) task(now time.Duration, j *dumbJob, e Event) bool {
 		if d.up[e.Node] == NodeIsDown || t.done || len(t.attempts) > 0 && (!e.Second || running >= 0 || zombie >= 0) {
 			return false
 		}
-		t.attempts = append(t.attempts, dumbAttempt{e.Node, now, e.Second})
+		t.attempts = append(t.attempts, dumbAttempt{e.Node, now - e.Duration, e.Second})
 		return true
 	case EvRestored:
 		if t.state() != TaskPending || e.Task.Kind == Driver {
@@ -212,6 +212,8 @@ func drawEvent(r *rand.Rand, nodes int, next *JobID, v *View) Event {
 		return JobReady(task.Job, nil)
 	case what < 10 && r.IntN(4) == 0:
 		return pick(r, JobFinished(task.Job), JobVanished(task.Job))
+	case what < 11:
+		return Found(task, node, time.Duration(r.IntN(5))*time.Second)
 	case what < 24:
 		return Launched(task, node, Remote, r.IntN(3) == 0)
 	case what < 30:

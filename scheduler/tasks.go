@@ -16,7 +16,6 @@ type taskSet struct {
 	sum, max time.Duration // their lengths
 	work     time.Duration // their lengths without waiting for maps
 	spent    time.Duration // slot time of every ended attempt, failed ones too
-	failures int32
 
 	attempts int32         // running now
 	startSum time.Duration // sum of their launch times

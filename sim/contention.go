@@ -52,8 +52,8 @@ type contention struct {
 	waits    map[scheduler.JobID][]Attempt
 	done     map[scheduler.JobID]bool
 	jobs     map[scheduler.JobID]*Job
-	starting int // jobs that start up or clean up
-	mapsDone map[scheduler.JobID]int
+	starting int                        // jobs that start up or clean up
+	ended    map[scheduler.JobID][2]int // attempts, by kind
 }
 
 // work is an attempt that holds a container.
@@ -68,7 +68,7 @@ type work struct {
 func NewContention(cfg ContentionConfig, seed uint64) Model {
 	c := &contention{
 		cfg: cfg, rng: rand.New(rand.NewPCG(seed, 0xa)), live: map[key]*work{}, waits: map[scheduler.JobID][]Attempt{},
-		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{}, mapsDone: map[scheduler.JobID]int{},
+		done: map[scheduler.JobID]bool{}, jobs: map[scheduler.JobID]*Job{}, ended: map[scheduler.JobID][2]int{},
 	}
 	c.setRates()
 	return c
@@ -174,9 +174,9 @@ func (c *contention) End(now time.Duration) (Attempt, bool) {
 		if c.ends[k].len() > 0 && c.ends[k].items[0].at <= c.clock[k] {
 			a := c.ends[k].take()
 			delete(c.live, keyOf(a))
-			if k == 0 {
-				c.mapsDone[a.Task.Job]++
-			}
+			n := c.ended[a.Task.Job]
+			n[k]++
+			c.ended[a.Task.Job] = n
 			c.setRates()
 			return a, true
 		}
@@ -210,7 +210,7 @@ func (c *contention) IdlePercent(now time.Duration) float64 {
 // Progress is YARN's: 5 for set-up, 45 for maps, 45 for reduces.
 func (c *contention) Progress(now time.Duration, job *Job) float64 {
 	c.advance(now)
-	share := [2]float64{float64(c.mapsDone[job.Spec.ID]), 0}
+	share := [2]float64{float64(c.ended[job.Spec.ID][0]), float64(c.ended[job.Spec.ID][1])}
 	for _, k := range []int{0, 1} {
 		for _, it := range c.ends[k].items {
 			if it.what.Task.Job == job.Spec.ID {

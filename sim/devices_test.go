@@ -67,3 +67,67 @@ func TestDeviceProgram(t *testing.T) {
 		t.Errorf("took %.4f s, want %.4f", got, want)
 	}
 }
+
+// TestMergesInMemory: what a reduce has fetched is merged and written as soon as there is enough of it, by bytes or by segments, while it
+// fetches on; it sorts once all merges are over, and only what was left in memory is written then. Copies and merges take a second each.
+func TestMergesInMemory(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*DeviceConfig)
+		want float64
+	}{
+		// Four copies end at 4; merge, write of 4, sort, read of 4, reduce, write of 4.
+		"none":      {func(*DeviceConfig) {}, 4 + 1 + 4 + 1 + 4 + 4},
+		"two each":  {func(c *DeviceConfig) { c.MergeSegments = 2 }, 4 + 1 + 2 + 1 + 1 + 4 + 4 + 1},
+		"two bytes": {func(c *DeviceConfig) { c.MergeBytes = 200 }, 4 + 1 + 2 + 1 + 1 + 4 + 4 + 1},
+		"all":       {func(c *DeviceConfig) { c.MergeSegments = 4 }, 4 + 1 + 4 + 1 + 1 + 4 + 4},
+	} {
+		cfg := DeviceConfig{Hz: 1, Cores: 8, DiskRead: 100, DiskWrite: 100, BufferBytes: 1e9, Copiers: 1, MergeBytes: 1e9, MergeSegments: 99, MergeCycles: 1, SortCycles: 1}
+		c.edit(&cfg)
+		d := NewDevices(cfg, 2, 1).(*devices)
+		job := &Job{Spec: &scheduler.JobSpec{Maps: 4, Reduces: 1, Input: scheduler.Bytes(400)}, Cost: Cost{ShuffleRatio: 1, OutputRatio: 1}}
+		j := d.of(job)
+		for i := range int32(4) {
+			d.publish(0, j, i, segment{0, 100})
+		}
+		d.MapsDone(0, job)
+		d.Start(0, Attempt{Task: scheduler.TaskID{Kind: scheduler.Reduce}}, job)
+		for at := d.Next(); ; at = d.Next() {
+			if at == Never {
+				t.Fatalf("%s: the reduce does not end", name)
+			}
+			if _, ok := d.End(at); ok {
+				within(t, name, at.Seconds(), c.want, 1e-3)
+				break
+			}
+		}
+	}
+}
+
+// TestCards: what comes from another node crosses the card of the node that it comes to, which its tasks share; a card without a limit takes
+// no time.
+func TestCards(t *testing.T) {
+	for name, c := range map[string]struct{ nic, want float64 }{"a card": {50, 1 + 4}, "no limit": {0, 1}} {
+		cfg := DeviceConfig{Hz: 1, Cores: 8, DiskRead: 200, DiskWrite: 1e12, BufferBytes: 1e9, Copiers: 1, MergeBytes: 1e9, MergeSegments: 99, NIC: c.nic}
+		d := NewDevices(cfg, 2, 1)
+		spec := &scheduler.JobSpec{Maps: 3}
+		for range 3 {
+			spec.Splits.Add(100, 0)
+		}
+		job := &Job{Spec: spec}
+		attempt := func(i int32, n topology.NodeID, l scheduler.Locality) Attempt {
+			return Attempt{Task: scheduler.TaskID{Index: i}, Node: n, Locality: l}
+		}
+		d.Start(0, attempt(0, 1, scheduler.Remote), job)
+		d.Start(0, attempt(1, 1, scheduler.Remote), job)
+		var ends []float64
+		for at := d.Next(); at != Never; at = d.Next() {
+			for _, ok := d.End(at); ok; _, ok = d.End(at) {
+				ends = append(ends, at.Seconds())
+			}
+		}
+		if len(ends) != 2 {
+			t.Fatalf("%s: ended at %v", name, ends)
+		}
+		within(t, name, ends[1], c.want, 1e-3)
+	}
+}

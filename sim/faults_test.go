@@ -88,3 +88,23 @@ func TestReportsAfterAShortFault(t *testing.T) {
 		}
 	}
 }
+
+// A fault that begins the moment another one of its node ends goes on from there: the node is not back in between.
+func TestFaultUponFault(t *testing.T) {
+	job := &Job{Spec: &scheduler.JobSpec{Maps: 1, Submit: 15 * time.Second}, Maps: []time.Duration{10 * time.Second}}
+	for _, reports := range []Reports{{}, {Heartbeat: time.Second}} {
+		starts := 0
+		res := mustRun(t, Config{
+			Topology: cluster(t, 1, 1), Capacity: scheduler.Capacity{Containers: 1}, Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(), Model: NewFixed(), Reports: reports,
+			Script: Script{Faults: []Fault{{At: 10 * time.Second, Until: 20 * time.Second}, {At: 20 * time.Second, Until: 50 * time.Second}}},
+			Views: Views{Watch: func(_ time.Duration, _ Attempt, started bool) {
+				if started {
+					starts++
+				}
+			}},
+		}, job)
+		if late := res.Makespan - 60*time.Second; starts != 1 || late < 0 || late > reports.Heartbeat {
+			t.Errorf("%+v: %d starts, ended at %v", reports, starts, res.Makespan)
+		}
+	}
+}

@@ -74,3 +74,37 @@ func TestJobsArriveByTime(t *testing.T) {
 		}
 	}
 }
+
+// TestListedEdges: what may just be written down, and what just may not; a job without reduces has no lengths of them.
+func TestListedEdges(t *testing.T) {
+	cfg := DefaultWorkload(cluster(t, 1, 1), 4)
+	for name, c := range map[string]struct {
+		job Listed
+		may bool
+	}{
+		"shortest":            {Listed{Maps: 1, MapTime: 0.001, Reduces: 1, ReduceTime: 0.001}, true},
+		"longest":             {Listed{Maps: 1, MapTime: 1e8, At: 1e8, Deadline: 1e8, Weight: 1e6}, true},
+		"no reduces, a time":  {Listed{Maps: 1, MapTime: 1, ReduceTime: -1}, true},
+		"shorter maps":        {Listed{Maps: 1, MapTime: 0.0009}, false},
+		"shorter reduces":     {Listed{Maps: 1, MapTime: 1, Reduces: 1, ReduceTime: 0.0009}, false},
+		"longer maps":         {Listed{Maps: 1, MapTime: 1.01e8}, false},
+		"later":               {Listed{Maps: 1, MapTime: 1, At: 1.01e8}, false},
+		"a later deadline":    {Listed{Maps: 1, MapTime: 1, Deadline: 1.01e8}, false},
+		"an earlier deadline": {Listed{Maps: 1, MapTime: 1, Deadline: -1}, false},
+		"heavier":             {Listed{Maps: 1, MapTime: 1, Weight: 1.1e6}, false},
+		"less than nothing":   {Listed{Maps: 1, MapTime: 1, Shuffle: -1}, false},
+		"fewer reduces":       {Listed{Maps: 1, MapTime: 1, Reduces: -1}, false},
+		"more reduces":        {Listed{Maps: 1, MapTime: 1, Reduces: maxListedTasks + 1, ReduceTime: 1}, false},
+	} {
+		jobs, err := FromList([]Listed{c.job}, cfg, rand.New(rand.NewPCG(1, 1)))
+		if (err == nil) != c.may {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && (len(jobs[0].Reduces) != int(min(1, c.job.Reduces)) || (jobs[0].Spec.Deadline > 0) != (c.job.Deadline > 0)) {
+			t.Errorf("%s: %d lengths of reduces, deadline %v", name, len(jobs[0].Reduces), jobs[0].Spec.Deadline)
+		}
+	}
+	if err := (&Listed{Maps: maxListedTasks, MapTime: 1, Reduces: maxListedTasks, ReduceTime: 1}).Check(); err != nil {
+		t.Errorf("as many tasks as may be: %v", err)
+	}
+}

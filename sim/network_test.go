@@ -157,13 +157,14 @@ func TestNetworkRunsEndAndRepeat(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			topo := linked(t, 3, 3)
 			name := []string{"fair", "delay", "nas", "sw-delay", "jobpacker", "corral", "nas-mts"}[rng.IntN(7)]
-			shape := rng.IntN(3)
+			shape, copies := rng.IntN(3), 0
 			cfg := Config{
 				Topology: topo, Capacity: scheduler.Capacity{Containers: 3}, Policy: policy(t, name, nil), State: scheduler.DefaultConfig(),
 				Model: netModel(t, topo, func(c *NetworkConfig) {
 					c.ByNode, c.Pairs = shape == 1, shape == 2
 					c.Tick = []time.Duration{0, 100 * time.Millisecond, time.Second}[rng.IntN(3)]
 					c.Parts, c.Instant, c.WriteCopies = rng.IntN(3), float64(rng.IntN(2)*30), rng.IntN(3)
+					copies = c.WriteCopies
 				}),
 				Reports: Reports{Heartbeat: time.Second, ReportLate: rng.IntN(2) == 0, AllHeartbeats: rng.IntN(2) == 0}, BreakDeadlocks: true, Seed: seed,
 				Input: Input{Placement: placement.NewPlanned(topo)}, Views: Views{Timeline: 10 * time.Second, LogAttempts: true},
@@ -186,6 +187,9 @@ func TestNetworkRunsEndAndRepeat(t *testing.T) {
 				rt.Fatalf("%s, shape %d: %v", name, shape, err)
 			}
 			checkTraffic(rt, res, jobs, faults == 0 && cfg.Stragglers.Share == 0)
+			if faults == 0 && res.Killed == 0 {
+				checkReadsAndWrites(rt, res, jobs, copies)
+			}
 			return res
 		}
 		a, b := run(), run()
@@ -212,6 +216,37 @@ func checkTraffic(rt *rapid.T, res *Result, jobs []*Job, exact bool) {
 		if a.End < a.Start {
 			rt.Fatalf("attempt %+v ended before it began", a)
 		}
+	}
+}
+
+// checkReadsAndWrites: maps of a rack read in it, remote ones from another; output goes to another rack, and again to a node beside that.
+func checkReadsAndWrites(rt *rapid.T, res *Result, jobs []*Job, copies int) {
+	var want [numMoves][2]float64
+	for i, j := range jobs {
+		want[moveInput][0] += 100 * float64(res.Jobs[i].Local[scheduler.RackLocal])
+		want[moveInput][1] += 100 * float64(res.Jobs[i].Local[scheduler.Remote])
+		if j.Spec.Reduces > 0 && copies > 0 {
+			want[moveOutput][1] += 100
+			want[moveOutput][0] += 100 * float64(copies-1)
+		}
+	}
+	var across float64
+	for a, row := range res.Network.Matrix {
+		for b := range row {
+			if a != b {
+				across += row[b]
+			}
+		}
+	}
+	for _, what := range []moveKind{moveInput, moveOutput} {
+		for across := range 2 {
+			if got := res.Network.bytes[what][across]; math.Abs(got-want[what][across]) > 1e-6 {
+				rt.Fatalf("%v bytes of kind %d went over racks (%d), want %v", got, what, across, want[what][across])
+			}
+		}
+	}
+	if got := res.Network.Cross(); across > got*(1+1e-6)+1e-6 {
+		rt.Fatalf("%v bytes crossed racks, and %v from rack to rack", got, across)
 	}
 }
 
@@ -270,4 +305,37 @@ func manyReduces(topo *topology.Topology) (jobs []*Job) {
 		jobs = append(jobs, &Job{Spec: spec, Maps: []time.Duration{3 * time.Second}, Reduces: []time.Duration{time.Second}})
 	}
 	return jobs
+}
+
+// TestProgressOverANetwork: an attempt has done nothing while it reads or fetches, then a third, and all once it has computed; one that is
+// not there has done nothing.
+func TestProgressOverANetwork(t *testing.T) {
+	topo := linked(t, 2, 1)
+	m := netModel(t, topo, nil).(*network)
+	spec := &scheduler.JobSpec{Maps: 1, Reduces: 1, Input: scheduler.Bytes(500), Shuffle: scheduler.Bytes(500)}
+	spec.Splits.Add(500, 0)
+	job := &Job{Spec: spec, Maps: []time.Duration{10 * time.Second}, Reduces: []time.Duration{10 * time.Second}}
+	a := Attempt{Node: 1, Locality: scheduler.Remote, Try: 1} // reads for 10 s
+	r := Attempt{Task: scheduler.TaskID{Kind: scheduler.Reduce}, Node: 0, Try: 2}
+	m.Start(0, a, job)
+	check := func(at float64, a Attempt, want float64) {
+		t.Helper()
+		for now := m.Next(); now <= seconds(at); now = m.Next() {
+			if e, ok := m.End(now); ok && e.Task.Kind == scheduler.Map {
+				m.MapsDone(now, job)
+			}
+		}
+		if got := m.AttemptProgress(seconds(at), a, job); math.Abs(got-want) > 1e-6 {
+			t.Errorf("at %g s %v has done %g, want %g", at, a.Task, got, want)
+		}
+	}
+	check(1, a, 0)
+	check(1, r, 0)
+	check(9, a, 0)
+	check(15, a, 1.0/3+1.0/3)
+	m.Start(seconds(15), r, job)
+	check(19, r, 0)
+	check(25, r, 0) // fetches from 20 s to 30 s
+	check(32.5, r, 1.0/3+2.0/3*0.25)
+	check(45, r, 0) // it has ended
 }

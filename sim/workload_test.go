@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/topology"
 	"github.com/millrace/millrace/trace"
 )
 
@@ -54,5 +56,57 @@ func TestFromTraceAsSWIM(t *testing.T) {
 	reduce := time.Second + time.Duration(bytes/8/8e6*1e9)
 	if m, r := j.Maps[0].Round(time.Millisecond), j.Reduces[0].Round(time.Millisecond); m != 67_667*time.Millisecond || r != reduce.Round(time.Millisecond) {
 		t.Errorf("a map takes %v and a reduce %v, want 67.667 s and %v", m, r, reduce)
+	}
+}
+
+// TestAlone: maps in waves, then reduces in waves; no wave is shorter than the longest task of it.
+func TestAlone(t *testing.T) {
+	for _, c := range []struct {
+		maps, reduces int32
+		m, r          []time.Duration
+		want          time.Duration
+	}{
+		{8, 0, []time.Duration{3}, nil, 6},
+		{9, 0, []time.Duration{3}, nil, 9},
+		{4, 5, []time.Duration{3}, []time.Duration{2}, 3 + 4},
+		{4, 0, []time.Duration{1, 1, 1, 9}, nil, 9},
+		{8, 1, []time.Duration{2, 4}, []time.Duration{5}, 6 + 5},
+		{0, 1, nil, []time.Duration{5}, 5},
+		{4, 1, nil, []time.Duration{5}, 5},
+		{0, 1, []time.Duration{9}, []time.Duration{5}, 5},
+		{0, 0, nil, nil, 0},
+	} {
+		j := Job{Spec: &scheduler.JobSpec{Maps: c.maps, Reduces: c.reduces}, Maps: c.m, Reduces: c.r}
+		if got := j.Alone(4); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestWhereBlocksLie: a replica on any node and two on nodes of any other rack, as far as the cluster has them.
+func TestWhereBlocksLie(t *testing.T) {
+	for _, c := range []struct{ racks, nodes, copies int }{{1, 1, 1}, {1, 4, 1}, {2, 1, 2}, {2, 3, 3}, {3, 2, 3}} {
+		topo := cluster(t, c.racks, c.nodes)
+		w := DefaultWorkload(topo, 10)
+		rng, first, second := rand.New(rand.NewPCG(1, 1)), map[topology.NodeID]bool{}, map[topology.NodeID]bool{}
+		for range 400 {
+			at := w.place(nil, rng)
+			if len(at) != c.copies {
+				t.Fatalf("%+v: replicas on %v", c, at)
+			}
+			first[at[0]] = true
+			for _, n := range at[1:] {
+				second[n] = true
+				if topo.RackOf(n) == topo.RackOf(at[0]) || topo.RackOf(n) != topo.RackOf(at[1]) {
+					t.Fatalf("%+v: replicas on %v", c, at)
+				}
+			}
+			if c.copies == 3 && at[1] == at[2] {
+				t.Fatalf("%+v: replicas on %v", c, at)
+			}
+		}
+		if all := c.racks * c.nodes; len(first) != all || c.copies > 1 && len(second) != all {
+			t.Errorf("%+v: first replicas lie on %d nodes, others on %d", c, len(first), len(second))
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package topology
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Builder makes and grows a Topology. The zero value is not ready; use
 // NewBuilder.
@@ -73,6 +76,21 @@ func (b *Builder) SetClass(n NodeID, class string) error {
 		return fmt.Errorf("class %s of node %d: there is none", class, n)
 	}
 	b.t.nodes[n].Class, b.t.classOf[n] = class, b.intern(class)
+	return nil
+}
+
+// SetRack moves a node to another rack. Whoever keeps counts by rack must have none of the node then.
+func (b *Builder) SetRack(n NodeID, r RackID) error {
+	t := b.t
+	if !t.Has(n) || !t.HasRack(r) {
+		return fmt.Errorf("rack %d of node %d: there is none", r, n)
+	}
+	if old := t.rackOf[n]; old != r {
+		t.members[old] = slices.DeleteFunc(t.members[old], func(m NodeID) bool { return m == n })
+		at, _ := slices.BinarySearch(t.members[r], n)
+		t.members[r] = slices.Insert(t.members[r], at, n)
+		t.nodes[n].Rack, t.rackOf[n] = r, r
+	}
 	return nil
 }
 

@@ -116,3 +116,33 @@ func TestRates(t *testing.T) {
 		}
 	}
 }
+
+// TestSetRack: a node that has moved is a member of its new rack alone, in order.
+func TestSetRack(t *testing.T) {
+	b := NewBuilder()
+	for _, name := range []string{"r0", "r1"} {
+		if _, err := b.AddRack(Rack{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		if _, err := b.AddNode(Node{Rack: RackID(i % 2)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // again changes nothing
+		if err := b.SetRack(2, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	topo := b.Topology()
+	if in0, in1 := slices.Collect(topo.NodesIn(0)), slices.Collect(topo.NodesIn(1)); !slices.Equal(in0, []NodeID{0, 4}) || !slices.Equal(in1, []NodeID{1, 2, 3}) {
+		t.Errorf("the racks have %v and %v", in0, in1)
+	}
+	if topo.RackOf(2) != 1 || topo.Node(2).Rack != 1 {
+		t.Errorf("node 2 is in rack %d and says %d", topo.RackOf(2), topo.Node(2).Rack)
+	}
+	if b.SetRack(5, 1) == nil || b.SetRack(0, 2) == nil {
+		t.Error("what is not there has moved")
+	}
+}

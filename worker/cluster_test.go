@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
+	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/worker"
 )
 
@@ -383,3 +385,45 @@ func TestWaitingIsSaid(t *testing.T) {
 type writerFunc func(b []byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// TestRestartedMasterHearsHowLongAttemptsHaveRun: the policies of a master that was started again hear how old the attempts are that it finds
+// running, a map and a driver here.
+func TestRestartedMasterHearsHowLongAttemptsHaveRun(t *testing.T) {
+	t.Parallel()
+	h := startHeld(t, 0)
+	const least = 300 * time.Millisecond
+	time.Sleep(least) // the attempts get older
+	if err := h.Master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.StartMaster()
+	ages := map[uint8]time.Duration{}
+	h.Wait("the master knows of a map and a driver", func() bool {
+		got, err := api.SchedulerLines.Call(t.Context(), h.Client, h.Addr, wire.DecisionsRequest{})
+		if err != nil {
+			return false
+		}
+		for _, raw := range got.Lines {
+			var line struct {
+				Event struct {
+					Kind     scheduler.EventKind
+					Task     struct{ Kind uint8 }
+					Duration time.Duration
+				}
+			}
+			if err := json.Unmarshal(raw, &line); err != nil {
+				t.Fatal(err)
+			}
+			if line.Event.Kind == scheduler.EvLaunched {
+				ages[line.Event.Task.Kind] = line.Event.Duration
+			}
+		}
+		return len(ages) == 2
+	})
+	for kind, age := range ages {
+		if age < least || age > time.Minute {
+			t.Errorf("an attempt of kind %d is %v old, want more than %v", kind, age, least)
+		}
+	}
+	h.finish(t)
+}

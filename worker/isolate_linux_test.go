@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millrace/millrace/internal/require"
+	"github.com/millrace/millrace/internal/secure"
 )
 
 func TestParseUsers(t *testing.T) {
@@ -297,5 +299,36 @@ func TestReachable(t *testing.T) {
 	}
 	if !reachable("/proc") {
 		t.Error("the root directory is not passed")
+	}
+}
+
+// TestNetworkOfPrograms: what auto means depends on the key and on how programs are kept apart; where the worker cannot, auto is all, and what was asked for is refused.
+func TestNetworkOfPrograms(t *testing.T) {
+	nobody := UserRange{math.MaxUint32, math.MaxUint32} // no namespace has it
+	for _, x := range []struct {
+		asked, isolation string
+		key              bool
+		want             string // "": it is refused
+	}{
+		{NetworkAuto, IsolationUser, false, NetworkAll},
+		{NetworkAuto, IsolationNone, true, NetworkAll},
+		{NetworkAuto, IsolationLandlock, true, NetworkAll},
+		{NetworkAuto, IsolationUser, true, NetworkAll},
+		{NetworkAll, IsolationUser, true, NetworkAll},
+		{NetworkAll, IsolationNone, false, NetworkAll},
+		{NetworkCluster, IsolationNone, true, ""},
+		{NetworkCluster, IsolationLandlock, true, ""},
+		{NetworkCluster, IsolationUser, true, ""},
+		{NetworkNone, IsolationUser, false, ""},
+	} {
+		cfg := DefaultConfig()
+		cfg.TaskNetwork, cfg.Isolation, cfg.TaskUsers = x.asked, x.isolation, nobody
+		if x.key {
+			cfg.Key = new(secure.Key)
+		}
+		err := settleNetwork(&cfg)
+		if (err == nil) != (x.want != "") || err == nil && cfg.TaskNetwork != x.want || err != nil && !strings.Contains(err.Error(), "task network is") {
+			t.Errorf("%+v: %s, %v", x, cfg.TaskNetwork, err)
+		}
 	}
 }

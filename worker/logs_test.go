@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -122,6 +124,154 @@ func TestLogsKeepBothEnds(t *testing.T) {
 		}
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%v: %d bytes are kept, want %d, %v", sizes, len(got), len(want), err)
+		}
+	}
+}
+
+// TestPiecesOfLogs: what is asked for is given, and never more than there is.
+func TestPiecesOfLogs(t *testing.T) {
+	s, dir := newLogs(t)
+	id := attemptOf("job-4", 1)
+	f, err := s.create(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("0123456789")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Close(), f.Close()); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	for _, x := range []struct {
+		from, tail int64
+		want       string
+	}{{0, 0, "0123456789"}, {-5, 0, "0123456789"}, {3, 0, "3456789"}, {10, 0, ""}, {11, 0, ""}, {0, 4, "6789"}, {0, 10, "0123456789"}, {0, 11, "0123456789"}, {-1, 1, "9"}, {3, 4, "3456789"}} {
+		if got, err := s.read(wire.LogRequest{ID: id, From: x.from, Tail: x.tail}); err != nil || string(got.Text) != x.want || got.Next != 10 || got.More {
+			t.Errorf("from %d, tail %d: %q, %+v, %v", x.from, x.tail, got.Text, got, err)
+		}
+	}
+	w := &Worker{holdings: holdings{logs: s}, duties: duties{runs: map[wire.AttemptID]run{id: {}}}}
+	for _, runs := range []bool{true, false} {
+		if got, err := w.taskLog(t.Context(), rpc.Caller{}, wire.LogRequest{ID: id}); err != nil || got.Open != runs || len(got.Text) != 10 {
+			t.Errorf("it runs: %v; %+v, %v", runs, got, err)
+		}
+		delete(w.runs, id)
+	}
+	long := attemptOf("job-4", 2)
+	if err := os.WriteFile(filepath.Join(dir, logName(long)), make([]byte, maxPiece+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.read(wire.LogRequest{ID: long}); err != nil || len(got.Text) != maxPiece || got.Next != maxPiece || !got.More {
+		t.Errorf("of a long one %d bytes, next %d, more %v, %v", len(got.Text), got.Next, got.More, err)
+	}
+	if got, err := s.read(wire.LogRequest{ID: long, From: 1}); err != nil || len(got.Text) != maxPiece || got.More {
+		t.Errorf("of its rest %d bytes, more %v, %v", len(got.Text), got.More, err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, logName(attemptOf("job-4", 3))), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.read(wire.LogRequest{ID: attemptOf("job-4", 3)}); err == nil {
+		t.Errorf("a log that is none: %+v", got)
+	}
+}
+
+// TestLogsSayHowItEnded: of attempts with a process and of those inside this one; what has no log gets none.
+func TestLogsSayHowItEnded(t *testing.T) {
+	s, dir := newLogs(t)
+	for i, x := range []struct {
+		end  wire.Ended
+		want string
+	}{
+		{wire.Ended{OK: true, Millis: 12, InBytes: 34, OutBytes: 56}, "map 3 is done after 12 ms: 34 bytes in, 56 out"},
+		{wire.Ended{Millis: 12, Error: "no luck"}, "map 3 failed after 12 ms: no luck"},
+		{wire.Ended{Lost: true, Millis: 12, Error: "stopped"}, "map 3 was lost or stopped after 12 ms: stopped"},
+	} {
+		for _, exe := range []string{"", "/program"} {
+			job := fmt.Sprintf("job-%d%d", i, len(exe))
+			l := &wire.Launch{ID: attemptOf(job, 1), Number: 1, Spec: &wire.JobSpec{Program: wire.Program{Exe: exe}}}
+			if exe != "" {
+				f, err := s.create(l.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			x.end.ID = l.ID
+			s.began(l)
+			s.ended(l, &x.end)
+			got, err := s.read(wire.LogRequest{ID: l.ID})
+			lines := strings.Split(strings.TrimSuffix(string(got.Text), "\n"), "\n")
+			if began := strings.Contains(lines[0], "map 3 began, try 2"); err != nil || began != (exe == "") || !strings.HasSuffix(lines[len(lines)-1], x.want) {
+				t.Errorf("%q: %q, %v", exe, got.Text, err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, job, insideName)); (err == nil) != (exe == "") {
+				t.Errorf("%q: the log of those inside: %v", exe, err)
+			}
+		}
+	}
+	l := &wire.Launch{ID: attemptOf("job-9", 1), Spec: &wire.JobSpec{Program: wire.Program{Exe: "/program"}}}
+	s.ended(l, &wire.Ended{ID: l.ID})
+	if _, err := s.read(wire.LogRequest{ID: l.ID}); wire.KindOf(err) != wire.NotFound {
+		t.Errorf("of one that never began: %v", err)
+	}
+}
+
+// TestInsideLogsAreBounded in bytes, those of an earlier life among them, and in files that are open.
+func TestInsideLogsAreBounded(t *testing.T) {
+	s, dir := newLogs(t)
+	for n := range maxOpen + 5 {
+		s.say(attemptOf(fmt.Sprint("job-", n), 1), "hello")
+		if len(s.inside) > maxOpen {
+			t.Fatalf("%d files are open", len(s.inside))
+		}
+	}
+	s.say(attemptOf("job-1", 1), "again")
+	if got, err := s.read(wire.LogRequest{ID: attemptOf("job-1", 1)}); err != nil || string(got.Text) != "hello\nagain\n" {
+		t.Errorf("%q, %v", got.Text, err)
+	}
+	for size, want := range map[int64]int64{maxInside: maxInside + int64(len("1 hello\n")), maxInside + 1: maxInside + 1} {
+		job := fmt.Sprint("job-1", size)
+		name := filepath.Join(dir, job, insideName)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, nil, 0o600), os.Truncate(name, size)); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			s.say(attemptOf(job, 1), "hello")
+		}
+		if info, err := os.Stat(name); err != nil || info.Size() != want {
+			t.Errorf("of %d bytes it has become %d, want %d, %v", size, info.Size(), want, err)
+		}
+	}
+}
+
+// TestTailOfALog is the last of what was printed, for the message of a failure.
+func TestTailOfALog(t *testing.T) {
+	s, _ := newLogs(t)
+	for i, n := range []int{0, 10, 4095, 4096, 4097, 2*logTail + 1, 5 * logTail} {
+		f, err := s.create(attemptOf("job-5", uint64(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []byte
+		for len(all) < n {
+			piece := fmt.Appendf(nil, "%d,", len(all))
+			all = append(all, piece[:min(len(piece), n-len(all))]...)
+		}
+		for rest := all; len(rest) > 0; rest = rest[min(len(rest), 1000):] {
+			if _, err := f.Write(rest[:min(len(rest), 1000)]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := f.tail(), string(all[max(0, n-4096):]); got != want {
+			t.Errorf("of %d bytes: %d, want %d", n, len(got), len(want))
+		}
+		if len(f.end) > 2*logTail {
+			t.Errorf("of %d bytes %d are in memory", n, len(f.end))
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

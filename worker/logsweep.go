@@ -16,7 +16,7 @@ import (
 // taskLog serves what an attempt has printed. The master asks, on behalf of those who may know.
 func (w *Worker) taskLog(_ context.Context, _ rpc.Caller, r wire.LogRequest) (wire.Log, error) {
 	w.mu.Lock()
-	_, runs := w.cancels[r.ID]
+	_, runs := w.runs[r.ID]
 	w.mu.Unlock()
 	out, err := w.logs.read(r)
 	out.Open = runs

@@ -2,11 +2,13 @@ package worker
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -130,6 +132,171 @@ func TestPacksTornTail(t *testing.T) {
 	}
 	if last != 5 {
 		t.Errorf("%d files of the whole pack", last)
+	}
+}
+
+// TestSmallFilesAreRead as bytes are, before they have a name: while they are in memory, just before they are too large for it, and after.
+func TestSmallFilesAreRead(t *testing.T) {
+	const small = 1000
+	for _, size := range []int{0, 1, small - 1, small, small + 1, 3 * small} {
+		dir := t.TempDir()
+		p, content := newPacks(small), make([]byte, size)
+		for i := range content {
+			content[i] = byte(i * 7)
+		}
+		f, err := p.Create(filepath.Join(dir, "f.tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rest := content; len(rest) > 0; rest = rest[min(len(rest), 500):] {
+			if n, err := f.Write(rest[:min(len(rest), 500)]); err != nil || n != min(len(rest), 500) {
+				t.Fatal(n, err)
+			}
+		}
+		if n, err := f.Size(); err != nil || n != int64(size) {
+			t.Errorf("%d bytes: size %d, %v", size, n, err)
+		}
+		for _, off := range []int{0, 1, size - 10, size - 1, size, size + 1} {
+			for _, n := range []int{1, 10, 11} {
+				if off < 0 {
+					continue
+				}
+				got, want := make([]byte, n), make([]byte, n)
+				k, err := f.ReadAt(got, int64(off))
+				m, werr := bytes.NewReader(content).ReadAt(want, int64(off))
+				if k != m || !errors.Is(err, werr) || !bytes.Equal(got[:k], want[:m]) {
+					t.Errorf("%d bytes: %d at %d: %d, %v; want %d, %v", size, n, off, k, err, m, werr)
+				}
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		to := filepath.Join(dir, "f")
+		if err := p.Rename(filepath.Join(dir, "f.tmp"), filepath.Join(dir, "nowhere", "f")); err == nil {
+			t.Error("it moved to a directory that is not there")
+		}
+		if err := p.Rename(filepath.Join(dir, "f.tmp"), to); err != nil {
+			t.Error(err)
+		}
+		if _, packed := p.find(to); packed != (size <= small) {
+			t.Errorf("%d bytes: packed %v", size, packed)
+		}
+		if got, err := getSmall(p, to); err != nil || !bytes.Equal(got, content) || !p.has(to) || p.has(to+"x") {
+			t.Errorf("%d bytes: %d, %v", size, len(got), err)
+		}
+		if err := os.RemoveAll(dir); err != nil || p.has(to) {
+			t.Errorf("%d bytes: they are still there, %v", size, err)
+		}
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPacksOfTwoDirectories: one is dropped, and the other's files are as they were.
+func TestPacksOfTwoDirectories(t *testing.T) {
+	one, two := t.TempDir(), t.TempDir()
+	p := newPacks(1000)
+	for _, dir := range []string{one, two} {
+		for i := range 3 {
+			putSmall(t, p, filepath.Join(dir, fmt.Sprint("f", i)), fmt.Append(nil, dir, i))
+		}
+	}
+	if err := p.drop(one); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.drop(one); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	for i := range 3 {
+		if got, err := getSmall(p, filepath.Join(two, fmt.Sprint("f", i))); err != nil || string(got) != fmt.Sprint(two, i) {
+			t.Errorf("%q, %v", got, err)
+		}
+		if got, err := getSmall(p, filepath.Join(one, fmt.Sprint("f", i))); err == nil {
+			t.Errorf("a dropped file reads %q", got)
+		}
+	}
+	f, err := p.Open(filepath.Join(two, "f0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("x")); err == nil {
+		t.Error("a packed file was written to")
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+	if f, err := newPacks(0).Create(filepath.Join(one, "plain")); err != nil {
+		t.Error(err)
+	} else if _, small := f.(*smallFile); small || f.Close() != nil {
+		t.Error("where none is packed one is small")
+	}
+}
+
+// TestDamagedPacks: each byte of a pack is turned. What stands before it is there; of the rest nothing is believed that the heads do not bear out.
+func TestDamagedPacks(t *testing.T) {
+	dir := t.TempDir()
+	pack, p := filepath.Join(dir, packName), newPacks(1000)
+	var starts []int
+	for i := range 3 {
+		info, err := os.Stat(pack)
+		if err == nil {
+			starts = append(starts, int(info.Size()))
+		} else {
+			starts = append(starts, 0)
+		}
+		putSmall(t, p, filepath.Join(dir, fmt.Sprint("f", i)), bytes.Repeat([]byte{byte(i)}, 20))
+	}
+	whole, err := os.ReadFile(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(b []byte) int {
+		t.Helper()
+		if err := os.WriteFile(pack, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := newPacks(1000)
+		list, err := p.adopt(dir)
+		if err != nil {
+			t.Error(err)
+		}
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+		return len(list)
+	}
+	for at := range whole {
+		b := bytes.Clone(whole)
+		b[at] ^= 0x41
+		want := 3
+		for i, from := range starts {
+			if at >= from && at < from+packHead+2 {
+				want = i
+			}
+		}
+		if got := names(b); got != want {
+			t.Errorf("byte %d: %d files, want %d", at, got, want)
+		}
+	}
+	long := strings.Repeat("n", maxPackKey+1)
+	for what, x := range map[string]struct {
+		more []byte
+		want int
+	}{
+		"nothing in it":   {appendPackHead(nil, "a", 0), 4},
+		"longest name":    {appendPackHead(nil, long[1:], 0), 4},
+		"too long a name": {appendPackHead(nil, long, 0), 3},
+		"no name":         {appendPackHead(nil, "", 0), 3},
+		"a path":          {appendPackHead(nil, "../a", 0), 3},
+		"all of a byte":   {append(appendPackHead(nil, "a", 1), 'x'), 4},
+		"one byte short":  {append(appendPackHead(nil, "a", 2), 'x'), 3},
+		"far too long":    {appendPackHead(nil, "a", 1<<62), 3},
+	} {
+		if got := names(append(bytes.Clone(whole), x.more...)); got != x.want {
+			t.Errorf("%s: %d files, want %d", what, got, x.want)
+		}
 	}
 }
 

@@ -47,8 +47,14 @@ func (w *Worker) makeReport() *wire.Report {
 	lit := w.circuit() // without mu: while somebody asks the master where a peer is, it waits
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.roster.Report()
-	w.traffic.put(r, time.Now(), lit)
+	r, now := w.roster.Report(), time.Now()
+	for i := range r.Running {
+		p := &r.Running[i]
+		if run, ok := w.runs[p.ID]; ok {
+			p.Millis = now.Sub(run.began).Milliseconds()
+		}
+	}
+	w.traffic.put(r, now, lit)
 	return r
 }
 
@@ -130,10 +136,10 @@ func (w *Worker) pause(how outcome) {
 func (w *Worker) carryOut(e roster.Effects) {
 	for _, k := range e.Stop {
 		w.mu.Lock()
-		stop := w.cancels[k.ID]
+		r, ok := w.runs[k.ID]
 		w.mu.Unlock()
-		if stop != nil {
-			stop()
+		if ok {
+			r.stop()
 		}
 	}
 	for _, ref := range e.Drop {

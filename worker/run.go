@@ -40,11 +40,17 @@ func (w *Worker) cache(ref wire.StageRef) *stageCache {
 	return c
 }
 
+// A run is an attempt that a goroutine is about.
+type run struct {
+	stop  context.CancelFunc
+	began time.Time
+}
+
 // start begins an attempt in this process.
 func (w *Worker) start(l *wire.Launch) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.mu.Lock()
-	w.cancels[l.ID] = cancel
+	w.runs[l.ID] = run{stop: cancel, began: time.Now()}
 	w.mu.Unlock()
 	launch := *l
 	w.wg.Go(func() {
@@ -53,7 +59,7 @@ func (w *Worker) start(l *wire.Launch) {
 		end := w.run(ctx, &launch)
 		w.logs.ended(&launch, &end)
 		w.mu.Lock()
-		delete(w.cancels, launch.ID)
+		delete(w.runs, launch.ID)
 		e := w.roster.Ended(end)
 		w.mu.Unlock()
 		w.carryOut(e)

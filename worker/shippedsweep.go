@@ -87,7 +87,7 @@ func (s *shipped) used(name string) bool {
 func (w *Worker) jobRuns(job wire.JobID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for id := range w.cancels {
+	for id := range w.runs {
 		if id.Job == job {
 			return true
 		}

@@ -79,7 +79,7 @@ type lifetime struct {
 	failed chan error    // why it stops by itself
 }
 
-// duties are what the worker does for the master and tells it. An attempt is in cancels while a goroutine runs it, or waits for
+// duties are what the worker does for the master and tells it. An attempt is in runs while a goroutine runs it, or waits for
 // the process that does, and leaves it in one step with the running ones of roster.
 type duties struct {
 	news chan struct{} // the master should hear something
@@ -87,7 +87,7 @@ type duties struct {
 	mu      sync.Mutex // guards the fields below; taken after the locks of holdings, and held over no call to another process
 	roster  *roster.Roster
 	traffic *traffic
-	cancels map[wire.AttemptID]context.CancelFunc
+	runs    map[wire.AttemptID]run
 	stages  map[wire.StageRef]*stageCache
 }
 
@@ -103,7 +103,7 @@ func Start(cfg Config) (*Worker, error) {
 	w := &Worker{
 		cfg: cfg, pool: cfg.budget.Pool(),
 		lifetime: lifetime{begin: time.Now(), taken: make(chan struct{}), failed: make(chan error, 1)},
-		duties:   duties{news: make(chan struct{}, 1), cancels: map[wire.AttemptID]context.CancelFunc{}, stages: map[wire.StageRef]*stageCache{}},
+		duties:   duties{news: make(chan struct{}, 1), runs: map[wire.AttemptID]run{}, stages: map[wire.StageRef]*stageCache{}},
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	l, err := w.open()

@@ -91,8 +91,12 @@ type Transfer struct {
 	Seen int64 // for its own use
 }
 
-// shapeStep is how much moves between two questions to the Shaper.
-const shapeStep = 256 << 10
+// shapeStep is how much moves between two questions to the Shaper, and counts as sent when it has: on a slow link that many share a
+// large one would take seconds, and who watches the link would see it idle, and then overfull.
+const shapeStep = 16 << 10
+
+// sendStep is how much moves between two counts without a Shaper.
+const sendStep = 1 << 20
 
 // A countedConn counts, and shapes, what passes. It keeps ReadFrom, without which files
 // would not go out by sendfile.
@@ -209,7 +213,7 @@ func (c *countedConn) ReadFrom(r io.Reader) (int64, error) {
 	}
 	var total int64
 	for left > 0 {
-		step := min(left, shapeStep*4)
+		step := min(left, sendStep)
 		if c.shaper != nil {
 			step = min(left, shapeStep)
 			c.shaper.Send(peer.Peer, int(step), c.answer.Load())

@@ -68,8 +68,9 @@ const (
 
 // Progress of a running attempt, 0 to 1.
 type Progress struct {
-	ID   AttemptID `json:"id"`
-	Done float64   `json:"done"`
+	ID     AttemptID `json:"id"`
+	Done   float64   `json:"done"`
+	Millis int64     `json:"ms,omitempty"` // since it began; 0: it waits for room, or nothing is said
 }
 
 // A BadFetch is map output that a reduce could not get.

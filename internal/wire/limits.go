@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 )
 
 // What tasks, workers and users say is kept in journals and histories, sent to others and shown to users. These are the
@@ -75,6 +76,11 @@ func (b *BadFetch) Of(id AttemptID) bool {
 
 // Bounded cuts what a complaint says.
 func (b *BadFetch) Bounded() { b.Why, b.Addr = Clip(b.Why, MaxReason), Clip(b.Addr, MaxName) }
+
+// Ran is how long an attempt has run, as its worker says.
+func (p *Progress) Ran() time.Duration {
+	return time.Duration(min(max(p.Millis, 0), math.MaxInt32)) * time.Millisecond
+}
 
 // Bounded keeps progress between 0 and 1.
 func Bounded(done float64) float64 {

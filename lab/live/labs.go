@@ -78,8 +78,9 @@ var smallJobs = Laboratory{
 	},
 	Jobs: func(quick bool) []*sim.Job {
 		var jobs []*sim.Job
-		for i := range 3 { // comp compares a job with those that have ended
-			jobs = add(jobs, "earlier", time.Duration(500*i)*ms, little)
+		// comp compares a job with the last that has ended, and tosses a coin between equals: each small job is smaller than those before it.
+		for i := range 3 {
+			jobs = add(jobs, "earlier", time.Duration(500*i)*ms, shape{maps: 8, mapTime: 500 * ms})
 		}
 		jobs = add(jobs, "large", 3*time.Second, bulk(quick))
 		small := 5
@@ -87,7 +88,7 @@ var smallJobs = Laboratory{
 			small = 3
 		}
 		for i := range small {
-			jobs = add(jobs, "small", time.Duration(3500+500*i)*ms, little)
+			jobs = add(jobs, "small", time.Duration(3500+500*i)*ms, shape{maps: 7 - i, mapTime: 500 * ms})
 		}
 		return jobs
 	},

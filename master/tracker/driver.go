@@ -117,6 +117,7 @@ func (c *Tracker) Commit(now time.Duration, id wire.AttemptID, problem string) e
 	c.closeStage(now, st, Succeeded, "")
 	c.begin(now, st.job)
 	c.goOn(now, st.job.current(), driver.node)
+	c.changed(st.job)
 	c.admit(now)
 	c.offerAll(now)
 	return nil

@@ -35,6 +35,9 @@ func TestFlappingWorkerRests(t *testing.T) {
 	if got := h.state(2); got != "excluded" {
 		t.Fatalf("after three deaths in a minute it is %s", got)
 	}
+	if why := h.c.Nodes(h.now)[2].Sick; why != "was taken for dead 3 times in 2m0s; gets nothing for another 1m55s" {
+		t.Errorf("it is said of it: %q", why)
+	}
 	for i := range 5 { // their drivers are the work
 		if _, err := h.c.Submit(h.now, wire.JobSpec{Name: fmt.Sprint("j", i), User: "ann", Stages: 1, Program: wire.Program{Builtin: "sleep"}}); err != nil {
 			t.Fatal(err)

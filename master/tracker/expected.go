@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -215,9 +216,12 @@ func (c *Tracker) Plans() wire.Plans {
 			p.Why = "the policy in place does not plan: jobpacker and corral do (millrace scheduler set)"
 		case len(e.racks[0]) > 0:
 		case e.taken:
-			p.Why = "it began without a plan of this master"
+			p.Why = "it began without a plan"
+			if why := c.missing(e); why != "" {
+				p.Why += ": " + why
+			}
 		default:
-			p.Why = c.unplanned(e)
+			p.Why = cmp.Or(c.missing(e), "no rack has room for it")
 		}
 		out.Plans = append(out.Plans, p)
 	}
@@ -241,8 +245,8 @@ func (c *Tracker) Readers() (out []Reader) {
 	return out
 }
 
-// unplanned says what is missing for a plan.
-func (c *Tracker) unplanned(e *expected) string {
+// missing is what would have to be known for a plan, "" if nothing is.
+func (c *Tracker) missing(e *expected) string {
 	switch s := c.foreseen(e.at, e); {
 	case c.up() == 0:
 		return "no worker is up"
@@ -253,7 +257,7 @@ func (c *Tracker) unplanned(e *expected) string {
 	case !s.Shuffle.Known:
 		return "nobody knows what it shuffles: give --expect-shuffle, or run it once"
 	}
-	return "no rack has room for it"
+	return ""
 }
 
 // applyExpected keeps the list of announced jobs.

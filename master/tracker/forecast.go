@@ -133,7 +133,14 @@ func forecastOf(last []*scheduler.Lesson, input int64) (f wire.Expected) {
 	if f.Shuffle = int64(shuffle / n); input > 0 && in > 0 {
 		f.Shuffle = int64(min(shuffle/in*float64(input), absurdBytes))
 	}
-	f.MapMillis = (mapTime / time.Duration(max(maps, 1))).Milliseconds()
-	f.ReduceMillis = (reduceTime / time.Duration(max(reduces, 1))).Milliseconds()
+	f.MapMillis, f.ReduceMillis = millisEach(mapTime, maps), millisEach(reduceTime, reduces)
 	return f
+}
+
+// millisEach is the mean of tasks in milliseconds, at least one if there was a task: 0 would say that nobody knows.
+func millisEach(sum time.Duration, tasks int64) int64 {
+	if tasks == 0 {
+		return 0
+	}
+	return max(1, (sum / time.Duration(tasks)).Milliseconds())
 }

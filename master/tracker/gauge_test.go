@@ -1,11 +1,13 @@
 package tracker
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/fifo"
 )
 
 // TestPoliciesHearOfLoadAndProgress: the idle of the whole cluster is the mean of the workers that are up and can say, and
@@ -33,6 +35,59 @@ func TestPoliciesHearOfLoadAndProgress(t *testing.T) {
 	see("two maps done", 40, 5+45*0.5+45*0.25)
 	s.die()
 	see("n1 is gone and its maps with it", 10, 5+45*0.5)
+}
+
+// noting is fifo that lacks something.
+type noting struct {
+	*fifo.Policy
+	lacks []string
+}
+
+func (n *noting) Notes(*scheduler.View) []string { return n.lacks }
+
+// TestLacksAreTold: what the policies lack is told when it has stayed so for a heartbeat, once, and so is that they lack nothing more. Who asks why a
+// job waits is told at once.
+func TestLacksAreTold(t *testing.T) {
+	s := newScene(t, 4, 2)
+	p := &noting{Policy: fifo.New(scheduler.DefaultReduceRule())}
+	s.c.SetPolicy(s.now, p)
+	for i, x := range []struct {
+		lacks []string
+		told  string
+	}{
+		{nil, ""},
+		{nil, ""},
+		{[]string{"a", "b"}, ""},
+		{[]string{"a", "b"}, "a; b"},
+		{[]string{"a", "b"}, ""},
+		{[]string{"a"}, ""},
+		{[]string{"a"}, "a"},
+		{nil, ""},
+		{[]string{"a"}, ""},
+		{nil, ""},
+		{nil, "nothing is amiss for the policies any more"},
+		{nil, ""},
+	} {
+		p.lacks = x.lacks
+		next := s.c.DecisionsFrom(wire.DecisionsRequest{}).Next
+		s.c.Take()
+		for range 3 { // in a heartbeat it is looked at once
+			s.c.Tick(s.now)
+		}
+		var said strings.Builder
+		for _, d := range s.c.DecisionsFrom(wire.DecisionsRequest{From: next}).Decisions {
+			if d.Do == "note" {
+				said.WriteString(d.Why)
+			}
+		}
+		if got := strings.Join(s.c.Take().Notes, " and "); got != x.told || said.String() != x.told {
+			t.Errorf("step %d, %q: the log is told %q, the decisions %q, want %q", i, x.lacks, got, said.String(), x.told)
+		}
+		if why, err := s.c.Why(s.now, s.job); err != nil || len(x.lacks) > 0 && !strings.HasSuffix(why, "; "+strings.Join(x.lacks, "; ")) {
+			t.Errorf("step %d: it waits because %q, %v", i, why, err)
+		}
+		s.now += s.c.cfg.Heartbeat
+	}
 }
 
 // TestImpossibleEvents: an event that cannot be is counted and told to the log; old news is neither.

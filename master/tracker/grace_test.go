@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,11 +55,15 @@ func TestWorkersHaveGrace(t *testing.T) {
 		if x.returns {
 			speak(at, "n0", 1, wire.Progress{ID: driver})
 		}
+		c.Take()
 		speak(at+grace-1, "n1", 2)
 		if got := runningDriver(c, driver.Job); (got == driver) != x.returns || !x.returns && got.Job != "" {
 			t.Errorf("before the grace is over %v drives; its worker came back: %t", got, x.returns)
 		}
 		speak(at+grace, "n1", 3)
+		if drivers := c.Take().Drivers; !slices.Contains(drivers, driver.Job) {
+			t.Errorf("after the grace the drivers of %v are told", drivers)
+		}
 		if got := runningDriver(c, driver.Job); got.Job == "" || (got == driver) != x.returns {
 			t.Errorf("after the grace %v drives; its worker came back: %t", got, x.returns)
 		}

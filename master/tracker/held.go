@@ -138,7 +138,7 @@ func (st *stage) hasOutputOn(n *node) bool {
 }
 
 // giveUp runs maps again whose output lies on dead nodes: after the time in which a silent node is taken for dead, or
-// soon if nothing else of the job waits to be run.
+// soon if nothing else of the job waits to be run. The round at the end of the Tick offers them.
 func (c *Tracker) giveUp(now time.Duration) {
 	for _, n := range c.nodes {
 		if n.up || len(n.keeps) == 0 {
@@ -148,16 +148,11 @@ func (c *Tracker) giveUp(now time.Duration) {
 		if !over && now-n.downAt < c.cfg.Return {
 			continue
 		}
-		lost := false
 		for _, st := range c.liveStages() {
 			if n.keeps[st] && (over || !c.mapsWait(st)) {
 				delete(n.keeps, st)
-				lost = true
 				c.giveUpOn(now, st, n, "is gone")
 			}
-		}
-		if lost {
-			c.offerAll(now)
 		}
 		if over {
 			n.keeps = nil // stages that have ended

@@ -24,6 +24,7 @@ type hand struct {
 	killed   []wire.AttemptID
 	idle     float64 // one above what it says of its processors
 	progress float64 // what it says of all that it runs
+	ran      time.Duration
 }
 
 func (h *hand) addr() string { return fmt.Sprint(h.name, ":", h.life) }
@@ -90,7 +91,7 @@ func (s *scene) say(h *hand, ended ...wire.Ended) {
 		r.Held = wire.PackHeld(slices.Clone(h.held))
 	}
 	for id := range h.running {
-		r.Running = append(r.Running, wire.Progress{ID: id, Done: h.progress})
+		r.Running = append(r.Running, wire.Progress{ID: id, Done: h.progress, Millis: h.ran.Milliseconds()})
 	}
 	a, err := s.c.Report(s.now, r, 1<<62)
 	if err != nil {
@@ -235,6 +236,53 @@ func TestOutputOfTheDeadIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestOutputOfOthersStays: with a worker only its own map output is given up, and it is told again only where it is.
+func TestOutputOfOthersStays(t *testing.T) {
+	s := newScene(t, 4, 2)
+	other := &hand{name: "n2", rack: "r0", room: 2}
+	other.restart()
+	s.say(other)
+	s.say(other)
+	s.finish(s.n1, 2)
+	s.finish(other, 2)
+	from := s.c.Outputs(wire.OutputsRequest{StageRef: wire.StageRef{Job: s.job}}).Next
+	moved := func(when string, want int) {
+		t.Helper()
+		n := 0
+		for _, r := range s.c.Take().Records {
+			if r.Kind == Moved {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %d times it is written down that output has moved, want %d", when, n, want)
+		}
+	}
+	s.n0.restart() // it has none
+	s.say(s.n0)
+	moved("n0 was started again", 0)
+	s.n1.restart()
+	s.say(s.n1)
+	moved("n1 was started again", 1)
+	s.n1.full = true
+	s.say(s.n1)
+	moved("it has told once more what it has", 0)
+	for _, o := range s.c.Outputs(wire.OutputsRequest{StageRef: wire.StageRef{Job: s.job}, From: from}).Changes {
+		if o.Node != "n1" || o.Lost {
+			t.Errorf("told again is %+v", o)
+		}
+	}
+	s.done("when n1 was started again", 4)
+	s.die()
+	s.pass(time.Second)
+	s.done("when n1 is gone", 2)
+	for _, o := range s.c.Outputs(wire.OutputsRequest{StageRef: wire.StageRef{Job: s.job}}).Changes[4:] {
+		if lost := slices.ContainsFunc(s.n1.held, func(id wire.AttemptID) bool { return id.Index == o.Map }); o.Lost != lost {
+			t.Errorf("%+v, of n1: %v", o, lost)
+		}
+	}
+}
+
 // TestDamagedOutputDoesNotComeBack: what was given up because it is damaged does not count again.
 func TestDamagedOutputDoesNotComeBack(t *testing.T) {
 	s := newScene(t, 2, 4)
@@ -317,6 +365,12 @@ func TestMuchIsHeldByOne(t *testing.T) {
 		t.Error("it is asked again after a stretch that came twice")
 	}
 	s.done("after both", 6)
+	later := wire.PlaceOf(all[4])
+	send(nil, &place, all[:3]...)
+	if a := send(&later, nil, all[5:]...); !a.Full {
+		t.Error("a stretch is missing between two, and it is not asked for all")
+	}
+	s.done("with a stretch missing", 6)
 	send(nil, &place, all[:3]...)
 	send(&place, nil, all[4:]...)
 	s.done("with one missing", 5)

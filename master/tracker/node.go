@@ -16,6 +16,8 @@ type node struct {
 	id   topology.NodeID
 	name wire.NodeName
 	rack string
+	// asked is the rack in which it says that it is, where that has to wait; else "".
+	asked string
 	machine
 	health
 	talk
@@ -95,6 +97,9 @@ type ack struct {
 // nodeNamed returns the worker of that name, and makes it known if it is new.
 func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	if n := c.byName[name]; n != nil {
+		if !c.resumed {
+			c.move(0, n, rack) // what was written down later counts
+		}
 		return n
 	}
 	id, err := c.topo.AddNode(topology.Node{Name: string(name), Rack: c.rackNamed(rack), Class: class, NIC: c.cfg.Links.NIC})
@@ -109,15 +114,6 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	c.nodes = append(c.nodes, n)
 	c.byName[name] = n
 	return n
-}
-
-// isOf notes of what class a node is: of one that the journal names nobody has said so yet.
-func (c *Tracker) isOf(now time.Duration, n *node, class string) {
-	if n.class == class || c.topo.SetClass(n.id, class) != nil {
-		return
-	}
-	n.class = class
-	c.engine.NodeKnown(now, n.id)
 }
 
 // outlives is how long after another has come under its name a worker must be heard to be known to live: what it sent before it was killed
@@ -173,6 +169,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		c.moveTo(n, r.Addr)
 	}
 	c.isOf(now, n, r.Machine)
+	c.comeBackIn(now, n, r.Rack)
 	n.seq, n.heard, n.addr, n.speed, n.suspect, n.loose = r.Seq, now, r.Addr, r.Speed, false, false
 	c.bringUp(now, n, r)
 	for i := range r.Ended {
@@ -304,7 +301,7 @@ func (c *Tracker) reconcile(now time.Duration, n *node, r *wire.Report) {
 			n.knows[wire.StageRef{Job: p.ID.Job, Stage: p.ID.Stage}] = true
 			continue
 		}
-		if !c.adopt(now, n, p.ID) && n.kill[p.ID] == "" {
+		if !c.adopt(now, n, &p) && n.kill[p.ID] == "" {
 			n.kill[p.ID] = "nobody waits for it any more"
 		}
 	}
@@ -331,7 +328,7 @@ func sortedAttempts(m map[wire.AttemptID]*attempt) []*attempt {
 
 // needsOutput reports whether some reduce has still to fetch.
 func (st *stage) needsOutput() bool {
-	return len(st.reduces) > 0 && int(st.doneCount[1]) < len(st.reduces)
+	return int(st.doneCount[1]) < len(st.reduces)
 }
 
 // liveStages lists the stages the policies know, oldest first.

@@ -26,7 +26,7 @@ type waiting struct {
 // letGo asks the policy about the output that it holds back of a stage: when a map has finished, a reduce is placed, and
 // once in a heartbeat.
 func (c *Tracker) letGo(now time.Duration, st *stage) {
-	if st.outlets == nil && !c.engine.Gated() || st.plan == nil || st.total[1] == 0 {
+	if st.outlets == nil && !c.engine.Gated() || st.total[1] == 0 {
 		return
 	}
 	racks := map[topology.RackID]int{}

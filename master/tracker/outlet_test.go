@@ -3,6 +3,7 @@ package tracker
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -254,5 +255,42 @@ func TestCircuitsAreShown(t *testing.T) {
 	c.cfg.Links.Optical = topology.OCS{}
 	if net := c.Net(time.Second); net.CircuitMillis != 0 || net.RematchMillis != 0 {
 		t.Errorf("without a switch: %+v", net)
+	}
+}
+
+// TestWhyThereIsNoPlan: an announced job without a plan says what is missing, and goes on saying it when it has begun.
+func TestWhyThereIsNoPlan(t *testing.T) {
+	for want, known := range map[string]wire.Expected{
+		"how many maps": {Shuffle: 1e9, MapMillis: 10, ReduceMillis: 10},
+		"how long":      {Maps: 4, Reduces: 1, Shuffle: 1e9, MapMillis: 10},
+		"shuffles":      {Maps: 4, Reduces: 1, MapMillis: 10, ReduceMillis: 10},
+	} {
+		s := newScene(t, 1, 4)
+		corral, err := policies.Policy("corral", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.c.SetPolicy(s.now, corral)
+		spec := wire.JobSpec{Name: "a", User: "ann", Stages: 1, Program: wire.Program{Builtin: "sleep"}, Recurring: true, Expect: known}
+		if err := s.c.Expect(s.now, []wire.JobSpec{spec}); err != nil {
+			t.Fatal(err)
+		}
+		if p := s.c.Plans().Plans; len(p) != 1 || !strings.Contains(p[0].Why, want) {
+			t.Errorf("%+v, want %q", p, want)
+		}
+		if known.Maps == 0 {
+			continue // a job that has begun has maps
+		}
+		id, err := s.c.Submit(s.now, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.say(s.n1)
+		if _, err := s.c.Plan(s.now, runningDriver(s.c, id), &wire.StagePlan{Splits: splitsOf(4), Reducers: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if p := s.c.Plans().Plans; len(p) != 1 || p[0].Job != id || !strings.HasPrefix(p[0].Why, "it began without a plan: ") || !strings.Contains(p[0].Why, want) {
+			t.Errorf("after it began: %+v, want %q", p, want)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -102,19 +103,25 @@ func TestPlanInParts(t *testing.T) {
 	if err != nil || s.Maps.Total != 10 || s.Reduces.Total != 1 || s.State != "RUNNING" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if got := c.jobs[driver.Job].stages[0].plan.splits.get(7); got.Ranges[0].Offset != 7 {
-		t.Errorf("split 7 is %+v", got)
+	splits := &c.jobs[driver.Job].stages[0].plan.splits
+	if got := splits.get(7); got.Ranges[0].Offset != 7 || splits.index != nil {
+		t.Errorf("split 7 is %+v; what only coming splits need is kept: %v", got, splits.index)
 	}
 }
 
 func restarted(t *testing.T, records []Record) *Tracker {
+	t.Helper()
+	return restartedAt(t, records, 3)
+}
+
+func restartedAt(t *testing.T, records []Record, now time.Duration) *Tracker {
 	t.Helper()
 	c := newCore(t)
 	c.cfg.Grace = 0
 	for i := range records {
 		c.Replay(&records[i])
 	}
-	c.Resume(3)
+	c.Resume(now)
 	c.Take()
 	return c
 }
@@ -175,6 +182,45 @@ func TestPlanLimits(t *testing.T) {
 	}
 	if _, err := c.PlanPart(2, driver, &wire.PlanPart{Total: 1, Splits: []wire.Split{{Ranges: []wire.Range{{Length: -1}}}}}); wire.KindOf(err) != wire.Invalid {
 		t.Errorf("a negative range: %v", err)
+	}
+}
+
+// TestPlansAtTheLimit: the most of each that a plan may have is taken, and one more ends the job.
+func TestPlansAtTheLimit(t *testing.T) {
+	bounds := func(bytes int) [][]byte { return [][]byte{make([]byte, 999), make([]byte, bytes-1000-1)} }
+	for what, x := range map[string]func(over int) *wire.StagePlan{ // by what the refusal says
+		"11 maps and 0 reduces": func(over int) *wire.StagePlan { return &wire.StagePlan{Splits: splitsOf(10 + over)} },
+		"1 maps and 11 reduces": func(over int) *wire.StagePlan {
+			return &wire.StagePlan{Splits: splitsOf(1), Reducers: int32(10 + over)}
+		},
+		"a name of 256":              func(over int) *wire.StagePlan { return &wire.StagePlan{Name: strings.Repeat("n", wire.MaxName+over)} },
+		"and a path of 4097":         func(over int) *wire.StagePlan { return &wire.StagePlan{Work: strings.Repeat("n", wire.MaxPath+over)} },
+		"the bounds of 3 partitions": func(over int) *wire.StagePlan { return &wire.StagePlan{Bounds: bounds(maxBounds + over)} },
+		"0 maps and -1 reduces":      func(over int) *wire.StagePlan { return &wire.StagePlan{Reducers: int32(-over)} },
+	} {
+		for over, ok := range []bool{true, false} {
+			c, driver := planned(t)
+			c.cfg.MaxTasks = 10
+			_, err := c.Plan(2, driver, x(over))
+			s, _ := c.Status(driver.Job)
+			if (err == nil) != ok || (s.State == wire.Failed) == ok || !ok && (wire.KindOf(err) != wire.Invalid || !strings.Contains(s.Error, what)) {
+				t.Errorf("%s, %d too many: %v; the job is %s: %s", what, over, err, s.State, s.Error)
+			}
+		}
+	}
+	for total, ok := range map[int]bool{3: true, 2: false} {
+		c, driver := planned(t)
+		if next, err := c.PlanPart(2, driver, &wire.PlanPart{Total: total, Splits: splitsOf(3)}); (err == nil) != ok || ok && next != 3 {
+			t.Errorf("three splits of %d: %d, %v", total, next, err)
+		}
+		other := driver
+		other.Try++
+		if _, err := c.PlanPart(2, other, &wire.PlanPart{Total: 3, Splits: splitsOf(3)}); wire.KindOf(err) != wire.Stale {
+			t.Errorf("a part of another driver: %v", err)
+		}
+		if _, err := c.Plan(2, other, &wire.StagePlan{}); wire.KindOf(err) != wire.Stale {
+			t.Errorf("a plan of another driver: %v", err)
+		}
 	}
 }
 

@@ -203,7 +203,7 @@ func (c *Tracker) applySubmitted(r *Record) {
 func (c *Tracker) applyDone(st *stage, at time.Duration, t *TaskRecord) {
 	n := c.nodeNamed(t.Node, t.Rack, "")
 	set := st.tasks(t.Kind)
-	if set == nil || int(t.Index) >= len(set) || set[t.Index].try != 0 {
+	if int(t.Index) >= len(set) || set[t.Index].try != 0 {
 		return
 	}
 	set[t.Index].try, set[t.Index].node = t.Try, n.id
@@ -224,7 +224,7 @@ func (c *Tracker) applyDone(st *stage, at time.Duration, t *TaskRecord) {
 
 func (st *stage) applyLost(t *TaskRecord) {
 	set := st.tasks(t.Kind)
-	if set == nil || int(t.Index) >= len(set) || set[t.Index].try != t.Try {
+	if int(t.Index) >= len(set) || set[t.Index].try != t.Try {
 		return
 	}
 	set[t.Index].try = 0

@@ -83,7 +83,8 @@ func (c *Tracker) resumeJob(now time.Duration, j *job) {
 
 // adopt takes an attempt back onto the books that its worker runs and this master did not start,
 // or had given up. It is false if nobody needs it.
-func (c *Tracker) adopt(now time.Duration, n *node, id wire.AttemptID) bool {
+func (c *Tracker) adopt(now time.Duration, n *node, p *wire.Progress) bool {
+	id := p.ID
 	st := c.stageOf(id)
 	if st == nil || n.kill[id] != "" {
 		return false
@@ -97,8 +98,9 @@ func (c *Tracker) adopt(now time.Duration, n *node, id wire.AttemptID) bool {
 	if id.Kind == wire.DriverTask {
 		c.feed(now, scheduler.JobAdmitted(st.sid)) // refused if it is admitted already
 	}
-	a := &attempt{id: id, st: st, node: n, start: now, seen: true, sent: true}
-	if !c.feed(now, scheduler.Launched(a.task(), n.id, scheduler.Anywhere, false)) {
+	ran := min(p.Ran(), now-st.job.submitted)
+	a := &attempt{id: id, st: st, node: n, start: now - ran, done: wire.Bounded(p.Done), seen: true, sent: true}
+	if !c.feed(now, scheduler.Found(a.task(), n.id, ran)) {
 		return false
 	}
 	c.countOld(st.job, id)

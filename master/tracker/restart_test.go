@@ -1,10 +1,12 @@
 package tracker
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
 	"github.com/millrace/millrace/scheduler/policies"
 )
@@ -148,6 +150,16 @@ func TestTrafficOfAMasterBefore(t *testing.T) {
 	if got := c.Net(now).CrossRack; got != 570 {
 		t.Errorf("%d bytes went between racks, want 570", got)
 	}
+	r := &wire.Report{
+		Node: "new", Session: "s", Seq: 2, Rack: "new", Addr: "new", Idle: -1, Capacity: wire.Capacity{Containers: 1},
+		Net: []wire.NetBytes{{Peer: "w1", What: "shuffle", Sent: 70}, {Peer: "w1", What: wire.CircuitTraffic, Sent: 30}},
+	}
+	if _, err := c.Report(now, r, 1<<62); err != nil {
+		t.Fatal(err)
+	}
+	if net := c.Net(now); net.CrossRack != 600 || net.Nodes[2].Sent[wire.CircuitTraffic] != 30 || net.Nodes[2].Sent["shuffle"] != 70 {
+		t.Errorf("with 30 bytes over a circuit: %d between racks, sent %v", net.CrossRack, net.Nodes[2].Sent)
+	}
 }
 
 // TestMachineAfterARestart: of what machine a worker is that the journal names, its next report says; so is the log of decisions, which
@@ -179,5 +191,112 @@ func TestMachineAfterARestart(t *testing.T) {
 	}
 	if err != nil {
 		t.Errorf("the log of decisions: %v", err)
+	}
+}
+
+// TestAdoptedAttemptKeepsItsAge: an attempt that a restarted master finds running began when its worker says, though not before its
+// job came: a second one starts as soon as it would have, and its slot time counts.
+func TestAdoptedAttemptKeepsItsAge(t *testing.T) {
+	for _, x := range []struct {
+		ran, want time.Duration
+		second    bool
+	}{
+		{0, 0, false}, // a worker that does not say: it may have begun just now
+		{3 * time.Second, 3 * time.Second, false},
+		{time.Minute, time.Minute, true},
+		{-time.Hour, 0, false},
+		{1 << 62, 2*time.Minute + 10*time.Millisecond, true},
+	} {
+		s := newScene(t, 2, 1)
+		submitted := s.c.jobs[s.job].submitted
+		s.say(s.n1, wire.Ended{ID: s.n1.mapsOf()[0], OK: true, Millis: 4000, OutBytes: 10})
+		s.now = submitted + 2*time.Minute
+		s.c = restartedAt(t, s.c.Snapshot(s.now), s.now)
+		s.c.lastTry = 1000 // as that of a later epoch
+		s.n0.room, s.n1.progress, s.n1.ran = 2, 0.9, x.ran
+		s.n0.restart()
+		s.n1.full, s.n1.seq = true, 10
+		s.say(s.n1)
+		st := s.c.jobs[s.job].current()
+		if got := s.c.engine.View().Job(st.sid).Elapsed(s.now, scheduler.Map); got != x.want {
+			t.Errorf("an attempt that has run for %v is %v old, want %v", x.ran, got, x.want)
+		}
+		for range 10 {
+			s.say(s.n0)
+			s.c.Tick(s.now)
+		}
+		if got := len(s.n0.mapsOf()) > 0; got != x.second {
+			t.Errorf("an attempt that has run for %v of which %v would be left at its pace: a second one: %v, want %v", x.ran, x.ran/9, got, x.second)
+		}
+	}
+}
+
+// TestWorkerMovesToAnotherRack: where a worker is when it comes back, with another rack and class, is where it is from then on: at once when no job
+// goes by the old rack, else when there is none any more. The next master and the log of decisions say the same.
+func TestWorkerMovesToAnotherRack(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		s := newScene(t, 2, 2)
+		in := func(c *Tracker, when, want string) {
+			t.Helper()
+			topo := c.View().Topology()
+			if got := topo.Rack(topo.RackOf(c.byName["n1"].id)).Name; got != want {
+				t.Errorf("busy %v: %s the policies have the worker in rack %s, want %s", busy, when, got, want)
+			}
+			for _, n := range c.Nodes(s.now) {
+				if n.Node == "n1" && n.Rack != want {
+					t.Errorf("busy %v: %s the worker is listed in rack %s, want %s", busy, when, n.Rack, want)
+				}
+			}
+			for _, r := range []string{"r1", "r2"} {
+				id, known := topo.RackByName(r)
+				if !known {
+					continue
+				}
+				room, size := c.View().RackTotal(id), 0
+				if r == want {
+					size = 1
+				}
+				if int(room.Nodes) != size || topo.RackSize(id) != size {
+					t.Errorf("busy %v: %s rack %s has room of %d nodes and %d members, want %d", busy, when, r, room.Nodes, topo.RackSize(id), size)
+				}
+			}
+		}
+		if !busy {
+			s.kill(s.job)
+			s.say(s.n0)
+			s.say(s.n1)
+		}
+		in(s.c, "at first", "r1")
+		s.n1.restart()
+		s.n1.rack = "r2"
+		s.say(s.n1)
+		if busy {
+			in(s.c, "while a job runs", "r1")
+			if notes := s.c.Take().Notes; !slices.Contains(notes, "worker n1 has come back in rack r2: it counts as one of r1 while there are jobs") {
+				t.Errorf("busy: the log is told %q", notes)
+			}
+			s.kill(s.job)
+			s.say(s.n1)
+		}
+		in(s.c, "at last", "r2")
+		if notes := s.c.Take().Notes; !slices.Equal(notes, []string{"worker n1 is in rack r2 now, no longer in r1"}) {
+			t.Errorf("busy %v: the log is told %q", busy, notes)
+		}
+		if n := len(s.c.byName["n1"].deaths); n != 1 {
+			t.Errorf("busy %v: %d deaths of a worker that was restarted once", busy, n)
+		}
+		id, driver := s.outputTo("dfs:/out", 1)
+		if _, err := s.c.Plan(s.now, driver, &wire.StagePlan{Splits: splitsOf(2), Reducers: 1}); err != nil {
+			t.Fatal(err)
+		}
+		s.job = id
+		s.say(s.n1)
+		s.finish(s.n1, 1)
+		s.verify()
+		next := restartedAt(t, s.c.Snapshot(s.now), s.now)
+		topo := next.View().Topology()
+		if n := next.byName["n1"]; n.rack != "r2" || topo.Rack(topo.RackOf(n.id)).Name != "r2" {
+			t.Errorf("busy %v: for the next master it is in rack %s", busy, n.rack)
+		}
 	}
 }

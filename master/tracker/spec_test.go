@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,16 @@ func TestJobsThatCannotBe(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := c.Submit(0, good); wire.KindOf(err) != wire.Quota || err == nil {
-		t.Errorf("one more than the master takes: %v", err)
+	c.Resume(0)
+	for range 2 {
+		if _, err := c.Submit(0, good); wire.KindOf(err) != wire.Quota || err == nil {
+			t.Errorf("one more than the master takes: %v", err)
+		}
+		if err := c.Kill(1, wire.JobID(fmt.Sprint("job-", c.lastJob)), "no more"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Submit(2, good); err != nil {
+			t.Errorf("one has ended: %v", err)
+		}
 	}
 }

@@ -1,13 +1,17 @@
 package tracker
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/codec"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/scheduler/policies"
 )
@@ -18,7 +22,7 @@ func randomSplits(rng *rand.Rand, n int) []wire.Split {
 		s := &out[i]
 		s.Input = rng.IntN(3)
 		for range rng.IntN(4) {
-			s.Ranges = append(s.Ranges, wire.Range{Path: fmt.Sprint("/in/", rng.IntN(50)), Offset: rng.Int64(), Length: rng.Int64N(1 << 40)})
+			s.Ranges = append(s.Ranges, wire.Range{Path: fmt.Sprint("/in/", rng.IntN(50)), Offset: rng.Int64(), Length: max(0, rng.Int64N(1<<40)-1<<39)})
 		}
 		for range rng.IntN(4) {
 			s.Hosts = append(s.Hosts, fmt.Sprint("w", rng.IntN(20)))
@@ -62,6 +66,79 @@ func TestSplitTable(t *testing.T) {
 		}
 		if table.bytes != bytes || again.bytes != bytes || again.len() != len(want) {
 			t.Errorf("seed %d: %d splits of %d bytes, want %d of %d", seed, again.len(), again.bytes, len(want), bytes)
+		}
+	}
+}
+
+// TestSettledTablesAreSmall: a table that is whole keeps no room for more than an eighth beyond what is in it, and no index.
+func TestSettledTablesAreSmall(t *testing.T) {
+	var table splitTable
+	for range 100 {
+		if err := table.add(table.encode(splitsOf(37))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table.data = slices.Grow(table.data, 1<<16)
+	table.ends = slices.Grow(table.ends, 1<<16)
+	table.names = slices.Grow(table.names, 1<<16)
+	table.settle()
+	for what, x := range map[string][2]int{
+		"bytes": {len(table.data), cap(table.data)}, "ends": {len(table.ends), cap(table.ends)}, "names": {len(table.names), cap(table.names)},
+	} {
+		if x[0] == 0 || x[1] > x[0]+x[0]/8 {
+			t.Errorf("%d %s have room for %d", x[0], what, x[1])
+		}
+	}
+	if table.index != nil {
+		t.Error("the index of names is kept")
+	}
+}
+
+// TestPackedTasks: finished tasks are read as this master writes them and as masters before wrote them: 1 without when they were done, 2 without
+// the sum of the output, 0 and 4 where the result does not count.
+func TestPackedTasks(t *testing.T) {
+	num := func(parts ...any) (b []byte) { // uint64 as it is, int64 with a sign
+		for _, p := range parts {
+			switch p := p.(type) {
+			case int:
+				b = binary.AppendUvarint(b, uint64(p))
+			case int64:
+				b = binary.AppendVarint(b, p)
+			}
+		}
+		return b
+	}
+	const at, in, out = int64(5000), int64(11), int64(12)
+	full := task{try: 9, millis: 70, in: 11, out: 12, at: 5 * time.Second, sum: 99, node: 1}
+	for name, x := range map[string]struct {
+		entry []byte
+		want  task
+		done  int32
+	}{
+		"as now":           {num(3, 1, int64(70), in, out, at, 99), full, 1},
+		"without a sum":    {num(2, 1, int64(70), in, out, at), task{try: 9, millis: 70, in: 11, out: 12, at: 5 * time.Second, node: 1}, 1},
+		"without a time":   {num(1, 1, int64(70), in, out), task{try: 9, millis: 70, in: 11, out: 12, node: 1}, 1},
+		"does not count":   {num(4, 99), task{sum: 99}, 0},
+		"nor did it":       {num(0), task{}, 0},
+		"of no node":       {num(3, 2, int64(70), in, out, at, 99), task{}, 0},
+		"it is cut off":    {num(3, 1, int64(70), in), task{}, 0},
+		"beyond the stage": {num(3, 1, int64(70), in, out, at, 99), task{}, 0},
+	} {
+		c := newCore(t)
+		st := &stage{job: &job{}, maps: make([]task, 3)}
+		index := int64(2)
+		if name == "beyond the stage" {
+			index = 3
+		}
+		head := append(num(2), codec.AppendText(codec.AppendText(codec.AppendText(codec.AppendText(nil, "a"), "r"), "b"), "r")...)
+		packed := append(append(head, num(1, index, int64(9))...), x.entry...)
+		c.applyTasks(st, wire.MapTask, packed)
+		got := st.maps[2]
+		if counted := got.counted; counted != (x.done > 0 || name == "does not count" || name == "nor did it") {
+			t.Errorf("%s: it is counted: %v", name, counted)
+		}
+		if got.counted = false; got != x.want || st.doneCount != [2]int32{x.done, 0} {
+			t.Errorf("%s: %+v, %v are done, want %+v", name, got, st.doneCount, x.want)
 		}
 	}
 }

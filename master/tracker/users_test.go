@@ -158,6 +158,59 @@ func TestIdleUsersAreForgotten(t *testing.T) {
 	}
 }
 
+// TestLateUsersAreRemembered: one who has submitted in the last minute is not forgotten, so that the limit of submissions holds; one who never did is.
+func TestLateUsersAreRemembered(t *testing.T) {
+	c := limited(t, "carl", map[string]int64{"running": 3})
+	if err := c.SetLimits(0, wire.LimitRequest{User: "carl", Changes: map[string]int64{"running": 0}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Kill(1, mustSleep(t, c, 1, "ann"), "enough"); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range []bool{true, false} {
+		now := time.Duration(at)*recently + recently
+		c.Tick(now)
+		c.usersMost = 0 // as after a thousand others
+		c.userNamed(fmt.Sprint("user", at))
+		if got := c.users["ann"] != nil; got != want || c.users["carl"] != nil {
+			t.Errorf("after %v ann is remembered: %v, want %v; carl: %v", now, got, want, c.users["carl"] != nil)
+		}
+	}
+}
+
+// TestLimitsReachThePolicies: the policies know how many containers a user may have: when the limit changes, and of those who come later.
+func TestLimitsReachThePolicies(t *testing.T) {
+	c := limited(t, wire.AllUsers, map[string]int64{"containers": 2})
+	want := func(when string, c *Tracker, user string, n int32) {
+		t.Helper()
+		if got := c.View().UserLimit(user); got != n {
+			t.Errorf("%s %s may have %d containers, want %d", when, user, got, n)
+		}
+	}
+	for user, n := range map[string]int32{"ann": 2, "bob": 2, "root": 0} {
+		mustSleep(t, c, 1, user)
+		want("as all", c, user, n)
+	}
+	longest := strings.Repeat("x", wire.MaxName)
+	for _, r := range []wire.LimitRequest{
+		{User: "ann", Changes: map[string]int64{"containers": 5}},
+		{User: longest, Changes: map[string]int64{"containers": 3}},
+		{User: wire.AllUsers, Changes: map[string]int64{"containers": 4}},
+	} {
+		if err := c.SetLimits(2, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustSleep(t, c, 2, longest)
+	next := restarted(t, c.Snapshot(3))
+	for user, n := range map[string]int32{"ann": 5, "bob": 4, "root": 0, longest: 3, wire.AllUsers: 0} {
+		want("by a limit of their own", c, user, n)
+		if user != "root" { // whom nothing exempts there
+			want("after a restart", next, user, n)
+		}
+	}
+}
+
 // TestLimitOfOneWhoWasForgotten: the limit of all that a user had is gone for them, too, who had no jobs when it was taken away.
 func TestLimitOfOneWhoWasForgotten(t *testing.T) {
 	c := limited(t, wire.AllUsers, map[string]int64{"containers": 2})

@@ -339,3 +339,37 @@ func TestSMAIsRougher(t *testing.T) {
 		t.Errorf("SMA of 10, 25, 30 is %g, want (30-25)-(25-10) = -10", d)
 	}
 }
+
+// spec/marp 2.5: the thresholds that are explored are distinct integers of the range, each of which may be drawn.
+func TestThresholdsOfTheRange(t *testing.T) {
+	cfg := CBTwATConfig()
+	cfg.Lowest, cfg.Highest, cfg.Thresholds = 3, 6, 3
+	seen := map[int]int{}
+	for seed := range uint64(200) {
+		c, err := NewCBTwAT(cfg, rand.New(rand.NewPCG(seed, 7)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Init(nil, 0.05)
+		mem, scores, explored := c.Scores()
+		if len(mem) != 3 || len(scores) != 3 || explored != 0 || mem[0] == mem[1] || mem[1] == mem[2] || mem[0] == mem[2] {
+			t.Fatalf("thresholds %v, scores %v, %d explored", mem, scores, explored)
+		}
+		for _, thr := range mem {
+			seen[thr]++
+		}
+	}
+	if len(seen) != 4 || min(seen[3], seen[4], seen[5], seen[6]) < 100 {
+		t.Errorf("thresholds drawn: %v, want 3 to 6", seen)
+	}
+}
+
+// spec/marp 2.3: a driver of no size is always admitted.
+func TestDriverOfNoSize(t *testing.T) {
+	if got := Slots(0, 100, 0); got != math.MaxInt64 {
+		t.Errorf("%d drivers that ask for nothing", got)
+	}
+	if got := Slots(0, 0, 1); got != 0 {
+		t.Errorf("%d drivers in a queue without room", got)
+	}
+}

@@ -184,3 +184,51 @@ func TestInitValidate(t *testing.T) {
 		}
 	}
 }
+
+// TestTooLargeTasks: a job is refused whose maps or reduces ask for more memory than the largest task may have, in numbers, and one that
+// asks for just that is not; each kind has a limit of its own, or none.
+func TestTooLargeTasks(t *testing.T) {
+	for _, tc := range []struct {
+		most          [kinds]int64
+		maps, reduces int64
+		want          string
+	}{
+		{[kinds]int64{100, 200}, 100, 200, ""},
+		{[kinds]int64{100, 200}, 101, 200, "j1 is refused: its maps ask for 101 MB, the most is 100"},
+		{[kinds]int64{100, 200}, 100, 201, "j1 is refused: its reduces ask for 201 MB, the most is 200"},
+		{[kinds]int64{0, 200}, 999, 200, ""},
+		{[kinds]int64{100, 0}, 100, 999, ""},
+	} {
+		r := lobbyRig(t, func(c *InitConfig) { c.MaxMB = tc.most }, DefaultQueue("default", 100))
+		r.Send(scheduler.JobSubmitted(&scheduler.JobSpec{
+			ID: 1, Maps: 1, Reduces: 1, MapDemand: scheduler.Demand{MemoryMB: tc.maps}, ReduceDemand: scheduler.Demand{MemoryMB: tc.reduces},
+		}))
+		why := ""
+		_, err := r.Admit(r.Now, func(d scheduler.AdmitDecision) {
+			if d.Verdict == scheduler.Reject {
+				why = d.Reason.Text(nil)
+			}
+		})
+		if err != nil || why != tc.want {
+			t.Errorf("%+v: %q, %v", tc, why, err)
+		}
+	}
+}
+
+// TestQueuesAsGiven: what a user gives by queue is what that queue has, and * is for every queue that is not named.
+func TestQueuesAsGiven(t *testing.T) {
+	made, err := InitInfo.Make(map[string]string{
+		"queues": "a=60,b=40", "accept-factor": "*=3,b=4", "max-tasks": "*=50,a=60", "max-tasks-per-user": "*=30,b=20", "user-limit": "b=70", "priority": "b=1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := queues(nil, 60, 40)
+	want[0].AcceptFactor, want[0].MaxTasks, want[0].MaxTasksPerUser = 3, 60, 30
+	want[1].AcceptFactor, want[1].MaxTasks, want[1].MaxTasksPerUser, want[1].UserLimit, want[1].Priority = 4, 50, 20, 70, true
+	for i, q := range made.(*Init).leaves {
+		if q.Queue != want[i] {
+			t.Errorf("%+v, want %+v", q.Queue, want[i])
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // literal checks every decision against the formulas applied to every job and
-// every running task, as spec/deadline 3 is written (pooled, clamped, absolute).
+// every running task, as spec/deadline 3 and, where the policy is told so, 6 are written.
 type literal struct {
 	*Policy
 	t *testing.T
@@ -49,13 +49,17 @@ func (l literal) rank(now time.Duration, j *scheduler.Job, k scheduler.Kind, v *
 	nr, _, _ := j.Samples(scheduler.Reduce)
 	mean := [2]float64{Mean(sm.Seconds(), nm), Mean(j.WorkSum(scheduler.Reduce).Seconds(), nr)}
 	if nr == 0 {
-		mean[1] = mean[0]
+		mean[1] = mean[0] * l.cfg.ReduceCostRatio
 	}
 	pending := l.population(now, j, k, mean[k], v).Pending()
-	if k == scheduler.Map {
+	if k == scheduler.Map && !l.cfg.Staged {
 		pending += l.population(now, j, scheduler.Reduce, mean[1], v).Pending()
 	}
 	goal, r := j.Spec().Deadline.Seconds(), rank{seq: j.Seq()}
+	left := goal - t
+	if kept := l.kept(j, k, mean[1], v); kept > 0 {
+		left = max(left-kept, 1)
+	}
 	switch {
 	case goal == 0:
 		r.value = Deficit(0, j.Running(k))
@@ -63,12 +67,31 @@ func (l literal) rank(now time.Duration, j *scheduler.Job, k scheduler.Kind, v *
 		r.state, r.value = Undead, math.Inf(1)
 	case t >= goal:
 		r.state, r.value = Undead, Lateness(t, pending, j.Running(k), goal)
+		if given := goal - j.Submitted().Seconds(); l.cfg.Relative && given > 0 {
+			r.value /= given
+		}
 	case nm+nr == 0:
 		r.state = NoData
 	default:
-		r.value = Deficit(Need(pending, goal-t), j.Running(k))
+		r.value = Deficit(Need(pending, left), j.Running(k))
 	}
 	return r
+}
+
+// kept is the time before the goal that the choices of spec/deadline 6.5 and 6.11 keep free.
+func (l literal) kept(j *scheduler.Job, k scheduler.Kind, mean float64, v *scheduler.View) (kept float64) {
+	if k == scheduler.Map && (l.cfg.Staged || l.cfg.TailReserve) {
+		ahead := j.Pending(scheduler.Reduce)
+		if _, ok := j.MapsDoneAt(); !ok {
+			ahead += j.Running(scheduler.Reduce)
+		}
+		kept = ReducePhase(ahead, v.Total().Slots[scheduler.Reduce], mean)
+	}
+	if l.cfg.TailReserve {
+		_, _, longest := j.Samples(k)
+		kept += longest.Seconds()
+	}
+	return kept
 }
 
 func (l literal) population(now time.Duration, j *scheduler.Job, k scheduler.Kind, mean float64, v *scheduler.View) Population {
@@ -81,14 +104,23 @@ func (l literal) population(now time.Duration, j *scheduler.Job, k scheduler.Kin
 		} else if k == scheduler.Reduce {
 			start = max(start, done)
 		}
-		p.Left += Delta(mean, (now - start).Seconds(), true)
+		p.Left += Delta(mean, (now - start).Seconds(), l.cfg.ClampDelta)
 	}
 	return p
 }
 
 func TestDecisionsAgainstFormulas(t *testing.T) {
-	for _, info := range []*scheduler.Info{&MinInfo, &MaxInfo} {
-		inner := schedulertest.Factory(t, info, nil)
+	for _, c := range []struct {
+		info   *scheduler.Info
+		params map[string]string
+	}{
+		{&MinInfo, nil},
+		{&MaxInfo, nil},
+		{&MinInfo, map[string]string{"reduce-mode": "staged", "undead-key": "relative"}},
+		{&MaxInfo, map[string]string{"tail-reserve": "max", "reduce-cost-ratio": "3"}},
+		{&MaxInfo, map[string]string{"clamp-delta": "false", "reduce-mode": "staged", "tail-reserve": "max"}},
+	} {
+		inner := schedulertest.Factory(t, c.info, c.params)
 		wrap := func() scheduler.Policy { return literal{inner().(*Policy), t} }
 		schedulertest.Suite(t, wrap, schedulertest.Promises{Quick: true})
 	}

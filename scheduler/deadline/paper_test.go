@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/millrace/millrace/scheduler"
 )
 
@@ -271,5 +274,37 @@ func TestValidate(t *testing.T) {
 		if _, err := New(c); err == nil {
 			t.Errorf("ratio %g was accepted", ratio)
 		}
+	}
+}
+
+// What is shown of each job with a goal (spec/deadline 7): its needs, and when it will be done with the slots that it has, once something is known.
+func TestFigures(t *testing.T) {
+	p := policy(t, false, nil)
+	r := newRig(t, p, 1, scheduler.Capacity{MapSlots: 30, ReduceSlots: 20})
+	r.Submit(
+		&scheduler.JobSpec{ID: 1, Maps: 11, Reduces: 2, Deadline: 100 * second}, &scheduler.JobSpec{ID: 2, Maps: 4, Reduces: 3, Deadline: 100 * second},
+		&scheduler.JobSpec{ID: 3, Maps: 5}, &scheduler.JobSpec{ID: 4, Maps: 5, Deadline: 100 * second, HasDriver: true},
+	)
+	r.done(1, 0, 10*second)
+	for i := range int32(2) {
+		r.Send(scheduler.Launched(scheduler.TaskID{Job: 1, Index: 1 + i}, 0, scheduler.Anywhere, false))
+	}
+	r.Now = 20 * second
+	got := map[string]float64{}
+	for _, f := range r.Engine.Figures(r.Now) {
+		name := f.Name
+		if f.Job != scheduler.NoJob {
+			name = f.Job.String() + " " + name
+		}
+		got[name] = f.Value
+	}
+	// Of job 1 two maps have run for longer than the mean: 8 are left of 10 s, and two reduces as long; 80 s are left.
+	want := map[string]float64{
+		"j1 need-maps": (80 + 20) / 80.0, "j1 need-reduces": 20 / 80.0, "j1 forecast": 20 + 80/2.0 + 10, "j1 late": 70 - 100,
+		"j2 need-maps": 4, "j2 need-reduces": 3, // nothing is known about it
+		"surplus-maps": 30 - 1.25 - 4, "surplus-reduces": 20 - 0.25 - 3, // and job 3 wants what is left, job 4 is not ready
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); d != "" {
+		t.Error(d)
 	}
 }

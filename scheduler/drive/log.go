@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,7 +15,7 @@ type LineKind uint8
 
 // The kinds of line.
 const (
-	LineNode     LineKind = iota // a machine, or its class, became known: Node, Name, Rack, Class, NIC, Uplink, Optical
+	LineNode     LineKind = iota // a machine, its class or another rack became known: Node, Name, Rack, Class, NIC, Uplink, Optical
 	LineEvent                    // something happened: Event
 	LineRound                    // a round was asked for: Round, Asked, and the answer, Steps
 	LinePolicies                 // these policies decide from here on: Policy, Admission
@@ -153,7 +154,7 @@ func (r *replay) node(l *Line) error {
 		return err
 	}
 	if n, known := r.topo.Topology().NodeByName(l.Name); known {
-		return r.topo.SetClass(n, l.Class)
+		return errors.Join(r.topo.SetClass(n, l.Class), r.topo.SetRack(n, rack))
 	}
 	_, err := r.topo.AddNode(topology.Node{Name: l.Name, Rack: rack, Class: l.Class, NIC: l.NIC})
 	return err

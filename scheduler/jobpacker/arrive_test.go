@@ -116,3 +116,55 @@ func TestConfigRanges(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksOfThePlan: the plan reckons with the links that are configured, else with those of the cluster, else with the published ones.
+func TestLinksOfThePlan(t *testing.T) {
+	given := Model{Electrical: 3, Optical: 5, Threshold: 7}
+	published := Model{Electrical: publishedElectrical, Optical: publishedOptical, Threshold: publishedThreshold}
+	for name, c := range map[string]struct {
+		uplink topology.Rate
+		ocs    topology.OCS
+		cfg    Model
+		want   Model
+	}{
+		"nothing is known":        {0, topology.OCS{}, Model{}, published},
+		"the cluster's":           {11, topology.OCS{Rate: 13, Interval: time.Second, Threshold: 17}, Model{}, Model{Electrical: 11, Optical: 13, Threshold: 17}},
+		"no threshold of its":     {11, topology.OCS{Rate: 13, Interval: time.Second}, Model{}, Model{Electrical: 11, Optical: 13, Threshold: publishedThreshold}},
+		"no circuits":             {11, topology.OCS{}, Model{}, Model{Electrical: 11, Optical: publishedOptical, Threshold: publishedThreshold}},
+		"those that are given":    {11, topology.OCS{Rate: 13, Interval: time.Second, Threshold: 17}, given, given},
+		"given, nothing is known": {0, topology.OCS{}, given, given},
+	} {
+		b := topology.NewBuilder()
+		rack, err := b.AddRack(topology.Rack{Uplink: c.uplink})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.AddNode(topology.Node{Rack: rack}); err != nil {
+			t.Fatal(err)
+		}
+		if c.ocs != (topology.OCS{}) {
+			if err := b.SetOCS(c.ocs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cfg := DefaultConfig()
+		cfg.Electrical, cfg.Optical, cfg.Threshold = c.cfg.Electrical, c.cfg.Optical, c.cfg.Threshold
+		if got := cfg.model(b.Topology()); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+	if got := DefaultConfig(); got.model(topology.NewBuilder().Topology()) != published {
+		t.Error("a cluster without racks has links")
+	}
+}
+
+// TestFollowsNoPlan: who asks whose plan a job follows is told of none where the job has none, or is not there.
+func TestFollowsNoPlan(t *testing.T) {
+	r := uniform(t, 2, scheduler.Capacity{Containers: 3})
+	r.Submit(adhoc(1, 3, gb))
+	for _, id := range []scheduler.JobID{1, 2} {
+		if at, follows := r.p.Follows(id, r.View()); follows {
+			t.Errorf("job %d follows %+v", id, at)
+		}
+	}
+}

@@ -147,7 +147,7 @@ func (n *node) Attr(name string) (starlark.Value, error) {
 		return starlark.String(n.f.Name), nil
 	case "rack":
 		return starlark.String(n.f.Rack), nil
-	case "class":
+	case "class_name": // class is a word of the language
 		return starlark.String(n.f.Class), nil
 	case "running":
 		return count(n.f.Running), nil
@@ -161,7 +161,7 @@ func (n *node) Attr(name string) (starlark.Value, error) {
 
 // AttrNames implements starlark.HasAttrs.
 func (n *node) AttrNames() []string {
-	return []string{"class", "congested", "free", "name", "rack", "running"}
+	return []string{"class_name", "congested", "free", "name", "rack", "running"}
 }
 
 // String implements starlark.Value.

@@ -44,19 +44,8 @@ func (n *Network) RackBytes(now time.Duration, r topology.RackID) (up, down floa
 	return n.linkBytes(now, n.links.up(r)), n.linkBytes(now, n.links.down(r))
 }
 
-// NodeBytes returns the bytes that have left and entered a node's card by now. Flows
-// with a rack as their end are not on any card.
-func (n *Network) NodeBytes(now time.Duration, node topology.NodeID) (out, in float64) {
-	return n.linkBytes(now, n.links.out(node)), n.linkBytes(now, n.links.in(node))
-}
-
 func (n *Network) linkBytes(now time.Duration, l int32) float64 {
 	return n.links.moved[l] + n.links.load[l]*max(0, now-n.now).Seconds()
-}
-
-// RackLoad returns the bytes a second that cross it now.
-func (n *Network) RackLoad(r topology.RackID) (up, down float64) {
-	return n.links.load[n.links.up(r)], n.links.load[n.links.down(r)]
 }
 
 // Flows returns how many flows of the packet network are under way, and in how many

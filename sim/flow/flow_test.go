@@ -269,3 +269,120 @@ func TestExtendAndStop(t *testing.T) {
 		}
 	}
 }
+
+// Elephants between two racks share their circuit from the moment another comes, and from the moment one goes.
+func TestElephantsShareACircuit(t *testing.T) {
+	topo := optical(t, 2, topology.OCS{Rate: 100, Interval: 20 * time.Second})
+	start := func(n *Network, at time.Duration, bytes float64, tag int32) ID {
+		return n.Start(at, Spec{From: Rack(0), To: Rack(1), Bytes: bytes, Tag: tag, Optical: true})
+	}
+	n := network(t, topo, Config{})
+	start(n, 0, 400, 1)
+	n.Done(0)
+	start(n, 2*time.Second, 300, 2)
+	ends := run(n)
+	near(t, "the first, 4 s of its last 200 bytes at half the rate", ends[1], 6, 1e-6)
+	near(t, "the second, its last 100 bytes alone", ends[2], 7, 1e-6)
+
+	n = network(t, topo, Config{})
+	start(n, 0, 400, 1)
+	other := start(n, 0, 400, 2)
+	n.Done(0)
+	n.Stop(2*time.Second, other)
+	near(t, "the one that is left alone after 2 s", run(n)[1], 5, 1e-6)
+}
+
+// A circuit goes to whom most is left for, at each matching anew: what has been sent does not count any more.
+func TestCircuitFollowsWhatIsLeft(t *testing.T) {
+	n := network(t, optical(t, 3, topology.OCS{Rate: 100, Interval: time.Second}), Config{Plain: true})
+	n.Start(0, Spec{From: Rack(0), To: Rack(1), Bytes: 300, Tag: 1, Optical: true})
+	n.Start(0, Spec{From: Rack(0), To: Rack(2), Bytes: 250, Tag: 2, Optical: true})
+	ends := run(n)
+	near(t, "the larger, in turns with the other", ends[1], 5, 1e-6)
+	near(t, "the smaller", ends[2], 5.5, 1e-6)
+}
+
+// TestEndedAndOptical: a flow that has ended, was stopped or uses a circuit has no rate on the packet network, and only one under way takes
+// more bytes; the place of one that has ended is another's, who is not mistaken for it.
+func TestEndedAndOptical(t *testing.T) {
+	n := network(t, optical(t, 3, topology.OCS{Rate: 1, Interval: time.Second}), Config{})
+	start := func(from, to topology.RackID, bytes float64, optic bool) ID {
+		return n.Start(n.now, Spec{From: Rack(from), To: Rack(to), Bytes: bytes, Optical: optic})
+	}
+	ended, stopped, elephant, runs := start(0, 1, 1, false), start(0, 2, 9, false), start(1, 0, 9, true), start(1, 2, 9, false)
+	at := func(d time.Duration) {
+		for n.Next() <= d {
+			for now := n.Next(); ; {
+				if _, ok := n.Done(now); !ok {
+					break
+				}
+			}
+		}
+	}
+	at(3 * time.Second)
+	if !n.Stop(3*time.Second, stopped) || n.Stop(3*time.Second, stopped) || n.Stop(3*time.Second, ended) {
+		t.Error("a flow is stopped that is not under way, or one that is was not")
+	}
+	at(3 * time.Second)
+	waits := start(2, 0, 5, false) // in the place of one that is gone
+	for name, c := range map[string]struct {
+		id   ID
+		rate float64
+		more bool
+	}{
+		"ended": {ended, 0, false}, "stopped": {stopped, 0, false}, "elephant": {elephant, 0, true}, "under way": {runs, 1, true}, "waits": {waits, 0, true},
+	} {
+		if got := n.Rate(c.id); got != c.rate {
+			t.Errorf("%s: rate %g, want %g", name, got, c.rate)
+		}
+		for bytes, want := range map[float64]bool{-1: false, 0: c.more, 2: c.more} {
+			if got := n.Extend(3*time.Second, c.id, bytes); got != want {
+				t.Errorf("%s: takes %g more: %v", name, bytes, got)
+			}
+		}
+	}
+	at(time.Minute)
+	if got := n.Totals(); math.Abs(got.CrossRack-(1+1.5+11+11+7)) > 1e-6 || math.Abs(got.Optical-11) > 1e-6 || got.Flows != 5 || got.InRack != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestCards: what a node sends and what it receives share its card each for itself; a rack as a whole has the cards of all its nodes.
+func TestCards(t *testing.T) {
+	for name, c := range map[string]struct {
+		flows []Spec
+		want  float64 // seconds until the last of 100 bytes each has ended
+	}{
+		"two into one card":               {[]Spec{{From: Node(0), To: Node(2)}, {From: Node(1), To: Node(2)}}, 2},
+		"two out of one card":             {[]Spec{{From: Node(2), To: Node(0)}, {From: Node(2), To: Node(1)}}, 2},
+		"in and out":                      {[]Spec{{From: Node(0), To: Node(2)}, {From: Node(2), To: Node(1)}}, 1},
+		"out of all cards of a rack":      {[]Spec{{From: Rack(0), To: Node(3)}}, 1},
+		"four into all cards of a rack":   {[]Spec{{From: Node(3), To: Rack(0)}, {From: Node(4), To: Rack(0)}, {From: Node(5), To: Rack(0)}, {From: Node(6), To: Rack(0)}}, 4.0 / 3},
+		"four out of all cards of a rack": {[]Spec{{From: Rack(0), To: Node(3)}, {From: Rack(0), To: Node(4)}, {From: Rack(0), To: Node(5)}, {From: Rack(0), To: Node(6)}}, 4.0 / 3},
+	} {
+		b := topology.NewBuilder()
+		for _, nodes := range []int{3, 4} {
+			r, err := b.AddRack(topology.Rack{Uplink: 1e6})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range nodes {
+				if _, err := b.AddNode(topology.Node{Rack: r, NIC: 100}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		n := network(t, b.Topology(), Config{})
+		for _, s := range c.flows {
+			s.Bytes = 100
+			n.Start(0, s)
+		}
+		var last time.Duration
+		for at := n.Next(); at != Never; at = n.Next() {
+			for _, ok := n.Done(at); ok; _, ok = n.Done(at) {
+				last = at
+			}
+		}
+		near(t, name, last, c.want, 1e-6)
+	}
+}

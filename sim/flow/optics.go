@@ -30,7 +30,6 @@ type optics struct {
 	now     time.Duration
 	dark    time.Duration // until when the switch is being set
 	matchAt time.Duration // next time at which circuits are chosen; Never without demand
-	moved   float64
 }
 
 func newOptics(t *topology.Topology, plain bool) *optics {
@@ -117,7 +116,6 @@ func (o *optics) advance(now time.Duration) {
 	for _, id := range o.busy {
 		p := &o.pairs[id]
 		p.clock += p.rate * dt
-		o.moved += p.rate * dt * float64(p.flows)
 	}
 }
 
@@ -146,7 +144,6 @@ func (o *optics) step(now time.Duration, n *Network) {
 			if !ok || m.at > p.clock+slack*p.rate {
 				break
 			}
-			o.moved -= p.clock - m.at
 			p.ends.pop()
 			n.end(m.slot)
 			o.leave(id, m.at)
