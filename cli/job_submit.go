@@ -53,6 +53,7 @@ Each job is a built-in one with the flags of millrace run:
     - {name: visits, run: wordcount, input: ["dfs:/visits"], output: "dfs:/out/visits", recurring: true, at: 10m}
     - {name: report, run: sort, input: ["dfs:/out/sales"], output: "dfs:/out/report", after: [sales], args: [--reducers, 2]}
 
+Two jobs with one output are refused, unless the second comes after: the first and has overwrite: true, or both have.
 A job that the master refuses keeps those after it from being handed in, and no others. When the command is interrupted, jobs that were
 handed in go on, and those that wait for others are not handed in.`,
 		Example: "  millrace job submit --batch nightly.yaml", Args: cobra.NoArgs,
@@ -105,19 +106,31 @@ func parseBatch(name string, data []byte) (out []dueJob, err error) {
 		index[j.Name] = i
 		out = append(out, dueJob{at: at, spec: spec})
 	}
+	line := func(path string, at ...any) int { return lineOf(data, fmt.Sprintf(path, at...)) }
+	if err := b.order(out, index, line); err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	if err := checkOutputs(out, func(i int) int { return line("$.jobs[%d]", i) }); err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	return out, nil
+}
+
+// order says which jobs each comes after, and refuses names of no job and circles.
+func (b *batchFile) order(out []dueJob, index map[string]int, line func(path string, at ...any) int) error {
 	for i, j := range b.Jobs {
 		for k, before := range j.After {
 			at, ok := index[before]
 			if !ok {
-				return nil, fmt.Errorf("%s:%d: job %q comes after %q, and no job is called so", name, lineOf(data, fmt.Sprintf("$.jobs[%d].after[%d]", i, k)), j.Name, before)
+				return fmt.Errorf("%d: job %q comes after %q, and no job is called so", line("$.jobs[%d].after[%d]", i, k), j.Name, before)
 			}
 			out[i].after = append(out[i].after, at)
 		}
 	}
 	if ring := circle(out); ring != nil {
-		return nil, fmt.Errorf("%s:%d: the jobs %s wait for each other: take one out of an after", name, lineOf(data, fmt.Sprintf("$.jobs[%d]", ring[0])), jobNames(out, ring))
+		return fmt.Errorf("%d: the jobs %s wait for each other: take one out of an after", line("$.jobs[%d]", ring[0]), jobNames(out, ring))
 	}
-	return out, nil
+	return nil
 }
 
 // spec is the job as the cluster takes it.
@@ -145,7 +158,7 @@ func (j *batchJob) spec() (wire.JobSpec, error) {
 		return s, fmt.Errorf("its args name it %q", s.Name)
 	}
 	if s.Output == "" {
-		return s, fmt.Errorf("it needs an output: a detached job must write its result somewhere")
+		return s, fmt.Errorf("it needs an output, as output: dfs:/out/%s", s.Name)
 	}
 	return s, nil
 }

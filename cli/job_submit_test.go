@@ -56,9 +56,35 @@ func TestBadBatches(t *testing.T) {
 		{"jobs:\n- {name: a, run: sleep, output: x, at: -1s}\n", `at: "-1s" is no time from 0s to 24h`},
 		{"jobs:\n- {name: a, run: sleep, output: x, at: 25h}\n", `at: "25h" is no time`},
 		{"jobs:\n- {name: a, ran: sleep}\n", `unknown field "ran"`},
+		{"jobs:\n- {name: a, run: sleep, output: \"dfs:/x\"}\n- {name: b, run: sleep, output: y}\n- {name: c, run: sleep, output: \"dfs://x/\", after: [a]}\n", `b.yaml:4: job "c" writes to "dfs://x/", as job "a" of line 2 does`},
 	} {
 		if _, err := parseBatch("b.yaml", []byte(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.file, err, tt.want)
+		}
+	}
+}
+
+// TestOneOutput: of jobs that write to one place at most one may do so without overwriting, and the others come after it.
+func TestOneOutput(t *testing.T) {
+	const plain, over = `output: x}`, `output: x, overwrite: true}`
+	for _, tt := range []struct {
+		jobs string
+		ok   bool
+	}{
+		{"a, " + plain + "\n{name: b, " + plain, false},
+		{"a, " + plain + "\n{name: b, after: [a], " + plain, false},
+		{"a, " + plain + "\n{name: b, " + over, false},
+		{"a, " + plain + "\n{name: b, after: [a], " + over, true},
+		{"a, " + over + "\n{name: b, after: [a], " + plain, false},
+		{"a, after: [b], " + over + "\n{name: b, " + plain, true},
+		{"a, " + over + "\n{name: b, at: 10m, " + over, true},
+		{"a, " + plain + "\n{name: b, after: [a], output: y}\n{name: c, after: [b], " + over, true},
+		{"a, " + plain + "\n{name: b, after: [a], " + over + "\n{name: c, " + over, false},
+		{"a, output: x/y}\n{name: b, output: x}\n{name: c, output: dfs:x}", true},
+	} {
+		file := "jobs:\n- {run: sleep, name: " + strings.ReplaceAll(tt.jobs, "\n{", "\n- {run: sleep, ") + "\n"
+		if _, err := parseBatch("b.yaml", []byte(file)); err == nil != tt.ok {
+			t.Errorf("%s%v", file, err)
 		}
 	}
 }

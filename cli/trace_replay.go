@@ -200,7 +200,8 @@ func (r *replay) ahead(o *replayOptions) string {
 		human.Count(int64(len(r.jobs))), human.Count(r.tasks), human.Bytes(bytes), o.scaleBytes)
 }
 
-// fits refuses a trace of which one job alone would fill half of what is free on the workers.
+// fits refuses a trace of which one job alone would fill half of what is free on the workers. What all jobs fill together nobody knows before:
+// they write no output, and the map output of each goes when it ends, so that it depends on how many run at once, which the policies decide.
 func (r *replay) fits(ctx context.Context, o *replayOptions) error {
 	nodes, err := r.cl.DFS().Nodes(ctx)
 	if err != nil {

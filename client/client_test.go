@@ -105,6 +105,9 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%+v: the user is %s", c, cl.User())
 		}
 	}
+	if cl := connect(t, client.Config{Master: "h:1", User: "bob", Key: key, Cert: cert}); cl.User() != "bob" {
+		t.Errorf("who has the key besides a certificate is %s", cl.User())
+	}
 	if _, err := client.New(client.Config{Master: "h:1", Cert: []byte("no certificate")}); err == nil {
 		t.Error("a text that is no certificate was taken")
 	}

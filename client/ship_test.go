@@ -165,3 +165,26 @@ func TestPartsAreSwept(t *testing.T) {
 		t.Errorf("left is %q", got)
 	}
 }
+
+// TestFilesThatChangeAreNotShipped: what is not what was measured, in size or only in its bytes, does not get into the block store.
+func TestFilesThatChangeAreNotShipped(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 1})
+	cl := connect(t, client.Config{Master: c.Addr, User: "ann"})
+	for what, change := range map[string]func(b []byte) []byte{
+		"as it was": func(b []byte) []byte { return b },
+		"longer":    func(b []byte) []byte { return append(b, 0) },
+		"shorter":   func(b []byte) []byte { return b[1:] },
+		"other":     func(b []byte) []byte { b[7]++; return b },
+	} {
+		name, data := localFile(t, what)
+		to := "/user/ann/" + what
+		err := client.ShipLate(cl, t.Context(), name, to, func() error { return os.WriteFile(name, change(data), 0o755) })
+		if (err == nil) != (what == "as it was") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if info, err := cl.DFS().Stat(t.Context(), to); err == nil && !info.Open && what != "as it was" {
+			t.Errorf("%s: it is there, with %d bytes", what, info.Len)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/drive"
+	"github.com/millrace/millrace/scheduler/fifo"
 	"github.com/millrace/millrace/scheduler/policies"
 	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/topology"
@@ -204,6 +207,7 @@ func TestMarks(t *testing.T) {
 	s.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 1, Name: "day", Maps: 7}), scheduler.JobSubmitted(&scheduler.JobSpec{ID: 2, Name: "night", Maps: 1}))
 	s.offer(0, 1)
 	s.feed(scheduler.TaskKilled(scheduler.TaskID{Job: 1, Index: 5}, 1))
+	s.feed(scheduler.TaskKilled(scheduler.TaskID{Job: 1, Index: 4}, 1), scheduler.TaskKilled(scheduler.TaskID{Job: 1, Index: 6}, 1))
 	s.feed(sample(0, true), sample(1, false))
 	s.feed(sample(0, true), sample(1, true))
 	s.feed(sample(0, false), sample(1, true))
@@ -214,15 +218,19 @@ func TestMarks(t *testing.T) {
 	s.feed(scheduler.JobVanished(2))
 	want := []play.Mark{
 		{At: 2000, What: "kill", Text: "map 5 of day is killed on n1"},
-		{At: 3000, What: "congestion", Text: "the links of r0 are congested"},
-		{At: 4000, What: "congestion", Text: "the links of r1 are congested"},
-		{At: 6000, What: "congestion", Text: "the links of r0 are congested"},
-		{At: 7000, What: "node", Text: "n0 is gone, and 4 attempts with it"},
-		{At: 7000, What: "kill", Text: "night is killed"},
+		{At: 3000, What: "kill", Text: "2 attempts are killed on n1"},
+		{At: 4000, What: "congestion", Text: "the links of r0 are congested"},
+		{At: 5000, What: "congestion", Text: "the links of r1 are congested"},
+		{At: 7000, What: "congestion", Text: "the links of r0 are congested"},
+		{At: 8000, What: "node", Text: "n0 is gone, and 4 attempts with it"},
+		{At: 8000, What: "kill", Text: "night is killed"},
 	}
 	rec := s.tape.Recording()
 	if d := gocmp.Diff(want, rec.Marks); d != "" {
 		t.Error(d)
+	}
+	if d := gocmp.Diff([]uint8{1, 0, 1, 1, 0, 1, 1, 1}, rec.Net.Congested); d != "" {
+		t.Errorf("congested: %s", d)
 	}
 	for i, h := range rec.Attempts.How { // of those that a machine or their owner has taken
 		if job := rec.Attempts.Job[i]; (rec.Attempts.Node[i] == 0 || job == 1) && h != play.Stopped {
@@ -243,6 +251,60 @@ func TestPage(t *testing.T) {
 		if err == nil && (!strings.Contains(b.String(), `href="../index.html"`) || !strings.Contains(b.String(), "A &lt;b&gt;day") || strings.Contains(b.String(), "<script src")) {
 			t.Errorf("%d recordings: %.2000s", n, &b)
 		}
+	}
+}
+
+// TestPageOfNoNumber: a recording that cannot be written is refused, and is no page without data.
+func TestPageOfNoNumber(t *testing.T) {
+	bad := play.NewRecorder("one", "").Recording()
+	bad.Figures = []play.Figure{{At: 1, Name: "load", Value: math.NaN()}}
+	if _, err := play.Pack([]*play.Recording{bad}); err == nil {
+		t.Error("no number is packed")
+	}
+	if err := play.Write(io.Discard, "", "", bad); err == nil {
+		t.Error("a page shows no number")
+	}
+}
+
+// figured is fifo that shows numbers.
+type figured struct {
+	*fifo.Policy
+	list []scheduler.Figure
+}
+
+func (f *figured) Figures(time.Duration, *scheduler.View) []scheduler.Figure { return f.list }
+
+// TestFigures: a recording has each number that the policy shows where it changes, and none of a single job.
+func TestFigures(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := scheduler.NewState(topo, scheduler.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := &figured{Policy: fifo.New(scheduler.DefaultReduceRule())}
+	s := &stage{t: t, tape: play.NewRecorder("fifo", "")}
+	s.loop = drive.New(scheduler.NewEngine(state, policy, nil), drive.Config{Log: func(l *drive.Line) { s.tape.Hear(s.loop, l) }})
+	s.feed(scheduler.NodeUp(0, scheduler.Capacity{Containers: 1}))
+	s.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: 0, Maps: 1}))
+	of := func(name string, v float64) scheduler.Figure {
+		return scheduler.Figure{Name: name, Job: scheduler.NoJob, Value: v}
+	}
+	for _, list := range [][]scheduler.Figure{
+		{of("load", 0), of("late", 2), {Name: "need", Job: 0, Value: 7}},
+		{of("load", 0), of("late", 3), {Name: "need", Job: 0, Value: 8}},
+		{of("load", 0), of("late", 3)},
+		{of("load", 1), of("late", 2)},
+	} {
+		policy.list = list
+		s.offer()
+		s.now += time.Second
+	}
+	want := []play.Figure{{At: 2000, Name: "load"}, {At: 2000, Name: "late", Value: 2}, {At: 3000, Name: "late", Value: 3}, {At: 5000, Name: "load", Value: 1}, {At: 5000, Name: "late", Value: 2}}
+	if d := gocmp.Diff(want, s.tape.Recording().Figures); d != "" {
+		t.Error(d)
 	}
 }
 

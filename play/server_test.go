@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,6 +48,7 @@ func TestPlayground(t *testing.T) {
 		want               string
 	}{
 		{"GET", "/", "127.0.0.1:7", nil, "", 200, "millrace playground"},
+		{"GET", "/", "127.0.0.1:7", nil, "", 200, "<script>// The controls of the playground"},
 		{"GET", "/", "localhost", nil, "", 200, "millrace playground"},
 		{"GET", "/", "[::1]:7", nil, "", 200, "millrace playground"},
 		{"GET", "/none", "127.0.0.1:7", nil, "", 404, ""},
@@ -69,6 +71,15 @@ func TestPlayground(t *testing.T) {
 		if rec.Code == 200 && rec.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s %s: %v", c.method, c.path, rec.Header())
 		}
+	}
+	for _, c := range []string{"/", "/choices"} {
+		if rec := ask(g, "GET", c, "127.0.0.1:7", nil, ""); rec.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", c, rec.Header())
+		}
+	}
+	style, err := os.ReadFile("assets/playground.css")
+	if err != nil || !strings.Contains(ask(g, "GET", "/", "127.0.0.1:7", nil, "").Body.String(), string(style)) {
+		t.Errorf("the page has no style of its own, %v", err)
 	}
 	var got play.Choices
 	if err := json.Unmarshal(ask(g, "GET", "/choices", "127.0.0.1:7", nil, "").Body.Bytes(), &got); err != nil || got.Policies[0].Name != "fair" || len(got.Lectures) != len(given.Lectures) {

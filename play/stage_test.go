@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millrace/millrace/play"
 	"github.com/millrace/millrace/scheduler"
@@ -165,9 +166,44 @@ func TestEnds(t *testing.T) {
 		Start: []int64{3000, 1000, 0, 0, 0, 1000, 0, 2000}, Took: []int64{6000, 0, 0, 5000, 5000, 4000, 2000, 2000}, Near: slices.Repeat([]uint8{uint8(scheduler.Anywhere)}, 8),
 		How: []uint8{play.Running, play.Done, play.Done, play.Running, play.Running, play.Running, play.Stopped, play.Failed}, Away: make([]int64, 8),
 	}
+	did := map[drive.Do]int{}
+	for _, do := range rec.Decisions.Do {
+		did[drive.Do(do)]++
+	}
+	if did[drive.Launch] != len(attempts.Job) || did[drive.Stop] != 1 || did[drive.Reject] != 1 || len(rec.Decisions.Do) != len(rec.Decisions.At) {
+		t.Errorf("decided: %v", did)
+	}
 	decisions := []int32{-1, -1, 0, 1, 2, 3, 4, 5, 6, -1, 6, 7} // the attempts that they are about
 	if d := cmp.Diff(jobs, rec.Jobs) + cmp.Diff(marks, rec.Marks) + cmp.Diff(attempts, rec.Attempts) + cmp.Diff(decisions, rec.Decisions.Attempt); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestAdmission: a job is admitted when the admission policy says so, also the first one, and before anything of it runs.
+func TestAdmission(t *testing.T) {
+	topo, err := topology.Uniform(1, 1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t, topo, "fifo")
+	s.feed(scheduler.NodeUp(0, scheduler.Capacity{Containers: 2}))
+	for id := range scheduler.JobID(3) {
+		s.feed(scheduler.JobSubmitted(&scheduler.JobSpec{ID: id, HasDriver: true, Maps: 1 + 50*(int32(id)/2)}))
+	}
+	if err := s.loop.Round(s.now, drive.Round{Parts: drive.Tick | drive.Admit}, func(drive.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	s.now += 2 * time.Second
+	if started := s.offer(0); len(started) != 1 {
+		t.Fatalf("%v start", started)
+	}
+	s.now += time.Second
+	s.feed(scheduler.JobVanished(0))
+	rec := s.tape.Recording()
+	for i, want := range []play.Job{{Name: "j0", Maps: 1, Submit: 1000, Admit: 4000, End: 7000, Took: 6000, Failed: true}, {Name: "j1", Maps: 1, Submit: 2000, Admit: 4000, End: -1}, {Name: "j2", Maps: 51, Submit: 3000, Admit: -1, End: 4000, Took: 1000, Failed: true}} {
+		if d := cmp.Diff(want, rec.Jobs[i], cmpopts.IgnoreFields(play.Job{}, "Name")); d != "" {
+			t.Errorf("job %d: %s", i, d)
+		}
 	}
 }
 

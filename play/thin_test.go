@@ -9,8 +9,8 @@ import (
 )
 
 // record makes a recording of n launches, a millisecond apart, of which each has a sentence and a list of its own, and of a stop
-// after every thousandth. It may be told of the launches before.
-func record(n int, told bool) *Recording {
+// after so many. It may be told of the launches before.
+func record(n, stop int, told bool) *Recording {
 	r := NewRecorder("test", "")
 	if told {
 		r.Expect(n)
@@ -26,7 +26,7 @@ func record(n int, told bool) *Recording {
 	}
 	for i := range n {
 		add(int64(i), drive.Launch)
-		if i%1000 == 999 {
+		if i%stop == stop-1 {
 			add(int64(i), drive.Stop)
 		}
 	}
@@ -36,8 +36,8 @@ func record(n int, told bool) *Recording {
 // A million decisions become a page that still tells the whole run: evenly, with every stop, and each with its own sentence.
 func TestThinning(t *testing.T) {
 	for _, n := range []int{0, 1, 10_000, MaxDecisions - 100, MaxDecisions + 1, 1_000_000} {
-		rec := record(n, false)
-		if told := record(n, true); !reflect.DeepEqual(rec, told) {
+		rec := record(n, 1000, false)
+		if told := record(n, 1000, true); !reflect.DeepEqual(rec, told) {
 			t.Errorf("%d decisions: %d are kept, and %d if they were expected; or others", n, len(rec.Decisions.At), len(told.Decisions.At))
 		}
 		d := &rec.Decisions
@@ -69,5 +69,36 @@ func TestThinning(t *testing.T) {
 		if len(rec.Texts) > 2*len(d.At)+2 || len(rec.Others) > len(d.At) {
 			t.Errorf("%d decisions: %d sentences and %d lists for %d decisions", n, len(rec.Texts), len(rec.Others), len(d.At))
 		}
+	}
+}
+
+// TestThinningAtItsEdge: whatever comes when a recording is full, a launch that stays or goes or a stop, launches are kept evenly and stops all.
+func TestThinningAtItsEdge(t *testing.T) {
+	for _, n := range []int{MaxDecisions - 1, MaxDecisions, MaxDecisions + 1, MaxDecisions + 2, 2*MaxDecisions + 1} {
+		for _, stop := range []int{MaxDecisions - 1, MaxDecisions, 1 << 30} {
+			rec, stops, launches := record(n, stop, false), 0, 0
+			at := int64(0)
+			for i, do := range rec.Decisions.Do {
+				at += rec.Decisions.At[i]
+				if do == uint8(drive.Stop) {
+					stops++
+				} else if launches++; at%int64(max(rec.Every, 1)) != 0 {
+					t.Fatalf("%d launches: that at %d is kept, of every %d", n, at, rec.Every)
+				}
+			}
+			every := max(rec.Every, 1)
+			if stops != n/stop || launches != (n+every-1)/every || rec.Left != n-launches || (every > 1) != (n+stops > MaxDecisions) {
+				t.Errorf("%d launches and %d stops: %d and %d are kept, every %d, %d are left", n, n/stop, launches, stops, every, rec.Left)
+			}
+		}
+	}
+}
+
+// TestRenumber: what is used is kept once, in the order of its first use; none is no place.
+func TestRenumber(t *testing.T) {
+	var kept []string
+	places := renumber([]int32{3, -1, 1, 3, 1}, []string{"a", "b", "c", "d"}, &kept)
+	if want := []int32{0, 2, 0, 1}; !reflect.DeepEqual(places, want) || !reflect.DeepEqual(kept, []string{"d", "b"}) {
+		t.Errorf("%v, kept %v", places, kept)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api"
+	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/web"
 )
@@ -155,10 +156,11 @@ func TestGoalOfAJob(t *testing.T) {
 	}{
 		{wire.JobStatus{
 			State: wire.Running, Submitted: 60_000, Deadline: 90_000,
-			Figures: []wire.Figure{{Name: "need-maps", Value: 11.98}, {Name: "need-reduces", Value: 0.002}, {Name: "forecast", Value: 91.577}, {Name: "late", Value: 1.577}, {Name: "odd", Value: 0.5}},
+			Figures: []wire.Figure{{Name: "need-maps", Value: 11.98}, {Name: "need-reduces", Value: 0.002}, {Name: "forecast", Value: 91.577}, {Name: "late", Value: 1.577}, {Name: "odd", Value: 0.5}, {Name: "need-others", Value: 0.1}},
 		}, []string{
 			"<b>in 10.00s</b><span>goal: 30.00s after its submission<", "<b>12.0 containers</b><span>needed for maps from now on, to meet its goal<", "<b>under 0.1 containers</b><span>needed for reduces ",
 			"<b>done in 11.58s</b><span>forecast, with the containers that it holds<", "<b>late by 1.58s</b><span>if so<", "<b>0.5</b><span>odd<",
+			"<b>0.1 containers</b><span>needed for others ",
 		}},
 		{wire.JobStatus{State: wire.Running, Deadline: 75_000, Figures: []wire.Figure{{Name: "late", Value: -2}}}, []string{"<b>5.00s ago</b>", "<b>not late</b><span>2.00s before its goal, if so<"}},
 		{wire.JobStatus{State: wire.Succeeded, Deadline: 90_000, Ended: 85_000}, []string{"<b>met, 5.00s before</b>"}},
@@ -172,6 +174,55 @@ func TestGoalOfAJob(t *testing.T) {
 				t.Errorf("%q is not shown:\n%s", want, page)
 			}
 		}
+	}
+}
+
+// TestHeadersOfAnswers: no page and no part of one is kept without asking, guessed at or told to others; what is not there is not found.
+func TestHeadersOfAnswers(t *testing.T) {
+	for path, want := range map[string]struct {
+		code int
+		kind string
+		text string
+	}{
+		"/jobs": {200, "text/html; charset=utf-8", "Jobs"}, "/assets/style.css": {200, "text/css; charset=utf-8", ".chart"}, "/assets/live.js": {200, "text/javascript; charset=utf-8", ""},
+		"/assets/icon.svg": {200, "image/svg+xml", "<svg"}, "/none": {404, "text/html; charset=utf-8", "there is no page /none here"},
+	} {
+		rec := look(web.Config{Call: answers{}.call}, path)
+		h := rec.Header()
+		if rec.Code != want.code || h.Get("Content-Type") != want.kind || !strings.Contains(rec.Body.String(), want.text) {
+			t.Errorf("%s: %d %v", path, rec.Code, h)
+		}
+		if h.Get("Cache-Control") != "no-cache" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("ETag") == "" {
+			t.Errorf("%s: %v", path, h)
+		}
+		if css := strings.Contains(rec.Body.String(), chart.Style); css != (path == "/assets/style.css") {
+			t.Errorf("%s has the style of charts: %v", path, css)
+		}
+	}
+	for _, path := range []string{"/assets/none", "/assets/..%2fpages%2fframe.html"} {
+		if rec := look(web.Config{Call: answers{}.call}, path); rec.Code != 404 {
+			t.Errorf("%s: %d", path, rec.Code)
+		}
+	}
+}
+
+// TestAgesOfJobs: a list says how old a job is, in seconds, and in tens of them from a minute on, so that a page does not change with every look.
+func TestAgesOfJobs(t *testing.T) {
+	for millis, want := range map[int64]string{0: "0s", -5: "0s", 1999: "1s", 59_999: "59s", 60_000: "1m0s", 69_999: "1m0s", 70_000: "1m10s", 3_600_000: "1h0m0s"} {
+		a := answers{api.ClusterLoad.Name: wire.Load{Now: 10_000 + millis}, api.JobList.Name: []wire.JobStatus{{Job: "job-1", State: wire.Running, Submitted: 10_000}}}
+		for _, path := range []string{"/jobs", "/"} {
+			if page := look(web.Config{Call: a.call}, path).Body.String(); !strings.Contains(page, ">"+want+"<") {
+				t.Errorf("%s: %d ms are not %s:\n%s", path, millis, want, page)
+			}
+		}
+	}
+}
+
+// TestUnknownUse: a directory of which nobody can say how large it is is no page.
+func TestUnknownUse(t *testing.T) {
+	a := answers{api.DFSStat.Name: wire.FileInfo{Path: "/a", Dir: true}, api.DFSUsage.Name: wire.Errorf(wire.Unavailable, "gone for lunch")}
+	if rec := look(web.Config{Call: a.call}, "/files/a"); rec.Code != 503 || !strings.Contains(rec.Body.String(), "gone for lunch") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 }
 

@@ -1,10 +1,13 @@
 package web
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -88,6 +91,59 @@ func TestSteps(t *testing.T) {
 	for path, want := range map[string]string{"/": "/files/", "dfs:/out": "/files/out", "/a?b#c%d": "/files/a%3Fb%23c%25d", "//evil.example/x": "/files/evil.example/x"} {
 		if got := string(filesURL(path)); got != want {
 			t.Errorf("%s is at %s, want %s", path, got, want)
+		}
+	}
+}
+
+// TestLoadChart: a queue's line holds its own values at its own times, also where it had nothing at first; nobody's idle is a line of its own.
+func TestLoadChart(t *testing.T) {
+	load := wire.Load{Now: 400_000, Samples: []wire.LoadSample{
+		{At: 100_000, Room: 9, Queues: []wire.LoadQueue{{Queue: "night", Tasks: 3}, {Tasks: 1}}},
+		{At: 190_000, Room: 7, Queues: []wire.LoadQueue{{Queue: "day", Tasks: 2}, {Queue: "night", Tasks: 4}}},
+		{At: 220_001, Room: 8},
+	}}
+	tasks := func(q wire.LoadQueue) int { return q.Tasks }
+	a := loadChart(load, "", tasks)
+	want := []chart.Layer{{Name: "day", Values: []float64{0, 2, 0}}, {Name: "night", Values: []float64{3, 4, 0}}, {Name: "other queues", Values: []float64{1, 0, 0}}}
+	if d := cmp.Diff(want, a.Series); d != "" || a.X.Min != -3 || a.At[2] != 0 || math.Abs(a.At[0]+2) > 0.001 || math.Abs(a.At[1]+0.5) > 0.001 {
+		t.Error(d, a.X.Min, a.At)
+	}
+	if m := withRoom(a, load).(chart.Area).Marks; len(m) != 1 || m[0].Value != 8 {
+		t.Error("room", m)
+	}
+	load.Samples = load.Samples[2:]
+	if a := loadChart(load, "", tasks); a.X.Min != -1 || len(a.Series) != 1 || a.Series[0].Name != "idle" || len(a.Series[0].Values) != 1 {
+		t.Errorf("%+v", a)
+	}
+	if a := loadChart(wire.Load{Now: 5}, "", tasks); a.Series != nil || withRoom(a, wire.Load{}).(chart.Area).Marks != nil {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestWords: shares, moments, long texts and what is stored where.
+func TestWords(t *testing.T) {
+	for totals, want := range map[wire.TaskTotals]float64{{}: 0, {Total: 4, Done: 1, Progress: 0.5}: 0.375, {Total: 4, Done: 4, Progress: 0.5}: 1} {
+		if got := share(totals); got != want {
+			t.Errorf("%+v: %g, want %g", totals, got, want)
+		}
+	}
+	if when(0) != "" || when(1) != "1970-01-01 00:00:00" {
+		t.Error(when(0), when(1))
+	}
+	if s := strings.Repeat("ä", 200); short(s) != s || short(s+"b") != s+" ..." {
+		t.Error(short(s), short(s+"b"))
+	}
+	for path, want := range map[string]bool{"dfs:/out": true, "/out": true, "out": false, "s3:/out": false} {
+		if stored(path) != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+	}
+	for a, want := range map[wire.PastAttempt]int{
+		{Task: wire.MapTask}: mapHere, {Task: wire.MapTask, Locality: "node"}: mapHere, {Task: wire.MapTask, Locality: "rack"}: mapElsewhere, {Task: wire.MapTask, Locality: "remote"}: mapElsewhere,
+		{Task: wire.DriverTask}: driverBar, {Task: wire.ReduceTask, How: wire.PastDone}: reduceBar, {Task: wire.MapTask, How: wire.PastLost}: lostBar,
+	} {
+		if got := colour(a); got != want {
+			t.Errorf("%+v: %d, want %d", a, got, want)
 		}
 	}
 }

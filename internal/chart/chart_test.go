@@ -66,7 +66,136 @@ var examples = map[string]Chart{
 		Frame: Frame{Title: "Traffic between racks"}, Rows: []string{"rack 1", "rack 2"}, Columns: []string{"rack 1", "rack 2", "rack 3"},
 		Values: [][]float64{{0, 5, 2}, {nan, 1}}, Unit: " GB",
 	},
+	// What stands at the edges, or has no room.
+	"names-beside-curves": CDF{
+		Frame:   Frame{Title: "Completion", Width: 480, X: Axis{Label: "s"}},
+		Samples: []Sample{{"first in, first out", []float64{1, 2, 3}}, {"fair", []float64{1, 3, 9}}, {"none", nil}, {"by deadline", []float64{5, 9, 10}}, {"by size, largest first", []float64{8, 9, 10}}},
+		Marks:   []Mark{{"at once", 0, true}, {"the last of all", 10, true}, {"half", 0.5, false}},
+	},
+	"names-in-legend": Lines{
+		Frame:  Frame{Title: "Nine curves", Width: 400, Height: 260, X: Axis{Label: "s", Min: 1, Max: 3}, Y: Axis{Label: "jobs", Log: true}},
+		Series: nineCurves(), Steps: true, Marks: []Mark{{"goal of all", 3, true}, {"none", -1, false}},
+	},
+	"curves-that-end-early": Lines{
+		Frame:  Frame{Title: "Work left", X: Axis{Label: "s"}, Y: Axis{Label: "tasks"}},
+		Series: []Series{{"a", []float64{0, 1, 2}, []float64{50, 60, 61}}, {"b", []float64{0, 1, 2, 9}, []float64{55, 58, 60, 60.5}}, {"c", []float64{0, 9, 10}, []float64{59, 60, nan}}, {"d", []float64{0, 10}, []float64{70, 60}}},
+	},
+	"strip-at-edges": Strip{
+		Frame:    Frame{Title: "Readings", Width: 420, X: Axis{Label: "gain, %", Log: true}},
+		Readings: []Bar{{"one", 10, -1, 40, nan, 0}, {"a reading with a name that is too long for the room that it has", 100, 20, 200, nan, 0}}, Published: 10, Said: "published as ten per cent", None: 100, Judged: 2,
+	},
+	"strip-on-one-side": Strip{Frame: Frame{Title: "Readings"}, Readings: []Bar{Plain("a", -2), Plain("b", -1.5)}, Published: -2, Said: "said to be two below nothing", None: -1.99},
+	"bars-on-a-log-axis": Bars{
+		Frame: Frame{Title: "Times", Width: 360, X: Axis{Label: "s", Log: true}}, Groups: []string{"measured here", "measured elsewhere", "simulated", "by hand"}, Reference: "paper",
+		Bars: []Bar{{"a", 2, 1, 9, 3, 0}, {"b", 2000, 0, 9000, nan, 1}, {"c", 5, nan, 9, 20000, 2}, {"d", 0, nan, nan, 30, 3}},
+	},
+	"bars-below-zero":   Bars{Frame: Frame{Title: "Gain"}, Bars: []Bar{{"a", -3, -5, -1, -2, 0}, {"b", -1, -2, 0, nan, 0}}},
+	"gantt-of-many":     Gantt{Frame: Frame{Title: "Nodes", X: Axis{Label: "s"}}, Rows: make([]string, 60), Groups: []string{"map"}, Spans: []Span{{0, 0, 10, 0, "a"}, {59, 2, 2, 5, "b"}, {-1, 0, 99, 0, "c"}, {60, 0, 99, 0, "d"}}},
+	"heat-of-many":      Heat{Frame: Frame{Title: "Traffic", Width: 300}, Rows: make([]string, 50), Columns: []string{"rack one", "rack two", "rack three", "rack four", "rack five", "rack six"}, Values: [][]float64{{-1, 1, 3, 2, 0, nan}}},
+	"areas-with-gaps":   Area{Frame: Frame{Title: "Use"}, At: []float64{0, 1, nan, 3, 4}, Series: []Layer{{"a", []float64{1, -5, 2, 2, 1}}, {"b", []float64{0, 0, 1, 1, 3}}, {"c", []float64{0, 0, 0, 0, 0}}}, Marks: []Mark{{"noon", 5, true}}},
+	"wide-and-narrow-x": Scatter{Frame: Frame{Title: "Points", X: Axis{Label: "x", Log: true}, Y: Axis{Label: "y (log)", Log: true}}, Groups: []Series{{"a", []float64{1, 1, 2, 2.004, 40}, []float64{3, 3, 1e9, 1e9, 2}}}},
+
 	"empty": Lines{Frame: Frame{Title: "Nothing"}, Series: []Series{{"none", []float64{nan}, []float64{1}}}},
+}
+
+func nineCurves() (out []Series) {
+	for k := range 9 {
+		i := float64(k)
+		out = append(out, Series{fmt.Sprint("of class ", k), []float64{0, 1, 2, 2, 3, 4}, []float64{1, 1 + i, nan, 10 + i, 100, 100 + i}})
+	}
+	return out
+}
+
+var places = regexp.MustCompile(` (x|x1|x2|cx|y|y1|y2|cy)="([^"]*)"`)
+
+// nothingOutside wants all that is drawn to have its place inside the picture.
+func nothingOutside(t *testing.T, name, svg string, f Frame) {
+	t.Helper()
+	for _, m := range places.FindAllStringSubmatch(svg, -1) {
+		most := float64(f.Width)
+		if strings.Contains(m[1], "y") {
+			most = float64(f.Height)
+		}
+		if v, err := strconv.ParseFloat(m[2], 64); err != nil || v < 0 || v > most {
+			t.Errorf("%s: %s is %s, of %g", name, m[1], m[2], most)
+		}
+	}
+}
+
+// TestAxes: the numbers on an axis are round, lie between its ends and are neither too few nor too many; of a short logarithmic axis more are written.
+func TestAxes(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		log       bool
+		want      string
+	}{
+		{0, 10, false, "0 2 4 6 8 10"},
+		{-1, 1, false, "-1 -0.5 0 0.5 1"},
+		{0.1, 0.9, false, "0.2 0.4 0.6 0.8"},
+		{3, 3, false, "2.6 2.8 3 3.2 3.4"},
+		{1e6, 1e6, false, "990k 995k 1M 1.005M 1.01M"},
+		{0, 99, false, "0 20 40 60 80"},
+		{0, 100, false, "0 20 40 60 80 100"},
+		{-7, -2, false, "-7 -6 -5 -4 -3 -2"},
+		{1, 2, true, "1 1.2 1.5 2"},
+		{1, 10, true, "1 1.5 2 3 5 7 10"},
+		{1, 50, true, "1 2 5 10 20 50"},
+		{1, 100, true, "1 10 100"},
+		{1, 1e6, true, "1 10 100 1000 10k 100k 1M"},
+		{1, 1e9, true, "1 100 10k 1M 100M"},
+		{0.02, 0.3, true, "0.02 0.03 0.05 0.07 0.1 0.15 0.2 0.3"},
+		{20, 30, true, "20 25 30"},
+		{5, 5, true, "2 3 5 7 10 15"},
+	} {
+		a := newAxis(Axis{Log: c.log}, span{c.low, c.high}, 0, 100)
+		var got []string
+		for _, v := range a.ticks(5) {
+			if got = append(got, Number(v)); !a.inside(v) || !a.shows(v) {
+				t.Errorf("%g to %g: %g is outside", c.low, c.high, v)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%g to %g: %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+	a := newAxis(Axis{}, span{0, 10}, 100, 0)
+	for v, want := range map[float64]float64{-5: 100, 0: 100, 2.5: 75, 10: 0, 20: 0} {
+		if at := a.at(v); at != want || a.inside(v) != (v >= 0 && v <= 10) {
+			t.Errorf("%g is at %g, want %g; inside: %v", v, at, want, a.inside(v))
+		}
+	}
+	for _, c := range []struct {
+		given     Axis
+		low, high float64
+	}{{Axis{Min: 2, Max: 5}, 2, 5}, {Axis{Min: 5, Max: 5}, 1, 9}, {Axis{Min: 10, Max: 1000, Log: true}, 1, 3}, {Axis{Min: 0, Max: 1000, Log: true}, 0, math.Log10(9)}} {
+		if got := newAxis(c.given, span{1, 9}, 0, 1); math.Abs(got.low-c.low) > 1e-12 || math.Abs(got.high-c.high) > 1e-12 {
+			t.Errorf("%+v: from %g to %g, want %g to %g", c.given, got.low, got.high, c.low, c.high)
+		}
+	}
+	for step, want := range map[float64]float64{-1: 1, 0: 1, 1: 1, 1.1: 2, 2: 2, 3: 5, 5: 5, 7: 10, 20: 20, 0.03: 0.05, 0.6: 1, math.Inf(1): 1} {
+		if got := niceStep(step); math.Abs(got-want) > 1e-12 {
+			t.Errorf("the next round step from %g is %g, want %g", step, got, want)
+		}
+	}
+}
+
+// TestCDFIsTheShare: of however many values, each point of the curve says which share of them is no larger.
+func TestCDFIsTheShare(t *testing.T) {
+	for _, n := range []int{1, 2, cdfPoints - 1, cdfPoints, cdfPoints + 1, 1000} {
+		var values []float64
+		for i := range n {
+			values = append(values, float64((i*7919)%n+1)) // 1 to n, in disorder
+		}
+		s := CDF{Samples: []Sample{{"a", values}}}.lines().Series[0]
+		if len(s.X) != min(n, cdfPoints) || s.X[len(s.X)-1] != float64(n) {
+			t.Errorf("%d values: %d points, the last of %g", n, len(s.X), s.X[len(s.X)-1])
+		}
+		for i, x := range s.X {
+			if s.Y[i] != x/float64(n) {
+				t.Errorf("of %d values %g are no larger than %g", n, s.Y[i]*float64(n), x)
+			}
+		}
+	}
 }
 
 func TestGolden(t *testing.T) {
@@ -86,6 +215,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", name, d)
 		}
 		wellFormed(t, got)
+		nothingOutside(t, name, got, c.frame())
 	}
 }
 
@@ -175,13 +305,34 @@ func TestManySpansBecomePaths(t *testing.T) {
 	for i := range spanTitles + 1 {
 		g.Spans = append(g.Spans, Span{0, float64(i), float64(i + 1), 0, "t"})
 	}
-	if svg := Inline(g); strings.Count(svg, "<rect") != 0 || strings.Count(svg, "<path") != 1 {
+	many := Inline(g)
+	if strings.Count(many, "<rect") != 0 || strings.Count(many, "<path") != 1 {
 		t.Error("many spans are not one path")
+	}
+	g.Spans = g.Spans[1:]
+	g.X.Min, g.X.Max = 0, spanTitles+1
+	few := Inline(g)
+	rects := regexp.MustCompile(`<rect class="span f0" x="([0-9.]+)" y="([0-9.]+)" width="[0-9.]+" height="([0-9.]+)"`).FindAllStringSubmatch(few, -1)
+	strokes := regexp.MustCompile(`M([0-9.]+) ([0-9.]+)h`).FindAllStringSubmatch(many, -1)[1:]
+	if len(rects) != spanTitles || len(strokes) != spanTitles {
+		t.Fatalf("%d bars, %d strokes", len(rects), len(strokes))
+	}
+	number := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for i, r := range rects { // a stroke runs along the middle of its bar
+		if mid := number(r[2]) + number(r[3])/2; r[1] != strokes[i][1] || math.Abs(mid-number(strokes[i][2])) > 0.2 {
+			t.Fatalf("bar %d begins at %s %g, as a stroke at %s %s", i, r[1], mid, strokes[i][1], strokes[i][2])
+		}
 	}
 }
 
 func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 1500: "1500", 12000: "12k", 3.5e6: "3.5M", -2e9: "-2G", 0.000012: "1.2e-05", 1e6: "1M"} {
+	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 1500: "1500", 12000: "12k", 3.5e6: "3.5M", -2e9: "-2G", 0.000012: "1.2e-05", 1e6: "1M", 9999: "9999", 1e4: "10k", -12345: "-12.35k", 1e9: "1G", 1e12: "1T", 2e15: "2P", 0.0001: "0.0001", 1e300: "1e+285P"} {
 		if got := Number(v); got != want {
 			t.Errorf("%g: %s, want %s", v, got, want)
 		}

@@ -190,3 +190,20 @@ func FuzzFields(f *testing.F) {
 		}
 	})
 }
+
+// TestNothingIsReadBehindAFault: behind the first thing that did not fit all is empty, and that thing is what is told.
+func TestNothingIsReadBehindAFault(t *testing.T) {
+	w := Write(nil, 1)
+	long, n := "longer than ten", uint64(7)
+	Text(&w, &long)
+	w.Uint(&n)
+	f := Read(w.Written(), 1, 10)
+	var text string
+	var got uint64
+	Text(&f, &text)
+	f.Uint(&got)
+	f.Fail("is not what was wrong first")
+	if err := f.End(); text != "" || got != 0 || err == nil || err.Error() != "has a text of 15 bytes, where 10 are allowed" {
+		t.Errorf("%q, %d, %v", text, got, err)
+	}
+}

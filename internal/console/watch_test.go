@@ -157,6 +157,26 @@ func TestSummarySaysPhases(t *testing.T) {
 	}
 }
 
+// TestSummaryEnds: the last line says how long it took, what was tried again and where the output is; what was skipped and what users counted stand before it.
+func TestSummaryEnds(t *testing.T) {
+	for want, res := range map[string]local.Result{
+		"done in 2.00s.\n":                  {Elapsed: 2 * time.Second, Attempts: 9},
+		"done in 2.00s. Output: dfs:/out\n": {Elapsed: 2 * time.Second, Output: "dfs:/out"},
+		"done in 1.00s, 3 of 9 attempts failed and were tried again. Output: o\n": {Elapsed: time.Second, Attempts: 9, Retries: 3, Output: "o"},
+		"  skipped  f at offset 7: bad\n  g.n = 1,234\ndone in 1.00s.\n": {
+			Elapsed: time.Second, Counts: mapreduce.Counts{"g": {"n": 1234}, mapreduce.TaskGroup: {mapreduce.Spills: 3}}, Skipped: []mapreduce.BadRecord{{File: "f", Offset: 7, Reason: "bad"}},
+		},
+		"j: 2 maps, 0 reduces\n  read     3 records, 5 B\n  wrote    0 records, 0 B\ndone in 0s.\n": {
+			Stages: []local.StageResult{{Job: "j", Maps: 2, Counts: mapreduce.Counts{mapreduce.TaskGroup: {mapreduce.MapInputRecords: 3, mapreduce.MapInputBytes: 5}}}},
+		},
+	} {
+		var b strings.Builder
+		if Summary(&b, res); b.String() != want {
+			t.Errorf("%q, want %q", b.String(), want)
+		}
+	}
+}
+
 func screen(t *testing.T) *os.File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "screen"))

@@ -46,6 +46,30 @@ func TestSweepTakesOnlyTheDead(t *testing.T) {
 	}
 }
 
+// TestTemporaryPlace: without a directory one is made in that for temporary files, for its owner alone; in one that is not there none is, and nothing is left of the claim.
+func TestTemporaryPlace(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	c, err := TempDir("", "run-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(c.Path()); filepath.Dir(c.Path()) != dir || err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
+		t.Errorf("%s, %v, %v", c.Path(), info, err)
+	}
+	if err := c.Remove(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if c, err := TempDir(filepath.Join(dir, "none"), "run-"); err == nil {
+		t.Errorf("made %s", c.Path())
+	}
+	var none *Claim
+	none.Release()
+}
+
 // TestSweepBeforeTheLock: a sweep comes between the making of a claim's file and its lock, at both of the moments there are: the claim is
 // not made with a file that the sweep has removed, or is about to.
 func TestSweepBeforeTheLock(t *testing.T) {

@@ -42,7 +42,6 @@ type attempt struct {
 type stage struct {
 	job               *mapreduce.Job
 	maps, red         map[int]*attempt
-	combined          map[int][]call
 	reduceKey, reduce mapreduce.Type // of what reduces emit
 }
 
@@ -62,7 +61,7 @@ func Watch(stages []mapreduce.Job, inputBytes int64) ([]mapreduce.Job, *Recordin
 	for i := range out {
 		job := &out[i]
 		original := *job
-		s := &stage{job: &original, maps: map[int]*attempt{}, red: map[int]*attempt{}, combined: map[int][]call{}}
+		s := &stage{job: &original, maps: map[int]*attempt{}, red: map[int]*attempt{}}
 		r.stages = append(r.stages, s)
 		if job.SplitBytes == 0 && i == 0 {
 			job.SplitBytes = max(1, (inputBytes+splits-1)/splits)
@@ -76,11 +75,8 @@ func Watch(stages []mapreduce.Job, inputBytes int64) ([]mapreduce.Job, *Recordin
 		for k := range job.Inputs {
 			job.Inputs[k].Map = r.watchMap(s, job.Inputs[k].Map)
 		}
-		if !job.Combine.IsZero() {
-			job.Combine = r.watchReduce(s, job.Combine, true)
-		}
 		if !job.MapOnly {
-			job.Reduce = r.watchReduce(s, s.lastReduce(), false)
+			job.Reduce = r.watchReduce(s, s.lastReduce())
 		}
 	}
 	return out, r
@@ -196,7 +192,7 @@ func closeOf(x any) error {
 	return nil
 }
 
-func (r *Recording) watchReduce(s *stage, red mapreduce.Reduce, combines bool) mapreduce.Reduce {
+func (r *Recording) watchReduce(s *stage, red mapreduce.Reduce) mapreduce.Reduce {
 	make := red.New
 	red.New = func(t *mapreduce.Task) (mapreduce.Reducer, error) {
 		inner, err := make(t)
@@ -204,22 +200,19 @@ func (r *Recording) watchReduce(s *stage, red mapreduce.Reduce, combines bool) m
 			return nil, err
 		}
 		r.mu.Lock()
-		if !combines {
-			s.red[t.Index] = &attempt{}
-		}
+		s.red[t.Index] = &attempt{}
 		r.mu.Unlock()
-		return &reducer{r, s, t, inner, combines}, nil
+		return &reducer{r, s, t, inner}, nil
 	}
 	return red
 }
 
 // reducer notes each group.
 type reducer struct {
-	r        *Recording
-	s        *stage
-	t        *mapreduce.Task
-	inner    mapreduce.Reducer
-	combines bool
+	r     *Recording
+	s     *stage
+	t     *mapreduce.Task
+	inner mapreduce.Reducer
 }
 
 func (d *reducer) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emitter) error {
@@ -227,19 +220,10 @@ func (d *reducer) Reduce(key []byte, values mapreduce.Values, out mapreduce.Emit
 	if err := d.inner.Reduce(key, &seen{values, &c.in}, &tee{out, &c.out}); err != nil {
 		return err
 	}
-	if !d.combines {
-		return d.r.note(d.s.red, d.t, &c)
-	}
-	d.r.mu.Lock()
-	defer d.r.mu.Unlock()
-	d.s.combined[d.t.Index] = append(d.s.combined[d.t.Index], c)
-	return nil
+	return d.r.note(d.s.red, d.t, &c)
 }
 
 func (d *reducer) Finish(out mapreduce.Emitter) error {
-	if d.combines {
-		return nil
-	}
 	return d.r.finish(d.inner, d.s.red, d.t, out)
 }
 

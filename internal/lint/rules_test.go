@@ -100,7 +100,7 @@ var packages = map[string][]string{
 	"internal/metrics":      nil,
 	"internal/journal":      {"internal/codec", "internal/disk", "internal/wire"},
 	"internal/codec":        {},
-	"internal/mutate":       nil,
+	"internal/mutate":       {"internal/procs"},
 	"internal/priority":     {},
 	"internal/wire":         {"internal/codec", "internal/priority", "mapreduce", "topology"},
 	"internal/membership":   {"topology"},

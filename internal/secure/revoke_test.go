@@ -3,6 +3,7 @@ package secure_test
 import (
 	"crypto/x509"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +81,16 @@ func TestNamesOfUsers(t *testing.T) {
 		}
 	}
 	must[*secure.Key](t)(secure.Load(file)) // every line is understood
+	for bad, why := range map[string]string{
+		"": "has 0 bytes, must have 1 to 255", strings.Repeat("x", 256): "has 256 bytes", "a/b": "is no part of a path", "..": "is no part of a path", "*": "stands for all users", "a b": "has a blank",
+	} {
+		if err := secure.CheckUser(bad); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, want %q", bad, err, why)
+		}
+	}
+	if err := secure.Revoke(file+".absent", "ann", time.Now()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("in a file that is not there: %v", err)
+	}
 	for _, bad := range []string{"", "a b", "n\nm", "\tn", ".", "..", "../x", "q/../../bob", "/", "*", "a\x1b[2J", "a\u202eb", "a\u00a0b", "\xff", strings.Repeat("x", 256)} {
 		if err := secure.CheckUser(bad); err == nil {
 			t.Errorf("%q is a user", bad)

@@ -3,10 +3,13 @@ package secure_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -206,4 +209,123 @@ func TestAllComeBackAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	t.Logf("after %s", time.Since(begin))
+}
+
+// TestKeyTexts: a text has one to eight keys, a line each, with lines of revocations and empty ones between.
+func TestKeyTexts(t *testing.T) {
+	keys := func(n int) (text string) {
+		for range n {
+			text += secure.Generate() + " \n\n"
+		}
+		return text
+	}
+	const gone = "revoked ann 2026-01-02T15:04:05Z\n"
+	for _, x := range []struct {
+		text string
+		keys int // 0: it is refused
+		want string
+	}{
+		{keys(1), 1, ""},
+		{"\n" + keys(2), 2, ""},
+		{keys(8), 8, ""},
+		{gone + keys(1) + gone + keys(1), 2, ""},
+		{keys(9), 0, "9 cluster keys"},
+		{" \n", 0, "0 cluster keys"},
+		{gone, 0, "0 cluster keys"},
+		{keys(1) + "x", 0, "not a cluster key"},
+		{keys(1) + "revoked  2026-01-02T15:04:05Z", 0, "should be as"},
+		{keys(1) + "revoked ann today", 0, "should be as"},
+		{keys(1) + "revoked ann", 0, "should be as"},
+	} {
+		k, err := secure.Parse(x.text)
+		if (err == nil) != (x.keys > 0) || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%q: %v, want %q", x.text, err, x.want)
+		}
+		if err != nil {
+			continue
+		}
+		if n := len(must[[][]byte](t)(k.Gossip())); n != x.keys {
+			t.Errorf("%q: %d keys, want %d", x.text, n, x.keys)
+		}
+		before := k.Changed()
+		if err := k.Replace("x"); err == nil {
+			t.Error("nonsense takes a key's place")
+		}
+		select {
+		case <-before:
+			t.Error("a key that was not replaced has changed")
+		default:
+		}
+	}
+}
+
+// TestCertificatesLast: a certificate is good from a day before now, for clocks that are late, and for as long as its role says.
+func TestCertificatesLast(t *testing.T) {
+	const day = 24 * time.Hour
+	k := key(t)
+	for role, life := range map[secure.Role]time.Duration{secure.Node: 30 * day, secure.User: 365 * day, secure.Admin: 365 * day, secure.Task: 7 * day} {
+		text := must[[]byte](t)(k.PEM(role, "x", "ann"))
+		block, _ := pem.Decode(text)
+		leaf := must[*x509.Certificate](t)(x509.ParseCertificate(block.Bytes))
+		if from, to := time.Since(leaf.NotBefore)-day, time.Until(leaf.NotAfter)-life; from.Abs() > time.Minute || to.Abs() > time.Minute {
+			t.Errorf("%s: good from %v to %v", role, leaf.NotBefore, leaf.NotAfter)
+		}
+		want := ""
+		if role == secure.User || role == secure.Admin {
+			want = "x"
+		}
+		if got := secure.UserOf(text); got != want {
+			t.Errorf("the certificate of a %s is for user %q, want %q", role, got, want)
+		}
+		for after, want := range map[time.Duration]bool{(life-day)/2 - time.Hour: false, (life-day)/2 + time.Hour: true} {
+			if _, half, err := secure.Ends(text, time.Now().Add(after)); half != want || err != nil {
+				t.Errorf("%s after %v: half of its life is over: %v, %v", role, after, half, err)
+			}
+		}
+	}
+}
+
+// TestWhoIsRefused: certificates of the time of a revocation and before are refused, for users and their tasks; later ones, others and nodes are not. Who
+// shows no certificate is nobody.
+func TestWhoIsRefused(t *testing.T) {
+	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	k := must[*secure.Key](t)(secure.Parse(secure.Generate() + "\nrevoked ann " + at.Format(time.RFC3339)))
+	cfg := must[rpc.ServerConfig](t)(k.Server("m1"))
+	for c, refused := range map[rpc.Caller]bool{
+		{User: "ann", Issued: at.Unix() - 1}: true, {User: "ann", Issued: at.Unix()}: true, {User: "ann", Issued: at.Unix() + 1}: false,
+		{User: "ann", Admin: true, Issued: at.Unix()}: true, {User: "ann", Job: "job-1", Issued: at.Unix()}: true,
+		{User: "bob", Issued: at.Unix()}: false, {Node: "ann", Issued: at.Unix()}: false, {Node: "w1", User: "ann", Issued: at.Unix()}: false,
+	} {
+		if err := cfg.Revoked(c); (wire.KindOf(err) == wire.Denied && err != nil) != refused || !refused && err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	for _, state := range []*tls.ConnectionState{nil, {}} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.TLS = state
+		if c, err := cfg.Authenticate(r); wire.KindOf(err) != wire.Denied || err == nil {
+			t.Errorf("without a certificate: %+v, %v", c, err)
+		}
+	}
+}
+
+// TestBrokenCertificates: what is no certificate with its key is refused, and says what is wrong.
+func TestBrokenCertificates(t *testing.T) {
+	whole := string(must[[]byte](t)(key(t).PEM(secure.User, "ann", "")))
+	parts := strings.SplitAfter(whole, "-----END CERTIFICATE-----\n")
+	leaf, private, authority := parts[0], parts[1][:strings.Index(parts[1], "-----BEGIN CERT")], parts[1][strings.Index(parts[1], "-----BEGIN CERT"):]
+	broken := func(s, kind string) string {
+		return "-----BEGIN " + kind + "-----\nAAAA\n-----END " + kind + "-----\n" + s[:0]
+	}
+	for text, want := range map[string]string{
+		whole: "", leaf + private + authority: "", private + leaf + authority: "", "": "not a certificate of a cluster", leaf: "not a certificate of a cluster", private: "not a certificate of a cluster",
+		leaf + private + broken(authority, "CERTIFICATE"): "the authority's certificate", leaf + broken(private, "PRIVATE KEY") + authority: "the private key",
+	} {
+		if _, err := secure.FromPEM([]byte(text)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q, of\n%s", err, want, text)
+		}
+	}
+	if _, _, err := secure.Ends([]byte("x"), time.Now()); err == nil || secure.UserOf([]byte("x")) != "" {
+		t.Errorf("nonsense ends: %v", err)
+	}
 }

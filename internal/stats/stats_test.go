@@ -24,6 +24,12 @@ func TestEstimate(t *testing.T) {
 	if bar := e.Bar("x", 4); bar.Label != "x" || bar.Value != e.Mean || bar.Low != e.Low || bar.High != e.High || bar.Published != 4 {
 		t.Errorf("drawn as %+v", bar)
 	}
+	for want, values := range map[string][]float64{"7": {7}, "7 (7 to 7)": {7, 7}} {
+		e := NewEstimate(values)
+		if i := e.Interval(); e.Text() != want || math.IsNaN(i.Low) != (len(values) < 2) {
+			t.Errorf("of %v: %q, drawn as %+v", values, e.Text(), i)
+		}
+	}
 	if i := NewEstimate([]float64{7}).Interval(); !math.IsNaN(i.Low) || !math.IsNaN(i.High) {
 		t.Errorf("of one value %+v is drawn", i)
 	}

@@ -17,6 +17,11 @@ func TestPath(t *testing.T) {
 		}
 		return nil, errors.New("not there, or not yours")
 	}
+	for _, p := range []string{"/input/logs", "data/words.txt", "../shared", ".", "/"} { // where nothing can be listed nothing is guessed
+		if got := Path(p, func(string) ([]string, error) { return nil, errors.New("not yours") }); got != "" {
+			t.Errorf("%q%s", p, got)
+		}
+	}
 	for p, want := range map[string]string{
 		"/inptu":            ": did you mean /input?",
 		"/inptu/logs/today": ": did you mean /input/logs/today?",
