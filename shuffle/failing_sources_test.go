@@ -169,7 +169,7 @@ func TestCombinersThatStopEarly(t *testing.T) {
 	wantIdle(t, pool)
 }
 
-// TestFooterThatCannotBeRead names the file, and leaves none open.
+// TestFooterThatCannotBeRead names the file, leaves none open, and tells a bad disk from a damaged file.
 func TestFooterThatCannotBeRead(t *testing.T) {
 	path, content, _ := smallSegment(t, None)
 	bad := errors.New("bad disk")
@@ -177,7 +177,7 @@ func TestFooterThatCannotBeRead(t *testing.T) {
 		for at := int64(1); at <= 3; at++ {
 			fs := &faultFS{kinds: kinds, at: at, err: bad}
 			_, err := OpenOutputIn(fs, path)
-			if failed := fs.hits.Load() > 0; failed != (err != nil) || failed && (!errors.Is(err, bad) || !strings.Contains(err.Error(), path)) || kinds == "r" && !failed || fs.open.Load() != 0 {
+			if failed := fs.hits.Load() > 0; failed != (err != nil) || failed && (!errors.Is(err, bad) || !errors.Is(err, ErrScratch) || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path)) || kinds == "r" && !failed || fs.open.Load() != 0 {
 				t.Errorf("%s %d: %v, %d files are open", kinds, at, err, fs.open.Load())
 			}
 		}
@@ -185,7 +185,7 @@ func TestFooterThatCannotBeRead(t *testing.T) {
 	if err := os.WriteFile(path, content[:segmentHeader+segmentTrailer-1], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenOutput(path); !errors.Is(err, ErrCorrupt) {
+	if _, err := OpenOutput(path); !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrScratch) {
 		t.Errorf("a file too short for any: %v", err)
 	}
 }

@@ -122,7 +122,7 @@ func (f *footer) parseIndex(b []byte, indexOffset int64) error {
 	return nil
 }
 
-// readFull reads exactly len(b) bytes at an offset.
+// readFull reads exactly len(b) bytes at an offset. A disk that does not read is ErrScratch.
 func readFull(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	if n == len(b) {
@@ -131,5 +131,5 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrScratch, err)
 }

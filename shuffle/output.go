@@ -63,8 +63,11 @@ func OpenOutputIn(fs FS, path string) (*Output, error) {
 		return nil, scratchErr("stat", path, err)
 	}
 	foot, err := readFooter(file, size)
+	if err != nil && !errors.Is(err, ErrScratch) {
+		err = fmt.Errorf("%w: %w", err, ErrCorrupt)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", path, err, ErrCorrupt)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return fileOutput(fs, path, foot), nil
 }

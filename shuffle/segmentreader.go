@@ -146,7 +146,7 @@ func (r *frameReader) read(b []byte, off int64) error {
 		return corruptf(r.chain.file, int(r.chain.partition), off, "file ends early")
 	}
 	if err != nil {
-		return fmt.Errorf("read %s at %d: %w: %w", r.chain.file, off, ErrScratch, err)
+		return fmt.Errorf("read %s at %d: %w", r.chain.file, off, err)
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func (f *fetcher) fetch(ctx context.Context, h *host, batch []wire.MapOutput) {
 		}
 		h.penalty = min(max(2*h.penalty, 50*time.Millisecond), 2*time.Second)
 		h.until = time.Now().Add(h.penalty)
-		if errors.Is(err, shuffle.ErrCorrupt) {
+		if damaged(err) {
 			failed = failed[:1] // those behind it only did not arrive
 		}
 		for _, o := range failed {
@@ -177,12 +177,17 @@ func (f *fetcher) fetch(ctx context.Context, h *host, batch []wire.MapOutput) {
 	f.poke.Broadcast()
 }
 
+// damaged says whether err is of bytes that came and are not those asked for: of a share, or of its head.
+func damaged(err error) bool {
+	return errors.Is(err, shuffle.ErrCorrupt) || wire.KindOf(err) == wire.Corrupt
+}
+
 // complain reports an output to the master when it has failed a few times, or for good. What comes
 // damaged is fetched a second time first: the network may have done it.
 func (f *fetcher) complain(o wire.MapOutput, err error) {
 	f.fails[o.Map]++
 	n := f.fails[o.Map]
-	if n%3 != 0 && !errors.Is(err, wire.NotFound) && !(n > 1 && errors.Is(err, shuffle.ErrCorrupt)) {
+	if n%3 != 0 && !errors.Is(err, wire.NotFound) && !(n > 1 && damaged(err)) {
 		return
 	}
 	id := f.r.l.ID

@@ -48,7 +48,7 @@ func (f *fetcher) stream(ctx context.Context, h *host, batch []wire.MapOutput) (
 	for i, o := range batch {
 		head, err := readHead(body)
 		if err == nil && (head.Map != o.Map || head.Try != o.Try) {
-			err = wire.Errorf(wire.Corrupt, "asked for map %d, got %d", o.Map, head.Map)
+			err = wire.Errorf(wire.Corrupt, "asked for try %d of map %d, got try %d of map %d", o.Try, o.Map, head.Try, head.Map)
 		}
 		if err == nil && head.Error != "" {
 			failed = append(failed, o)

@@ -158,6 +158,8 @@ func TestFetchComplains(t *testing.T) {
 	turned[40] ^= 1
 	other := first
 	other.Try++
+	spoilt := AppendHead(nil, &first)
+	spoilt[10] ^= 1
 	gone := SegmentHead{Map: 0, Try: 5, Error: "it is not here"}
 	down := wire.Errorf(wire.Unavailable, "connection reset")
 	good := append(AppendHead(nil, &second), more...)
@@ -171,7 +173,8 @@ func TestFetchComplains(t *testing.T) {
 	}{
 		"gone":        {append(AppendHead(nil, &gone), good...), nil, []int{1, 2, 3, 4}, false, 1, "it is not here"},
 		"damaged":     {slices.Concat(AppendHead(nil, &first), turned, good), nil, []int{0, 1, 2, 3}, false, 0, "checksum"},
-		"another try": {slices.Concat(AppendHead(nil, &other), content, good), nil, []int{0, 0, 2, 2}, false, 0, "asked for map 0, got 0"},
+		"another try": {slices.Concat(AppendHead(nil, &other), content, good), nil, []int{0, 1, 2, 3}, false, 0, "asked for try 5 of map 0, got try 6 of map 0"},
+		"bad head":    {slices.Concat(spoilt, content, good), nil, []int{0, 1, 2, 3}, false, 0, "the head of a segment is damaged"},
 		"cut":         {append(AppendHead(nil, &first), content[:50]...), nil, []int{0, 1, 2, 3}, false, 0, "cut"},
 		"down":        {append(AppendHead(nil, &first), content[:50]...), down, []int{0, 0, 2, 2}, true, 0, "connection reset"},
 		"at once":     {nil, down, []int{0, 0, 2, 2}, true, 0, "connection reset"},
