@@ -35,12 +35,16 @@ func export(t *testing.T, m *Master, w io.Writer) {
 	}
 }
 
-func byName(p, a drive.Named) (scheduler.Policy, scheduler.Admission, error) {
-	policy, err := policies.Policy(p.Name, p.Params)
-	if err != nil {
-		return nil, nil, err
+// byName makes policies that a log names.
+func byName(p, a drive.Named) (policy scheduler.Policy, admission scheduler.Admission, err error) {
+	if p.Name != "" {
+		if policy, err = policies.Policy(p.Name, p.Params); err != nil {
+			return nil, nil, err
+		}
 	}
-	admission, err := policies.Admission(a.Name, a.Params)
+	if a.Name != "" {
+		admission, err = policies.Admission(a.Name, a.Params)
+	}
 	return policy, admission, err
 }
 
