@@ -25,6 +25,9 @@ func asked[Req, Resp any](t *testing.T, m *Master, c rpc.Caller, what rpc.Method
 // TestAStoppedMasterSaysSo: whatever is asked of a master that has stopped by itself is answered with that it stops, and never with nothing.
 func TestAStoppedMasterSaysSo(t *testing.T) {
 	m := served(t)
+	home(t, m, "ann")
+	put(t, m, "ann", "/ann/exe", 0o644)
+	shipped := wire.JobSpec{Name: "shipped", Stages: 1, Program: wire.Program{Exe: "/ann/exe", Hash: strings.Repeat("ab", 32)}}
 	id := submitted(t, m, ann, sleepJob("j"))
 	url := "http://" + m.Addr()
 	if code, text := get(t, http.DefaultClient, url+"/healthz"); code != http.StatusOK {
@@ -36,7 +39,7 @@ func TestAStoppedMasterSaysSo(t *testing.T) {
 	driver := wire.DriverRequest{ID: wire.AttemptID{Job: id, Kind: wire.DriverTask}, Plan: &wire.StagePlan{}}
 	again := withSpec(sleepJob("k"), func(s *wire.JobSpec) { s.Request = "R" })
 	for _, do := range []func() (string, error){
-		asked(t, m, ann, api.JobSubmit, sleepJob("k")), asked(t, m, ann, api.JobSubmit, again), asked(t, m, ann, api.JobStatus, of),
+		asked(t, m, ann, api.JobSubmit, sleepJob("k")), asked(t, m, ann, api.JobSubmit, again), asked(t, m, ann, api.JobSubmit, shipped), asked(t, m, ann, api.JobStatus, of),
 		asked(t, m, ann, api.JobStatus, wire.JobRequest{Job: id, Wait: 60_000}), asked(t, m, ann, api.JobList, wire.JobsRequest{}), asked(t, m, ann, api.JobKill, of),
 		asked(t, m, ann, api.JobWhy, of), asked(t, m, ann, api.NodeList, struct{}{}), asked(t, m, ann, api.Health, struct{}{}),
 		asked(t, m, admin, api.NodeDrain, wire.DrainRequest{Node: "w1"}), asked(t, m, ann, api.SchedulerGet, struct{}{}), asked(t, m, ann, api.QueueList, struct{}{}),
