@@ -54,3 +54,18 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%+v", s.Queues)
 	}
 }
+
+// TestWhenTheLoadIsLookedAt: at once, and then every two seconds.
+func TestWhenTheLoadIsLookedAt(t *testing.T) {
+	m := &Master{jobs: newCore(t)}
+	for _, x := range []struct {
+		at   time.Duration
+		want int
+	}{{time.Second, 1}, {time.Second + 1, 1}, {time.Second + loadEvery - 1, 1}, {time.Second + loadEvery, 2}, {time.Second + loadEvery + 1, 2}, {time.Minute, 3}} {
+		m.sample(x.at)
+		list := m.load.list()
+		if len(list) != x.want {
+			t.Errorf("after %v there are %d looks, want %d", x.at, len(list), x.want)
+		}
+	}
+}

@@ -138,3 +138,44 @@ func TestPartOfAStage(t *testing.T) {
 		t.Errorf("without a plan: %g", got)
 	}
 }
+
+// TestSamePlace: places are the same if they say the same, or if both say nothing.
+func TestSamePlace(t *testing.T) {
+	one, same, other := &wire.HeldPlace{Index: 1}, &wire.HeldPlace{Index: 1}, &wire.HeldPlace{Index: 2}
+	for _, x := range []struct {
+		a, b *wire.HeldPlace
+		want bool
+	}{{nil, nil, true}, {one, one, true}, {one, same, true}, {one, other, false}, {one, nil, false}, {nil, one, false}} {
+		if got := samePlace(x.a, x.b); got != x.want {
+			t.Errorf("%v and %v: %t", x.a, x.b, got)
+		}
+	}
+}
+
+// TestPoliciesAreDecisions: a policy that is put in place is told among the decisions; of a place that nothing was put in, nothing is.
+func TestPoliciesAreDecisions(t *testing.T) {
+	c := newCore(t)
+	c.Announce(5, wire.Choice{Name: "fair"}, wire.Choice{})
+	c.Announce(6, wire.Choice{}, wire.Choice{Name: "marp"})
+	got := c.DecisionsFrom(wire.DecisionsRequest{}).Decisions
+	if len(got) != 2 || got[0].At != 5 || got[0].Do != "policy" || got[0].Why != "fair is in place" || got[1].At != 6 || got[1].Why != "marp is in place" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestWhenAJobMustFit: after a restart a job may be too large until workers have had the time to report, and to the moment no longer.
+func TestWhenAJobMustFit(t *testing.T) {
+	s := &scene{t: t, c: newCore(t), n0: &hand{name: "small", rack: "r0", machine: wire.Capacity{VCores: 2, MemoryMB: 2048}}}
+	s.c.cfg.Epoch = 2
+	s.c.Resume(0)
+	s.n0.restart()
+	s.say(s.n0)
+	large := sleepOf(asks(0, 4096), wire.Demand{}, wire.Demand{})
+	end := s.c.resumedAt + s.c.cfg.Grace
+	if err := s.c.checkFit(end-1, &large); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	if err := s.c.checkFit(end, &large); wire.KindOf(err) != wire.Invalid {
+		t.Errorf("then: %v", err)
+	}
+}
