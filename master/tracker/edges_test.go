@@ -179,3 +179,33 @@ func TestWhenAJobMustFit(t *testing.T) {
 		t.Errorf("then: %v", err)
 	}
 }
+
+// TestWhatIsFoundRunning: a master that comes back takes over every map that its workers run, from the first on, and ends those of tasks that there are not.
+func TestWhatIsFoundRunning(t *testing.T) {
+	s := newScene(t, 2, 1)
+	s.say(s.n0)
+	s.say(s.n1)
+	maps := func() []wire.AttemptID {
+		list := append(s.n0.mapsOf(), s.n1.mapsOf()...)
+		slices.SortFunc(list, func(a, b wire.AttemptID) int { return int(a.Index - b.Index) })
+		return list
+	}
+	before := maps()
+	if len(before) == 0 || before[0].Index != 0 {
+		t.Fatalf("%v run", before)
+	}
+	s.c = restartedAt(t, s.c.Snapshot(s.now), s.now)
+	odd := []wire.AttemptID{before[0], before[0]}
+	odd[0].Index, odd[0].Try = 2, 77
+	odd[1].Index, odd[1].Try = -1, 78
+	for _, id := range odd {
+		s.n0.running[id] = true
+	}
+	for range 2 {
+		s.say(s.n0)
+		s.say(s.n1)
+	}
+	if after := maps(); !slices.Equal(before, after) {
+		t.Errorf("before %v, and after a restart %v", before, after)
+	}
+}
