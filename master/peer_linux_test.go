@@ -4,7 +4,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/user"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -44,6 +47,49 @@ func TestFindSocket(t *testing.T) {
 		uid, found := findSocket(strings.NewReader(list), netip.MustParseAddrPort(addr))
 		if found != (want >= 0) || found && uid != want {
 			t.Errorf("%s: %d, %t, want %d", addr, uid, found, want)
+		}
+	}
+}
+
+// TestMayActAs: who runs this master and root may act as anybody; any other account only as itself, and a connection that nobody has as nobody.
+func TestMayActAs(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	at := c.LocalAddr().String()
+	if !mayActAs(at, "ann") || !mayActAs(at, currentUser()) {
+		t.Error("who runs the master may not act as others")
+	}
+	for _, addr := range []string{"", "nobody", "192.0.2.1:5"} {
+		if mayActAs(addr, currentUser()) {
+			t.Errorf("%q may act as %s", addr, currentUser())
+		}
+	}
+	other, err := user.Lookup("nobody")
+	if err != nil || os.Getuid() != 0 {
+		return // only root can give a socket to another
+	}
+	uid, err := strconv.Atoi(other.Uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cerr := raw.Control(func(fd uintptr) { err = syscall.Fchown(int(fd), uid, -1) }); cerr != nil || err != nil {
+		t.Fatal(cerr, err)
+	}
+	for name, may := range map[string]bool{"nobody": true, "root": false, "there is no such account": false} {
+		if mayActAs(at, name) != may {
+			t.Errorf("nobody acts as %s: %t", name, !may)
 		}
 	}
 }

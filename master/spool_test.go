@@ -2,8 +2,11 @@ package master
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,12 +38,16 @@ func export(t *testing.T, m *Master, w io.Writer) {
 	}
 }
 
-func byName(p, a drive.Named) (scheduler.Policy, scheduler.Admission, error) {
-	policy, err := policies.Policy(p.Name, p.Params)
-	if err != nil {
-		return nil, nil, err
+// byName makes policies that a log names.
+func byName(p, a drive.Named) (policy scheduler.Policy, admission scheduler.Admission, err error) {
+	if p.Name != "" {
+		if policy, err = policies.Policy(p.Name, p.Params); err != nil {
+			return nil, nil, err
+		}
 	}
-	admission, err := policies.Admission(a.Name, a.Params)
+	if a.Name != "" {
+		admission, err = policies.Admission(a.Name, a.Params)
+	}
 	return policy, admission, err
 }
 
@@ -75,6 +82,40 @@ func TestLongLogReplays(t *testing.T) {
 	v, err := drive.Verify(&log, "log", byName)
 	if err != nil || v.Rounds < rounds {
 		t.Errorf("%+v of %d rounds, %v", v, rounds, err)
+	}
+	eventually(t, "what memory has forgotten is on disk", func() bool {
+		m.spool.mu.Lock()
+		defer m.spool.mu.Unlock()
+		return m.spool.size > 0 && len(m.spool.queue) == 0
+	})
+}
+
+// TestLogWithoutItsBeginning: where the disk has no place for all of a decision log, a page of it says how many lines are lost.
+func TestLogWithoutItsBeginning(t *testing.T) {
+	m := served(t, func(c *Config) { c.KeepDecisions, c.Jobs.KeepLines, c.Hold = 1, 8000, time.Hour })
+	_, err := ask(t.Context(), m, func(now time.Duration) (none, error) {
+		for range 100 {
+			m.jobs.Tick(now)
+		}
+		return none{}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page wire.DecisionLines
+	eventually(t, "nothing is forgotten while it is read", func() bool {
+		page, err = m.decisionLines(t.Context(), rpc.Caller{}, wire.DecisionsRequest{})
+		return wire.KindOf(err) != wire.Unavailable || err == nil
+	})
+	if err != nil || len(page.Lines) == 0 {
+		t.Fatalf("%d lines, %v", len(page.Lines), err)
+	}
+	var header drive.Header
+	if err := json.Unmarshal(page.Header, &header); err != nil {
+		t.Fatal(err)
+	}
+	if first := page.Next - uint64(len(page.Lines)); first == 0 || header.Lost != first {
+		t.Errorf("the page begins with line %d, and %d are lost", first, header.Lost)
 	}
 }
 
@@ -126,5 +167,107 @@ func TestSpool(t *testing.T) {
 	}
 	if len(s.queue) > maxQueued || len(s.blocks) > 0 {
 		t.Errorf("%d pages wait, %d blocks are kept", len(s.queue), len(s.blocks))
+	}
+}
+
+// TestSpoolStaysWithinItsFile: a file takes as much as it may have and not a byte more; what does not fit makes it begin anew.
+func TestSpoolStaysWithinItsFile(t *testing.T) {
+	const lines = 40
+	write := func(most int64, pages uint64) *spool {
+		t.Helper()
+		s, err := openSpool(filepath.Join(t.TempDir(), "d"), most, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		for i := range pages {
+			s.take(tracker.Page{First: lines * i, Lines: make([]drive.Line, lines)})
+			if !s.next(nil) || s.next(nil) {
+				t.Fatal("it does not write what it is given, or more")
+			}
+			if s.size > most {
+				t.Fatalf("%d bytes where %d may be", s.size, most)
+			}
+		}
+		return s
+	}
+	page := write(1<<20, 1).size
+	for _, x := range []struct {
+		most   int64
+		blocks int
+		first  uint64
+	}{
+		{2 * page, 2, 0}, {2*page - 1, 1, lines}, {page, 1, lines}, {3*page - 1, 2, 0},
+	} {
+		s := write(x.most, 2)
+		if len(s.blocks) != x.blocks || s.first != x.first || s.size != page*int64(x.blocks) {
+			t.Errorf("%d bytes for two pages of %d: %d blocks from line %d on", x.most, page, len(s.blocks), s.first)
+		}
+		info, err := s.file.Stat()
+		if err != nil || info.Size() != s.size {
+			t.Errorf("the file has %d bytes, counted are %d", info.Size(), s.size)
+		}
+	}
+}
+
+// TestSpoolOfABadDisk: lines that cannot be written are forgotten with all before them, and the log says so; those that come later are kept again.
+// The file goes with the master, also where somebody has removed it before.
+func TestSpoolOfABadDisk(t *testing.T) {
+	var said bytes.Buffer
+	name := filepath.Join(t.TempDir(), "d")
+	s, err := openSpool(name, 1<<20, slog.New(slog.NewTextHandler(&said, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := func(first uint64) tracker.Page { return tracker.Page{First: first, Lines: make([]drive.Line, 10)} }
+	s.take(page(0))
+	s.next(nil)
+	good := s.file
+	if s.file, err = os.Open(name); err != nil { // it takes nothing
+		t.Fatal(err)
+	}
+	s.take(page(10))
+	s.take(page(20))
+	if !s.next(nil) || !strings.Contains(said.String(), "cannot be kept on disk") {
+		t.Errorf("it says %q", &said)
+	}
+	if lines, first, ok, err := s.read(0, 1e6); first != 20 || lines.Next != 30 || !ok || err != nil {
+		t.Errorf("lines from %d to %d, %t, %v", first, lines.Next, ok, err)
+	}
+	s.file.Close()
+	s.file = good
+	if !s.next(nil) || s.next(nil) {
+		t.Error("the next page is not written")
+	}
+	if lines, first, ok, err := s.read(25, 1e6); first != 25 || lines.Next != 30 || len(lines.Lines) != 5 || !lines.More || !ok || err != nil {
+		t.Errorf("lines from %d to %d, %t, %v", first, lines.Next, ok, err)
+	}
+	if _, err := s.file.WriteAt([]byte("odd"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := s.read(25, 1e6); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("a damaged file: %v", err)
+	}
+	if err := os.Truncate(name, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := s.read(25, 1e6); err == nil {
+		t.Error("a file that is cut short is read")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(name); !os.IsNotExist(err) {
+		t.Errorf("the file is there: %v", err)
+	}
+	if s, err = openSpool(name, 1, s.log); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(name), s.Close(), (*spool)(nil).Close()); err != nil {
+		t.Error(err)
 	}
 }

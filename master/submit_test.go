@@ -3,12 +3,14 @@ package master
 import (
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
 )
 
 // home makes a directory of a user, as /USER.
@@ -175,4 +177,87 @@ func TestVeryManyMaps(t *testing.T) {
 	if got := mapsOf(many, wire.Shape{SplitBytes: 1}); got < math.MaxInt32 {
 		t.Errorf("very many numbers make %d maps", got)
 	}
+}
+
+// TestDescribe: of a chain of jobs the master knows what the first reads and how its input is cut, what the last writes, and all paths between.
+func TestDescribe(t *testing.T) {
+	got := Describe([]mapreduce.Job{
+		{Inputs: []mapreduce.Input{{Paths: []string{"dfs:/a", "dfs:/b"}}, {Paths: []string{"dfs:/c"}}}, Output: "dfs:/mid", SplitBytes: 7, Reducers: 3},
+		{Input: []string{"dfs:/mid", "dfs:/d"}, Output: "dfs:/out", SplitBytes: 9, MapOnly: true},
+	})
+	want := Program{
+		Stages: 2, Inputs: []string{"dfs:/a", "dfs:/b", "dfs:/c"}, Output: "dfs:/out", Shape: wire.Shape{SplitBytes: 7, Reducers: 3},
+		Paths: []string{"dfs:/a", "dfs:/b", "dfs:/c", "dfs:/mid", "dfs:/mid", "dfs:/d", "dfs:/out"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+// TestWhatIsExpected: what a job says that it will read stands; what it does not say the master finds out.
+func TestWhatIsExpected(t *testing.T) {
+	m := served(t, func(c *Config) { c.Program, c.Jobs.MaxTasks = program, 1000 })
+	home(t, m, "ann")
+	for name, n := range map[string]int64{"a": 300, "b": 50} {
+		write(t, m, "ann", "/ann/"+name, n)
+	}
+	if got := m.sizeOf([]string{"dfs:/ann/a", "dfs:/ann/b"}, "ann"); got != 350 {
+		t.Errorf("two files of 300 and 50 bytes have %d", got)
+	}
+	for what, x := range map[string]struct {
+		in          string
+		says        wire.Expected
+		bytes, maps int64
+	}{
+		"nothing is said":       {"dfs:/ann/a", wire.Expected{}, 300, 0},
+		"the bytes are said":    {"dfs:/ann/a", wire.Expected{Input: 7}, 7, 0},
+		"numbers":               {"count:/16", wire.Expected{}, 0, 2},
+		"numbers, and the maps": {"count:/16", wire.Expected{Maps: 5}, 0, 5},
+		"more than a job has":   {"count:/1000000", wire.Expected{}, 0, 1000},
+	} {
+		spec := withSpec(copyJob(x.in, "dfs:/ann/out"), func(s *wire.JobSpec) { s.Expect = x.says })
+		inputs, err := m.describe(&spec)
+		if err != nil || len(inputs) != 1 || inputs[0] != x.in || spec.Expect.Input != x.bytes || int64(spec.Expect.Maps) != x.maps || spec.Output != "dfs:/ann/out" {
+			t.Errorf("%s: %+v, output %s, %v", what, spec.Expect, spec.Output, err)
+		}
+	}
+}
+
+// write makes a file of a user that has as many bytes, which no node holds.
+func write(t *testing.T, m *Master, user, path string, n int64) {
+	t.Helper()
+	if _, err := m.names.Register(wire.RegisterRequest{Node: "w1", Rack: "r1", Addr: "127.0.0.1:1", Volumes: []wire.Volume{{ID: "v", Total: 1 << 40, Free: 1 << 40}}}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := m.names.Create(wire.CreateRequest{Path: path, User: user, Holder: "test", Replication: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := m.names.AddBlock(wire.AddBlockRequest{File: made.File.ID, Holder: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := added.Block
+	b.Len = n
+	if _, err := m.names.Complete(wire.CompleteRequest{File: made.File.ID, Holder: "test", Last: &b, Stored: []wire.NodeName{"w1"}}); err != nil && wire.KindOf(err) != wire.Unavailable {
+		t.Fatal(err)
+	}
+}
+
+// TestNodesSubmitForUsers: a node hands in the job of a user, and as itself where it names nobody; a user is who the certificate says.
+func TestNodesSubmitForUsers(t *testing.T) {
+	m := served(t, withKey(t), func(c *Config) { c.Queues = map[string]Queue{"default": {Submit: []string{"ann", "bob"}}} })
+	spec := withSpec(sleepJob("j"), func(s *wire.JobSpec) { s.User = "ann" })
+	for c, want := range map[rpc.Caller]string{{Node: "w1"}: "ann", bob: "bob"} {
+		if s := must(t, m, c, api.JobStatus, wire.JobRequest{Job: submitted(t, m, c, spec)}); s.User != want {
+			t.Errorf("%+v submits for %s", c, s.User)
+		}
+	}
+	_, err := call(t, m, rpc.Caller{Node: "w1"}, api.JobSubmit, sleepJob("j"))
+	refusal(t, "a node in nobody's name", err, wire.Denied, `user ""`)
+	open := served(t, func(c *Config) { c.Queues = map[string]Queue{"default": {Submit: []string{"ann"}}} })
+	_, err = call(t, open, admin, api.JobSubmit, sleepJob("j")) // without a key everybody says so
+	refusal(t, "an administrator without a key", err, wire.Denied, `user "root" may not submit to queue "default"`)
+	_, err = call(t, open, ann, api.JobSubmit, withSpec(sleepJob("j"), func(s *wire.JobSpec) { s.Queue = "defualt" }))
+	refusal(t, "a queue that is not there", err, wire.Invalid, "default")
 }

@@ -187,6 +187,8 @@ func TestOverdueWorkersAreCalled(t *testing.T) {
 	if s := stateOf(t, m, "w1"); s != "up" {
 		t.Errorf("the worker that listens is %s", s)
 	}
+	l.Close() // it was called before, and listened then
+	eventually(t, "the other is down, too", func() bool { return stateOf(t, m, "w1") == "down" })
 }
 
 // TestGossip: workers are told where to join, and one that gossip has lost is given up after a third of the silence that others may keep.

@@ -275,6 +275,10 @@ func TestWorkerMovesToAnotherRack(t *testing.T) {
 			if notes := s.c.Take().Notes; !slices.Contains(notes, "worker n1 has come back in rack r2: it counts as one of r1 while there are jobs") {
 				t.Errorf("busy: the log is told %q", notes)
 			}
+			s.say(s.n1)
+			if notes := s.c.Take().Notes; len(notes) != 0 {
+				t.Errorf("busy, and it says so again: the log is told %q", notes)
+			}
 			s.kill(s.job)
 			s.say(s.n1)
 		}
