@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -365,9 +366,20 @@ func TestLeasesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	stranger := exec.Command("sleep", "100")
+	stranger.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: first + 1, Gid: first + 1}}
+	if err := errors.Join(os.WriteFile(lease(first+1), nil, 0o600), stranger.Start()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = stranger.Process.Kill()
+		_ = stranger.Wait() // it was killed
+	}()
 	var said bytes.Buffer
 	j.cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
-	j.reclaim()
+	if j.reclaim(); len(ofUser(first+1)) != 1 {
+		t.Error("what runs under an id that no worker has used is ended")
+	}
 	for uid, want := range map[uint32]string{first - 1: "used\n", first: "", last: "", last + 1: "used\n"} {
 		if b, err := os.ReadFile(lease(uid)); err != nil || string(b) != want {
 			t.Errorf("%d: %q, %v", uid, b, err)
