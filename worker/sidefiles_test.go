@@ -82,6 +82,9 @@ func TestSideFilesUnderTheirNames(t *testing.T) {
 	if err := w.shipped.forget("job-1"); err != nil {
 		t.Fatal(err)
 	}
+	if f := w.shipped.files[filepath.Join(top, "side", "job-1")]; f != nil {
+		t.Error("the links of a job that is over are still in the books")
+	}
 	for path, there := range map[string]bool{filepath.Join(top, "side", "job-1"): false, w.shipped.name("ann", one): true} {
 		if _, err := os.Stat(path); (err == nil) != there {
 			t.Errorf("after the job %s: %v", path, err)
