@@ -339,6 +339,44 @@ func TestWorkersOutOfFiles(t *testing.T) {
 	})
 }
 
+// TestNobodyIsOverlooked: a worker that has no files to look who is left of a user says so and keeps the id, and does not take it that nobody is.
+func TestNobodyIsOverlooked(t *testing.T) {
+	j := testJail(t)
+	c, _ := enter(t, j)
+	cmd := exec.Command("sleep", "100")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go cmd.Wait() // as the machine's first process does for orphans
+	failed, ended := 0, false
+	for files := uint64(0); files < 100 && !ended; files++ {
+		var err error
+		starved(t, files, func() { err = killUser(c.uid) })
+		if ended = err == nil; ended {
+			break
+		}
+		if failed++; !errors.Is(err, unix.EMFILE) || len(living(t, c.uid)) != 1 {
+			t.Errorf("room for %d: %v; living are %v", files, err, living(t, c.uid))
+		}
+	}
+	if !ended || failed < 2 || len(living(t, c.uid)) != 0 {
+		t.Errorf("after %d tries: ended %v", failed, ended)
+	}
+	var err error
+	if starved(t, 0, func() { err = removeIPC(c.uid) }); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("what is left outside of files is not looked for: %v", err)
+	}
+	for dir, want := range map[string]error{filepath.Join(t.TempDir(), "absent"): nil, "/proc/self/exe": unix.ENOTDIR} {
+		if err := removeOwned(dir, c.uid); !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	if err := c.leave(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTracesOutOfFiles: where no process can be started at all, none can be stopped before it begins, and the worker says so.
 func TestTracesOutOfFiles(t *testing.T) {
 	var said bytes.Buffer
@@ -377,7 +415,7 @@ func TestLeasesOfOthers(t *testing.T) {
 	}()
 	var said bytes.Buffer
 	j.cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
-	if j.reclaim(); len(ofUser(first+1)) != 1 {
+	if j.reclaim(); len(living(t, first+1)) != 1 {
 		t.Error("what runs under an id that no worker has used is ended")
 	}
 	for uid, want := range map[uint32]string{first - 1: "used\n", first: "", last: "", last + 1: "used\n"} {
