@@ -76,6 +76,22 @@ func TestAllKindsOfObjectsAreRemoved(t *testing.T) {
 	}
 }
 
+// TestObjectsGoWithTheirSandbox: where a program could leave objects beside its own, they go when its room is left.
+func TestObjectsGoWithTheirSandbox(t *testing.T) {
+	j := testJail(t)
+	c, _ := enter(t, j)
+	countObjects(t, c.uid)
+	if err := makeObjects(c.uid); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.leave(); err != nil {
+		t.Error(err)
+	}
+	if left := countObjects(t, c.uid); !slices.Equal(left, []int{0, 0, 0}) {
+		t.Errorf("of %v are left %v", objectTables, left)
+	}
+}
+
 // TestTablesOfObjects: what a user owns or has made is found by the names of the columns, whichever order they have.
 func TestTablesOfObjects(t *testing.T) {
 	for table, want := range map[string][]int{

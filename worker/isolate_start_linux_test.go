@@ -372,8 +372,20 @@ func TestNobodyIsOverlooked(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
-	if err := c.leave(); err != nil {
-		t.Error(err)
+	j.noPIDs.Store(true) // it ends by its user alone
+	sh(t, c, "true")
+	if starved(t, 0, func() { err = c.leave() }); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("it leaves: %v", err)
+	}
+	lease := filepath.Join(j.leases, fmt.Sprint(c.uid))
+	if b, err := os.ReadFile(lease); err != nil || string(b) != "used\n" {
+		t.Errorf("of an id of which something may be left the lease says %q, %v", b, err)
+	}
+	if j.reclaim(); os.RemoveAll(c.dir) != nil {
+		t.Error("its directory cannot be removed")
+	}
+	if b, err := os.ReadFile(lease); err != nil || len(b) > 0 {
+		t.Errorf("the next worker leaves %q, %v", b, err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/mapreduce"
 )
 
 // TestSlowAnswersAreTold: while a share comes slowly from another node, the reduce complains, once, and takes it in all the same; how fast it came is known
@@ -96,5 +97,42 @@ func TestStageInfo(t *testing.T) {
 	}
 	if err := errors.Join(calls.Close(), srv.Close(), <-served); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAttemptsThatCannotWork: an attempt whose stage is not known, whose input was not told, or whose output is in a store that there is not, fails, and says
+// why.
+func TestAttemptsThatCannotWork(t *testing.T) {
+	away := errors.New("nobody knows")
+	for _, x := range []struct {
+		what    string
+		kind    wire.TaskKind
+		only    bool
+		split   *wire.Split
+		output  string
+		unknown bool
+		want    string
+	}{
+		{"a map of no stage", wire.MapTask, false, &wire.Split{}, "/out", true, "nobody knows"},
+		{"a reduce of no stage", wire.ReduceTask, false, nil, "/out", true, "nobody knows"},
+		{"a map of nothing", wire.MapTask, false, nil, "/out", false, "a map without a split"},
+		{"a map that writes nowhere", wire.MapTask, true, &wire.Split{}, "far:/out", false, "far:"},
+		{"a reduce that writes nowhere", wire.ReduceTask, false, nil, "far:/out", false, "far:"},
+	} {
+		job := mapreduce.Job{Name: "j", Input: []string{"/in"}, Output: x.output, MapOnly: x.only, Map: mapreduce.Lines(func([]byte, func([]byte, int64)) {})}
+		if !x.only {
+			job.Fold = mapreduce.Sum
+		}
+		s := &Setting{Info: func(context.Context, wire.StageRef) (wire.StageInfo, error) {
+			if x.unknown {
+				return wire.StageInfo{}, away
+			}
+			return wire.StageInfo{Spec: wire.JobSpec{Stages: 1}, Reducers: 1, Work: "/out.work"}, nil
+		}}
+		l := &wire.Launch{ID: wire.AttemptID{Job: "job-1", Kind: x.kind}, Split: x.split, Spec: &wire.JobSpec{}}
+		end, out := Run(t.Context(), s, l, []mapreduce.Job{job})
+		if end.OK || out != nil || !strings.Contains(end.Error, x.want) || end.ID != l.ID {
+			t.Errorf("%s: %+v", x.what, end)
+		}
 	}
 }
