@@ -129,6 +129,9 @@ func TestWhereNewCgroupsLie(t *testing.T) {
 	if err != nil {
 		t.Skipf("skipped: %v", err)
 	}
+	if !strings.HasPrefix(own, "/") {
+		t.Errorf("the worker is in the group %q", own)
+	}
 	for _, beside := range []string{"", "unified"} {
 		root := t.TempDir()
 		base := filepath.Join(root, beside, own)
