@@ -136,3 +136,43 @@ func TestPartitionersAreEven(t *testing.T) {
 		}
 	}
 }
+
+// TestShapes: each place of a cluster gets a few splits of a power of two, or one of a job that folds, neither tiny nor huge, and most places a reduce; what the job
+// says counts.
+func TestShapes(t *testing.T) {
+	const mib = 1 << 20
+	for _, x := range []struct {
+		s       Shape
+		bytes   int64
+		places  int
+		split   int64
+		reduces int
+	}{
+		{Shape{}, 0, 10, mib, 1},
+		{Shape{}, 4*mib - 1, 10, mib, 1},
+		{Shape{}, 4 * mib, 10, mib, 9},
+		{Shape{}, 4 * mib, 1, mib, 1},
+		{Shape{}, 4 * mib, 0, mib, 1},
+		{Shape{}, 30 * 16 * mib, 10, 16 * mib, 9},
+		{Shape{}, 30*16*mib - 1, 10, 8 * mib, 9},
+		{Shape{}, 1 << 40, 10, 64 * mib, 9},
+		{Shape{Folds: true}, 10 * 16 * mib, 10, 16 * mib, 9},
+		{Shape{Folds: true}, 1 << 40, 10, 256 * mib, 9},
+		{Shape{SplitBytes: 7, Reducers: 3}, 1 << 40, 10, 7, 3},
+		{Shape{SplitBytes: 7, Reducers: 3}, 1, 10, 7, 3},
+		{Shape{MapOnly: true}, 1 << 40, 10, 64 * mib, 0},
+		{Shape{MapOnly: true, Reducers: 3}, 1, 10, mib, 0},
+	} {
+		if split, reduces := x.s.Layout(x.bytes, x.places); split != x.split || reduces != x.reduces {
+			t.Errorf("%+v: splits of %d, %d reduces", x, split, reduces)
+		}
+	}
+	if got, want := (&Job{SplitBytes: 5, Reducers: 6, MapOnly: true, Fold: Sum}).Shape(), (Shape{5, 6, true, true}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for path, want := range map[string]int64{CountInput(0): 0, CountInput(77): 77, CountInput(77) + "x": -1, CountInput(-1): -1, "77": -1} {
+		if n, ok := CountOf(path); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%s: %d, %v", path, n, ok)
+		}
+	}
+}
