@@ -14,7 +14,7 @@ import (
 func TestTask(t *testing.T) {
 	var set CounterSet
 	task := NewTask(t.Context(), TaskInfo{Job: "j", Kind: ReduceTask, Index: 3, Attempt: 1, Params: map[string]string{"a": "b"}, SideDir: "side"}, &set)
-	if got := task.String(); got != "reduce 3 try 2" || (Kind(MapTask)).String() != "map" {
+	if got := task.String(); got != "reduce 3 try 2" || Kind(MapTask).String() != "map" {
 		t.Errorf("it is called %q", got)
 	}
 	if task.Context() != t.Context() || task.Param("a") != "b" || task.Param("c") != "" {

@@ -134,7 +134,7 @@ func TestAnswersOfGates(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF { // what was passed on is closed everywhere
+	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) { // what was passed on is closed everywhere
 		t.Errorf("%d, %v", n, err)
 	}
 	if err := errors.Join(c.Close(), daemon.Close()); err != nil {

@@ -303,14 +303,14 @@ func TestWithinOldCgroups(t *testing.T) {
 			}
 			return os.ErrProcessDone
 		})
-		if ran != starts || starts && err != os.ErrProcessDone || !starts && !errors.Is(err, os.ErrNotExist) {
+		if ran != starts || starts && !errors.Is(err, os.ErrProcessDone) || !starts && !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("without tasks of %q: started %v, %v", missing, ran, err)
 		}
 		if starts && strings.Join(tasks(), ",") != "0,0,0,0" {
 			t.Errorf("afterwards: %q", tasks())
 		}
 	}
-	if err := (*oldCgroup)(nil).within(func() error { return os.ErrProcessDone }); err != os.ErrProcessDone {
+	if err := (*oldCgroup)(nil).within(func() error { return os.ErrProcessDone }); !errors.Is(err, os.ErrProcessDone) {
 		t.Error(err)
 	}
 	closed, err := os.Create(filepath.Join(t.TempDir(), "tasks"))

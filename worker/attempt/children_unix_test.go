@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
@@ -35,10 +34,6 @@ func TestAttemptsInProcesses(t *testing.T) {
 			got := output(c, "/out")
 			if slices.Sort(got); !slices.Equal(got, counted(want)) {
 				t.Errorf("%d words, want %d", len(got), len(want))
-			}
-			tries, err := api.JobAttempts.Call(t.Context(), c.Client, c.Addr, wire.AttemptsRequest{Job: id, Task: wire.MapTask, Index: 1})
-			if err != nil || len(tries) != 1 {
-				t.Errorf("%+v, %v", tries, err)
 			}
 		})
 	}
