@@ -2,16 +2,20 @@ package client_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/testcluster"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // TestShipAtOnce: eight clients ship the same new file at once. Whoever is told that it is there can read all of it.
@@ -160,7 +164,21 @@ func TestPartsAreSwept(t *testing.T) {
 	if got := left(); len(got) != 4 {
 		t.Errorf("what is a moment old is gone: %q", got)
 	}
-	client.SweepParts(cl, t.Context(), path, 0)
+	shipped, err1 := cl.DFS().Stat(t.Context(), path)
+	dead, err2 := cl.DFS().Stat(t.Context(), whole+".new-DEAD")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	age := time.Duration(shipped.ModTime-dead.ModTime) * time.Millisecond
+	for what, sweep := range map[string]func(){
+		"too young":                func() { client.SweepParts(cl, t.Context(), path, age+time.Millisecond) },
+		"beside what is not there": func() { client.SweepParts(cl, t.Context(), path+"x", 0) },
+	} {
+		if sweep(); len(left()) != 4 {
+			t.Errorf("%s: left is %q", what, left())
+		}
+	}
+	client.SweepParts(cl, t.Context(), path, age)
 	if got := left(); len(got) != 3 || slices.Contains(got, whole+".new-DEAD") || !slices.Contains(got, whole+".new-WRITES") {
 		t.Errorf("left is %q", got)
 	}
@@ -185,6 +203,64 @@ func TestFilesThatChangeAreNotShipped(t *testing.T) {
 		}
 		if info, err := cl.DFS().Stat(t.Context(), to); err == nil && !info.Open && what != "as it was" {
 			t.Errorf("%s: it is there, with %d bytes", what, info.Len)
+		}
+	}
+}
+
+// TestShipOverOthers: another file under the name of what is shipped, of the same length, makes way; a directory with something in it does not, and the
+// error names the file. No part is left.
+func TestShipOverOthers(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Start(t, testcluster.Config{Workers: 1})
+	cl := connect(t, client.Config{Master: c.Addr, User: "ann"})
+	name, data := localFile(t, "file")
+	path, hash, err := cl.Ship(t.Context(), name)
+	if err != nil || path != "/user/ann/.millrace/shipped/"+hash || len(hash) != 64 {
+		t.Fatal(path, hash, err)
+	}
+	before, err := cl.DFS().Stat(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := cl.Ship(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := cl.DFS().Stat(t.Context(), path); err != nil || after.ModTime != before.ModTime {
+		t.Errorf("what is there is shipped again: %+v, %v", after, err)
+	}
+	put := func(path string, b []byte) {
+		t.Helper()
+		w, err := cl.DFS().Create(t.Context(), path, dfs.CreateOptions{Overwrite: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Write(b)
+		if err := errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(path, bytes.ToUpper(data))
+	if _, _, err := cl.Ship(t.Context(), name); err != nil {
+		t.Error(err)
+	}
+	if got := dfsGet(t, cl, path); !bytes.Equal(got, data) {
+		t.Errorf("%d bytes of another file are there", len(got))
+	}
+	if err := cl.DFS().Remove(t.Context(), path, false); err != nil {
+		t.Fatal(err)
+	}
+	put(path+"/in a directory", data)
+	if _, _, err := cl.Ship(t.Context(), name); err == nil || !strings.HasPrefix(err.Error(), "ship "+name+": ") {
+		t.Errorf("over a directory: %v", err)
+	}
+	list, err := cl.DFS().ListAll(t.Context(), "/user/ann/.millrace/shipped")
+	if err != nil || slices.ContainsFunc(list, func(f wire.FileInfo) bool { return strings.Contains(f.Path, ".new-") }) {
+		t.Errorf("left are %+v, %v", list, err)
+	}
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, local := range []string{missing, t.TempDir()} {
+		if path, hash, err := cl.Ship(t.Context(), local); err == nil || path+hash != "" || !strings.HasPrefix(err.Error(), "ship "+local+": ") {
+			t.Errorf("%s: %s, %s, %v", local, path, hash, err)
 		}
 	}
 }

@@ -180,3 +180,68 @@ func TestFinishOfWhatIsNotWanted(t *testing.T) {
 		}
 	}
 }
+
+// closing is an input, stored or not, that says something when it is closed, once.
+type closing struct {
+	endlessRun
+	err    error
+	closed int
+}
+
+func (c *closing) more() ([]byte, error) { return nil, nil }
+func (c *closing) close() error          { c.closed++; return c.err }
+func (c *closing) Close() error          { return c.close() }
+
+// TestStreamsTellWhyTheyCannotClose: the first reason, and none is swallowed; a stream that was closed holds nothing and gives nothing.
+func TestStreamsTellWhyTheyCannotClose(t *testing.T) {
+	one, two := errors.New("one"), errors.New("two")
+	for _, x := range []struct{ in, after, want error }{{nil, nil, nil}, {one, nil, one}, {nil, two, two}, {one, two, one}} {
+		for _, stored := range []bool{true, false} {
+			c, after := &closing{err: x.in}, 0
+			s := &stream{buf: []byte("xyz"), onClose: func() error { after++; return x.after }}
+			if stored {
+				s.feed = c
+			} else {
+				s.ext = c
+			}
+			if err := s.Close(); !errors.Is(err, x.want) || (err == nil) != (x.want == nil) {
+				t.Errorf("stored %v: %v, want %v", stored, err, x.want)
+			}
+			if err := s.Close(); err != nil || c.closed != 1 || after != 1 || s.Next() {
+				t.Errorf("stored %v, closed again: %v; %d and %d times", stored, err, c.closed, after)
+			}
+		}
+	}
+}
+
+// TestIdleBlocksGoBack: of the blocks that nobody uses a pool keeps as many as there is room for beside what others hold.
+func TestIdleBlocksGoBack(t *testing.T) {
+	p := NewPool(1 << 20)
+	var all [][]byte
+	for range 20 {
+		all = append(all, p.block())
+	}
+	p.recycle(append(all, make([]byte, 7))...) // one is not the pool's
+	for _, b := range all {
+		if len(b) != p.blockSize {
+			t.Fatalf("a block of %d bytes", len(b))
+		}
+	}
+	for _, left := range []int64{20, 5, 0} {
+		a := &account{pool: p}
+		a.force(p.limit - left*int64(p.blockSize) - 1 + min(left, 1))
+		if p.trim(); int64(len(p.free)) != left {
+			t.Errorf("there is room for %d idle blocks, and %d are kept", left, len(p.free))
+		}
+		a.close()
+	}
+	seen := map[*byte]bool{}
+	for range 20 {
+		b := p.block()
+		if len(b) != p.blockSize || seen[&b[0]] {
+			t.Fatalf("a block of %d bytes, given twice: %v", len(b), seen[&b[0]])
+		}
+		seen[&b[0]] = true
+	}
+	wantIdle(t, p)
+}

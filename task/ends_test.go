@@ -125,6 +125,37 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// partless writes pairs, and values in parts if it is asked to.
+type partless struct{}
+
+func (partless) Write(_, _ []byte) error            { return nil }
+func (partless) Close() error                       { return nil }
+func (partless) WriteParts([]byte, ...[]byte) error { return nil }
+
+// TestPairsAreSignsOfLife: whoever emits a pair is alive, wherever it goes and in whatever form it is.
+func TestPairsAreSignsOfLife(t *testing.T) {
+	task := mapreduce.NewTask(t.Context(), mapreduce.TaskInfo{}, &mapreduce.CounterSet{})
+	collect, hold := &collectEmitter{task: task, err: errBad}, &holdEmitter{task: task}
+	write := &writeEmitter{to: partless{}, task: task}
+	for what, emit := range map[string]func(){
+		"a pair":                     func() { collect.Emit(nil, nil) },
+		"an integer":                 func() { collect.EmitInt(nil, 1) },
+		"a pair that is written":     func() { write.Emit(nil, nil) },
+		"an integer that is written": func() { write.EmitInt(nil, 1) },
+		"parts that are written":     func() { write.EmitParts(nil, nil, nil) },
+		"a pair that waits":          func() { hold.Emit(nil, nil) },
+		"an integer that waits":      func() { hold.EmitInt(nil, 1) },
+	} {
+		task.AskAlive()
+		if emit(); !task.AskAlive() {
+			t.Errorf("%s is no sign of life", what)
+		}
+	}
+	if write.records != 3 || write.Failure() != nil || !errors.Is(collect.Failure(), errBad) || len(hold.pairs) != 2 {
+		t.Errorf("%d are written, %v, %v; %d wait", write.records, write.Failure(), collect.Failure(), len(hold.pairs))
+	}
+}
+
 // often does something every 50 s for five minutes.
 func often(do func()) {
 	for range 6 {

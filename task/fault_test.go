@@ -156,6 +156,8 @@ func TestEveryStepOnABadDisk(t *testing.T) {
 				}
 				if err != nil {
 					checkAfter(t, s, disk, how.overwrite, want)
+				} else if _, err := os.Stat(filepath.Join(s.job.Output, SuccessFile)); err != nil {
+					t.Errorf("%s, %+v: operation %d of %d, %s, failed, and the output has no mark: %v", what, how, at, last, disk.failed, err)
 				}
 				if left := list(t, s.env.Scratch); left != "" {
 					t.Errorf("%s: operation %d of %d, %s, left %s", what, at, last, disk.failed, left)
@@ -194,6 +196,8 @@ func checkAfter(t *testing.T, s *stage, disk *badDisk, old bool, want []string) 
 			t.Errorf("after %s failed, nobody can commit: %v", disk.failed, err)
 		} else if got, err := s.parts(); !slices.Equal(got, want) {
 			t.Errorf("after %s failed another driver commits %q, %v", disk.failed, got, err)
+		} else if _, err := os.Stat(filepath.Join(s.job.Output, SuccessFile)); err != nil {
+			t.Errorf("after %s failed another driver commits without a mark: %v", disk.failed, err)
 		}
 		if left := list(t, filepath.Dir(s.job.Output)); left != "out" {
 			t.Errorf("after %s failed and another driver has committed: %s", disk.failed, left)

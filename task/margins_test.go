@@ -36,12 +36,16 @@ func TestOutputsThatCannotBe(t *testing.T) {
 		{"new/below", "new", true, "lies inside the output", false},
 		{"new/below", "new", false, "", false},
 		{"in", "far:/out", false, "output: ", false},
+		{"in", "nowhere/out", false, "nowhere", false}, // no directory can be made there
 	} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"in/a": "a\n", "file": "x", "there/_SUCCESS": "", "there/below/a": "a\n"} {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := os.Symlink(dir+"/gone/for/good", dir+"/nowhere"); err != nil {
+			t.Fatal(err)
 		}
 		job := &mapreduce.Job{Output: x.out, Input: []string{dir + "/" + x.in}}
 		if !strings.Contains(x.out, ":") {

@@ -2,9 +2,13 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -105,4 +109,44 @@ func FuzzGate(f *testing.F) {
 			t.Fatal("it is gone")
 		}
 	})
+}
+
+// TestAnswersOfGates: a program hears why it gets no connection: from nobody else's address, and from a daemon that is gone. What it gets leads where it
+// asked to, and a gate that was closed ends.
+func TestAnswersOfGates(t *testing.T) {
+	daemon, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := daemon.Addr().String()
+	g, err := openGate(func(_ context.Context, to string) bool { return to == addr })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, got := call(t, g, "10.9.8.7:65000"); got || text != `"10.9.8.7:65000" is no daemon of this cluster: programs reach those only (--task-network)` {
+		t.Errorf("a stranger: %q, %v", text, got)
+	}
+	if text, got := call(t, g, addr); !got || text != attempt.Connected {
+		t.Errorf("the daemon: %q, %v", text, got)
+	}
+	c, err := daemon.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) { // what was passed on is closed everywhere
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := errors.Join(c.Close(), daemon.Close()); err != nil {
+		t.Error(err)
+	}
+	if text, got := call(t, g, addr); got || !strings.Contains(text, "refused") {
+		t.Errorf("a daemon that is gone: %q, %v", text, got)
+	}
+	g.close()
+	var none *gate
+	none.close()
+	if err := unix.Sendmsg(int(g.theirs.Fd()), []byte(addr), nil, nil, 0); err == nil {
+		t.Error("a gate that was closed takes a call")
+	}
 }

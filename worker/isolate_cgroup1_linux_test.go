@@ -133,9 +133,9 @@ func TestOldCgroupsEnd(t *testing.T) {
 		t.Errorf("%d processes are in the group: the test does not bite", n)
 	}
 	c.old.kill()
-	for begin := time.Now(); len(ofUser(c.uid)) > 0; time.Sleep(time.Millisecond) {
+	for begin := time.Now(); len(living(t, c.uid)) > 0; time.Sleep(time.Millisecond) {
 		if time.Since(begin) > 10*time.Second {
-			t.Fatalf("%v are left", ofUser(c.uid))
+			t.Fatalf("%v are left", living(t, c.uid))
 		}
 	}
 	group := c.old.dirs["pids"]

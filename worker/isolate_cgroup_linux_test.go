@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -128,6 +129,9 @@ func TestWhereNewCgroupsLie(t *testing.T) {
 	if err != nil {
 		t.Skipf("skipped: %v", err)
 	}
+	if !strings.HasPrefix(own, "/") {
+		t.Errorf("the worker is in the group %q", own)
+	}
 	for _, beside := range []string{"", "unified"} {
 		root := t.TempDir()
 		base := filepath.Join(root, beside, own)
@@ -189,5 +193,134 @@ func TestStandBack(t *testing.T) {
 		j.standBack()
 		wantWritten(t, old, want[0])
 		wantWritten(t, unified, want[1])
+	}
+}
+
+// TestSweptCgroups: groups of workers that are gone go, with those of their attempts; those of one that lives, and of others, stay.
+func TestSweptCgroups(t *testing.T) {
+	base := t.TempDir()
+	lives := fmt.Sprint("millrace-", os.Getpid())
+	for _, name := range []string{"millrace-999999999/sandbox-1", "millrace-999999999/sandbox-2", "millrace-999999998", lives + "/sandbox-1", "other/x", "xmillrace-999999999"} {
+		mayDo(t, filepath.Join(base, name), nil)
+	}
+	mayDo(t, filepath.Join(base, "millrace-999999997", "busy"), map[string]string{"x": ""}) // not removed as a group is in which something runs
+	sweep(base)
+	var left []string
+	for _, dir := range append(subdirs(base), subdirs(filepath.Join(base, lives))...) {
+		left = append(left, strings.TrimPrefix(dir, base+"/"))
+	}
+	if want := []string{lives, "millrace-999999997", "other", "xmillrace-999999999", lives + "/sandbox-1"}; !slices.Equal(left, want) {
+		t.Errorf("left are %q, want %q", left, want)
+	}
+	mayDo(t, base, map[string]string{"file": ""})
+	if got := subdirs(base); len(got) != 4 {
+		t.Errorf("groups are %q", got)
+	}
+	if got := subdirs(filepath.Join(base, "absent")); len(got) != 0 {
+		t.Errorf("of nowhere they are %q", got)
+	}
+}
+
+// TestEndsOfCgroups: a group is told to kill, is gone when it is closed, and so are those of a worker that ends; of an attempt that could not have
+// all its limits none is left.
+func TestEndsOfCgroups(t *testing.T) {
+	g := &cgroups{dir: filepath.Join(t.TempDir(), "millrace-1")}
+	mayDo(t, g.dir, nil)
+	for range 2 { // one that is there already is used
+		if _, err := g.create("a", limits{}, 7); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := g.create("b", limits{}, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.kill()
+	wantWritten(t, c.dir, "cgroup.kill: 1")
+	if err := os.Remove(filepath.Join(c.dir, "cgroup.kill")); err != nil {
+		t.Fatal(err)
+	}
+	c.close()
+	if got := subdirs(g.dir); len(got) != 1 {
+		t.Errorf("left are %q", got)
+	}
+	if _, err := c.fd.Stat(); err == nil {
+		t.Error("its directory is still open")
+	}
+	if g.remove(); len(subdirs(filepath.Dir(g.dir))) != 1 {
+		t.Error("the group of a worker is gone while one of its attempts is there")
+	}
+	if err := os.Remove(filepath.Join(g.dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if g.remove(); len(subdirs(filepath.Dir(g.dir))) != 0 {
+		t.Error("the group of a worker is left")
+	}
+	if _, err := g.create("c", limits{}, 7); err == nil {
+		t.Error("a group was made below one that is gone")
+	}
+	old := &oldCgroups{dirs: map[string]string{"memory": filepath.Join(t.TempDir(), "millrace-1"), "pids": filepath.Join(t.TempDir(), "gone")}}
+	mayDo(t, filepath.Join(old.dirs["memory"], "of an attempt that is over"), nil)
+	if _, err := old.create("a", limits{memory: 1}, 7); err == nil || !strings.Contains(err.Error(), "cgroup: ") {
+		t.Errorf("one of two controllers: %v", err)
+	}
+	for _, f := range []string{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"} {
+		_ = os.Remove(filepath.Join(old.dirs["memory"], "a", f)) // the kernel's go with their group
+	}
+	if old.remove(); len(subdirs(filepath.Dir(old.dirs["memory"]))) != 0 {
+		t.Errorf("left are %q", subdirs(old.dirs["memory"]))
+	}
+}
+
+// TestWithinOldCgroups: the thread is in all groups of an attempt while a program is started and in the worker's own afterwards; if it cannot get into
+// one, nothing is started. Without groups it is.
+func TestWithinOldCgroups(t *testing.T) {
+	for missing, starts := range map[string]bool{"": true, "memory/a": false, "memory": false, "pids/a": false} {
+		root := t.TempDir()
+		g := &oldCgroups{dirs: map[string]string{"memory": filepath.Join(root, "memory"), "pids": filepath.Join(root, "pids")}}
+		c := &oldCgroup{g, map[string]string{"memory": filepath.Join(root, "memory", "a"), "pids": filepath.Join(root, "pids", "a")}}
+		for _, dir := range []string{"memory", "pids", "memory/a", "pids/a"} {
+			mayDo(t, filepath.Join(root, dir), nil)
+			if dir != missing {
+				mayDo(t, filepath.Join(root, dir), map[string]string{"tasks": ""})
+			}
+		}
+		tasks := func() (out []string) {
+			for _, dir := range []string{"memory/a", "pids/a", "memory", "pids"} {
+				b, err := os.ReadFile(filepath.Join(root, dir, "tasks"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, string(b))
+			}
+			return out
+		}
+		ran := false
+		err := c.within(func() error {
+			ran = true
+			if got := strings.Join(tasks(), ","); got != "0,0,," {
+				t.Errorf("while it starts: %q", got)
+			}
+			return os.ErrProcessDone
+		})
+		if ran != starts || starts && !errors.Is(err, os.ErrProcessDone) || !starts && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("without tasks of %q: started %v, %v", missing, ran, err)
+		}
+		if starts && strings.Join(tasks(), ",") != "0,0,0,0" {
+			t.Errorf("afterwards: %q", tasks())
+		}
+	}
+	if err := (*oldCgroup)(nil).within(func() error { return os.ErrProcessDone }); !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+	closed, err := os.Create(filepath.Join(t.TempDir(), "tasks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := moveTo([]*os.File{closed}); err == nil || !strings.Contains(err.Error(), "cgroup: ") {
+		t.Errorf("a group that takes nobody: %v", err)
 	}
 }

@@ -47,9 +47,7 @@ func removeIPC(uid uint32) error {
 		{"sem", unix.SYS_SEMCTL, [3]uintptr{0, unix.IPC_RMID}},
 	} {
 		b, err := os.ReadFile("/proc/sysvipc/" + k.table)
-		if err != nil {
-			continue // the kernel has none
-		}
+		errs = append(errs, unlessNone(err))
 		for _, id := range idsOf(string(b), uid) {
 			_, _, errno := unix.Syscall6(k.call, uintptr(id), k.command[0], k.command[1], k.command[2], 0, 0)
 			if errno != 0 && errno != unix.EIDRM && errno != unix.EINVAL { // gone meanwhile
@@ -61,6 +59,14 @@ func removeIPC(uid uint32) error {
 		errs = append(errs, removeOwned(dir, uid))
 	}
 	return errors.Join(errs...)
+}
+
+// unlessNone is an error of looking at something that the kernel may not have, or not show.
+func unlessNone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
 }
 
 // idsOf reads a table of /proc/sysvipc, whose first line names its columns, and lists what a user owns or made.
@@ -87,10 +93,7 @@ func idsOf(table string, uid uint32) (ids []int) {
 // removeOwned removes what a user owns in a directory that everybody may write to.
 func removeOwned(dir string, uid uint32) error {
 	list, err := os.ReadDir(dir)
-	if err != nil {
-		return nil //nolint:nilerr // there is none
-	}
-	var errs []error
+	errs := []error{unlessNone(err)}
 	for _, e := range list {
 		st, err := e.Info()
 		if err != nil {

@@ -113,6 +113,16 @@ func enter(t *testing.T, j *jail) (*sandbox, string) {
 	return c, parent
 }
 
+// living lists the processes of a user.
+func living(t *testing.T, uid uint32) []int {
+	t.Helper()
+	pids, err := ofUser(uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}
+
 // TestNobodyIsLeft: what a program starts ends with it, with and without the kernel's means for that.
 func TestNobodyIsLeft(t *testing.T) {
 	for _, noPIDs := range []bool{false, true} {
@@ -126,13 +136,13 @@ func TestNobodyIsLeft(t *testing.T) {
 			c, _ := enter(t, j)
 			// In a session of its own, without a parent, and with its files closed.
 			sh(t, c, "(setsid sh -c 'sleep 100 & sleep 100' </dev/null >/dev/null 2>&1 &) ; sleep 0.05")
-			if n := len(ofUser(c.uid)); noPIDs && n == 0 {
+			if n := len(living(t, c.uid)); noPIDs && n == 0 {
 				t.Errorf("nothing was left to kill: the test does not bite")
 			}
 			if err := c.leave(); err != nil {
 				t.Error(err)
 			}
-			if left := ofUser(c.uid); len(left) > 0 {
+			if left := living(t, c.uid); len(left) > 0 {
 				t.Errorf("ids of processes %v, groups %v: left %v", !noPIDs, !noGroups, left)
 			}
 			if _, err := os.Lstat(c.dir); err == nil {
@@ -173,7 +183,7 @@ func TestProgramsOfKilledWorkersEnd(t *testing.T) {
 	}
 	defer next.close()
 	for i, uid := range uids {
-		if got, want := len(ofUser(uid)), i/2; got != want {
+		if got, want := len(living(t, uid)), i/2; got != want {
 			t.Errorf("program %d: %d processes, want %d", i, got, want)
 		}
 	}

@@ -19,7 +19,8 @@ func (c *sandbox) processes() []int {
 	if c.uid == 0 || c.apart {
 		return all // in a namespace of their own all descend from the first
 	}
-	all = append(all, ofUser(c.uid)...)
+	others, _ := ofUser(c.uid) // who cannot look now looks again soon
+	all = append(all, others...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -67,6 +67,10 @@ func takeInSandbox(what string) error {
 		return err
 	case "denied calls":
 		return makeCalls()
+	case "hardened":
+		return harden(IsolationAuto)
+	case "hardened not":
+		return harden(IsolationNone)
 	case "too much System V":
 		_, err := unix.SysvShmGet(0x6d2, hoard, unix.IPC_CREAT|0o600)
 		return err

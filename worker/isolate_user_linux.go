@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -116,9 +117,9 @@ func clearUser(uid uint32) error {
 func killUser(uid uint32) error {
 	var unlimited error
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		pids := ofUser(uid)
-		if len(pids) == 0 {
-			return nil
+		pids, err := ofUser(uid)
+		if err != nil || len(pids) == 0 {
+			return err
 		}
 		if time.Since(begin) > 10*time.Second {
 			return errors.Join(fmt.Errorf("%d processes of user %d do not die", len(pids), uid), unlimited)
@@ -134,25 +135,32 @@ func killUser(uid uint32) error {
 	}
 }
 
-// ofUser lists the living processes of a user.
-func ofUser(uid uint32) (pids []int) {
+// ofUser lists the living processes of a user. Who cannot look does not say that there are none.
+func ofUser(uid uint32) (pids []int, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what there is
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
 		// A process that cannot be traced has its files owned by root, so ask its status.
-		if b, err := os.ReadFile("/proc/" + name + "/status"); err == nil && hasUser(b, uid) {
+		b, err := os.ReadFile("/proc/" + name + "/status")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ESRCH) { // it has ended meanwhile
+			return nil, err
+		}
+		if hasUser(b, uid) {
 			pids = append(pids, pid)
 		}
 	}
-	return pids
+	return pids, nil
 }
 
 // hasUser reports whether a status file is that of a living process with this real or effective id.

@@ -1,13 +1,16 @@
 package worker
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/millrace/millrace/internal/disk"
+	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -61,5 +64,39 @@ func TestNameIn(t *testing.T) {
 	}
 	if _, err := NameIn(both, "host"); err == nil || !strings.Contains(err.Error(), "--name") {
 		t.Errorf("an empty name: %v", err)
+	}
+}
+
+// TestNamesThatCannotBeKept: a worker whose directory cannot be made, read or written is told to be given a name, and leaves nothing that would be one.
+func TestNamesThatCannotBeKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken := t.TempDir()
+	if err := os.Mkdir(filepath.Join(taken, nameFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "below"), taken} {
+		if name, err := NameIn(dir, "host"); name != "" || err == nil || !strings.Contains(err.Error(), "give --name") {
+			t.Errorf("%s: %q, %v", dir, name, err)
+		}
+	}
+	full := require.Tmpfs(t, "size=4k")
+	filler := filepath.Join(full, "filler")
+	if err := os.WriteFile(filler, make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := NameIn(full, "host"); name != "" || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("on a full disk: %q, %v", name, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(full, nameFile+"*")); err != nil || len(left) > 0 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := NameIn(full, ""); err != nil || !strings.HasPrefix(string(name), "worker-") {
+		t.Errorf("of a host without a name: %q, %v", name, err)
 	}
 }

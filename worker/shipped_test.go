@@ -92,6 +92,9 @@ func TestShippedFilesAreSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("when nothing runs", "newest")
+	if len(s.files) != 2 || s.files[filepath.Join(s.dir, "newest")] == nil || s.files[filepath.Join(s.dir, "fetched just now")] == nil {
+		t.Errorf("%d files are in the books", len(s.files))
+	}
 }
 
 // TestNobodyWaitsForFilesOfOthers: ann's file takes long to come; another of ann's, and one of bob's, are had meanwhile.

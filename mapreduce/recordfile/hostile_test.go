@@ -3,6 +3,7 @@ package recordfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -93,6 +94,17 @@ func TestLargestSettings(t *testing.T) {
 	}
 	if _, err := NewWriter(io.Discard, Options{Codec: 3}); err == nil || !strings.HasSuffix(err.Error(), "unknown codec 3") {
 		t.Errorf("codec 3: %v", err)
+	}
+	w, err := NewWriter(io.Discard, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 256<<20 - 10 // the lengths of a record take so many at most
+	if err := w.Append(nil, make([]byte, most+1)); err == nil || !strings.Contains(err.Error(), fmt.Sprint("over the limit of ", most)) {
+		t.Errorf("a record that no reader takes by itself: %v", err)
+	}
+	if o := DefaultOptions(); o.Codec != S2 || o.BlockBytes != 256<<10 || o.MaxRecordBytes != most {
+		t.Errorf("by themselves writers have %+v", o)
 	}
 	file := write(t, Options{}, []record{{"key", "value"}}) // two lengths and eight bytes
 	for most, ok := range map[int]bool{9: false, 10: true, maxBlock: true} {
