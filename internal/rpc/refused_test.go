@@ -356,3 +356,31 @@ func TestAnnouncedAnswers(t *testing.T) {
 		t.Errorf("asked for a way %v, told of answers of %v", r.told, r.due)
 	}
 }
+
+// TestWhoseBytesCount: a node's bytes count for it, those of who runs on a node for that node, and of others for their address; a name
+// that is none is not believed.
+func TestWhoseBytesCount(t *testing.T) {
+	meter := &Meter{}
+	addr, _ := start(t, ServerConfig{Meter: meter}, func(s *Server) {
+		Handle(s, Method[ask, told]{"tell", Anyone}, func(_ context.Context, _ Caller, a ask) (told, error) { return told(a), nil })
+	})
+	long := strings.Repeat("w", 255)
+	for _, tt := range []struct {
+		cfg  ClientConfig
+		want string
+	}{
+		{ClientConfig{Node: "n1", At: "w1"}, "n1"}, {ClientConfig{User: "ann", At: "w1"}, "w1"}, {ClientConfig{User: "ann"}, "127.0.0.1"},
+		{ClientConfig{At: long}, long}, {ClientConfig{At: long + "w"}, "127.0.0.1"},
+	} {
+		c := NewClient(tt.cfg)
+		text := strings.Repeat("x", 9000)
+		before := meter.Read()[Peer{tt.want, Control}]
+		if _, err := Call[ask, told](t.Context(), c, addr, "tell", ask{text}); err != nil {
+			t.Error(err)
+		}
+		if b := meter.Read()[Peer{tt.want, Control}]; b.Received < before.Received+9000 {
+			t.Errorf("%.10q at %.10q: %d bytes came from %.10q", tt.cfg.User, tt.cfg.At, b.Received-before.Received, tt.want)
+		}
+		c.Close()
+	}
+}
