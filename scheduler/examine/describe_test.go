@@ -1,6 +1,7 @@
 package examine
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,121 @@ func TestSituationsVary(t *testing.T) {
 	for word, met := range seen {
 		if !met {
 			t.Errorf("%s: in none of 300 situations", word)
+		}
+	}
+}
+
+// TestReductions: a situation has smaller ones, each smaller in one thing; one of a single job without anything has none.
+func TestReductions(t *testing.T) {
+	s := &Situation{Racks: 3, PerRack: 4, Node: scheduler.Capacity{Containers: 4}, Replace: true, Limit: 3, Faults: Faults{Fail: 0.1, Lose: 0.2}}
+	for i := range scheduler.JobID(4) {
+		s.Jobs = append(s.Jobs, &scheduler.JobSpec{ID: i, Maps: 4, Reduces: 2, HasDriver: true, User: "ann", Submit: time.Second})
+	}
+	s.Jobs[3].Splits.Add(1, 0)
+	before := s.describe("")
+	got := map[string]int{}
+	for _, r := range s.reductions() {
+		for what, is := range map[string]bool{
+			"one rack": r.Racks == 1, "a rack less": r.Racks == 2, "one node": r.PerRack == 1, "a node less": r.PerRack == 3, "no other policy": !r.Replace,
+			"no limit": r.Limit == 0, "no faults": r.Faults == Faults{}, "no failures": r.Faults == Faults{Lose: 0.2}, "no losses": r.Faults == Faults{Fail: 0.1},
+			"half of the jobs": len(r.Jobs) == 2, "a job less": len(r.Jobs) == 3,
+			"no maps": maps(r, 0) == 1, "half of the maps": maps(r, 2) == 1, "a map less": maps(r, 3) == 1,
+		} {
+			if is {
+				got[what]++
+			}
+		}
+		for i, j := range r.Jobs {
+			if j.ID != scheduler.JobID(i) {
+				t.Errorf("job %d is %v", i, j.ID)
+			}
+		}
+	}
+	for what, want := range map[string]int{
+		"one rack": 1, "a rack less": 1, "one node": 1, "a node less": 1, "no other policy": 1, "no limit": 1, "no faults": 1, "no failures": 1, "no losses": 1,
+		"half of the jobs": 2, "a job less": 4, "no maps": 3, "half of the maps": 3, "a map less": 3, // that with splits keeps its maps until it has none
+	} {
+		if got[what] != want {
+			t.Errorf("%s: %d, want %d", what, got[what], want)
+		}
+	}
+	if s.describe("") != before {
+		t.Errorf("the situation has changed:\n%s", s.describe(""))
+	}
+	last := &Situation{Racks: 1, PerRack: 1, Node: scheduler.Capacity{Containers: 4}, Jobs: []*scheduler.JobSpec{{}}}
+	if r := last.reductions(); len(r) != 0 {
+		t.Errorf("%d are smaller than the smallest", len(r))
+	}
+}
+
+// maps counts the jobs of a situation that have so many maps.
+func maps(s *Situation, n int32) (jobs int) {
+	for _, j := range s.Jobs {
+		if j.Maps == n {
+			jobs++
+		}
+	}
+	return jobs
+}
+
+// TestShadowRules: each rule that a launch may break is named, by the promise that it is of.
+func TestShadowRules(t *testing.T) {
+	why := scheduler.Reason{Code: scheduler.Chosen, Say: "test"}
+	for _, tt := range []struct {
+		what    string
+		do      func(s *shadow, d *scheduler.Decision)
+		promise Promise
+	}{
+		{"nothing", func(*shadow, *scheduler.Decision) {}, ""},
+		{"gone", func(_ *shadow, d *scheduler.Decision) { d.Task.Job = 9 }, Allowed},
+		{"dead", func(s *shadow, _ *scheduler.Decision) { delete(s.alive, 0) }, Standing},
+		{"draining", func(s *shadow, _ *scheduler.Decision) { s.draining[0] = true }, Standing},
+		{"done", func(s *shadow, d *scheduler.Decision) { s.finish(d.Task) }, Once},
+		{"lost", func(s *shadow, d *scheduler.Decision) {
+			s.finish(d.Task)
+			s.finish(d.Task)
+			s.lose(d.Task)
+			s.lose(d.Task)
+		}, ""},
+		{"running", func(s *shadow, d *scheduler.Decision) { s.running[d.Task] = []topology.NodeID{1} }, Once},
+		{"a second", func(s *shadow, d *scheduler.Decision) { s.running[d.Task], d.Second = []topology.NodeID{1}, true }, ""},
+		{"stopped", func(s *shadow, d *scheduler.Decision) {
+			s.running[d.Task] = []topology.NodeID{1, 2}
+			s.stop(d.Task, 2)
+			s.stop(d.Task, 7)
+			s.stop(d.Task, 1)
+		}, ""},
+		{"one of two stopped", func(s *shadow, d *scheduler.Decision) {
+			s.running[d.Task] = []topology.NodeID{1, 2}
+			s.stop(d.Task, 2)
+		}, Once},
+		{"a second alone", func(_ *shadow, d *scheduler.Decision) { d.Second = true }, Allowed},
+		{"no words", func(_ *shadow, d *scheduler.Decision) { d.Reason.Say = "" }, Reasons},
+		{"no code", func(_ *shadow, d *scheduler.Decision) { d.Reason.Code = scheduler.Unspecified }, Reasons},
+		{"full", func(s *shadow, _ *scheduler.Decision) {
+			s.running[scheduler.TaskID{Job: 1, Index: 8}] = []topology.NodeID{0}
+			s.running[scheduler.TaskID{Job: 1, Index: 9}] = []topology.NodeID{0}
+		}, Places},
+		{"almost full", func(s *shadow, _ *scheduler.Decision) {
+			s.running[scheduler.TaskID{Job: 1, Index: 8}] = []topology.NodeID{0}
+		}, ""},
+	} {
+		p := Draw(1, false)
+		p.Node = scheduler.Capacity{Containers: 2}
+		s := newShadow(p, scheduler.DefaultConfig())
+		s.specs[1] = &scheduler.JobSpec{ID: 1, Maps: 14}
+		s.alive[0] = true
+		d := scheduler.Run(scheduler.TaskID{Job: 1}, scheduler.Remote, why)
+		tt.do(s, &d)
+		err := s.launch(d, 0)
+		var b *breach
+		if tt.promise == "" && err != nil || tt.promise != "" && (!errors.As(err, &b) || b.promise != tt.promise) {
+			t.Errorf("%s: %v, want %q", tt.what, err, tt.promise)
+		}
+	}
+	for promises, want := range map[*Promises]time.Duration{{}: 10 * time.Minute, {Patience: time.Hour}: time.Hour} {
+		if got := promises.patience(); got != want {
+			t.Errorf("%v of patience, want %v", got, want)
 		}
 	}
 }
