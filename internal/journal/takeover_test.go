@@ -66,7 +66,7 @@ func TestTakeOverOfAFullDisk(t *testing.T) {
 			return nil
 		})
 		j, got, err := reopen(m, fenced(), 1)
-		if fail == syscall.EIO {
+		if errors.Is(fail, syscall.EIO) {
 			if !errors.Is(err, fail) {
 				t.Errorf("%v", err)
 			}
