@@ -121,7 +121,9 @@ func TestRemoteStages(t *testing.T) {
 		s    wire.JobStatus
 		want string
 	}{
-		{wire.JobStatus{Name: "j"}, "j"}, {wire.JobStatus{Name: "j", Stage: 1, Stages: 1}, "j"}, {wire.JobStatus{Name: "j", Stage: 2, Stages: 3}, "j [2/3]"},
+		{wire.JobStatus{Name: "j"}, "j"},
+		{wire.JobStatus{Name: "j", Stage: 1, Stages: 1}, "j"},
+		{wire.JobStatus{Name: "j", Stage: 2, Stages: 3}, "j [2/3]"},
 		{wire.JobStatus{Name: "j", Stages: 3}, "j [1/3]"},
 	} {
 		var r Remote

@@ -369,8 +369,11 @@ func TestWhoseBytesCount(t *testing.T) {
 		cfg  ClientConfig
 		want string
 	}{
-		{ClientConfig{Node: "n1", At: "w1"}, "n1"}, {ClientConfig{User: "ann", At: "w1"}, "w1"}, {ClientConfig{User: "ann"}, "127.0.0.1"},
-		{ClientConfig{At: long}, long}, {ClientConfig{At: long + "w"}, "127.0.0.1"},
+		{ClientConfig{Node: "n1", At: "w1"}, "n1"},
+		{ClientConfig{User: "ann", At: "w1"}, "w1"},
+		{ClientConfig{User: "ann"}, "127.0.0.1"},
+		{ClientConfig{At: long}, long},
+		{ClientConfig{At: long + "w"}, "127.0.0.1"},
 	} {
 		c := NewClient(tt.cfg)
 		text := strings.Repeat("x", 9000)

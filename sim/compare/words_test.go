@@ -101,8 +101,12 @@ func TestWatchedTasks(t *testing.T) {
 		a                   sim.Attempt
 		kind, tasks, mapsOf int
 	}{
-		{at(scheduler.Map, 0), 0, 0, 0}, {at(scheduler.Map, 1), 0, 1, 1}, {at(scheduler.Reduce, 1), 1, 1, -1}, {at(scheduler.Driver, 1), -1, 1, -1},
-		{at(scheduler.Map, 2), 0, -1, -1}, {at(scheduler.Reduce, 2), 1, -1, -1},
+		{at(scheduler.Map, 0), 0, 0, 0},
+		{at(scheduler.Map, 1), 0, 1, 1},
+		{at(scheduler.Reduce, 1), 1, 1, -1},
+		{at(scheduler.Driver, 1), -1, 1, -1},
+		{at(scheduler.Map, 2), 0, -1, -1},
+		{at(scheduler.Reduce, 2), 1, -1, -1},
 	} {
 		if got := [...]int{ByKind(tt.a), TasksOf(2)(tt.a), MapsOf(2)(tt.a)}; got != [...]int{tt.kind, tt.tasks, tt.mapsOf} {
 			t.Errorf("%+v: %v", tt.a.Task, got)
