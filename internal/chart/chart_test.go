@@ -430,3 +430,49 @@ func TestNothingIsNotBelowZero(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsOfCharts: a bar is put into a group and beside a published value without changing the bar it was made of; a curve has a value at
+// each of its places.
+func TestPartsOfCharts(t *testing.T) {
+	plain := Plain("b", 3)
+	both := plain.In(2).Beside(4)
+	if plain.Group != 0 || !math.IsNaN(plain.Published) || !math.IsNaN(plain.Low) || !math.IsNaN(plain.High) {
+		t.Errorf("%+v", plain)
+	}
+	if both.Group != 2 || both.Published != 4 || both.Label != "b" || both.Value != 3 {
+		t.Errorf("%+v", both)
+	}
+	got := Curve("square", []float64{1, 2, 3}, func(x float64) float64 { return x * x })
+	if diff := cmp.Diff(Series{"square", []float64{1, 2, 3}, []float64{1, 4, 9}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFramesOfEachKind: every chart can be given another frame, and keeps all else; rows and curves and shares do not mix.
+func TestFramesOfEachKind(t *testing.T) {
+	other := Frame{Title: "other", X: Axis{Min: 1, Max: 2}}
+	kinds := map[string]string{}
+	for name, c := range examples {
+		kinds[name] = kindOf(c)
+		f, ok := c.(framed)
+		if !ok {
+			continue
+		}
+		if got := f.in(other); !strings.HasPrefix(fmt.Sprintf("%T", got), "chart.") || got.(framed).in(f.frame()) == nil || kindOf(got) != kindOf(c) {
+			t.Errorf("%s became %T", name, got)
+		}
+	}
+	for _, c := range []Chart{Lines{}, Area{}} {
+		if kindOf(c) != "curves" {
+			t.Errorf("%T is of kind %q", c, kindOf(c))
+		}
+	}
+	for _, c := range []Chart{Bars{}, Strip{}} {
+		if kindOf(c) != "rows" {
+			t.Errorf("%T is of kind %q", c, kindOf(c))
+		}
+	}
+	if kindOf(CDF{}) != "shares" {
+		t.Errorf("shares are %q", kindOf(CDF{}))
+	}
+}

@@ -313,6 +313,15 @@ func TestLocal(t *testing.T) {
 	if err := s.Local(t.Context(), Caller{}, "echo", ask{}, &got); !errors.Is(err, wire.Denied) {
 		t.Errorf("a stranger: %v", err)
 	}
+	if err := s.Local(t.Context(), Caller{User: "ann"}, "echo", ask{Text: "fail"}, &got); !errors.Is(err, wire.NotFound) {
+		t.Errorf("a method that fails: %v", err)
+	}
+	if err := s.Local(t.Context(), Caller{User: "ann"}, "echo", ask{Text: "panic"}, &got); !errors.Is(err, wire.Internal) {
+		t.Errorf("a method that panics: %v", err)
+	}
+	if err := s.Local(t.Context(), Caller{User: "ann"}, "echo", ask{Text: "x"}, new(int)); !errors.Is(err, wire.Corrupt) {
+		t.Errorf("an answer of another shape: %v", err)
+	}
 	if err := s.Local(t.Context(), Caller{User: "ann"}, "eco", ask{}, &got); !errors.Is(err, wire.Invalid) {
 		t.Errorf("a method that is not there: %v", err)
 	}
@@ -331,6 +340,9 @@ func TestLocalFresh(t *testing.T) {
 		if a.Text == "panic" {
 			panic("as asked")
 		}
+		if a.Text == "fail" {
+			return nil, wire.Errorf(wire.NotFound, "no rows")
+		}
 		return rows, nil
 	})
 	ann := Caller{User: "ann"}
@@ -342,7 +354,7 @@ func TestLocalFresh(t *testing.T) {
 		c    Caller
 		req  any
 		want wire.Kind
-	}{{Caller{}, ask{}, wire.Denied}, {ann, ask{Text: "panic"}, wire.Internal}, {ann, told{}, wire.Invalid}} {
+	}{{Caller{}, ask{}, wire.Denied}, {ann, ask{Text: "panic"}, wire.Internal}, {ann, ask{Text: "fail"}, wire.NotFound}, {ann, told{}, wire.Invalid}} {
 		if err := s.Local(t.Context(), tt.c, "rows", tt.req, &got); wire.KindOf(err) != tt.want {
 			t.Errorf("%+v: %v", tt, err)
 		}

@@ -3,6 +3,7 @@ package secure_test
 import (
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -126,4 +127,19 @@ func TestCertificatesAreRenewed(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 		}
 	})
+}
+
+// TestRevokedAreBounded: a key file names ten thousand users that are revoked, and not one more; the latest time of each counts.
+func TestRevokedAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(secure.Generate() + "\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&b, "revoked u%d 2026-01-02T15:04:05Z\n", i)
+	}
+	if _, err := secure.Parse(b.String()); err != nil {
+		t.Errorf("ten thousand: %v", err)
+	}
+	if _, err := secure.Parse(b.String() + "revoked another 2026-01-02T15:04:05Z\n"); err == nil || !strings.Contains(err.Error(), "of at most 10000") {
+		t.Errorf("one more: %v", err)
+	}
 }

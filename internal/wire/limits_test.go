@@ -3,8 +3,10 @@ package wire
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -149,5 +151,25 @@ func TestProgressIsBounded(t *testing.T) {
 	}
 	if got := Bounded(math.NaN()); got != 0 {
 		t.Errorf("what is no number becomes %g", got)
+	}
+}
+
+// TestHowLongAttemptsRan: what a worker says of it is neither negative nor longer than a month.
+func TestHowLongAttemptsRan(t *testing.T) {
+	for millis, want := range map[int64]time.Duration{-5: 0, 0: 0, 1500: 1500 * time.Millisecond, 1 << 60: math.MaxInt32 * time.Millisecond} {
+		if got := (&Progress{Millis: millis}).Ran(); got != want {
+			t.Errorf("%d ms: %v, want %v", millis, got, want)
+		}
+	}
+}
+
+// TestNamesOfAPage: the names of a page are those of its entries without their directories.
+func TestNamesOfAPage(t *testing.T) {
+	l := ListResponse{Entries: []FileInfo{{Path: "/a/b"}, {Path: "/a/c d"}, {Path: "x"}}}
+	if got := l.Names(); !slices.Equal(got, []string{"b", "c d", "x"}) {
+		t.Errorf("%q", got)
+	}
+	if got := (&ListResponse{}).Names(); len(got) != 0 {
+		t.Errorf("%q of none", got)
 	}
 }

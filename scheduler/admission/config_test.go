@@ -2,6 +2,7 @@ package admission
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -53,5 +54,77 @@ func TestConfigRanges(t *testing.T) {
 	}
 	if q := CBTwATConfig().Quiet; q != 20*time.Second { // spec/marp 7.22
 		t.Errorf("CBTwAT looks for the first time after %v", q)
+	}
+}
+
+// Limits are taken up to the ends of their ranges and refused beyond them, by every policy that has some, and by name.
+func TestLimitRanges(t *testing.T) {
+	for _, tt := range []struct {
+		change func(*Limits)
+		want   string // "": it is taken
+	}{
+		{func(*Limits) {}, ""},
+		{func(l *Limits) { l.Measure = "memory" }, ""},
+		{func(l *Limits) { l.Measure = "containers" }, ""},
+		{func(l *Limits) { l.Measure = "miles" }, `measure "miles" is not`},
+		{func(l *Limits) { l.LeastDrivers = 0 }, ""},
+		{func(l *Limits) { l.LeastDrivers = -1 }, "least drivers -1"},
+		{func(l *Limits) { l.Progress = "yarn" }, ""},
+		{func(l *Limits) { l.Progress = "half" }, ""},
+		{func(l *Limits) { l.Progress = "none" }, `progress "none" is not`},
+		{func(l *Limits) { l.ReloadMin, l.ReloadMax = 0, 0 }, ""},
+		{func(l *Limits) { l.ReloadMin = -1 }, "reload delay"},
+		{func(l *Limits) { l.ReloadMin, l.ReloadMax = 2, 1 }, "reload delay 2ns..1ns is no range"},
+		{func(l *Limits) { l.ActivationMin, l.ActivationMax = 1, 1 }, ""},
+		{func(l *Limits) { l.ActivationMin = -1 }, "activation delay"},
+		{func(l *Limits) { l.ActivationMin = 1 }, "activation delay 1ns..0s is no range"},
+		{func(l *Limits) { l.TimeScale = 0 }, "time scale must be positive"},
+		{func(l *Limits) { l.TimeScale = math.NaN() }, "time scale must be positive"},
+	} {
+		l := DefaultLimits()
+		tt.change(&l)
+		control, err := NewCBT(CBTConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, static := NewStatic(0.5, l, source0())
+		_, tuned := NewTuned(control, CBTConfig(), l, source0())
+		for what, err := range map[string]error{"static": static, "tuned": tuned} {
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("%s: %v, want %q", what, err, tt.want)
+			}
+		}
+	}
+}
+
+// A controller of constants that mean nothing is none, and no policy is made with them.
+func TestRefusedControllers(t *testing.T) {
+	bad := DefaultConfig()
+	bad.Iteration = 0
+	_, cbt := NewCBT(bad)
+	_, ws := NewCBTwS(bad)
+	_, wat := NewCBTwAT(bad, source0())
+	good, err := NewCBT(CBTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tuned := NewTuned(good, bad, DefaultLimits(), source0())
+	for what, err := range map[string]error{"CBT": cbt, "CBTwS": ws, "CBTwAT": wat, "a policy": tuned} {
+		if err == nil {
+			t.Errorf("%s was made", what)
+		}
+	}
+}
+
+// The formulas at the ends: nothing to admit, nothing to admit it to, drivers that take no room.
+func TestFormulasAtTheEnds(t *testing.T) {
+	if got := [...]int64{Slots(0.5, 10, 0), Slots(0.5, 10, -1), Slots(0.5, 10, 1), Slots(0, 10, 1), Slots(1, 10, 3)}; got != [...]int64{math.MaxInt64, math.MaxInt64, 5, 0, 3} {
+		t.Errorf("slots: %v", got)
+	}
+	if got := [...]float64{Smallest(0, 10, 1), Smallest(3, 0, 1), Smallest(3, 10, 1), Smallest(20, 10, 1), Smallest(-1, 10, 1)}; got != [...]float64{0, 0, 0.3, 2, 0} {
+		t.Errorf("smallest: %v", got)
+	}
+	if got := [...]int64{SafeJobs(10, 0, 0, 1), SafeJobs(10, 1, 1, 2), SafeJobs(10, 1, 1, 11), SafeJobs(10, 2, 1, 1)}; got != [...]int64{math.MaxInt64, 4, 0, 3} {
+		t.Errorf("safe jobs: %v", got)
 	}
 }

@@ -141,3 +141,43 @@ func TestDeadlockReasons(t *testing.T) {
 		}
 	}
 }
+
+// A job whose plan is held counts as its driver alone, however often it is asked about. When all others wait as well the first that
+// is asked goes on, and when it is ready it counts whole again.
+func TestPlansThatWait(t *testing.T) {
+	a := admissionOf(t, &MARPInfo, map[string]string{"marp": "0.9", "avoid-deadlock": "true"})
+	r := newRig(t, a, scheduler.DefaultReduceRule())
+	r.submit(1, 3)
+	if ids, _ := r.admit(); len(ids) != 3 {
+		t.Fatalf("admitted %v", ids)
+	}
+	held := func(id scheduler.JobID, reduces int32, want string) {
+		t.Helper()
+		j := r.View().Job(id)
+		d := a.(scheduler.Judge).Judge(r.now, j, &scheduler.JobSpec{ID: id, Maps: 24, Reduces: reduces, HasDriver: true}, r.View())
+		got, verdict := "", scheduler.Admit
+		if want != "" {
+			got, verdict = r.text(d.Reason), scheduler.Hold
+		}
+		if d.Job != id || got != want || d.Verdict != verdict {
+			t.Errorf("%v with %d reduces: %v: %s; want %q", id, reduces, d.Verdict, got, want)
+		}
+	}
+	held(1, 40, "") // 3 drivers, 42 reduces and a map are 50 of 51 GB
+	for range 3 {
+		held(2, 60, "j2 waits: drivers and reduces of 2 jobs and its own could hold 69632 of 52224 MB and leave no room for a map")
+	}
+	held(3, 60, "j3 waits: drivers and reduces of 1 jobs and its own could hold 68608 of 52224 MB and leave no room for a map")
+	held(2, 60, "j2 waits: drivers and reduces of 1 jobs and its own could hold 68608 of 52224 MB and leave no room for a map")
+	r.feed(scheduler.JobReady(1, nil))
+	r.feed(scheduler.JobVanished(1))
+	held(2, 60, "")
+	r.feed(scheduler.JobReady(2, nil))
+	held(3, 60, "j3 waits: drivers and reduces of 1 jobs and its own could hold 66560 of 52224 MB and leave no room for a map")
+	r.feed(scheduler.JobVanished(3))
+	r.submit(4, 4)
+	if ids, why := r.admit(); len(ids) != 1 {
+		t.Errorf("admitted %v: %s", ids, r.text(why))
+	}
+	held(4, 60, "j4 waits: drivers and reduces of 1 jobs and its own could hold 66560 of 52224 MB and leave no room for a map")
+}

@@ -106,10 +106,10 @@ func TestYARNProgress(t *testing.T) {
 
 // onlyOne runs a batch of two under a MARP for one, takes the slot back and ends
 // the first job; it returns who starts in the ten idle minutes after that.
-func onlyOne(t *testing.T, info *scheduler.Info, compat string) (started int, a *Tuned) {
+func onlyOne(t *testing.T, info *scheduler.Info, compat string) (started int, a *Tuned, r *rig) {
 	t.Helper()
 	a = admissionOf(t, info, map[string]string{"compat-early-exit": compat}).(*Tuned)
-	r := newRig(t, a, scheduler.DefaultReduceRule())
+	r = newRig(t, a, scheduler.DefaultReduceRule())
 	r.feed(idle(3))
 	r.submit(1, 2)
 	r.admit()
@@ -121,7 +121,7 @@ func onlyOne(t *testing.T, info *scheduler.Info, compat string) (started int, a 
 	}
 	r.feed(scheduler.JobFinished(1))
 	r.feed(idle(95))
-	return len(r.sleep(10 * time.Minute)), a
+	return len(r.sleep(10 * time.Minute)), a, r
 }
 
 // spec/marp 2.3, "ineffective increase", and 7.12: when the only slot was taken back and a
@@ -130,10 +130,10 @@ func onlyOne(t *testing.T, info *scheduler.Info, compat string) (started int, a 
 // at a time.
 func TestEarlyExit(t *testing.T) {
 	for _, info := range []*scheduler.Info{&CBTInfo, &CBTwSInfo, &CBTwATInfo} {
-		if n, a := onlyOne(t, info, "false"); n != 1 || !a.active {
+		if n, a, _ := onlyOne(t, info, "false"); n != 1 || !a.active {
 			t.Errorf("%s: %d jobs started, active %v", info.Name, n, a.active)
 		}
-		n, a := onlyOne(t, info, "true")
+		n, a, r := onlyOne(t, info, "true")
 		if a.active || n != 1 {
 			t.Errorf("%s as the scripts: %d jobs started, active %v", info.Name, n, a.active)
 		}
@@ -143,6 +143,18 @@ func TestEarlyExit(t *testing.T) {
 		}
 		if a.delay.last != want {
 			t.Errorf("%s as the scripts: MARP left at %g, want %g", info.Name, a.delay.last, want)
+		}
+		for id := range scheduler.JobID(3) {
+			if r.View().Job(id) != nil {
+				r.feed(scheduler.JobVanished(id))
+			}
+		}
+		if r.sleep(time.Minute); a.active {
+			t.Errorf("%s as the scripts: a batch of no jobs", info.Name)
+		}
+		r.submit(11, 13)
+		if r.sleep(time.Minute); !a.active {
+			t.Errorf("%s as the scripts: nobody controls the batch after the one that was given up", info.Name)
 		}
 	}
 }

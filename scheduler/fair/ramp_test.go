@@ -108,3 +108,17 @@ func TestPatienceRanges(t *testing.T) {
 		t.Errorf("no patience at all: %v", err)
 	}
 }
+
+// A delay policy of a patience or of shares that mean nothing is none.
+func TestRefusedDelays(t *testing.T) {
+	wrong := DefaultConfig()
+	wrong.Key = "colour"
+	for what, of := range map[string]struct {
+		cfg Config
+		p   Patience
+	}{"patience": {DefaultConfig(), Patience{Skips: -1}}, "shares": {wrong, DefaultPatience()}} {
+		if p, err := NewDelay(of.cfg, of.p); p != nil || err == nil {
+			t.Errorf("%s: %v, %v", what, p, err)
+		}
+	}
+}

@@ -14,6 +14,10 @@ func TestConfigRanges(t *testing.T) {
 			[]func(*Config){func(c *Config) { c.TMin, c.TMax = 0, 0 }, func(c *Config) { c.TMin, c.TMax = 1, 1 }},
 			[]func(*Config){func(c *Config) { c.TMin = -0.1 }, func(c *Config) { c.TMax = 1.1 }, func(c *Config) { c.TMin, c.TMax = 0.6, 0.5 }, func(c *Config) { c.TMin = math.NaN() }},
 		},
+		"words": {
+			[]func(*Config){func(c *Config) { c.Key, c.Mechanisms, c.Sizes = "queue", "mts", "none" }, func(c *Config) { c.Key, c.Mechanisms, c.Sizes = "pool", "mts-ca", "all" }},
+			[]func(*Config){func(c *Config) { c.Key = "colour" }, func(c *Config) { c.Mechanisms = "some" }, func(c *Config) { c.Sizes = "" }},
+		},
 		"congestion":    {nil, []func(*Config){func(c *Config) { c.Congestion = 0 }, func(c *Config) { c.Congestion = -1 }}},
 		"traffic scale": {nil, []func(*Config){func(c *Config) { c.TrafficScale = 0 }}},
 		"traffic limit": {[]func(*Config){func(c *Config) { c.TrafficLimit = 0 }}, []func(*Config){func(c *Config) { c.TrafficLimit = -1 }}},
@@ -53,6 +57,11 @@ func TestClassLimits(t *testing.T) {
 	for shuffle, want := range map[float64]Class{0: Light, 1<<20 - 1: Light, 1 << 20: Medium, 100 << 20: Medium, 100<<20 + 1: Heavy} {
 		if got := c.Of(shuffle); got != want {
 			t.Errorf("%g bytes are %v, want %v", shuffle, got, want)
+		}
+	}
+	for class, want := range map[Class]string{Light: "shuffle-light", Medium: "shuffle-medium", Heavy: "shuffle-heavy"} {
+		if class.String() != want {
+			t.Errorf("%v, want %s", class, want)
 		}
 	}
 	if !c.Small(10<<20-1) || c.Small(10<<20) {

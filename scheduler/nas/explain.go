@@ -23,18 +23,29 @@ func (p *Policy) explainMaps(now time.Duration, j *job) scheduler.Reason {
 	r := scheduler.Reason{Code: scheduler.ForLocality, Job: j.ID(), Group: j.User()}
 	used, all, byTime := p.cfg.Maps.Progress(now, w)
 	r.A, r.B, r.C = used, all, int64(min(p.limit, 1<<62))
-	switch {
-	case p.est.class(p.est.of(j)) != Light && p.anyFiltered():
-		r.Code, r.Say = scheduler.ForNetwork, "maps of {job} wait for uncongested racks or for their turn: {a} of {b} skips"
-	case !p.cfg.CapTraffic:
-		r.Say = "maps of {job} wait for a node with their data: {a} of {b} skips"
-	default:
-		r.Say = "maps of {job} wait for a node with their data that is producing little enough, of {c:bytes} at most: {a} of {b} skips"
+	filtered := p.est.class(p.est.of(j)) != Light && p.anyFiltered()
+	if filtered {
+		r.Code = scheduler.ForNetwork
 	}
-	if byTime {
-		r.Say = "maps of {job} have waited {a:time} of {b:time} for a node with their data that is producing little enough"
-	}
+	r.Say = waitSay(byTime, !p.cfg.CapTraffic, filtered)
 	return r
+}
+
+// waitSay words what maps wait for.
+func waitSay(byTime, uncapped, filtered bool) string {
+	switch {
+	case filtered && byTime:
+		return "maps of {job} have waited {a:time} of {b:time} for uncongested racks or for their turn"
+	case filtered:
+		return "maps of {job} wait for uncongested racks or for their turn: {a} of {b} skips"
+	case uncapped && byTime:
+		return "maps of {job} have waited {a:time} of {b:time} for a node with their data"
+	case uncapped:
+		return "maps of {job} wait for a node with their data: {a} of {b} skips"
+	case byTime:
+		return "maps of {job} have waited {a:time} of {b:time} for a node with their data that is producing little enough, of {c:bytes} at most"
+	}
+	return "maps of {job} wait for a node with their data that is producing little enough, of {c:bytes} at most: {a} of {b} skips"
 }
 
 func (p *Policy) anyFiltered() bool {

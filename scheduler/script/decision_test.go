@@ -1,12 +1,14 @@
 package script
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/millrace/millrace/scheduler"
 	"github.com/millrace/millrace/scheduler/schedulertest"
+	"github.com/millrace/millrace/topology"
 )
 
 // TestWhatADecisionSays: a decision carries the job, the kind and the words of the script, and so does an idle answer.
@@ -154,3 +156,145 @@ def assign(node, cluster, now):
 		t.Errorf("%q, %v, %v", said, err, p.Err())
 	}
 }
+
+// recorder asks a program as a process of its own would, and keeps the questions.
+type recorder struct {
+	*Program
+	asked []Question
+	told  []Answer
+}
+
+func (r *recorder) Ask(q *Question) (Answer, error) {
+	q.Fill()
+	a, err := r.Program.Ask(q)
+	kept := *q
+	for k := range kept.Jobs {
+		kept.Jobs[k] = slices.Clone(kept.Jobs[k])
+	}
+	r.asked, r.told = append(r.asked, kept), append(r.told, a)
+	return a, err
+}
+
+// TestQuestionsStandAlone: a question that has been filled can be asked again when the cluster has gone on, with the same answer, and
+// each job that has ended is named in one question.
+func TestQuestionsStandAlone(t *testing.T) {
+	for name, text := range map[string]string{"key": shortest, "assign": theOldest} {
+		program, err := Load(name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asker := &recorder{Program: program}
+		p := Asking(name, program.Form(), asker)
+		r := schedulertest.NewRig(t, p, 1, scheduler.Capacity{Containers: 2})
+		ended := func(e scheduler.Event, job scheduler.JobID, want ...scheduler.JobID) {
+			t.Helper()
+			r.Send(e)
+			r.Submit(&scheduler.JobSpec{ID: job, Maps: 1})
+			asker.asked, asker.told = nil, nil
+			r.Want(r.Serve(0), job)
+			var got []scheduler.JobID
+			for _, q := range asker.asked {
+				got = append(got, q.Ended...)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: told that %v have ended, want %v", name, got, want)
+			}
+			for i, q := range asker.asked {
+				if a, err := program.Ask(&q); err != nil || a != asker.told[i] {
+					t.Errorf("%s: asked again: %+v, %v; was %+v", name, a, err, asker.told[i])
+				}
+			}
+			r.Finish(job, scheduler.Map, 0, 0)
+		}
+		r.Submit(&scheduler.JobSpec{ID: 1, Maps: 1})
+		r.Want(r.Serve(0), 1)
+		r.Finish(1, scheduler.Map, 0, 0)
+		ended(scheduler.JobFinished(1), 2, 1)
+		ended(scheduler.JobFailed(2), 3, 2)
+		ended(scheduler.JobVanished(3), 4, 3)
+		if p.Err() != nil {
+			t.Error(name, p.Err())
+		}
+	}
+}
+
+// TestMachinesAsTheyAre: a machine that a script has kept is the one that asks again, with what it has now.
+func TestMachinesAsTheyAre(t *testing.T) {
+	p, err := New("s", `
+def assign(node, cluster, now):
+    kept = state.setdefault(node.name, node)
+    jobs = cluster.jobs("map")
+    return run(jobs[0], "map", "%s: %d of %d" % (kept == node, kept.free, node.free)) if jobs else idle()
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := schedulertest.NewRig(t, p, 2, scheduler.Capacity{Containers: 2})
+	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 9})
+	var said []string
+	for n := range topology.NodeID(2) {
+		if _, err := r.Offer(0, n, func(d scheduler.Decision) { said = append(said, d.Reason.Say) }); err != nil || p.Err() != nil {
+			t.Fatal(err, p.Err())
+		}
+	}
+	if got := strings.Join(said, ", "); got != "True: 2 of 2, True: 1 of 1, True: 2 of 2, True: 1 of 1" {
+		t.Error(got)
+	}
+}
+
+// TestReducesOfAScript: reduces that wait for maps give way to those of another job under a script, as under the other policies of
+// a cluster.
+func TestReducesOfAScript(t *testing.T) {
+	p, err := New("s", shortest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := schedulertest.NewRig(t, p, 1, scheduler.Capacity{Containers: 8})
+	r.Submit(&scheduler.JobSpec{ID: 1, Maps: 2, Reduces: 6, Slowstart: -1})
+	for i := range int32(8) {
+		k, index := scheduler.Map, i
+		if i >= 2 {
+			k, index = scheduler.Reduce, i-2
+		}
+		r.Send(scheduler.Launched(scheduler.TaskID{Job: 1, Kind: k, Index: index}, 0, scheduler.Anywhere, false))
+	}
+	r.Submit(&scheduler.JobSpec{ID: 2, Maps: 10})
+	var got []scheduler.Kind
+	if err := r.Kill(time.Minute, func(v scheduler.Victim) { got = append(got, v.Task.Kind) }); err != nil || !slices.Equal(got, slices.Repeat([]scheduler.Kind{scheduler.Reduce}, 6)) {
+		t.Errorf("gave way: %v, %v", got, err)
+	}
+}
+
+// TestWhereNoneMayStart: what assign chooses is refused with the names of kind, job and machine where the job is unknown or has no
+// such task, and where the machine has no place for it.
+func TestWhereNoneMayStart(t *testing.T) {
+	for _, c := range []struct {
+		answer Answer
+		want   string
+	}{
+		{Answer{OK: true, Job: 1, Kind: scheduler.Map}, ""},
+		{Answer{OK: true, Job: 2, Kind: scheduler.Map}, "s: assign chose a map of big for "},
+		{Answer{OK: true, Job: 1, Kind: scheduler.Reduce}, "s: assign chose a reduce of j for "},
+		{Answer{OK: true, Job: 1, Kind: scheduler.Driver}, "s: assign chose a driver of j for "},
+		{Answer{OK: true, Job: 7, Kind: scheduler.Map}, "s: assign chose a map of j7 for "},
+	} {
+		p := Asking("s", Form{}, always(c.answer))
+		r := schedulertest.NewRig(t, p, 1, scheduler.Capacity{Containers: 2, MemoryMB: 1500})
+		r.Submit(&scheduler.JobSpec{ID: 1, Name: "j", Maps: 4, Reduces: 1, Slowstart: 1}, &scheduler.JobSpec{ID: 2, Name: "big", Maps: 1, MapDemand: scheduler.Demand{MemoryMB: 3000}})
+		d := p.Assign(0, 0, r.View())
+		if c.want == "" {
+			if !d.OK || p.Err() != nil {
+				t.Errorf("%+v: %+v, %v", c.answer, d, p.Err())
+			}
+			continue
+		}
+		if err := p.Err(); d.OK || d.Reason.Say != "the script has failed" || err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.Contains(err.Error(), "where none may start") {
+			t.Errorf("%+v: %+v, %v", c.answer, d, err)
+		}
+	}
+}
+
+// always is an asker with one answer.
+type always Answer
+
+func (a always) Ask(*Question) (Answer, error) { return Answer(a), nil }

@@ -3,6 +3,7 @@ package sizebased
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -270,5 +271,31 @@ func TestValidate(t *testing.T) {
 		if _, err := New(c); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// A predictor that could predict nothing is refused.
+func TestRefusedPredictors(t *testing.T) {
+	for _, tt := range []struct {
+		change func(*PredictConfig)
+		want   string
+	}{
+		{func(c *PredictConfig) { c.From = "stars" }, `"stars" is not auto, work or input`},
+		{func(c *PredictConfig) { c.Noise = -0.1 }, "noise -0.1"},
+		{func(c *PredictConfig) { c.Noise = math.Inf(1) }, "noise +Inf"},
+		{func(c *PredictConfig) { c.Noise = math.NaN() }, "noise NaN"},
+		{func(c *PredictConfig) { c.SecondsPerGB = 0 }, "0 seconds per GB"},
+		{func(c *PredictConfig) { c.SecondsPerGB = math.NaN() }, "NaN seconds per GB"},
+	} {
+		c := DefaultPredictConfig()
+		tt.change(&c)
+		if p, err := NewPredictor(c); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, want %q", err, tt.want)
+		}
+	}
+	c := DefaultPredictConfig()
+	c.Noise = 0
+	if _, err := NewPredictor(c); err != nil {
+		t.Errorf("an oracle: %v", err)
 	}
 }

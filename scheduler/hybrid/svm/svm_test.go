@@ -305,3 +305,51 @@ func BenchmarkTrain(b *testing.B) {
 		})
 	}
 }
+
+// A model that came from outside is taken when all in it is finite and fits together; a training of parameters that mean nothing is refused.
+func TestOutsideModels(t *testing.T) {
+	good := func() *Model {
+		return &Model{Gamma: 1, Bias: 0.5, Coef: []float64{1, -1}, Vectors: [][]float64{{0, 1}, {1, 0}}}
+	}
+	for _, tt := range []struct {
+		change func(*Model)
+		want   string
+	}{
+		{func(*Model) {}, ""},
+		{func(m *Model) { m.Gamma = 0 }, "gamma 0"},
+		{func(m *Model) { m.Gamma = math.NaN() }, "gamma NaN"},
+		{func(m *Model) { m.Gamma = math.Inf(1) }, "gamma +Inf"},
+		{func(m *Model) { m.Bias = math.NaN() }, "bias NaN"},
+		{func(m *Model) { m.Bias = math.Inf(-1) }, "bias -Inf"},
+		{func(m *Model) { m.Coef = m.Coef[:1] }, "1 coefficients for 2 support vectors"},
+		{func(m *Model) { m.Vectors[1] = []float64{1} }, "support vector 1 has 1 features, want 2"},
+		{func(m *Model) { m.Vectors[1][1] = math.NaN() }, "support vector 1 is not finite"},
+		{func(m *Model) { m.Vectors[0][0] = math.Inf(1) }, "support vector 0 is not finite"},
+		{func(m *Model) { m.Coef[1] = math.Inf(-1) }, "support vector 1 is not finite"},
+	} {
+		m := good()
+		tt.change(m)
+		if err := m.Validate(2); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%v, want %q", err, tt.want)
+		}
+	}
+	x, y := [][]float64{{0}, {1}}, []int8{-1, 1}
+	for want, change := range map[string]func(*Config){
+		"the bound C is 0": func(c *Config) { c.C = 0 }, "the bound C is +Inf": func(c *Config) { c.C = math.Inf(1) },
+		"gamma is 0": func(c *Config) { c.Gamma = 0 }, "gamma is +Inf": func(c *Config) { c.Gamma = math.Inf(1) },
+		"tolerance is 0": func(c *Config) { c.Tolerance = 0 }, "tolerance is NaN": func(c *Config) { c.Tolerance = math.NaN() },
+		"the steps": func(c *Config) { c.MaxSteps = -1 }, "two rows": func(c *Config) { c.CacheRows = 1 },
+	} {
+		c := DefaultConfig()
+		change(&c)
+		if m, err := Train(x, y, c); m != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	c := DefaultConfig()
+	c.MaxSteps, c.CacheRows = 0, 2
+	m, err := Train(x, y, c)
+	if err != nil || m.Accuracy(x, y) != 1 || m.Accuracy(x, []int8{1, -1}) != 0 || m.Accuracy(x, []int8{1, 1}) != 0.5 || m.Accuracy(nil, nil) != 0 {
+		t.Errorf("two points: %+v, %v", m, err)
+	}
+}
