@@ -72,7 +72,7 @@ func TestStepsToSmaller(t *testing.T) {
 	for _, c := range s.reductions() {
 		lines := strings.Split(strings.TrimSpace(before), "\n")
 		var change []string
-		for _, l := range strings.Split(strings.TrimSpace(c.describe("")), "\n") {
+		for l := range strings.SplitSeq(strings.TrimSpace(c.describe("")), "\n") {
 			if i := slices.Index(lines, l); i >= 0 {
 				lines = slices.Delete(lines, i, i+1)
 			} else {
@@ -119,8 +119,12 @@ func TestDriversLeaveRoom(t *testing.T) {
 		nodes int
 		want  int
 	}{
-		{scheduler.Capacity{Containers: 1}, 3, 0}, {scheduler.Capacity{Containers: 1}, 4, 1}, {scheduler.Capacity{Containers: 6}, 2, 3},
-		{scheduler.Capacity{MapSlots: 6, ReduceSlots: 2}, 4, 2}, {scheduler.Capacity{VCores: 8}, 1, 2}, {scheduler.Capacity{Containers: 8}, 9, 5},
+		{scheduler.Capacity{Containers: 1}, 3, 0},
+		{scheduler.Capacity{Containers: 1}, 4, 1},
+		{scheduler.Capacity{Containers: 6}, 2, 3},
+		{scheduler.Capacity{MapSlots: 6, ReduceSlots: 2}, 4, 2},
+		{scheduler.Capacity{VCores: 8}, 1, 2},
+		{scheduler.Capacity{Containers: 8}, 9, 5},
 	} {
 		s := &Situation{Racks: 1, PerRack: tc.nodes, Node: tc.node}
 		for i := range 5 {
