@@ -87,7 +87,8 @@ func TestWhatEndsAHistory(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			l := &log{}
 			cfg := configOf(l, vfs.NewMem())
-			cfg.UserBytes = func(string) int64 { return 1 << 40 }
+			var looked atomic.Bool
+			cfg.UserBytes = func(string) int64 { looked.Store(true); return 1 << 40 }
 			fails := strings.Contains(what, "cannot be read")
 			cfg.Scan = func(from, to uint64, fn func(uint64, []Entry) error) (uint64, error) {
 				if fails && from > 1 {
@@ -101,6 +102,7 @@ func TestWhatEndsAHistory(t *testing.T) {
 			s := open(t, cfg)
 			s.Add(l.add(life(1, 1)...))
 			caughtUp(t, s, l)
+			wait(t, "the limits were looked at after the first job", looked.Load)
 			if x.key != nil {
 				if err := s.db.Set(x.key, []byte{Version, 'x'}, pebble.Sync); err != nil {
 					t.Fatal(err)
