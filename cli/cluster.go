@@ -347,11 +347,7 @@ func (o *upOptions) waitAddr(ctx context.Context, file string, pid int, dir stri
 }
 
 func (o *upOptions) waitReady(ctx context.Context, c clusterFile, dir string) error {
-	cfg, err := o.key.config(client.Config{Master: c.Master})
-	if err != nil {
-		return err
-	}
-	cl, err := client.New(cfg)
+	cl, err := o.key.client(client.Config{Master: c.Master})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"
@@ -49,6 +50,15 @@ func (k *keyFlags) config(cfg client.Config) (client.Config, error) {
 	return cfg, err
 }
 
+// client returns a client that shows who we are.
+func (k *keyFlags) client(cfg client.Config) (*client.Client, error) {
+	cfg, err := k.config(cfg)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return client.New(cfg)
+}
+
 func (m *masterFlags) define(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&m.master, "master", os.Getenv("MILLRACE_MASTER"), "address of the master (default: $MILLRACE_MASTER)")
@@ -75,12 +85,13 @@ func (m *masterFlags) config() (client.Config, error) {
 	return cfg, nil
 }
 
-// connect returns a client of the cluster that the flags name; the caller closes it.
-func (m *masterFlags) connect() (*client.Client, error) {
+// connect returns a client of the cluster that the flags name, whose block store may be set up otherwise; the caller closes it.
+func (m *masterFlags) connect(store func(*dfs.Config)) (*client.Client, error) {
 	cfg, err := m.config()
 	if err != nil {
 		return nil, err
 	}
+	cfg.DFS = store
 	cl, err := client.New(cfg)
 	if err == nil && len(cfg.Cert) > 0 {
 		m.renewInTime(cl, cfg.Cert)

@@ -46,7 +46,7 @@ which browsers do not have: this command has one, and serves only a browser that
 				defer root.Close()
 				cfg.Reports = root.FS()
 			}
-			c, err := m.connect()
+			c, err := m.connect(nil)
 			if err != nil {
 				return err
 			}

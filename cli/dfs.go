@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -64,12 +63,7 @@ type session struct {
 
 // with connects, works, and takes every error of the work for the work's, not the command line's.
 func (d *dfsCommand) with(cmd *cobra.Command, work func(s *session) error) error {
-	cfg, err := d.config()
-	if err != nil {
-		return err
-	}
-	cfg.DFS = func(c *dfs.Config) { c.Node = wire.NodeName(d.node) }
-	cl, err := client.New(cfg)
+	cl, err := d.connect(func(c *dfs.Config) { c.Node = wire.NodeName(d.node) })
 	if err != nil {
 		return err
 	}
@@ -186,11 +180,4 @@ func (s *session) globAll(args []string) (out []wire.FileInfo, err error) {
 		out = append(out, found...)
 	}
 	return out, nil
-}
-
-// printJSON prints one value, indented, because users look at it anyway.
-func printJSON(cmd *cobra.Command, v any) error {
-	e := json.NewEncoder(cmd.OutOrStdout())
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

@@ -147,17 +147,7 @@ func (d *dfsCommand) newSafemode() *cobra.Command {
 				if err == nil && args[0] == "wait" {
 					mode, err = s.awaitSafe(mode, timeout)
 				}
-				switch {
-				case err != nil:
-					return err
-				case asJSON:
-					return printJSON(cmd, mode)
-				case mode.On:
-					fmt.Fprintf(cmd.OutOrStdout(), "Safe mode is ON: %s\n", human.Printable(mode.Why))
-				default:
-					fmt.Fprintln(cmd.OutOrStdout(), "Safe mode is OFF")
-				}
-				return nil
+				return answer(cmd, asJSON, mode, err, printSafeMode)
 			})
 		},
 	}
@@ -217,10 +207,7 @@ percent of their space, or nothing more can be moved. Balancing goes on after an
 					}
 					b, err = s.Balance(s.ctx, wire.BalanceRequest{})
 				}
-				if err != nil {
-					return err
-				}
-				return printBalance(cmd, b, asJSON)
+				return answer(cmd, asJSON, b, err, printBalance)
 			})
 		},
 	}
@@ -232,17 +219,21 @@ percent of their space, or nothing more can be moved. Balancing goes on after an
 	return cmd
 }
 
-func printBalance(cmd *cobra.Command, b wire.BalanceStatus, asJSON bool) error {
-	if asJSON {
-		return printJSON(cmd, b)
+func printSafeMode(w io.Writer, m wire.SafeMode) {
+	if m.On {
+		fmt.Fprintf(w, "Safe mode is ON: %s\n", human.Printable(m.Why))
+	} else {
+		fmt.Fprintln(w, "Safe mode is OFF")
 	}
+}
+
+func printBalance(w io.Writer, b wire.BalanceStatus) {
 	state := "not running"
 	if b.Running {
 		state = "running"
 	} else if b.Why != "" {
 		state = "ended: " + b.Why
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "balancing is %s; %d replicas moved, %s; the nodes are %.1f %% full, the worst is %.1f away from that\n",
+	fmt.Fprintf(w, "balancing is %s; %d replicas moved, %s; the nodes are %.1f %% full, the worst is %.1f away from that\n",
 		state, b.Moved, human.Bytes(b.Bytes), 100*b.Mean, 100*b.Worst)
-	return nil
 }

@@ -251,17 +251,13 @@ func (d *dfsCommand) newDu() *cobra.Command {
 					args = []string{"/"}
 				}
 				rows, err := s.usages(args, summary)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd, rows)
-				}
-				t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-				for _, r := range rows {
-					fmt.Fprintf(t, "%s\t%s\t%s%s\n", sizeText(r.Len, short), sizeText(r.Bytes, short), human.Printable(r.Path), r.limits(short))
-				}
-				return t.Flush()
+				return answer(cmd, asJSON, rows, err, func(w io.Writer, rows []duRow) {
+					t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+					for _, r := range rows {
+						fmt.Fprintf(t, "%s\t%s\t%s%s\n", sizeText(r.Len, short), sizeText(r.Bytes, short), human.Printable(r.Path), r.limits(short))
+					}
+					t.Flush()
+				})
 			})
 		},
 	}

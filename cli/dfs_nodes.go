@@ -23,14 +23,7 @@ func (d *dfsCommand) newNodes() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.with(cmd, func(s *session) error {
 				list, err := s.Nodes(s.ctx)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd, list)
-				}
-				printNodes(cmd.OutOrStdout(), list)
-				return nil
+				return answer(cmd, asJSON, list, err, printNodes)
 			})
 		},
 	}

@@ -82,23 +82,16 @@ func (o *quotaOptions) run(cmd *cobra.Command, s *session, q wire.QuotaRequest) 
 		}
 	}
 	u, err := s.UsageOf(s.ctx, q)
-	if err != nil {
-		return err
-	}
-	if o.asJSON {
-		return printJSON(cmd, u)
-	}
-	return printQuota(cmd.OutOrStdout(), u)
+	return answer(cmd, o.asJSON, u, err, printQuota)
 }
 
-func printQuota(w io.Writer, u wire.Usage) error {
+func printQuota(w io.Writer, u wire.Usage) {
 	limit := func(most int64, text string) string {
 		if most < 0 {
 			return "no limit"
 		}
 		return "at most " + text
 	}
-	_, err := fmt.Fprintf(w, "names  %d, %s\nbytes  %s with all copies, %s\n", u.Files+u.Dirs, limit(u.QuotaFiles, strconv.FormatInt(u.QuotaFiles, 10)),
+	fmt.Fprintf(w, "names  %d, %s\nbytes  %s with all copies, %s\n", u.Files+u.Dirs, limit(u.QuotaFiles, strconv.FormatInt(u.QuotaFiles, 10)),
 		human.Bytes(u.Bytes), limit(u.QuotaBytes, human.Bytes(u.QuotaBytes)))
-	return err
 }

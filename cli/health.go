@@ -17,11 +17,7 @@ func newHealth() *cobra.Command {
 		Example: "  millrace health --master 127.0.0.1:7070",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := m.key.config(client.Config{Master: m.master, User: m.user, Patience: 2 * time.Second})
-			if err != nil {
-				return failed(err)
-			}
-			cl, err := client.New(cfg)
+			cl, err := m.key.client(client.Config{Master: m.master, User: m.user, Patience: 2 * time.Second})
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -35,7 +37,7 @@ func newJob() *cobra.Command {
 
 // withClient runs fn with a connection to the cluster.
 func withClient(m *masterFlags, fn func(cl *client.Client) error) error {
-	cl, err := m.connect()
+	cl, err := m.connect(nil)
 	if err != nil {
 		return err
 	}
@@ -51,18 +53,13 @@ func newLs[T any](m *masterFlags, short, example string, get func(cl *client.Cli
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withClient(m, func(cl *client.Client) error {
 				list, err := get(cl, cmd.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd, list)
-				}
-				t := newTable(cmd.OutOrStdout(), titles...)
-				for _, v := range list {
-					t.AppendRow(row(v))
-				}
-				t.Render()
-				return nil
+				return answer(cmd, asJSON, list, err, func(w io.Writer, list []T) {
+					t := newTable(w, titles...)
+					for _, v := range list {
+						t.AppendRow(row(v))
+					}
+					t.Render()
+				})
 			})
 		},
 	}
@@ -227,22 +224,11 @@ func newJobCounters(m *masterFlags) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withClient(m, func(cl *client.Client) error {
 				s, err := cl.Status(cmd.Context(), wire.JobID(args[0]))
-				if err != nil {
-					return err
-				}
-				flat := flatCounts(s)
-				if asJSON {
-					return printJSON(cmd, flat)
-				}
-				names := make([]string, 0, len(flat))
-				for n := range flat {
-					names = append(names, n)
-				}
-				slices.Sort(names)
-				for _, n := range names {
-					fmt.Fprintf(cmd.OutOrStdout(), "%-32s %s\n", human.Printable(n), human.Count(flat[n]))
-				}
-				return nil
+				return answer(cmd, asJSON, flatCounts(s), err, func(w io.Writer, flat map[string]int64) {
+					for _, n := range slices.Sorted(maps.Keys(flat)) {
+						fmt.Fprintf(w, "%-32s %s\n", human.Printable(n), human.Count(flat[n]))
+					}
+				})
 			})
 		},
 	}

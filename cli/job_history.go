@@ -159,16 +159,10 @@ func wallTime(ms int64) string {
 
 func (o *historyOptions) one(cmd *cobra.Command, cl *client.Client, id wire.JobID) error {
 	s, err := cl.Summary(cmd.Context(), id)
-	switch {
-	case err != nil:
-		return err
-	case o.export != "":
+	if err == nil && o.export != "" {
 		return exportJobs(cmd, cl, o.export, []wire.PastJob{s.PastJob})
-	case o.asJSON:
-		return printJSON(cmd, s)
 	}
-	printStory(cmd.OutOrStdout(), &s)
-	return nil
+	return answer(cmd, o.asJSON, &s, err, printStory)
 }
 
 func printStory(w io.Writer, s *wire.PastSummary) {

@@ -170,7 +170,7 @@ func noteStranger(cmd *cobra.Command, m *masterFlags, user string) {
 	if m.master == "" {
 		return
 	}
-	cl, err := m.connect()
+	cl, err := m.connect(nil)
 	if err != nil {
 		return // the file is what counts
 	}

@@ -64,11 +64,7 @@ func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl 
 	if err != nil {
 		return err
 	}
-	cfg, err := up.key.config(client.Config{Master: c.Master})
-	if err != nil {
-		return err
-	}
-	cl, err := client.New(cfg)
+	cl, err := up.key.client(client.Config{Master: c.Master})
 	if err != nil {
 		return err
 	}

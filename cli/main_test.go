@@ -13,9 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/launch"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/launch"
 )
 
 // TestMain makes the test binary the command itself when it is called by that name.

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,15 +29,7 @@ func newNet() *cobra.Command {
 			return withClient(&m, func(cl *client.Client) error {
 				for {
 					s, err := cl.Net(cmd.Context())
-					if err != nil {
-						return err
-					}
-					if asJSON {
-						err = printJSON(cmd, s)
-					} else {
-						printNet(cmd.OutOrStdout(), &s)
-					}
-					if err != nil || watch <= 0 {
+					if err = answer(cmd, asJSON, &s, err, printNet); err != nil || watch <= 0 {
 						return err
 					}
 					select {
@@ -57,7 +48,7 @@ func newNet() *cobra.Command {
 }
 
 func printNet(out io.Writer, s *wire.NetStatus) {
-	sortNet(s)
+	s.Sort(human.Compare)
 	racks := newTable(out, "rack", "uplink", "used up", "used down", "sent", "received", "state", "episodes", "congested")
 	for _, r := range s.Racks {
 		state := ""
@@ -111,27 +102,6 @@ func printCircuits(out io.Writer, s *wire.NetStatus) {
 		fmt.Fprintln(out, "no rack had a circuit when its workers reported last")
 	}
 	fmt.Fprintf(out, "circuits are matched anew every %s, next in %s\n", human.Duration(time.Duration(s.CircuitMillis)*time.Millisecond), human.Duration(time.Duration(s.RematchMillis)*time.Millisecond))
-}
-
-// sortNet brings racks and nodes into the order of their names; they come in the order in which they joined.
-func sortNet(s *wire.NetStatus) {
-	order := make([]int, len(s.Racks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return human.Compare(s.Racks[a].Rack, s.Racks[b].Rack) })
-	racks := make([]wire.NetRack, 0, len(order))
-	for _, i := range order {
-		r := s.Racks[i]
-		to := make([]int64, 0, len(order))
-		for _, j := range order {
-			to = append(to, r.To[j])
-		}
-		r.To = to
-		racks = append(racks, r)
-	}
-	s.Racks = racks
-	slices.SortStableFunc(s.Nodes, func(a, b wire.NetNode) int { return human.Compare(string(a.Node), string(b.Node)) })
 }
 
 // printMatrix shows who sends to whom, darker where more.

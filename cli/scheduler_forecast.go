@@ -22,14 +22,7 @@ func newSchedulerForecast() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withClient(&m, func(cl *client.Client) error {
 				f, err := cl.Forecast(cmd.Context(), wire.ForecastRequest{Name: args[0], User: user})
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd, f)
-				}
-				printForecast(cmd.OutOrStdout(), &f)
-				return nil
+				return answer(cmd, asJSON, &f, err, printForecast)
 			})
 		},
 	}

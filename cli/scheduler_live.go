@@ -25,17 +25,12 @@ func newSchedulerGet() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withClient(&m, func(cl *client.Client) error {
 				p, err := cl.Policies(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd, p)
-				}
-				printPolicies(cmd.OutOrStdout(), &p)
-				if p.Policy.Name == scriptPolicy {
-					fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", human.Lines(strings.TrimSpace(p.Policy.Params["code"])))
-				}
-				return nil
+				return answer(cmd, asJSON, &p, err, func(w io.Writer, p *wire.Policies) {
+					printPolicies(w, p)
+					if p.Policy.Name == scriptPolicy {
+						fmt.Fprintf(w, "\n%s\n", human.Lines(strings.TrimSpace(p.Policy.Params["code"])))
+					}
+				})
 			})
 		},
 	}

@@ -60,14 +60,7 @@ where it will be read (millrace dfs put --for NAME), and the job is handed in la
 func showPlans(cmd *cobra.Command, m *masterFlags, r wire.PlanRequest, asJSON bool) error {
 	return withClient(m, func(cl *client.Client) error {
 		p, err := cl.Plans(cmd.Context(), r)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return printJSON(cmd, p)
-		}
-		printPlans(cmd.OutOrStdout(), &p)
-		return nil
+		return answer(cmd, asJSON, &p, err, printPlans)
 	})
 }
 

@@ -21,14 +21,7 @@ func newSchedulerStatus() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withClient(&m, func(cl *client.Client) error {
 				s, err := cl.SchedulerStatus(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd, s)
-				}
-				printSchedulerStatus(cmd.OutOrStdout(), &s)
-				return nil
+				return answer(cmd, asJSON, &s, err, printSchedulerStatus)
 			})
 		},
 	}

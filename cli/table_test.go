@@ -106,21 +106,6 @@ func TestEmptyColumns(t *testing.T) {
 	}
 }
 
-// TestNetIsSorted: racks and nodes by name, and the matrix with them.
-func TestNetIsSorted(t *testing.T) {
-	s := wire.NetStatus{
-		Racks: []wire.NetRack{{Rack: "r10", To: []int64{1, 2}}, {Rack: "r2", To: []int64{3, 4}}},
-		Nodes: []wire.NetNode{{Node: "w10"}, {Node: "w1"}, {Node: "w9"}},
-	}
-	sortNet(&s)
-	if s.Racks[0].Rack != "r2" || !slices.Equal(s.Racks[0].To, []int64{4, 3}) || !slices.Equal(s.Racks[1].To, []int64{2, 1}) {
-		t.Errorf("racks: %+v", s.Racks)
-	}
-	if s.Nodes[0].Node != "w1" || s.Nodes[1].Node != "w9" || s.Nodes[2].Node != "w10" {
-		t.Errorf("nodes: %+v", s.Nodes)
-	}
-}
-
 // TestNetShowsCircuits: which racks have one, or that none has, and when they are matched anew; nothing without a switch.
 func TestNetShowsCircuits(t *testing.T) {
 	s := wire.NetStatus{Racks: []wire.NetRack{{Rack: "r1", Circuit: "r2", To: []int64{0, 0}}, {Rack: "r2", To: []int64{0, 0}}}, CircuitMillis: 500, RematchMillis: 120}

@@ -64,7 +64,7 @@ func (o *shapeOptions) sized(in []trace.Job) (trace.Shape, []trace.Job, error) {
 
 func newTraceStat() *cobra.Command {
 	var asJSON bool
-	var from string
+	var from formatFlag
 	var shape shapeOptions
 	cmd := &cobra.Command{
 		Use: "stat FILE...", Short: "Print the statistics of a trace of any format (- for standard input)",
@@ -72,10 +72,7 @@ func newTraceStat() *cobra.Command {
   millrace trace stat trace.tsv --workload swim,machines=600 --scale 0.2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormats(from, ""); err != nil {
-				return err
-			}
-			t, err := readTraces(from, args...)
+			t, err := readTraces(from.name, args...)
 			if err != nil {
 				return err
 			}

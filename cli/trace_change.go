@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,13 +16,13 @@ import (
 // newChange returns a command that reads a trace of any format, changes it, and writes it to standard output: a SWIM trace as one,
 // all others as a history, unless --to says otherwise.
 func newChange(cmd *cobra.Command, check func() error, change func(*trace.History) (*trace.History, error)) *cobra.Command {
-	var from, to string
+	var from, to formatFlag
 	cmd.Args = cobra.MinimumNArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(checkFormats(from, to), check()); err != nil {
+		if err := check(); err != nil {
 			return err
 		}
-		t, err := readTraces(from, args...)
+		t, err := readTraces(from.name, args...)
 		if err != nil {
 			return err
 		}
@@ -34,13 +33,13 @@ func newChange(cmd *cobra.Command, check func() error, change func(*trace.Histor
 		if len(h.Jobs) == 0 {
 			return failed(errors.New("no job is left: take more of the trace"))
 		}
-		if to == "" && t.Format == formats.SWIM {
-			to = formats.SWIM
+		if to.name == "" && t.Format == formats.SWIM {
+			to.name = formats.SWIM
 		}
-		return writeTrace(cmd.OutOrStdout(), to, &formats.Trace{History: h})
+		return writeTrace(cmd.OutOrStdout(), to.name, &formats.Trace{History: h})
 	}
 	fromFlag(cmd, &from)
-	cmd.Flags().StringVar(&to, "to", "", "format to write: "+strings.Join(formats.Names(true), ", ")+" (default: swim for a SWIM trace, else history)")
+	toFlag(cmd, &to, "swim for a SWIM trace, else history")
 	return cmd
 }
 

@@ -42,24 +42,36 @@ func readTraces(from string, names ...string) (*formats.Trace, error) {
 	return t, nil
 }
 
-// checkFormats refuses names of formats before anything is read.
-func checkFormats(from, to string) error {
-	if from != "" && !slices.Contains(formats.Names(false), from) {
-		return fmt.Errorf("--from is %q, must be one of %s", from, strings.Join(formats.Names(false), ", "))
+// A formatFlag names a format of traces, of those that can be written, or of all.
+type formatFlag struct {
+	name    string
+	written bool
+}
+
+func (f *formatFlag) String() string { return f.name }
+func (f *formatFlag) Type() string   { return "string" }
+func (f *formatFlag) names() string  { return strings.Join(formats.Names(f.written), ", ") }
+
+// Set refuses an unknown name before anything is read.
+func (f *formatFlag) Set(name string) error {
+	if name != "" && !slices.Contains(formats.Names(f.written), name) {
+		return fmt.Errorf("%q must be one of %s", name, f.names())
 	}
-	if to != "" && !slices.Contains(formats.Names(true), to) {
-		return fmt.Errorf("--to is %q, must be one of %s", to, strings.Join(formats.Names(true), ", "))
-	}
+	f.name = name
 	return nil
 }
 
-// fromFlag says in which format a trace is.
-func fromFlag(cmd *cobra.Command, into *string) {
-	cmd.Flags().StringVar(into, "from", "", "format of the input, if the command does not recognise it: "+strings.Join(formats.Names(false), ", "))
+func fromFlag(cmd *cobra.Command, into *formatFlag) {
+	cmd.Flags().Var(into, "from", "format of the input, if the command does not recognise it: "+into.names())
+}
+
+func toFlag(cmd *cobra.Command, into *formatFlag, otherwise string) {
+	into.written = true
+	cmd.Flags().Var(into, "to", "format to write: "+into.names()+" (default: "+otherwise+")")
 }
 
 func newTraceConvert() *cobra.Command {
-	var from, to string
+	var from, to formatFlag
 	var shape shapeOptions
 	cmd := &cobra.Command{
 		Use: "convert FILE...", Short: "Turn traces of other systems into ours or back, on standard output (- for standard input)",
@@ -71,10 +83,7 @@ With --workload or --scale the jobs get the sizes that they would have on anothe
   millrace trace convert FB-2010.tsv --to swim --workload swim,machines=40 --scale 0.0667 > small.tsv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormats(from, to); err != nil {
-				return err
-			}
-			t, err := readTraces(from, args...)
+			t, err := readTraces(from.name, args...)
 			if err != nil {
 				return err
 			}
@@ -84,12 +93,12 @@ With --workload or --scale the jobs get the sizes that they would have on anothe
 					return err
 				}
 			}
-			return writeTrace(cmd.OutOrStdout(), to, t)
+			return writeTrace(cmd.OutOrStdout(), to.name, t)
 		},
 	}
 	shape.flags(cmd.Flags())
 	fromFlag(cmd, &from)
-	cmd.Flags().StringVar(&to, "to", formats.History, "format to write: "+strings.Join(formats.Names(true), ", "))
+	toFlag(cmd, &to, formats.History)
 	return cmd
 }
 

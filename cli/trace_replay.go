@@ -312,17 +312,14 @@ func (r *replay) report(cmd *cobra.Command, o *replayOptions, err error) error {
 	out.Mean, out.Median, out.P95, out.Longest = stats.Mean(times), stats.Quantile(sorted, 0.5), stats.Quantile(sorted, 0.95), stats.Quantile(sorted, 1)
 	each := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(max(r.tasks, 1)) }
 	out.MasterMS, out.WorkersMS = each(r.cost.master), each(r.cost.workers)
-	if o.asJSON {
-		return printJSON(cmd, out)
-	}
-	out.print(cmd.OutOrStdout())
-	if out.Failed > 0 {
+	err = answer(cmd, o.asJSON, &out, nil, printReplay)
+	if err == nil && out.Failed > 0 {
 		return failed(fmt.Errorf("%d of %d jobs did not succeed (millrace job ls)", out.Failed, out.Jobs))
 	}
-	return nil
+	return err
 }
 
-func (o *replayReport) print(w io.Writer) {
+func printReplay(w io.Writer, o *replayReport) {
 	fmt.Fprintf(w, "%s jobs with %s tasks in %.1f s, %d failed\n", human.Count(int64(o.Jobs)), human.Count(o.Tasks), o.Seconds, o.Failed)
 	fmt.Fprintf(w, "from submission to end: mean %.2f s, median %.2f s, 95 %% within %.2f s, longest %.2f s\n", o.Mean, o.Median, o.P95, o.Longest)
 	fmt.Fprintf(w, "processor time for each task: master %.2f ms, workers %.2f ms\n", o.MasterMS, o.WorkersMS)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/trace"
 )
@@ -82,5 +84,31 @@ func TestFreeOf(t *testing.T) {
 	}
 	if got := freeOf(nodes); got != 180 {
 		t.Errorf("%d bytes are free, want 180", got)
+	}
+}
+
+// TestReplayFailsWithItsJobs: a replay in which a job failed has failed, and says what it measured first, as text and as JSON.
+func TestReplayFailsWithItsJobs(t *testing.T) {
+	ran := func(s wire.JobState, ended int64) dueJob {
+		return dueJob{ended: true, status: wire.JobStatus{State: s, Submitted: 1000, Ended: ended}}
+	}
+	for _, c := range []struct {
+		asJSON bool
+		other  wire.JobState
+		says   string
+		failed bool
+	}{
+		{false, wire.Succeeded, "2 jobs with 7 tasks in 0.0 s, 0 failed", false},
+		{false, wire.Failed, "2 jobs with 7 tasks in 0.0 s, 1 failed", true},
+		{true, wire.Succeeded, `"longest_s": 4`, false},
+		{true, wire.Failed, `"failed": 1`, true},
+	} {
+		var out strings.Builder
+		cmd := &cobra.Command{}
+		cmd.SetOut(&out)
+		r := &replay{workflow: workflow{jobs: []dueJob{ran(wire.Succeeded, 3000), ran(c.other, 5000)}}, tasks: 7}
+		if err := r.report(cmd, &replayOptions{asJSON: c.asJSON}, nil); (err != nil) != c.failed || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s, as JSON %v: %v\n%s", c.other, c.asJSON, err, out.String())
+		}
 	}
 }
