@@ -1,14 +1,12 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -76,17 +74,10 @@ type queuesData struct {
 }
 
 func (s *site) queues(ctx context.Context, _ *http.Request) (view, error) {
-	list, err := ask(ctx, s, api.QueueList, none{})
-	if err != nil {
-		return view{}, err
-	}
-	load, err := ask(ctx, s, api.ClusterLoad, none{})
-	if err != nil {
-		return view{}, err
-	}
-	plans, err := ask(ctx, s, api.SchedulerPlan, wire.PlanRequest{})
-	if err != nil {
-		return view{}, err
+	q := &questions{site: s}
+	list, load, plans := get(ctx, q, api.QueueList, none{}), get(ctx, q, api.ClusterLoad, none{}), get(ctx, q, api.SchedulerPlan, wire.PlanRequest{})
+	if q.err != nil {
+		return view{}, q.err
 	}
 	return view{Page: "queues", Title: "Queues", Data: &queuesData{
 		Queues:  list,
@@ -107,7 +98,7 @@ func (s *site) network(ctx context.Context, _ *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	sortNet(&n)
+	n.Sort(human.Compare)
 	h := chart.Heat{Frame: chart.Frame{Title: "Sent from rack to rack, MiB", X: chart.Axis{Label: "to"}}, Unit: " MiB"}
 	for _, r := range n.Racks {
 		h.Rows, h.Columns = append(h.Rows, r.Rack), append(h.Columns, r.Rack)
@@ -118,25 +109,4 @@ func (s *site) network(ctx context.Context, _ *http.Request) (view, error) {
 		h.Values = append(h.Values, row)
 	}
 	return view{Page: "network", Title: "Network", Data: &networkData{n, h}}, nil
-}
-
-// sortNet puts racks and nodes in the order of their names; what racks sent to each other follows.
-func sortNet(n *wire.NetStatus) {
-	order := make([]int, len(n.Racks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(n.Racks[a].Rack, n.Racks[b].Rack) })
-	racks := make([]wire.NetRack, len(order))
-	for i, from := range order {
-		racks[i] = n.Racks[from]
-		racks[i].To = make([]int64, len(order))
-		for k, to := range order {
-			if to < len(n.Racks[from].To) {
-				racks[i].To[k] = n.Racks[from].To[to]
-			}
-		}
-	}
-	n.Racks = racks
-	slices.SortFunc(n.Nodes, func(a, b wire.NetNode) int { return cmp.Compare(a.Node, b.Node) })
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/wire"
 )
 

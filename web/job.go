@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/wire"
@@ -45,14 +44,12 @@ type phase struct {
 
 func (s *site) job(ctx context.Context, r *http.Request) (view, error) {
 	id := wire.JobID(r.PathValue("job"))
-	status, err := ask(ctx, s, api.JobStatus, wire.JobRequest{Job: id})
-	if err != nil {
-		return view{}, err
+	q := &questions{site: s}
+	status, load := get(ctx, q, api.JobStatus, wire.JobRequest{Job: id}), get(ctx, q, api.ClusterLoad, none{})
+	if q.err != nil {
+		return view{}, q.err
 	}
-	load, err := ask(ctx, s, api.ClusterLoad, none{})
-	if err != nil {
-		return view{}, err
-	}
+	var err error
 	d := &jobData{JobStatus: status, Over: status.Ended > 0, Goal: goalTiles(&status, load.Now), Counters: countersOf(status.Counts)}
 	d.Age = age(load.Now, status.Submitted)
 	if d.Over {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/chart"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -50,25 +49,12 @@ const (
 )
 
 func (s *site) overview(ctx context.Context, _ *http.Request) (view, error) {
-	var d overviewData
-	var err error
-	if d.Nodes, err = ask(ctx, s, api.NodeList, none{}); err != nil {
-		return view{}, err
-	}
-	load, err := ask(ctx, s, api.ClusterLoad, none{})
-	if err != nil {
-		return view{}, err
-	}
-	active, err := ask(ctx, s, api.JobList, wire.JobsRequest{Active: true, Limit: shownJobs})
-	if err != nil {
-		return view{}, err
-	}
-	queues, err := ask(ctx, s, api.QueueList, none{})
-	if err != nil {
-		return view{}, err
-	}
-	if d.Policies, err = ask(ctx, s, api.SchedulerGet, none{}); err != nil {
-		return view{}, err
+	q := &questions{site: s}
+	d := overviewData{Nodes: get(ctx, q, api.NodeList, none{}), Policies: get(ctx, q, api.SchedulerGet, none{})}
+	load, queues := get(ctx, q, api.ClusterLoad, none{}), get(ctx, q, api.QueueList, none{})
+	active := get(ctx, q, api.JobList, wire.JobsRequest{Active: true, Limit: shownJobs})
+	if q.err != nil {
+		return view{}, q.err
 	}
 	d.countNodes()
 	for _, q := range queues {

@@ -124,8 +124,8 @@ func TestPagesShow(t *testing.T) {
 		},
 		{
 			"/network",
-			answers{api.NetStatus.Name: wire.NetStatus{Racks: []wire.NetRack{{Rack: "r2", To: []int64{0, 5 << 20}}, {Rack: "r1", To: []int64{7 << 19}}}}},
-			[]string{"r1, r1: 0 MiB", "r1, r2: 3.5 MiB", "r2, r1: 5 MiB", "r2, r2: 0 MiB"},
+			answers{api.NetStatus.Name: wire.NetStatus{Racks: []wire.NetRack{{Rack: "r10", To: []int64{0, 5 << 20}}, {Rack: "r2", To: []int64{7 << 19}}}}},
+			[]string{"r2, r2: 0 MiB", "r2, r10: 3.5 MiB", "r10, r2: 5 MiB", "r10, r10: 0 MiB"},
 			nil,
 		},
 		{"/files/d/", answers{api.DFSStat.Name: dir, api.DFSList.Name: wire.ListResponse{Entries: []wire.FileInfo{{Path: "/d/a"}, {Path: "/d/b"}}, More: true}}, []string{`"/files/d/a">a<`, `"/files/d/b">b<`, `"?after=b"`}, nil},

@@ -11,9 +11,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/millrace/millrace/internal/rpc"
-
 	"github.com/millrace/millrace/internal/chart"
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -167,6 +166,19 @@ func asset(w http.ResponseWriter, r *http.Request) {
 func ask[Req, Resp any](ctx context.Context, s *site, method rpc.Method[Req, Resp], req Req) (resp Resp, err error) {
 	err = s.cfg.Call(ctx, method.Name, req, &resp)
 	return resp, err
+}
+
+// questions are what a page needs answers to. The first that has none ends them.
+type questions struct {
+	site *site
+	err  error
+}
+
+func get[Req, Resp any](ctx context.Context, q *questions, method rpc.Method[Req, Resp], req Req) (resp Resp) {
+	if q.err == nil {
+		resp, q.err = ask(ctx, q.site, method, req)
+	}
+	return resp
 }
 
 type none = struct{}

@@ -11,18 +11,6 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// TestSortNet: racks in another order have sent the same to each other.
-func TestSortNet(t *testing.T) {
-	n := wire.NetStatus{Racks: []wire.NetRack{
-		{Rack: "c", To: []int64{33, 31, 32}}, {Rack: "a", To: []int64{13, 11, 12}}, {Rack: "b", To: []int64{23, 21, 22}},
-	}, Nodes: []wire.NetNode{{Node: "w2"}, {Node: "w1"}}}
-	sortNet(&n)
-	want := []wire.NetRack{{Rack: "a", To: []int64{11, 12, 13}}, {Rack: "b", To: []int64{21, 22, 23}}, {Rack: "c", To: []int64{31, 32, 33}}}
-	if d := cmp.Diff(want, n.Racks); d != "" || n.Nodes[0].Node != "w1" {
-		t.Error(d, n.Nodes)
-	}
-}
-
 // TestTimes: an age is in seconds at first, then in tens of them; what has ended says how long it took.
 func TestTimes(t *testing.T) {
 	for at, want := range map[int64]string{999: "0s", 59_999: "59s", 60_000: "1m0s", 69_999: "1m0s", 70_000: "1m10s", -5: "0s"} {

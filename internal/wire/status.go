@@ -1,5 +1,7 @@
 package wire
 
+import "slices"
+
 // NetStatus describes the network to users.
 type NetStatus struct {
 	Racks     []NetRack `json:"racks"`
@@ -17,6 +19,28 @@ type NetStatus struct {
 	CircuitRate      float64 `json:"circuit_rate,omitempty"`
 	DarkMillis       int64   `json:"circuit_dark_ms,omitempty"`
 	CircuitThreshold int64   `json:"circuit_threshold,omitempty"`
+}
+
+// Sort brings racks and nodes, which come in the order in which they joined, into the order of their names. What racks sent to each
+// other follows.
+func (s *NetStatus) Sort(compare func(a, b string) int) {
+	order := make([]int, len(s.Racks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compare(s.Racks[a].Rack, s.Racks[b].Rack) })
+	racks := make([]NetRack, len(order))
+	for i, from := range order {
+		racks[i] = s.Racks[from]
+		racks[i].To = make([]int64, len(order))
+		for k, to := range order {
+			if to < len(s.Racks[from].To) {
+				racks[i].To[k] = s.Racks[from].To[to]
+			}
+		}
+	}
+	s.Racks = racks
+	slices.SortStableFunc(s.Nodes, func(a, b NetNode) int { return compare(string(a.Node), string(b.Node)) })
 }
 
 // A NetLink is one link: how much of it is used, 1 being all, and what went over it.
