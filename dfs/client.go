@@ -8,9 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/tick"
 	"github.com/millrace/millrace/internal/wire"

@@ -10,10 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/dfs/blocks"
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/wire"
 )
 

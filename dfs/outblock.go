@@ -5,9 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )

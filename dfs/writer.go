@@ -5,9 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/wire"
 )
 

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/master"

@@ -16,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"

@@ -6,9 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/testcluster"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/names"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"

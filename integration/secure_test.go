@@ -12,7 +12,6 @@ import (
 
 	"github.com/millrace/millrace/client"
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/testcluster"

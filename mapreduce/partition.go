@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/zeebo/xxh3"
 )
@@ -64,16 +65,7 @@ type RangePartition struct {
 
 // Partition finds the key's range by binary search.
 func (p RangePartition) Partition(key, _ []byte, _ int) int {
-	lo, hi := 0, len(p.Bounds)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if p.Compare.Of(p.Bounds[mid], key) <= 0 {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	return sort.Search(len(p.Bounds), func(i int) bool { return p.Compare.Of(p.Bounds[i], key) > 0 })
 }
 
 // Finder returns Partition as a function that is faster for many keys: it compares the

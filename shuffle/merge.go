@@ -218,11 +218,7 @@ func (m *merger) writeRun(run Run, path string) (*Output, error) {
 	if err := how.write(run, w, 0); err != nil {
 		return nil, err
 	}
-	foot, err := w.finish()
-	if err != nil {
-		return nil, err
-	}
-	return fileOutput(m.cfg.FS, path, foot), nil
+	return w.output()
 }
 
 func (m *merger) combining() *combining {

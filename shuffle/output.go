@@ -76,6 +76,15 @@ func fileOutput(fs FS, path string, foot *footer) *Output {
 	return &Output{fs: fs, path: path, codec: foot.codec, infos: foot.partitions, frame: int(foot.frame), tag: foot.tag, sum: foot.sum}
 }
 
+// output finishes the file, and is what it holds.
+func (w *segmentWriter) output() (*Output, error) {
+	foot, err := w.finish()
+	if err != nil {
+		return nil, err
+	}
+	return fileOutput(w.fs, w.path, foot), nil
+}
+
 // Partitions is the number of partitions.
 func (o *Output) Partitions() int {
 	o.mu.Lock()

@@ -157,9 +157,5 @@ func (c *Collector) writeFileWith(bufs *frameBuffers, path string, write func(w 
 	if err := write(w); err != nil {
 		return nil, err
 	}
-	foot, err := w.finish()
-	if err != nil {
-		return nil, err
-	}
-	return fileOutput(c.cfg.FS, path, foot), nil
+	return w.output()
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/worker/roster"
 )

@@ -63,20 +63,16 @@ func (s Setup) compare(ctx context.Context, c *live.Cluster, cl *client.Client, 
 		if err != nil {
 			return err
 		}
-		before, err := c.CPU()
-		if err != nil {
-			return err
-		}
 		begin := time.Now()
-		if _, err := run(ctx, cl, builtin("dfs:/"+r.ID+"-out", r.ID, "--input", "dfs:/"+r.ID), nil); err != nil {
+		used, err := c.Spent(func() error {
+			_, err := run(ctx, cl, builtin("dfs:/"+r.ID+"-out", r.ID, "--input", "dfs:/"+r.ID), nil)
 			return err
-		}
+		})
 		took := time.Since(begin)
-		after, err := c.CPU()
 		if err != nil {
 			return err
 		}
-		cpu.Note(after-before, aloneCPU)
+		cpu.Note(used, aloneCPU)
 		wall.Note(took, alone)
 	}
 	r.Value, r.Unit = cpu.Cost(), "x"

@@ -152,14 +152,7 @@ func (s Setup) idle(ctx context.Context) (rows []live.Row, err error) {
 		if err := sleep(ctx, 3*time.Second); err != nil { // let it settle
 			return err
 		}
-		before, err := c.CPU()
-		if err != nil {
-			return err
-		}
-		if err := sleep(ctx, watch); err != nil {
-			return err
-		}
-		after, err := c.CPU()
+		used, err := c.Spent(func() error { return sleep(ctx, watch) })
 		if err != nil {
 			return err
 		}
@@ -174,7 +167,7 @@ func (s Setup) idle(ctx context.Context) (rows []live.Row, err error) {
 		n := float64(len(c.PIDs()))
 		rows = append(
 			rows,
-			live.Row{ID: "idle", What: "processor time of each of 5 idle processes", Value: 100 * (after - before).Seconds() / watch.Seconds() / n, Unit: "% of a core", Must: 0.5, Aim: 0.1}.Judged(),
+			live.Row{ID: "idle", What: "processor time of each of 5 idle processes", Value: 100 * used.Seconds() / watch.Seconds() / n, Unit: "% of a core", Must: 0.5, Aim: 0.1}.Judged(),
 			live.Row{ID: "idle-memory", What: "memory of the largest of them", Value: float64(most) / 1e6, Unit: "MB", Must: 40, Aim: 25}.Judged(),
 		)
 		return nil

@@ -11,10 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/bench/live"
 	"github.com/millrace/millrace/client"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/worker/roster"

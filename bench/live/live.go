@@ -1,8 +1,7 @@
 // Package live starts clusters of real processes to be measured, and holds what is said of them.
 //
 //	c, err := live.Up(ctx, self, dir, "--workers", "4")
-//	begin := c.CPU()
-//	...
+//	used, err := c.Spent(work)
 //	err = c.Down()
 package live
 
@@ -177,6 +176,19 @@ func (c *Cluster) CPU() (total time.Duration, err error) {
 		total += d
 	}
 	return total, nil
+}
+
+// Spent is how much processor time the processes of the cluster use while work is done.
+func (c *Cluster) Spent(work func() error) (time.Duration, error) {
+	before, err := c.CPU()
+	if err != nil {
+		return 0, err
+	}
+	if err := work(); err != nil {
+		return 0, err
+	}
+	after, err := c.CPU()
+	return after - before, err
 }
 
 // tick is the kernel's unit of processor time.

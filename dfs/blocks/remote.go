@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )

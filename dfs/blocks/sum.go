@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/wire"
 )
 

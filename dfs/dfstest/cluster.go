@@ -19,6 +19,7 @@ import (
 	"github.com/millrace/millrace/dfs/pipe"
 	"github.com/millrace/millrace/internal/disk"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/tick"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -142,15 +143,8 @@ func (c *Cluster) StartNames() {
 }
 
 func (c *Cluster) tick(ctx context.Context, svc *names.Service) {
-	t := time.NewTicker(50 * time.Millisecond)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			c.check(svc.Tick())
-		}
+	for range tick.Every(ctx, 50*time.Millisecond) {
+		c.check(svc.Tick())
 	}
 }
 

@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/dfstest"
 	"github.com/millrace/millrace/dfs/names"
 	"github.com/millrace/millrace/dfs/pipe"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )

@@ -2,7 +2,6 @@ package names
 
 import (
 	"github.com/millrace/millrace/internal/codec"
-
 	"github.com/millrace/millrace/internal/wire"
 )
 

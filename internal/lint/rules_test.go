@@ -113,7 +113,7 @@ var packages = map[string][]string{
 	"dfs":              {"internal/api", "internal/tick", "dfs/pipe", "dfs/blocks", "storage", "internal/wire", "internal/rpc"},
 	"dfs/pipe":         {"internal/codec", "internal/wire", "internal/rpc"},
 	"dfs/token":        {"internal/wire", "internal/rpc"},
-	"dfs/dfstest":      {"internal/api", "dfs", "dfs/...", "internal/wire", "internal/rpc", "internal/disk"},
+	"dfs/dfstest":      {"internal/api", "internal/tick", "dfs", "dfs/...", "internal/wire", "internal/rpc", "internal/disk"},
 	"dfs/names":        {"internal/suggest", "internal/api", "internal/codec", "dfs/placement", "dfs/token", "topology", "internal/wire", "internal/rpc", "internal/journal", "internal/disk"},
 	"dfs/blocks":       {"internal/api", "internal/tick", "dfs/pipe", "dfs/token", "internal/wire", "internal/rpc", "internal/disk"},
 	"internal/lint":    nil,

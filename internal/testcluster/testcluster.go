@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/api"
-
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/dfs/blocks"
 	"github.com/millrace/millrace/dfs/names"
+	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/secure"
 	"github.com/millrace/millrace/internal/wire"

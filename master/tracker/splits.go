@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/millrace/millrace/internal/codec"
-
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 )
