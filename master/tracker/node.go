@@ -116,12 +116,12 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	return n
 }
 
-// outlives is how long after another has come under its name a worker must be heard to be known to live: what it sent before it was killed
-// may come late.
+// outlives is how long after another worker has claimed its name a worker must be heard to count as alive: reports that it sent before it
+// was killed may arrive late.
 const outlives = time.Second
 
-// taken is the error for another worker that comes under this node's name. Invalid is final: the worker that has the name was heard after the
-// other came, so that it lives. Exists asks the other to come again: the worker that has the name may have been killed.
+// taken is the error for another worker that claims this node's name. Invalid is final: the worker that has the name was heard after the
+// claim, so it is alive. Exists asks the other to try again: the worker that has the name may have been killed.
 func (n *node) taken(now time.Duration, session string) error {
 	if n.latecomer != session {
 		n.latecomer, n.latecomerAt = session, now
