@@ -66,8 +66,8 @@ type talk struct {
 	heartbeatAt time.Duration // from when on its next report is a heartbeat
 	full        bool          // its next report must be full
 	woken       bool
-	latecomer       string        // the session that last came under the name while it was taken
-	latecomerAt     time.Duration // when it came first
+	latecomer   string        // the session that last came under the name while it was taken
+	latecomerAt time.Duration // when it came first
 }
 
 // orders is what the next answers to the worker say. An attempt is in want or in kill, not in both.
