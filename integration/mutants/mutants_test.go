@@ -237,7 +237,8 @@ func judge(out []byte, err error) string {
 		return "no test"
 	case err == nil:
 		return "survived"
-	case strings.Contains(text, "--- FAIL") || strings.Contains(text, "panic: ") || strings.Contains(text, "fatal error: "):
+	case strings.Contains(text, "--- FAIL") || strings.Contains(text, "panic: ") || strings.Contains(text, "fatal error: ") ||
+		strings.Contains(text, "*** Test killed with quit: ran too long"): // it hung so that not even its own timeout ended it
 		return "caught"
 	}
 	return "unclear"
@@ -255,6 +256,7 @@ func TestJudge(t *testing.T) {
 		{"ok  \tx\t0.1s\n", nil, "survived"},
 		{"--- FAIL: TestX (0.00s)\nFAIL\n", failed, "caught"},
 		{"panic: test timed out after 2m0s\n", failed, "caught"},
+		{"SIGQUIT: quit\n*** Test killed with quit: ran too long (3m0s).\n", failed, "caught"},
 		{"FAIL\tx [build failed]\n", failed, "not built"},
 		{"ok  \tx\t0.1s [no tests to run]\n", nil, "no test"},
 		{"signal: killed\n", failed, "unclear"},
