@@ -11,7 +11,7 @@ import (
 type lookerKey struct{}
 
 // routeDashboard serves the dashboard, if there is one, on every path that nothing else is on. Its calls are made in the name
-// of whoever looks; without a key that is anybody on this machine, as for everything else.
+// of the user who looks at it; without a key that is any user of this machine, as for all other calls.
 func (m *Master) routeDashboard() {
 	if m.cfg.Dashboard == nil {
 		return

@@ -46,9 +46,9 @@ func (m *Master) localRights(c rpc.Caller, name string) wire.LocalRights {
 	return wire.LocalNone
 }
 
-// mayActAs reports whether a caller without a certificate, on this machine, is who it says: the account of its connection has that name, or
-// is this master's own, or root's. A task with a user id of its own is nobody. Where the system does not tell, only this master's own user
-// is believed, and not if that is root.
+// mayActAs reports whether a caller on this machine without a certificate may act under that name: the account that owns the connection has
+// the name, or is this master's own, or root's. A task that runs under a uid of its own may act as no user. If the system does not tell the
+// account, only the name of this master's own user is accepted, and not that if it is root.
 func mayActAs(addr, name string) bool {
 	uid, err := accountOf(addr)
 	if err != nil {

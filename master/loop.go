@@ -107,7 +107,7 @@ func (m *Master) flush() error {
 	}
 	for _, n := range out.Wake {
 		m.unpark(n, false)
-		// What must not be said before it is durable is said then.
+		// The rest of the answer has to wait until its records are durable.
 		m.after(func() { m.later(func(time.Duration) { m.unpark(n, false) }) })
 	}
 	for _, id := range out.Drivers {

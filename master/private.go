@@ -12,7 +12,7 @@ import (
 // records that it skipped. On a cluster with a key both are the owner's and the administrators', as logs are; others see
 // that there is something.
 
-// private reports whether what a job of owner says is not for the caller.
+// private reports whether the caller may not see what owner's job has printed or skipped.
 func (m *Master) private(c rpc.Caller, owner string) bool {
 	return m.cfg.Key != nil && c.User != owner && !c.Admin && c.Node == ""
 }

@@ -82,7 +82,7 @@ func (m *Master) setScript(ctx context.Context, c rpc.Caller, r wire.Choice) (no
 	return none{}, err
 }
 
-// put puts an assignment policy in place. A script that decided until now ends.
+// put replaces the assignment policy. If the old one was a script, its process ends.
 func (m *Master) put(now time.Duration, r wire.Choice, p scheduler.Policy, h *scripthost.Host) {
 	if m.script.host != nil {
 		_ = m.script.host.Close() // as above

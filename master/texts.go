@@ -12,8 +12,8 @@ const mostTexts = 1000
 
 // texts are those of scripts that records refer to.
 type texts struct {
-	mu    sync.Mutex
-	bySum map[string]string // guarded by mu
+	mu    sync.Mutex // guards bySum
+	bySum map[string]string
 }
 
 // stored is a record as it is written: a job under a script refers to its text, which stands in a record before.
@@ -25,8 +25,8 @@ func stored(r *tracker.Record) *tracker.Record {
 	return withUnder(r, under)
 }
 
-// take remembers a text, and gives a job that was read the one that it refers to. Jobs of older masters have it with them. One of which the
-// text is gone keeps its sum: a history that lagged behind for longer than the journal reaches back.
+// take remembers a text, and gives a job that was read the one that it refers to. Jobs of older masters have it with them. A job
+// whose text is gone keeps its sum: that happens when the history lags behind for longer than the journal reaches back.
 func (t *texts) take(r *tracker.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

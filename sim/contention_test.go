@@ -124,27 +124,27 @@ func TestContentionAgainstReference(t *testing.T) {
 				Maps: []time.Duration{seconds(1 + 9*r.Float64()), seconds(4)}, Reduces: []time.Duration{seconds(1 + 19*r.Float64())},
 			})
 		}
-		for now, tried := time.Duration(0), uint32(0); now < 100*time.Second; {
-			contend(r, now, m, ref, jobs, &tried)
-			now += time.Duration(r.Int64N(int64(6 * time.Second)))
+		for clock, tried := time.Duration(0), uint32(0); clock < 100*time.Second; {
+			contend(r, clock, m, ref, jobs, &tried)
+			clock += time.Duration(r.Int64N(int64(6 * time.Second)))
 			got := map[try]float64{}
-			for at := m.Next(); at <= now; at = m.Next() {
+			for at := m.Next(); at <= clock; at = m.Next() {
 				if a, ok := m.End(at); ok {
 					got[tryOf(a)] = at.Seconds()
 				}
 			}
-			if want := ref.to(now.Seconds()); !near(got, want) {
-				t.Fatalf("up to %v %v ended, reference %v", now, got, want)
+			if want := ref.to(clock.Seconds()); !near(got, want) {
+				t.Fatalf("up to %v %v ended, reference %v", clock, got, want)
 			}
 			if r.IntN(2) == 0 {
 				continue // what is asked of a machine does not move it
 			}
-			if got, want := m.IdlePercent(now), ref.idle(); math.Abs(got-want) > 1e-6 {
-				t.Fatalf("at %v %g %% idle, reference %g", now, got, want)
+			if got, want := m.IdlePercent(clock), ref.idle(); math.Abs(got-want) > 1e-6 {
+				t.Fatalf("at %v %g %% idle, reference %g", clock, got, want)
 			}
 			for _, j := range jobs {
-				if got, want := m.Progress(now, j), ref.progress(j); math.Abs(got-want) > 1e-4 {
-					t.Fatalf("at %v job %v is %g %% done, reference %g", now, j.Spec.ID, got, want)
+				if got, want := m.Progress(clock, j), ref.progress(j); math.Abs(got-want) > 1e-4 {
+					t.Fatalf("at %v job %v is %g %% done, reference %g", clock, j.Spec.ID, got, want)
 				}
 			}
 		}
@@ -238,18 +238,18 @@ func TestShareAgainstReference(t *testing.T) {
 		for i := range tasks {
 			tasks[i] = &deviceTask{}
 		}
-		for now := time.Duration(0); now < 60*time.Second; {
+		for clock := time.Duration(0); clock < 60*time.Second; {
 			what := &step{task: tasks[r.IntN(len(tasks))]}
 			if r.IntN(8) == 0 {
-				s.remove(now, what.task)
+				s.remove(clock, what.task)
 				users = slices.DeleteFunc(users, func(u user) bool { return u.what.task == what.task })
 			} else {
 				amount := 20 * r.Float64()
-				s.add(now, amount, what)
+				s.add(clock, amount, what)
 				users = append(users, user{amount, what})
 			}
-			until := now + time.Duration(r.Int64N(int64(4*time.Second)))
-			for at := now.Seconds(); len(users) > 0; {
+			until := clock + time.Duration(r.Int64N(int64(4*time.Second)))
+			for at := clock.Seconds(); len(users) > 0; {
 				first := 0
 				for i := range users {
 					if users[i].left < users[first].left {
@@ -280,7 +280,7 @@ func TestShareAgainstReference(t *testing.T) {
 				}
 				at = end
 			}
-			now = max(until, s.at)
+			clock = max(until, s.at)
 		}
 		if len(users) == 0 && s.next() != Never {
 			t.Fatalf("nobody is served, and the next is done at %v", s.next())

@@ -320,9 +320,9 @@ func TestProgressOverANetwork(t *testing.T) {
 	m.Start(0, a, job)
 	check := func(at float64, a Attempt, want float64) {
 		t.Helper()
-		for now := m.Next(); now <= seconds(at); now = m.Next() {
-			if e, ok := m.End(now); ok && e.Task.Kind == scheduler.Map {
-				m.MapsDone(now, job)
+		for clock := m.Next(); clock <= seconds(at); clock = m.Next() {
+			if e, ok := m.End(clock); ok && e.Task.Kind == scheduler.Map {
+				m.MapsDone(clock, job)
 			}
 		}
 		if got := m.AttemptProgress(seconds(at), a, job); math.Abs(got-want) > 1e-6 {

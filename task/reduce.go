@@ -29,8 +29,8 @@ func (s Sources) Merge(ctx context.Context, cfg shuffle.MergeConfig) (shuffle.Ru
 	return shuffle.Merge(ctx, cfg, s)
 }
 
-// RunReduce runs one attempt of reduce task id.Index over its share of every map's
-// output and commits one part of out.
+// RunReduce runs one attempt of reduce task w.ID.Index over its share of every map's
+// output and commits one part of w.Out.
 func RunReduce(ctx context.Context, w *Work, sources Intake) (ReduceResult, error) {
 	r := &reduceAttempt{attempt: newAttempt(ctx, w)}
 	return alone(r.attempt, func() (ReduceResult, error) { return r.runToPart(sources, w.Out) })

@@ -305,7 +305,8 @@ func (c *childRun) kill(why string) {
 	c.sandbox.kill()
 }
 
-// killed reports whether the worker has ended the process. Its commands may have died first, of which it has told: that is not why.
+// killed reports whether the worker has ended the process. The process may have reported before that commands of its own died; the
+// worker's reason counts.
 func (c *childRun) killed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

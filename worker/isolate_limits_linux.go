@@ -29,8 +29,9 @@ func (c *sandbox) bounds() []limited.Limit {
 	return out
 }
 
-// bounded has run start the command, which becomes the program at path with lower limits. It returns when the program has begun, or why
-// it has not. Where nobody may trace it lowers its limits itself, as another executable first, which takes 3 ms of processor.
+// bounded starts the command by run, as the program at path with lower limits, and returns when the program has begun, or why it has not.
+// Where the worker may trace, it sets the limits from outside. Elsewhere the command starts as another executable, which lowers its own
+// limits and then becomes the program; that takes 3 ms of processor time.
 func (c *sandbox) bounded(cmd *exec.Cmd, path string, run func(self ...*os.File) error) error {
 	if c.j.traces {
 		cmd.Path, cmd.SysProcAttr.Ptrace = path, true
@@ -74,7 +75,7 @@ func ableSelf() error {
 	return forAll(self)
 }
 
-// forAll reports why not everybody may execute a file.
+// forAll returns an error if other users may not execute a file.
 func forAll(exe *os.File) error {
 	st, err := exe.Stat()
 	if err != nil || st.Mode().Perm()&0o001 != 0 {

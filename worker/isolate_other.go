@@ -102,7 +102,7 @@ func (c *sandbox) kill() {
 	}
 }
 
-// owns knows no better: all files here are the worker's user's.
+// owns is always true: on this system all programs run as the worker's user.
 func (*sandbox) owns(os.FileInfo) bool { return true }
 
 // sweep ends what a program that has been waited for left behind.

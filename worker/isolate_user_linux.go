@@ -135,7 +135,7 @@ func killUser(uid uint32) error {
 	}
 }
 
-// ofUser lists the living processes of a user. Who cannot look does not say that there are none.
+// ofUser lists the living processes of a user. An error means that /proc could not be read, not that the user has none.
 func ofUser(uid uint32) (pids []int, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {

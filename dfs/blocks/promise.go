@@ -29,8 +29,8 @@ func (w *Writer) promise(n int64) {
 	w.r.vol.pending.Add(n)
 }
 
-// Leave notes that nobody is connected to the writer any more: what was promised to it is given back. Who resumes the block gets
-// it again.
+// Leave notes that the client has disconnected from the writer, and frees the space that was promised to it. A client that
+// resumes the block is promised it again.
 func (w *Writer) Leave(now time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,7 +41,7 @@ func (w *Writer) Leave(now time.Duration) {
 	w.promise(-w.promised)
 }
 
-// abandoned reports whether nobody is connected to the writer.
+// abandoned reports whether no client is connected to the writer.
 func (w *Writer) abandoned() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Store) writers() (out []*Writer) {
 	return out
 }
 
-// sweep removes replicas that are not finished and that nobody has been connected to since then.
+// sweep removes unfinished replicas to which no client has been connected since then.
 func (s *Store) sweep(since time.Duration) {
 	for _, w := range s.writers() {
 		w.mu.Lock()

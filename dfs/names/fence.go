@@ -16,8 +16,8 @@ import (
 // two services finds another name here and stops.
 const ownerFile = "owner"
 
-// A fence is one opening of the directory. The file stays open: it is looked at twice for each sync of
-// the journal, and whoever takes the directory writes into the same file.
+// A fence is one opening of the directory. Its file stays open: the service reads it twice for each sync of
+// the journal, and another service that takes the directory over writes into the same file.
 type fence struct {
 	file disk.File
 	text string

@@ -9,9 +9,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// bbolt maps its file into memory and trusts it: a damaged page makes it panic, and a file that was cut makes the machine stop
-// the process. So before it opens a checkpoint, and in its place where something is to be saved, the pages are read here as
-// any other file, and each step is checked. The layout is that of bbolt's version 2: pages of an id (8 bytes), flags (2), a count
+// bbolt maps its file into memory and trusts it: a damaged page makes it panic, and in a truncated file the system stops the
+// process. So before bbolt opens a checkpoint, this code reads the pages as an ordinary file and checks each step. It also reads them
+// in place of bbolt when a damaged checkpoint has to be salvaged. The layout is that of bbolt's version 2: pages of an id (8 bytes), flags (2), a count
 // (2) and how many pages follow as overflow (4); all little-endian.
 const (
 	boltMagic, boltVersion = 0xED0CDAED, 2

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// What somebody may do with a file or directory, as in one digit of its mode. Of a directory execute means to pass through
-// it, write to change its entries, read to list them.
+// Rights to a file or directory, as in one digit of its mode. For a directory, execute means passing through
+// it, write changing its entries, and read listing them.
 const (
 	execute uint16 = 1 << iota
 	write
@@ -27,8 +27,8 @@ type actor struct {
 	super  bool // may do everything
 }
 
-// actor finds out what is known about a user. super is set where the server knows that the caller may do everything; a request
-// for nobody is the service's own, or a node's.
+// actor finds out what is known about a user. super is set if the server knows that the caller may do everything; a request
+// without a user is the service's own, or a node's.
 func (s *Service) actor(user string, super bool) *actor {
 	a := &actor{user: user, super: super || user == "" || user == s.cfg.Superuser}
 	if s.cfg.Groups != nil && !a.super {

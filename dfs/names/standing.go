@@ -8,8 +8,9 @@ type attributes struct {
 	mode  uint16
 }
 
-// standing says how a directory is made that everybody needs and nobody has to make: /tmp, where all may leave files and only
-// owners take them away, the place of our own in it, and the homes of users. It is made when the first name below it is, as an administrator would make it: with the umask of the service, whatever that of who comes first.
+// standing returns the attributes of a directory that the service makes by itself: /tmp, where all users may leave files and only
+// owners remove them, millrace's own directory in it, and the homes of users. Such a directory appears with the first name below
+// it. It gets the service's umask, as if an administrator had made it, not that of the client who came first.
 func (s *Service) standing(list []string, user string) (attributes, bool) {
 	switch path := strings.Join(list, "/"); {
 	case path == "tmp" || path == "tmp/.millrace":

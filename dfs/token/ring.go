@@ -19,7 +19,7 @@ type Key struct {
 // NewKey returns a key. Ids are never used twice in a cluster; the secret is 32 random bytes.
 func NewKey(id uint64, secret []byte) *Key { return &Key{id, secret} }
 
-// Holder is how a token names whoever called for it: a node, a task's job with its user, or a user.
+// Holder is the name that a token has for the caller who asked for it: a node, a task's job with its user, or a user.
 func Holder(c rpc.Caller) string {
 	switch {
 	case c.Node != "":

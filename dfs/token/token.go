@@ -61,7 +61,7 @@ func (k *Key) Sign(c Claim) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// code authenticates what a token says and the block, which whoever presents the token must name.
+// code authenticates the contents of a token and its block, which the caller who presents the token has to name.
 func (k *Key) code(body []byte, id wire.BlockID, gen uint64) []byte {
 	m := hmac.New(sha256.New, k.secret)
 	var block [16]byte

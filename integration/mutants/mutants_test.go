@@ -119,12 +119,22 @@ func building() bool {
 	return os.Getenv("MILLRACE_MUTANTS") != "" || require.Stressed() || *only != ""
 }
 
-// TestEveryPatchCompiles: all still apply, and where building is wanted they compile; those that touch different files are compiled together.
+// TestEveryPatchCompiles: the tests that they name exist, all still apply, and where building is wanted they compile; those that touch different
+// files are compiled together.
 func TestEveryPatchCompiles(t *testing.T) {
 	require.Tool(t, "go")
 	rest := load(t)
 	if len(rest) < 25 {
 		t.Errorf("%d mutants, there should be 25 at least", len(rest))
+	}
+	for _, m := range rest {
+		has := testsOf(t, m.pkg)
+		for test := range strings.SplitSeq(m.run, "|") {
+			test, _, _ = strings.Cut(test, "/")
+			if !strings.Contains(has, "\nfunc "+test+"(") {
+				t.Errorf("%s: %s has no %s", m.name, m.pkg, test)
+			}
+		}
 	}
 	for len(rest) > 0 {
 		var now, later []mutant
@@ -196,17 +206,25 @@ func wanted(m mutant) bool {
 
 func usesRapid(t *testing.T, pkg string) bool {
 	t.Helper()
+	return strings.Contains(testsOf(t, pkg), `"pgregory.net/rapid"`)
+}
+
+// testsOf is the text of a package's test files.
+func testsOf(t *testing.T, pkg string) string {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(modulePath, pkg, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(files, func(f string) bool {
+	var all strings.Builder
+	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Contains(string(b), `"pgregory.net/rapid"`)
-	})
+		all.Write(b)
+	}
+	return all.String()
 }
 
 // judge tells a test that failed from one that could not run.
@@ -219,7 +237,8 @@ func judge(out []byte, err error) string {
 		return "no test"
 	case err == nil:
 		return "survived"
-	case strings.Contains(text, "--- FAIL") || strings.Contains(text, "panic: ") || strings.Contains(text, "fatal error: "):
+	case strings.Contains(text, "--- FAIL") || strings.Contains(text, "panic: ") || strings.Contains(text, "fatal error: ") ||
+		strings.Contains(text, "*** Test killed with quit: ran too long"): // it hung so that not even its own timeout ended it
 		return "caught"
 	}
 	return "unclear"
@@ -237,6 +256,7 @@ func TestJudge(t *testing.T) {
 		{"ok  \tx\t0.1s\n", nil, "survived"},
 		{"--- FAIL: TestX (0.00s)\nFAIL\n", failed, "caught"},
 		{"panic: test timed out after 2m0s\n", failed, "caught"},
+		{"SIGQUIT: quit\n*** Test killed with quit: ran too long (3m0s).\n", failed, "caught"},
 		{"FAIL\tx [build failed]\n", failed, "not built"},
 		{"ok  \tx\t0.1s [no tests to run]\n", nil, "no test"},
 		{"signal: killed\n", failed, "unclear"},

@@ -69,7 +69,7 @@ var packages = map[string][]string{
 
 	"lab":           {"topology", "scheduler", "scheduler/policies", "trace", "sim", "sim/compare", "internal/chart", "internal/stats"},
 	"lab/capacity":  labDocument("scheduler/capacity"),
-	"lab/deadline":  labDocument("scheduler/deadline"),
+	"lab/deadline":  labDocument("scheduler/deadline", "scheduler/fair"),
 	"lab/hybrid":    labDocument("scheduler/hybrid", "dfs/placement"),
 	"lab/jobpacker": labDocument("scheduler/jobpacker", "dfs/placement", "sim/flow"),
 	"lab/marp":      labDocument("scheduler/admission"),

@@ -20,7 +20,7 @@ import (
 // A suite is the test programs of packages, each built once, with the files of an overlay.
 type suite struct {
 	dir, overlay string
-	mu           sync.Mutex
+	mu           sync.Mutex          // guards programs
 	programs     map[string]*program // by folder
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A door holds connections until they have said whose they are. There is space for some; past that those go that have
-// stood longest of the address that has the most, so that nobody keeps others out by standing there. To come in takes turns.
+// A door holds connections that have not authenticated yet. When more come than it has space for, it closes the oldest connection of
+// the address that has the most, so that no address can keep others out. Handshakes take turns.
 type door struct {
 	space int
 	all   int // turns
@@ -41,8 +41,8 @@ func (d *door) enter(c *countedConn) {
 	}
 }
 
-// longest takes out whoever has stood longest of the address with the most: of those that let us wait, if there are any, and
-// not of those that wait for us.
+// longest removes and returns the oldest connection of the address that has the most. It prefers connections that have sent nothing
+// to those that wait for their turn.
 func (d *door) longest() net.Conn {
 	most := ""
 	for host, n := range d.byHost {

@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// CheckOpen refuses a daemon that stands open to other machines: without a key whoever calls is believed. A daemon without an address
-// for gossip does not gossip.
+// CheckOpen refuses to let a daemon without a key listen for other machines, because without a key every caller is believed. A daemon
+// with no gossip address does not gossip.
 func CheckOpen(listen, gossip string) error {
 	if gossip != "" {
 		if err := CheckLoopback(gossip); err != nil {

@@ -1,6 +1,6 @@
 // Package secure makes a cluster out of a key. Whoever has the key can derive the cluster's
-// certificate authority from it and so a certificate for any node, user or task; whoever has only a
-// certificate is who it says. Every connection is mutually authenticated TLS; there is nothing to
+// certificate authority from it and so a certificate for any node, user or task. A caller that has only a
+// certificate is whom the certificate names. Every connection is mutually authenticated TLS; there is nothing to
 // configure beside the key.
 //
 //	k, err := secure.Load("cluster.key")

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/stats"
 	"github.com/millrace/millrace/lab"
 	"github.com/millrace/millrace/scheduler"
+	"github.com/millrace/millrace/scheduler/fair"
 	"github.com/millrace/millrace/sim"
 	"github.com/millrace/millrace/sim/compare"
 )
@@ -17,10 +18,12 @@ import (
 // rules checks the weight formula and the order of the states.
 func rules(r *lab.Recorder) {
 	r.Seeds(1, 1)
-	slack := []float64{6000 - 3549, 3000 - 1264, 20}
+	slack := []time.Duration{(6000 - 3549) * time.Second, (3000 - 1264) * time.Second, 20 * time.Second}
+	weight, err := fair.SlackWeights(slack)
+	r.Must(err)
 	why := []string{"J1", "J2", r.Say("slack of the Joins")}
 	for i, want := range []float64{1, 1.41, 122.5} {
-		r.Check(lab.Within(fmt.Sprintf("12: weight from a slack of %s s", stats.Text(slack[i])), slack[0]/slack[i], want, 0.005*want).Because(why[i]).Quoted(lab.Number([]string{"1", "1.4 printed; 1.41 by the formula", "122 printed; 122.5 by the formula"}[i])))
+		r.Check(lab.Within(fmt.Sprintf("12: weight from a slack of %s s", stats.Text(slack[i].Seconds())), weight[i], want, 0.005*want).Because(why[i]).Quoted(lab.Number([]string{"1", "1.4 printed; 1.41 by the formula", "122 printed; 122.5 by the formula"}[i])))
 	}
 	first := &compare.Watcher{Keys: []string{"job with data", "late job", "new job"}, Of: compare.MapsOf(3), KeepSpans: true}
 	right := lab.Mean(lab.Repeat(r, 50, func(seed uint64) (bool, error) {
@@ -30,14 +33,14 @@ func rules(r *lab.Recorder) {
 		return statesInOrder(seed, nil)
 	}), func(ok bool) float64 { return map[bool]float64{true: 100}[ok] })
 	r.Check(lab.Within("14: runs in which slots go to the late job, then to the new one, then to the one with data, %", right, 100, 0).Because("50 runs with other task lengths"))
-	drawRules(r, slack, first)
+	drawRules(r, slack, weight, first)
 }
 
 // drawRules draws the weights, and who got the slot in the first run.
-func drawRules(r *lab.Recorder, slack []float64, w *compare.Watcher) {
+func drawRules(r *lab.Recorder, slack []time.Duration, weight []float64, w *compare.Watcher) {
 	bars := chart.Bars{Frame: chart.Frame{Title: "Weight of a job, from its slack", X: chart.Axis{Label: "weight", Log: true}}}
 	for i, printed := range []float64{1, 1.4, 122} {
-		bars.Bars = append(bars.Bars, chart.Plain([]string{"J1", "J2", "Joins"}[i]+", slack "+stats.Text(slack[i])+" s", slack[0]/slack[i]).Beside(printed))
+		bars.Bars = append(bars.Bars, chart.Plain([]string{"J1", "J2", "Joins"}[i]+", slack "+stats.Text(slack[i].Seconds())+" s", weight[i]).Beside(printed))
 	}
 	r.Figure("weights", bars)
 	g := w.Gantt("Who gets the only slot, first run", 0, time.Hour)

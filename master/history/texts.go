@@ -79,7 +79,7 @@ func (s *Store) forget(b *pebble.Batch, n uint64, j *wire.PastJob) error {
 	return b.Delete(keyOfText(sum), nil)
 }
 
-// reader reads rows with the texts that they refer to, each of which it reads once. Rows that older programs wrote have theirs with them.
+// reader reads rows and the texts that they refer to, each text once. Rows written by older versions contain their text.
 type reader struct {
 	s     *Store
 	texts map[string]string

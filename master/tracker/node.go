@@ -66,8 +66,8 @@ type talk struct {
 	heartbeatAt time.Duration // from when on its next report is a heartbeat
 	full        bool          // its next report must be full
 	woken       bool
-	rival       string        // the session that last came under the name while it was taken
-	rivalAt     time.Duration // when it came first
+	latecomer   string        // the session that last came under the name while it was taken
+	latecomerAt time.Duration // when it came first
 }
 
 // orders is what the next answers to the worker say. An attempt is in want or in kill, not in both.
@@ -116,18 +116,18 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	return n
 }
 
-// outlives is how long after another has come under its name a worker must be heard to be known to live: what it sent before it was killed
-// may come late.
+// outlives is how long after another worker has claimed its name a worker must be heard to count as alive: reports that it sent before it
+// was killed may arrive late.
 const outlives = time.Second
 
-// taken is the error for another worker that comes under this node's name. Invalid is final: the worker that has the name was heard after the
-// other came, so that it lives. Exists asks the other to come again: the worker that has the name may have been killed.
+// taken is the error for another worker that claims this node's name. Invalid is final: the worker that has the name was heard after the
+// claim, so it is alive. Exists asks the other to try again: the worker that has the name may have been killed.
 func (n *node) taken(now time.Duration, session string) error {
-	if n.rival != session {
-		n.rival, n.rivalAt = session, now
+	if n.latecomer != session {
+		n.latecomer, n.latecomerAt = session, now
 	}
 	kind, heard := wire.Exists, (now - n.heard).Round(time.Millisecond)
-	if n.heard-n.rivalAt > outlives {
+	if n.heard-n.latecomerAt > outlives {
 		kind = wire.Invalid
 	}
 	return wire.Errorf(kind, "there is a worker %s already, at %s, heard of %s ago: stop it, or give this one another --name", n.name, n.addr, heard)

@@ -70,7 +70,7 @@ func (c *Tracker) Plan(now time.Duration, id wire.AttemptID, p *wire.StagePlan) 
 }
 
 // PlanPart takes some splits of a plan that is too long for one message and returns how many are there:
-// the driver goes on from there, whatever was lost on the way and whoever the master is now.
+// the driver goes on from there, also if messages were lost or the master has restarted.
 func (c *Tracker) PlanPart(now time.Duration, id wire.AttemptID, p *wire.PlanPart) (next int, err error) {
 	st := c.driven(id)
 	if st == nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// markDead takes nodes for dead that have said nothing for too long while others spoke. A master that hears
-// nobody is cut off itself, or was stopped: then nobody's work is given away, as there is nobody to give it
-// to, and map output is not lost that all will have when the cut heals.
+// markDead marks nodes dead that were silent for too long while others reported. A master that hears no node at all
+// is itself cut off, or was stopped. It then marks none dead: no other node could take over their work, and their map
+// output is still there when the cut heals.
 func (c *Tracker) markDead(now time.Duration) {
 	c.extendTimeouts(now)
 	for _, n := range c.nodes {
@@ -29,8 +29,8 @@ func (c *Tracker) outlived(n *node) bool {
 	return false
 }
 
-// extendTimeouts gives everybody the time back in which nobody was heard, or this process did not run. Otherwise the
-// first to come back after a cut would be the death of all others.
+// extendTimeouts does not count as silence the time in which no node was heard or this process did not run. Otherwise the
+// first node to report after a cut would make all others look dead.
 func (c *Tracker) extendTimeouts(now time.Duration) {
 	last := c.newest
 	for _, n := range c.nodes {
@@ -87,7 +87,7 @@ func (c *Tracker) Loose(name wire.NodeName, session string) {
 }
 
 // NodeGone says that the process of a worker is gone: its connection broke and it did not come back,
-// or its machine says that nobody listens at its address.
+// or its machine says that no process listens at its address.
 func (c *Tracker) NodeGone(now time.Duration, name wire.NodeName, session, why string) {
 	if n := c.byName[name]; n != nil && n.up && n.session == session {
 		c.nodeDown(now, n, why)

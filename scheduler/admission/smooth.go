@@ -16,17 +16,6 @@ func (e *ema) next(mean float64) (progress float64, delta int) {
 	return mean, r0(r3(r3(e.current*raw) + r3(e.previous*float64(e.delta))))
 }
 
-// SMA is the simple estimator that the scripts did not use (spec/marp 3.3, Algorithm 7);
-// it stands here for comparison. The zero value is ready.
-type SMA struct{ last, before float64 }
-
-// Next takes a measurement and returns how much faster progress has become.
-func (s *SMA) Next(mean float64) float64 {
-	d := (mean - s.last) - (s.last - s.before)
-	s.last, s.before = mean, s.last
-	return d
-}
-
 // smoother is what CBTwS and CBTwAT share: the lockout that alternates
 // measuring and housekeeping, and the jobs that count in the mean.
 type smoother struct {

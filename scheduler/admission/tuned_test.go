@@ -185,13 +185,13 @@ func TestNoSleepAfterIncrease(t *testing.T) {
 	}
 	c.cfg.AfterIncrease = 0
 	c.Init([]jobID{1, 2, 3, 4, 5, 6}, 0.05)
-	writes, now := 0, time.Duration(0)
-	for now < 15*time.Second {
-		act := c.Step(Obs{Now: now, IdlePct: 80, Pending: 5, Running: 1, Prog: func(jobID) float64 { return 60 }})
+	writes, clock := 0, time.Duration(0)
+	for clock < 15*time.Second {
+		act := c.Step(Obs{Now: clock, IdlePct: 80, Pending: 5, Running: 1, Prog: func(jobID) float64 { return 60 }})
 		if act.Write {
 			writes++
 		}
-		now += act.Sleep + c.cfg.Iteration
+		clock += act.Sleep + c.cfg.Iteration
 	}
 	if writes < 3 {
 		t.Errorf("%d increases in 15 s, want 3 or more", writes)

@@ -132,8 +132,8 @@ func waits(j *job, k scheduler.Kind) bool {
 }
 
 // serveReserved is line 1 of pick (spec/capacity 3.5): a reserved node serves only its job, whatever
-// the locality, or stays reserved. done is false when nobody has reserved n, or
-// no longer can use it.
+// the locality, or stays reserved. done is false when no job has reserved n, or
+// the job can no longer use it.
 func (p *Policy) serveReserved(n topology.NodeID, k scheduler.Kind, v *scheduler.View) (d scheduler.Decision, done bool) {
 	if int(n) >= len(p.kept) {
 		return d, false

@@ -14,7 +14,7 @@ type Lag struct {
 	// After is how long an attempt must have run. Hadoop: 60 s.
 	After time.Duration
 	// Behind is by how much its progress, 0 to 1, must be below the average. Hadoop:
-	// 0.2. Smaller: more attempts in vain.
+	// 0.2. Smaller: more wasted attempts.
 	Behind float64
 	// Cap is the part of all slots or containers that second attempts may hold. LATE:
 	// 0.1.

@@ -15,7 +15,7 @@ import (
 // al., OSDI 2008: longest approximate time to end).
 type LATE struct {
 	// After is the age below which an attempt is not judged. Default 2 s. Larger: fewer
-	// second attempts in vain, later ones where they help.
+	// wasted second attempts, but useful ones start later.
 	After time.Duration
 	// Slower is how many times the mean length of its finished siblings an attempt is
 	// expected to take. Default 1.5.

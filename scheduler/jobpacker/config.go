@@ -22,8 +22,8 @@ type Config struct {
 	// packed. 0 means the topology's, or the published 1.125 GB: 9 times the dark
 	// time of 10 ms at 100 Gb/s (spec/jobpacker 2.1).
 	Threshold int64
-	// Electrical and Optical are the link rates of a rack that the plan reckons
-	// with. 0 means the topology's, or the published 30 and 100 Gb/s.
+	// Electrical and Optical are the link rates of a rack that the plan assumes.
+	// 0 means the topology's, or the published 30 and 100 Gb/s.
 	Electrical, Optical topology.Rate
 	// Printed uses the shuffle formula as printed; default false, the one that
 	// fits Figure 4.6 (spec/jobpacker 6.1).

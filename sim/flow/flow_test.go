@@ -312,8 +312,8 @@ func TestEndedAndOptical(t *testing.T) {
 	ended, stopped, elephant, runs := start(0, 1, 1, false), start(0, 2, 9, false), start(1, 0, 9, true), start(1, 2, 9, false)
 	at := func(d time.Duration) {
 		for n.Next() <= d {
-			for now := n.Next(); ; {
-				if _, ok := n.Done(now); !ok {
+			for clock := n.Next(); ; {
+				if _, ok := n.Done(clock); !ok {
 					break
 				}
 			}
