@@ -1,9 +1,7 @@
 package client_test
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -13,26 +11,14 @@ import (
 	"github.com/millrace/millrace/dfs"
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 )
 
 // answering serves some calls of a master, as handle registers them, and returns a client of them.
 func answering(t *testing.T, cfg client.Config, handle func(s *rpc.Server)) *client.Client {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rpc.NewServer(rpc.ServerConfig{})
-	handle(s)
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
-	t.Cleanup(func() {
-		if err := errors.Join(s.Close(), <-served); err != nil {
-			t.Error(err)
-		}
-	})
-	cfg.Master = l.Addr().String()
+	cfg.Master, _ = rpctest.Serve(t, handle)
 	return connect(t, cfg)
 }
 

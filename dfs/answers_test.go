@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/require"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/storage"
 )
@@ -24,18 +24,11 @@ import (
 // clientOf is a client of a name service whose answers the test makes up.
 func clientOf(t *testing.T, routes func(srv *rpc.Server)) *dfs.Client {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := rpc.NewServer(rpc.ServerConfig{})
-	routes(srv)
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(l) }()
+	master, _ := rpctest.Serve(t, routes)
 	rc := rpc.NewClient(rpc.ClientConfig{User: "ann"})
-	cl := dfs.NewClient(dfs.Config{Master: l.Addr().String(), Client: rc, User: "ann", Patience: 20 * time.Second, LeaseEvery: time.Millisecond})
+	cl := dfs.NewClient(dfs.Config{Master: master, Client: rc, User: "ann", Patience: 20 * time.Second, LeaseEvery: time.Millisecond})
 	t.Cleanup(func() {
-		if err := errors.Join(cl.Close(), rc.Close(), srv.Close(), <-done); err != nil {
+		if err := errors.Join(cl.Close(), rc.Close()); err != nil {
 			t.Error(err)
 		}
 	})

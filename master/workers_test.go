@@ -12,6 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/membership"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -242,21 +243,16 @@ func joinAndLeave(t *testing.T, m *Master, where wire.Gossip, h *hand) {
 // TestLogsOfAttempts: the master fetches what an attempt printed from the worker that ran it, and says where it looked when it cannot.
 func TestLogsOfAttempts(t *testing.T) {
 	m := served(t, impatient)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	worker := rpc.NewServer(rpc.ServerConfig{})
-	rpc.Handle(worker, api.TaskLog, func(_ context.Context, _ rpc.Caller, r wire.LogRequest) (wire.Log, error) {
-		if r.From > 100 {
-			return wire.Log{}, wire.Errorf(wire.NotFound, "the log is gone")
-		}
-		return wire.Log{Text: []byte("printed by " + string(r.ID.Kind)), Next: 7}, nil
+	addr, stop := rpctest.Serve(t, func(s *rpc.Server) {
+		rpc.Handle(s, api.TaskLog, func(_ context.Context, _ rpc.Caller, r wire.LogRequest) (wire.Log, error) {
+			if r.From > 100 {
+				return wire.Log{}, wire.Errorf(wire.NotFound, "the log is gone")
+			}
+			return wire.Log{Text: []byte("printed by " + string(r.ID.Kind)), Next: 7}, nil
+		})
 	})
-	go worker.Serve(l)
-	defer worker.Close()
 	h := newHand(t, m, "w1")
-	h.report.Addr = l.Addr().String()
+	h.report.Addr = addr
 	id := submitted(t, m, ann, sleepJob("j"))
 	h.succeed(id)
 	inHistory(t, m, id)
@@ -269,7 +265,7 @@ func TestLogsOfAttempts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.From = 101
-	_, err = call(t, m, ann, api.JobLog, r)
+	_, err := call(t, m, ann, api.JobLog, r)
 	refusal(t, "what the worker does not have", err, wire.NotFound, "node w1", "the log is gone")
 	r.From = 0
 	other := r
@@ -279,7 +275,7 @@ func TestLogsOfAttempts(t *testing.T) {
 	other.ID.Job = "job-99"
 	_, err = call(t, m, ann, api.JobLog, other)
 	refusal(t, "a job that was not", err, wire.NotFound, "job-99")
-	worker.Close()
+	stop()
 	eventually(t, "the worker is down", func() bool { return stateOf(t, m, "w1") == "down" })
 	_, err = call(t, m, ann, api.JobLog, r)
 	refusal(t, "the log of a worker that is down", err, wire.NotFound, "node w1", "is down")

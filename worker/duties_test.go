@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/emulate"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/worker/roster"
@@ -20,16 +20,9 @@ import (
 // onDuty is a worker with what it needs to report and to carry out answers, whose master answers as handle says.
 func onDuty(t *testing.T, handle func(s *rpc.Server)) *Worker {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := rpc.NewServer(rpc.ServerConfig{})
-	handle(srv)
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	master, _ := rpctest.Serve(t, handle)
 	w := &Worker{cfg: DefaultConfig(), lifetime: lifetime{begin: time.Now(), taken: make(chan struct{}), failed: make(chan error, 1)}}
-	w.cfg.Master, w.cfg.Node = l.Addr().String(), "w1"
+	w.cfg.Master, w.cfg.Node = master, "w1"
 	w.ctx, w.cancel = context.WithCancel(t.Context())
 	w.client = rpc.NewClient(rpc.ClientConfig{Node: "w1"})
 	w.duties = duties{
@@ -45,7 +38,7 @@ func onDuty(t *testing.T, handle func(s *rpc.Server)) *Worker {
 	}
 	t.Cleanup(func() {
 		w.cancel()
-		if err := errors.Join(w.client.Close(), srv.Close(), <-served, w.logs.close(), w.outputs.files.close()); err != nil {
+		if err := errors.Join(w.client.Close(), w.logs.close(), w.outputs.files.close()); err != nil {
 			t.Error(err)
 		}
 	})

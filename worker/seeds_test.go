@@ -2,9 +2,7 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"net"
 	"slices"
 	"testing"
 	"time"
@@ -12,21 +10,17 @@ import (
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/membership"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 )
 
 // TestSeedsAreKept: a worker goes on looking for members where the master gossiped last, while that says nothing of it and while it is gone.
 func TestSeedsAreKept(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	said := make(chan string, 1)
-	srv := rpc.NewServer(rpc.ServerConfig{})
-	rpc.HandleQuick(srv, api.ClusterGossip, func(rpc.Caller, struct{}) (wire.Gossip, error) { return wire.Gossip{Addr: <-said}, nil })
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
-	w := &Worker{cfg: Config{Master: l.Addr().String()}}
+	master, stop := rpctest.Serve(t, func(s *rpc.Server) {
+		rpc.HandleQuick(s, api.ClusterGossip, func(rpc.Caller, struct{}) (wire.Gossip, error) { return wire.Gossip{Addr: <-said}, nil })
+	})
+	w := &Worker{cfg: Config{Master: master}}
 	w.ctx, w.client = t.Context(), rpc.NewClient(rpc.ClientConfig{Node: "w1"})
 	defer w.client.Close()
 	s := &seeds{w: w}
@@ -36,9 +30,7 @@ func TestSeedsAreKept(t *testing.T) {
 			t.Errorf("the master says %q: %q", x.say, got)
 		}
 	}
-	if err := errors.Join(srv.Close(), <-served); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 	if got := s.list(); !slices.Equal(got, []string{"10.0.0.2:5"}) {
 		t.Errorf("the master is gone: %q", got)
 	}
@@ -59,17 +51,12 @@ func TestWorkersGossip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := rpc.NewServer(rpc.ServerConfig{})
-	rpc.HandleQuick(srv, api.ClusterGossip, func(rpc.Caller, struct{}) (wire.Gossip, error) {
-		return wire.Gossip{Addr: m.Addr(), Label: "test"}, nil
+	master, _ := rpctest.Serve(t, func(s *rpc.Server) {
+		rpc.HandleQuick(s, api.ClusterGossip, func(rpc.Caller, struct{}) (wire.Gossip, error) {
+			return wire.Gossip{Addr: m.Addr(), Label: "test"}, nil
+		})
 	})
-	go func() { _ = srv.Serve(l) }()
-	defer srv.Close()
-	w := &Worker{cfg: Config{Node: "w1", Rack: "r7", Master: l.Addr().String(), Gossip: "127.0.0.1:0", Pause: time.Millisecond, Log: slog.New(slog.DiscardHandler)}}
+	w := &Worker{cfg: Config{Node: "w1", Rack: "r7", Master: master, Gossip: "127.0.0.1:0", Pause: time.Millisecond, Log: slog.New(slog.DiscardHandler)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.ctx, w.client, w.addr = ctx, rpc.NewClient(rpc.ClientConfig{Node: "w1"}), "127.0.0.1:77"
 	defer w.client.Close()

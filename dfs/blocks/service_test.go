@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace/millrace/dfs/token"
 	"github.com/millrace/millrace/internal/disk/memdisk"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -43,30 +43,14 @@ func startNodes(t testing.TB, n int) []*node {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
 		name := store.cfg.Node
 		client := rpc.NewClient(rpc.ClientConfig{Node: string(name)})
-		svc := NewService(store, Config{Node: name, Addr: l.Addr().String(), Client: client, Timing: quick, Names: Remote{client, "127.0.0.1:1"}})
-		srv := rpc.NewServer(rpc.ServerConfig{})
-		svc.Register(srv)
+		svc := NewService(store, Config{Node: name, Client: client, Timing: quick, Names: Remote{client, "127.0.0.1:1"}})
 		svc.keys.Add(testKeys, 0)
-		done := make(chan error, 1)
-		go func() { done <- srv.Serve(l) }()
-		nd := &node{Service: svc, store: store, disk: d, place: wire.Place{Node: name, Addr: l.Addr().String()}}
-		stopped := false
-		nd.stop = func() {
-			if stopped {
-				return
-			}
-			stopped = true
-			client.Close()
-			if err := errors.Join(srv.Close(), <-done); err != nil {
-				t.Error(err)
-			}
-		}
+		addr, stop := rpctest.Serve(t, svc.Register)
+		svc.cfg.Addr = addr
+		nd := &node{Service: svc, store: store, disk: d, place: wire.Place{Node: name, Addr: addr}}
+		nd.stop = func() { client.Close(); stop() }
 		t.Cleanup(nd.stop)
 		out = append(out, nd)
 	}

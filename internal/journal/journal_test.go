@@ -144,6 +144,11 @@ func TestLimits(t *testing.T) {
 	if err := j.Wait(1); !errors.Is(err, wire.Invalid) {
 		t.Errorf("waiting for nothing: %v", err)
 	}
+	for i, durable := range []uint64{0, 0, 2} { // a batch may wait, and no more
+		if _, err := j.Append(make([]byte, small.MaxBatch-recordLen)); err != nil || j.Durable() != durable {
+			t.Errorf("%d are durable after %d, want %d, %v", j.Durable(), i+1, durable, err)
+		}
+	}
 	for range 100 { // more than a batch, and nobody waits
 		if _, err := j.Append(make([]byte, small.MaxRecord)); err != nil {
 			t.Fatal(err)

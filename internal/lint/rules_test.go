@@ -106,6 +106,7 @@ var packages = map[string][]string{
 	"internal/membership":   {"topology"},
 	"internal/api":          {"internal/rpc", "internal/wire"},
 	"internal/rpc":          {"internal/codec", "internal/wire", "internal/metrics"},
+	"internal/rpc/rpctest":  {"internal/rpc"},
 	"internal/emulate":      {"internal/api", "topology", "internal/rpc", "internal/wire", "sim/flow"},
 	"internal/secure":       {"internal/rpc", "internal/tick", "internal/wire"},
 	"internal/audit":        {"internal/rpc", "internal/wire"},

@@ -226,7 +226,7 @@ func ours(path string) bool {
 		return false
 	}
 	dir := filepath.ToSlash(filepath.Dir(path))
-	if slices.Contains([]string{"internal/mutate", "internal/lint", "internal/testcluster", "scheduler/schedulertest"}, dir) {
+	if slices.Contains([]string{"internal/mutate", "internal/lint", "internal/rpc/rpctest", "internal/testcluster", "scheduler/schedulertest"}, dir) {
 		return false
 	}
 	for _, system := range []string{"_other.go", "_darwin.go", "_windows.go", "_unix.go"} {

@@ -288,6 +288,16 @@ type routed struct {
 	mu   sync.Mutex // guards the fields below
 	due  []int64    // of answers that were announced
 	told []bool
+	got  map[string]int // by peer
+}
+
+func (r *routed) Receive(p Peer, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.got == nil {
+		r.got = map[string]int{}
+	}
+	r.got[p.Name] += n
 }
 
 func (r *routed) Route(p Peer, n int64, together bool) Traffic {
@@ -309,7 +319,7 @@ func (r *routed) Send(_ Peer, _ int, t *Transfer) {
 }
 
 // TestAnnouncedAnswers: an answer whose length is announced goes, and counts, the way that the network chose for it; the next on the
-// same connection is on its own again.
+// same connection is on its own again. The network of who asked is asked, too.
 func TestAnnouncedAnswers(t *testing.T) {
 	r, meter := &routed{}, &Meter{}
 	var s *Server
@@ -328,6 +338,8 @@ func TestAnnouncedAnswers(t *testing.T) {
 		})
 	})
 	s.Announce(&http.Request{}, 5, false) // of no connection of ours: nothing happens
+	here := &routed{}
+	c.cfg.Shaper = here
 	for path, size := range map[string]int64{"/out/x": 5000, "/out/xx": 10_000, "/out/xxx": 300} {
 		resp, err := c.Get(t.Context(), addr, path)
 		if err != nil {
@@ -354,6 +366,11 @@ func TestAnnouncedAnswers(t *testing.T) {
 	slices.Sort(r.due)
 	if len(r.told) != 2 || r.told[0] == r.told[1] || !slices.Equal(slices.Compact(r.due), []int64{5000, 10_000}) {
 		t.Errorf("asked for a way %v, told of answers of %v", r.told, r.due)
+	}
+	here.mu.Lock()
+	defer here.mu.Unlock()
+	if got := here.got[addr]; got < 15_300 || got > 17_000 {
+		t.Errorf("who asked was slowed down for %d bytes of %v", got, here.got)
 	}
 }
 

@@ -136,6 +136,28 @@ func TestBanEnds(t *testing.T) {
 	}
 }
 
+// TestSlowNodesAreLeft: a job leaves a node from which its reduces fetch too slowly, at once and however many say so; but not one of two nodes, and not one
+// whose output is damaged.
+func TestSlowNodesAreLeft(t *testing.T) {
+	for _, x := range []struct{ third, slow, leaves bool }{{true, true, true}, {true, false, false}, {false, true, false}} {
+		s := newScene(t, 20, 2)
+		if x.third {
+			h := &hand{name: "n2"} // without room
+			h.restart()
+			s.say(h)
+		}
+		s.finish(s.n1, 2)
+		n1 := s.c.byName["n1"]
+		st := s.c.stageOf(s.n1.held[0])
+		for i, held := range s.n1.held {
+			s.c.badFetch(s.now, wire.BadFetch{Map: held, By: wire.AttemptID{Job: s.job, Kind: wire.ReduceTask, Try: 1}, Slow: x.slow, Why: "bad"})
+			if got := s.c.engine.View().Job(st.sid).Banned(n1.id); got != x.leaves {
+				t.Errorf("%+v: complaint %d: it has left: %v", x, i+1, got)
+			}
+		}
+	}
+}
+
 // TestLiftedBansAreOver: where too many nodes are avoided none is; when these bans would have ended, a job may avoid one again.
 func TestLiftedBansAreOver(t *testing.T) {
 	s := newScene(t, 20, 2)

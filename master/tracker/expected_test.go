@@ -188,6 +188,65 @@ func TestPlansFollowTheRacks(t *testing.T) {
 	}
 }
 
+// A drawn plan is what a test says.
+type drawn struct {
+	scheduler.Policy
+	maps, reduces []topology.RackID
+}
+
+func (d *drawn) Plan(_ time.Duration, expected []*scheduler.JobSpec, _ *scheduler.View) (out []scheduler.Placement) {
+	for _, s := range expected {
+		out = append(out, scheduler.Placement{Job: s.ID, MapRacks: d.maps, ReduceRacks: d.reduces})
+	}
+	return out
+}
+
+// TestPlansThatChangeAreWrittenDown: where a job is planned anew, be it only its reduces, that is in the records, and what stays as it is is not; once its tasks
+// are known it has the plan that it has.
+func TestPlansThatChangeAreWrittenDown(t *testing.T) {
+	c := planner(t, "fifo", 2)
+	fifo, err := policies.Policy("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &drawn{Policy: fifo}
+	c.SetPolicy(0, d)
+	r0, r1 := []topology.RackID{c.racks["r0"]}, []topology.RackID{c.racks["r1"]}
+	d.maps, d.reduces = r0, r0
+	if err := c.Expect(0, []wire.JobSpec{foreknown("j", "ann")}); err != nil {
+		t.Fatal(err)
+	}
+	step := func(what string, maps, reduces []topology.RackID, written int) {
+		t.Helper()
+		c.Take()
+		d.maps, d.reduces = maps, reduces
+		c.replan(time.Second)
+		n := 0
+		for _, r := range c.Take().Records {
+			if r.Kind == Expected {
+				n++
+			}
+		}
+		if n != written {
+			t.Errorf("%s: it is written down %d times, want %d", what, n, written)
+		}
+	}
+	step("the same", r0, r0, 0)
+	step("other reduces", r0, r1, 1)
+	step("other maps", r1, r1, 1)
+	step("the same again", r1, r1, 0)
+	step("both", r0, r0, 1)
+	id, err := c.Submit(1, foreknown("j", "ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, c, 0)
+	if _, err := c.Plan(2, runningDriver(c, id), &wire.StagePlan{Splits: splitsOf(4), Reducers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	step("its tasks are known", r1, r1, 0)
+}
+
 // TestPlansFollowTheWorkers: a job that has no plan is planned when a worker comes, without anybody asking; and again a minute later where
 // more is known meanwhile. Who keeps the list of readers hears of it.
 func TestPlansFollowTheWorkers(t *testing.T) {

@@ -112,6 +112,23 @@ func TestHeldOutputThatIsLost(t *testing.T) {
 	}
 }
 
+// TestToldBeforeItIsHeld: what a reduce knew before the policy held anything it is not told again, and it may ask for what comes after.
+func TestToldBeforeItIsHeld(t *testing.T) {
+	s, g := holding(t)
+	st := s.c.jobs[s.job].current()
+	s.c.SetPolicy(s.now, g.Policy)
+	st.outlets = nil // as if nothing had been held so far
+	_, resp := s.seen(s.n1, wire.OutputsRequest{})
+	if len(resp.Changes) != 4 || !resp.All {
+		t.Fatalf("nothing is held: %+v", resp)
+	}
+	s.c.SetPolicy(s.now, g)
+	s.pass(1200 * time.Millisecond)
+	if _, again := s.seen(s.n1, wire.OutputsRequest{From: resp.Next, Epoch: resp.Epoch}); len(again.Changes) != 0 || again.Next != resp.Next || !again.All {
+		t.Errorf("then %+v", again)
+	}
+}
+
 // TestListsOfAnotherMaster: what was let go was let go in the order of a master that is gone; a reduce that counts by its list begins anew.
 func TestListsOfAnotherMaster(t *testing.T) {
 	s, _ := holding(t)

@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -206,6 +207,26 @@ func TestPlansAtTheLimit(t *testing.T) {
 			if (err == nil) != ok || (s.State == wire.Failed) == ok || !ok && (wire.KindOf(err) != wire.Invalid || !strings.Contains(s.Error, what)) {
 				t.Errorf("%s, %d too many: %v; the job is %s: %s", what, over, err, s.State, s.Error)
 			}
+		}
+	}
+	long := func(n int) []wire.Split {
+		return []wire.Split{{Ranges: []wire.Range{{Path: strings.Repeat("x", n), Length: 1}}}}
+	}
+	beside := len((&splitTable{}).encode(long(maxPacked))) - maxPacked
+	for over, want := range []error{nil, wire.TooLarge} {
+		c, driver := planned(t)
+		if _, err := c.PlanPart(2, driver, &wire.PlanPart{Total: 1, Splits: long(maxPacked - beside + over)}); !errors.Is(err, want) {
+			t.Errorf("%d bytes more than a message may have: %v", over, err)
+		}
+		if _, err := c.Plan(2, driver, &wire.StagePlan{Splits: long(maxPacked - beside + over)}); !errors.Is(err, want) {
+			t.Errorf("%d bytes more than a message may have, at once: %v", over, err)
+		}
+	}
+	for spare, want := range map[int]error{0: nil, -1: wire.Invalid} {
+		c, driver := planned(t)
+		c.cfg.MaxPlan = len((&splitTable{}).encode(long(100))) + spare
+		if _, err := c.PlanPart(2, driver, &wire.PlanPart{Total: 1, Splits: long(100)}); !errors.Is(err, want) {
+			t.Errorf("room for a plan and %d bytes: %v", spare, err)
 		}
 	}
 	for total, ok := range map[int]bool{3: true, 2: false} {

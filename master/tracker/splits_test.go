@@ -39,10 +39,17 @@ func TestSplitTable(t *testing.T) {
 		var table splitTable
 		for at := 0; at < len(want); {
 			n := min(1+rng.IntN(60), len(want)-at)
-			if err := table.add(table.encode(want[at : at+n])); err != nil {
+			piece := table.encode(want[at : at+n])
+			if err := table.add(piece[:len(piece)-1]); wire.KindOf(err) != wire.Corrupt || table.len() != at {
+				t.Fatalf("half a piece: %v; %d splits of %d", err, table.len(), at)
+			}
+			if err := table.add(piece); err != nil {
 				t.Fatal(err)
 			}
 			at += n
+		}
+		if n := len(table.names); n != len(slices.Compact(slices.Sorted(slices.Values(table.names)))) {
+			t.Errorf("seed %d: of %d names some are there twice", seed, n)
 		}
 		var again splitTable
 		pieces, _ := table.pieces()
@@ -74,7 +81,7 @@ func TestSplitTable(t *testing.T) {
 func TestSettledTablesAreSmall(t *testing.T) {
 	var table splitTable
 	for range 100 {
-		if err := table.add(table.encode(splitsOf(37))); err != nil {
+		if err := table.add(table.encode(splitsOf(35))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,6 +98,12 @@ func TestSettledTablesAreSmall(t *testing.T) {
 	}
 	if table.index != nil {
 		t.Error("the index of names is kept")
+	}
+	c := newCore(t)
+	c.Resume(0)
+	report(t, c, 0)
+	if p := c.placesOf(&table).Replicas; len(p) != 3500 || cap(p) > len(p)+len(p)/8 {
+		t.Errorf("%d places have room for %d", len(p), cap(p))
 	}
 }
 

@@ -1,10 +1,13 @@
 package drive
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +107,14 @@ func TestVerify(t *testing.T) {
 		if _, err := Verify(strings.NewReader(strings.Join(changed, "")), "log", makeTwo); err == nil || !strings.Contains(err.Error(), "the log says") {
 			t.Errorf("line %d with another task: %v", i+1, err)
 		}
+	}
+	long := slices.Clone(lines)
+	long[1] = strings.Replace(long[1], `"fifo"`, `"fifo","Params":{"x":"`+strings.Repeat("y", 1<<20)+`"}`, 1)
+	if again, err := Verify(strings.NewReader(strings.Join(long, "")), "log", makeTwo); err != nil || again != v {
+		t.Errorf("with a line of a mebibyte: %+v, %v", again, err)
+	}
+	if _, err := Verify(io.MultiReader(strings.NewReader(lines[0]), strings.NewReader(strings.Repeat("x", maxLine+1))), "log", makeTwo); !errors.Is(err, bufio.ErrTooLong) {
+		t.Errorf("with a line that is too long: %v", err)
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":      {"", "is empty"},

@@ -144,6 +144,34 @@ func TestOriginCluster(t *testing.T) {
 	}
 }
 
+// TestWhatIsReplayed: of a history those jobs are run again that ended well and have a good attempt of every task.
+func TestWhatIsReplayed(t *testing.T) {
+	for what, x := range map[string]struct {
+		change func(j *trace.PastJob, list []trace.PastAttempt)
+		kept   bool
+	}{
+		"it ended well":         {func(*trace.PastJob, []trace.PastAttempt) {}, true},
+		"it failed":             {func(j *trace.PastJob, _ []trace.PastAttempt) { j.State = trace.JobFailed }, false},
+		"it ended at no time":   {func(j *trace.PastJob, _ []trace.PastAttempt) { j.End = 0 }, false},
+		"it ended at once":      {func(j *trace.PastJob, _ []trace.PastAttempt) { j.End = 1 }, true},
+		"it has no maps":        {func(j *trace.PastJob, list []trace.PastAttempt) { j.Maps, j.Reduces, list[0].Kind = 0, 3, "reduce" }, false},
+		"a task has none":       {func(_ *trace.PastJob, list []trace.PastAttempt) { list[1].Lost = true }, false},
+		"a task has two":        {func(_ *trace.PastJob, list []trace.PastAttempt) { list[1] = list[0] }, false},
+		"a task had one before": {func(_ *trace.PastJob, list []trace.PastAttempt) { list[2].Lost = true }, true},
+	} {
+		j := trace.PastJob{ID: "a", State: trace.JobDone, Maps: 1, Reduces: 1, End: time.Second}
+		list := []trace.PastAttempt{{Job: "a", Kind: "map"}, {Job: "a", Kind: "reduce", Index: 1}, {Job: "a", Kind: "map"}, {Job: "b", Kind: "map"}}
+		x.change(&j, list)
+		jobs, attempts := 0, 0
+		if x.kept {
+			jobs, attempts = 1, 3
+		}
+		if got := ended(&trace.History{Jobs: []trace.PastJob{j}, Attempts: list}); len(got.Jobs) != jobs || len(got.Attempts) != attempts {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+}
+
 // TestOriginWithCircuits: the switch of a history is that of the replay, and a job that recurred is planned there, too.
 func TestOriginWithCircuits(t *testing.T) {
 	o := trace.Origin{Nodes: 2, Racks: 2, Room: 4, Optical: &trace.Optical{Rate: 1e9, Interval: time.Second, Dark: time.Millisecond, Threshold: 7}}

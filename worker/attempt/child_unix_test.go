@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/jobs"
 	"github.com/millrace/millrace/mapreduce"
@@ -56,24 +56,14 @@ func runChild(t *testing.T, order []byte) (said []Word, printed string, code int
 // TestOrdersAreCarriedOut: a process says last how its attempt ended, for good where its program is none; what it was told and does not understand it
 // prints, and says nothing. Who has a user of its own hears what that may open.
 func TestOrdersAreCarriedOut(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := rpc.NewServer(rpc.ServerConfig{})
-	rpc.HandleQuick(srv, api.StageInfo, func(c rpc.Caller, _ wire.StageRef) (wire.StageInfo, error) {
-		if c.Node != "w1" {
-			t.Errorf("the program calls as %+v", c)
-		}
-		return wire.StageInfo{}, wire.Errorf(wire.Invalid, "open /etc/shadow: permission denied")
+	master, _ := rpctest.Serve(t, func(s *rpc.Server) {
+		rpc.HandleQuick(s, api.StageInfo, func(c rpc.Caller, _ wire.StageRef) (wire.StageInfo, error) {
+			if c.Node != "w1" {
+				t.Errorf("the program calls as %+v", c)
+			}
+			return wire.StageInfo{}, wire.Errorf(wire.Invalid, "open /etc/shadow: permission denied")
+		})
 	})
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
-	defer func() {
-		if err := errors.Join(srv.Close(), <-served); err != nil {
-			t.Error(err)
-		}
-	}()
 	id := wire.AttemptID{Job: "job-1", Kind: wire.MapTask, Index: 2, Try: 7}
 	grep := wire.Program{Builtin: "wordcount", Args: []string{"--input", "dfs:/in", "--output", "dfs:/out"}}
 	for what, x := range map[string]struct {
@@ -88,7 +78,7 @@ func TestOrdersAreCarriedOut(t *testing.T) {
 		"not for its user": {id, grep, true, "permission denied (on workers programs run as a user of their own: use dfs: paths, or files that everybody may read)"},
 	} {
 		o := Order{
-			Launch: wire.Launch{ID: x.id, Spec: &wire.JobSpec{User: "ann", Program: x.program, Stages: 1}}, Master: l.Addr().String(), Node: "w1",
+			Launch: wire.Launch{ID: x.id, Spec: &wire.JobSpec{User: "ann", Program: x.program, Stages: 1}}, Master: master, Node: "w1",
 			Scratch: t.TempDir(), Sandboxed: x.sandboxed, Memory: 64 << 20,
 		}
 		b, err := json.Marshal(&o)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 )
@@ -67,22 +68,18 @@ func TestSlowAnswersAreTold(t *testing.T) {
 
 // TestStageInfo: what is common to a stage an attempt learns from its process, if that knows it, and else from the master.
 func TestStageInfo(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	ref := wire.StageRef{Job: "job-1", Stage: 2}
-	srv := rpc.NewServer(rpc.ServerConfig{})
-	rpc.HandleQuick(srv, api.StageInfo, func(_ rpc.Caller, got wire.StageRef) (wire.StageInfo, error) {
-		if got != ref {
-			t.Errorf("asked about %+v", got)
-		}
-		return wire.StageInfo{Maps: 7}, nil
+	master, _ := rpctest.Serve(t, func(s *rpc.Server) {
+		rpc.HandleQuick(s, api.StageInfo, func(_ rpc.Caller, got wire.StageRef) (wire.StageInfo, error) {
+			if got != ref {
+				t.Errorf("asked about %+v", got)
+			}
+			return wire.StageInfo{Maps: 7}, nil
+		})
 	})
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
 	calls := rpc.NewClient(rpc.ClientConfig{Node: "w1"})
-	r := &runner{Setting: Setting{Client: calls, Master: l.Addr().String()}, l: &wire.Launch{ID: wire.AttemptID{Job: ref.Job, Stage: ref.Stage}}}
+	defer calls.Close()
+	r := &runner{Setting: Setting{Client: calls, Master: master}, l: &wire.Launch{ID: wire.AttemptID{Job: ref.Job, Stage: ref.Stage}}}
 	if got, err := r.info(t.Context()); err != nil || got.Maps != 7 {
 		t.Errorf("of the master: %+v, %v", got, err)
 	}
@@ -94,9 +91,6 @@ func TestStageInfo(t *testing.T) {
 	}
 	if got, err := r.info(t.Context()); err != nil || got.Maps != 8 {
 		t.Errorf("of the process: %+v, %v", got, err)
-	}
-	if err := errors.Join(calls.Close(), srv.Close(), <-served); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -2,8 +2,6 @@ package attempt
 
 import (
 	"context"
-	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api"
 	"github.com/millrace/millrace/internal/rpc"
+	"github.com/millrace/millrace/internal/rpc/rpctest"
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/mapreduce"
 	"github.com/millrace/millrace/task"
@@ -22,21 +21,10 @@ import (
 // driverOf is a driver of a job from dir/in to dir/out whose master answers as handle says.
 func driverOf(t *testing.T, dir string, handle func(s *rpc.Server)) *runner {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := rpc.NewServer(rpc.ServerConfig{})
-	handle(srv)
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	master, _ := rpctest.Serve(t, handle)
 	calls := rpc.NewClient(rpc.ClientConfig{Node: "w1"})
-	t.Cleanup(func() {
-		if err := errors.Join(calls.Close(), srv.Close(), <-served); err != nil {
-			t.Error(err)
-		}
-	})
-	r := &runner{Setting: Setting{Client: calls, Master: l.Addr().String()}, l: &wire.Launch{ID: wire.AttemptID{Job: "job-7", Kind: wire.DriverTask, Try: 3}, Spec: &wire.JobSpec{Stages: 1}}}
+	t.Cleanup(func() { calls.Close() })
+	r := &runner{Setting: Setting{Client: calls, Master: master}, l: &wire.Launch{ID: wire.AttemptID{Job: "job-7", Kind: wire.DriverTask, Try: 3}, Spec: &wire.JobSpec{Stages: 1}}}
 	r.job = &mapreduce.Job{Name: "j", Input: []string{filepath.Join(dir, "in")}, Output: filepath.Join(dir, "out"), Map: mapreduce.Lines(func([]byte, func([]byte, int64)) {}), Fold: mapreduce.Sum}
 	return r
 }
