@@ -78,6 +78,19 @@ func TestProgramsThatCannotBegin(t *testing.T) {
 	}
 }
 
+// TestProgramsThatSayTheyCannotBegin: a process that has said why it does not become the program is ended, though it would go on.
+func TestProgramsThatSayTheyCannotBegin(t *testing.T) {
+	cfg := DefaultConfig()
+	c, cmd := &sandbox{j: &jail{cfg: &cfg}}, exec.Command("sh")
+	err := c.bounded(cmd, "/bin/sh", func(...*os.File) error {
+		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "printf '13 exec x' >&3; exec 3>&-; exec sleep 5"}
+		return cmd.Start()
+	})
+	if !errors.Is(err, syscall.EACCES) || !strings.Contains(err.Error(), "exec x") || cmd.ProcessState == nil || cmd.ProcessState.String() != "signal: killed" {
+		t.Errorf("%v; the process: %v", err, cmd.ProcessState)
+	}
+}
+
 // TestExecutableOfAll: a worker whose executable is for its owner alone says so at its start.
 func TestExecutableOfAll(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "millrace")

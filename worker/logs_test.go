@@ -167,11 +167,16 @@ func TestPiecesOfLogs(t *testing.T) {
 	if got, err := s.read(wire.LogRequest{ID: long, From: 1}); err != nil || len(got.Text) != maxPiece || got.More {
 		t.Errorf("of its rest %d bytes, more %v, %v", len(got.Text), got.More, err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, logName(attemptOf("job-4", 3))), 0o700); err != nil {
+	none := []wire.AttemptID{attemptOf("job-4", 3), attemptOf("job-41", 1), attemptOf("job-42", 1), attemptOf("job-43", 1)}
+	err = errors.Join(os.Mkdir(filepath.Join(dir, logName(none[0])), 0o700), os.MkdirAll(filepath.Join(dir, "job-41", insideName), 0o700), os.Symlink(dir, filepath.Join(dir, "job-42")),
+		os.Mkdir(filepath.Join(dir, "job-43"), 0o700), os.Symlink(dir, filepath.Join(dir, "job-43", insideName)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.read(wire.LogRequest{ID: attemptOf("job-4", 3)}); err == nil {
-		t.Errorf("a log that is none: %+v", got)
+	for _, id := range none {
+		if got, err := s.read(wire.LogRequest{ID: id}); err == nil || wire.KindOf(err) == wire.NotFound || len(got.Text) > 0 {
+			t.Errorf("%s: a log that is none: %+v, %v", id.Job, got, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,26 @@ func TestWordsAreBelievedOfTheSpeakerOnly(t *testing.T) {
 	w, end, ok := hear(said)
 	if bad := w.roster.Report().BadFetch; !ok || !end.OK || len(bad) != 1 || len(bad[0].Why) > wire.MaxReason {
 		t.Errorf("its own words: %v, %v, %d complaints", ok, end, len(bad))
+	}
+}
+
+// TestWordsArePassedOn: how far a child has come and what it has sent is in the worker's next report, whatever else it says between. One that says too much
+// at once is ended, and hears why.
+func TestWordsArePassedOn(t *testing.T) {
+	half := 0.5
+	w, _, ok := hear(slices.Concat(line(t, attempt.Word{Progress: &half}), []byte("hello\n"), line(t, attempt.Word{Net: []wire.NetBytes{{Peer: "w2", What: "shuffle", Sent: 7}}})))
+	r := w.makeReport()
+	if ok || len(r.Running) != 1 || r.Running[0].Done != half || len(r.Net) != 1 || r.Net[0] != (wire.NetBytes{Peer: "w2", What: "shuffle", Sent: 7}) {
+		t.Errorf("%v, %+v, %+v", ok, r.Running, r.Net)
+	}
+	if w.childGone(speaker); len(w.traffic.live) != 0 || len(w.traffic.children) != 1 {
+		t.Errorf("after its end: %v, %v", w.traffic.live, w.traffic.children)
+	}
+	for long, want := range map[int]string{maxWord - 1: "", maxWord + 1: "the program said more than 2 MiB on one line"} {
+		c := &childRun{w: w, l: &wire.Launch{ID: speaker}, sandbox: &sandbox{}}
+		if _, _, ok := c.listen(bytes.NewReader(append(bytes.Repeat([]byte("x"), long), '\n'))); ok || !strings.HasPrefix(c.reason, want) || c.killed() != (want != "") {
+			t.Errorf("a line of %d bytes: %v, %q", long, ok, c.reason)
+		}
 	}
 }
 

@@ -118,6 +118,9 @@ func TestPlanParts(t *testing.T) {
 		}
 		return s
 	}
+	rest := func(more int) wire.Split { // beside a split of one file
+		return wire.Split{Ranges: []wire.Range{{Path: strings.Repeat("p", partBytes-(52+48)-2*(2+4)-32-48-32+more)}}}
+	}
 	large := partBytes/100 + 1
 	for name, c := range map[string]struct {
 		splits []wire.Split
@@ -129,6 +132,8 @@ func TestPlanParts(t *testing.T) {
 		"a long one last":  {[]wire.Split{split(1), split(large), split(1)}, 1},
 		"a long one first": {[]wire.Split{split(large), split(1)}, 1},
 		"all fit":          {[]wire.Split{split(large / 4), split(large / 4), split(large / 4)}, 3},
+		"to the byte":      {[]wire.Split{split(1), rest(0), split(1)}, 2},
+		"a byte too many":  {[]wire.Split{split(1), rest(1), split(1)}, 1},
 	} {
 		if got := partOf(c.splits); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

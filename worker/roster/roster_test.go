@@ -99,4 +99,11 @@ func TestDropWhileAttemptsRun(t *testing.T) {
 	if r := c.Report(); len(r.Stages) != 1 {
 		t.Errorf("the output of a stage that is wanted again is not held: %v", r.Stages)
 	}
+	fourth, stageAfter, jobAfter := launchOf(4), launchOf(5), launchOf(6)
+	stageAfter.ID.Stage, jobAfter.ID.Job = 1, "job-2"
+	c.Answer(&wire.Answer{Epoch: 1, Seq: c.Report().Seq, Launch: []wire.Launch{fourth, stageAfter, jobAfter}})
+	c.Answer(&wire.Answer{Epoch: 1, Seq: c.Report().Seq, Drop: []wire.StageRef{stage}})
+	if e := c.Ended(wire.Ended{ID: fourth.ID, OK: true}); len(e.Drop) != 1 || e.Drop[0] != stage {
+		t.Errorf("what the last attempt of a stage wrote stays, while others run, of its job or of another's stage: %+v", e)
+	}
 }
