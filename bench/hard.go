@@ -144,19 +144,11 @@ func writeFile(name string, fill func(w *bufio.Writer)) (int64, error) {
 // RunHard measures the hard cases.
 func RunHard(ctx context.Context, s Setup, progress func(HardCase)) ([]HardRow, error) {
 	s = s.withDefaults()
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return nil, err
-	}
-	var out []HardRow
-	for _, c := range HardCases() {
+	return inTurn(s.Dir, HardCases(), func(c HardCase) (string, HardRow, error) {
 		progress(c)
 		row, err := s.runHard(ctx, c)
-		if err != nil {
-			return out, fmt.Errorf("%s: %w", c.ID, err)
-		}
-		out = append(out, row)
-	}
-	return out, nil
+		return c.ID, row, err
+	})
 }
 
 func (s Setup) runHard(ctx context.Context, c HardCase) (HardRow, error) {

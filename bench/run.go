@@ -29,18 +29,23 @@ type Row struct {
 // each.
 func Run(ctx context.Context, s Setup, only []string, progress func(c Case)) ([]Row, error) {
 	s = s.withDefaults()
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return nil, err
-	}
-	var out []Row
-	for _, c := range s.Cases() {
-		if len(only) > 0 && !slices.Contains(only, c.ID) {
-			continue
-		}
+	cases := slices.DeleteFunc(s.Cases(), func(c Case) bool { return len(only) > 0 && !slices.Contains(only, c.ID) })
+	return inTurn(s.Dir, cases, func(c Case) (string, Row, error) {
 		progress(c)
 		row, err := s.measureCase(ctx, c)
+		return c.ID, row, err
+	})
+}
+
+// inTurn measures cases one after the other, in a directory. It returns what was measured before one failed.
+func inTurn[C, R any](dir string, cases []C, measure func(C) (id string, row R, err error)) (out []R, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	for _, c := range cases {
+		id, row, err := measure(c)
 		if err != nil {
-			return out, fmt.Errorf("%s: %w", c.ID, err)
+			return out, fmt.Errorf("%s: %w", id, err)
 		}
 		out = append(out, row)
 	}

@@ -152,8 +152,7 @@ func (d *dfsCommand) newSafemode() *cobra.Command {
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long safemode wait waits")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	return cmd
+	return withJSON(cmd, &asJSON, "a JSON object")
 }
 
 // awaitSafe waits for the end of safe mode.

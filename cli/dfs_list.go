@@ -190,8 +190,7 @@ func (d *dfsCommand) newStat() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&blocks, "blocks", false, "also where every block is")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
-	return cmd
+	return withJSON(cmd, &asJSON, "a JSON array")
 }
 
 // statOutput is one file as stat tells of it.

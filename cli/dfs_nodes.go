@@ -27,8 +27,7 @@ func (d *dfsCommand) newNodes() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
-	return cmd
+	return withJSON(cmd, &asJSON, "a JSON array")
 }
 
 func printNodes(w io.Writer, list []wire.StoreNode) {

@@ -49,8 +49,7 @@ change that limit; the other stays. none takes a limit away.`,
 	cmd.Flags().StringVar(&o.of, "of", "", "the user to look at or to limit")
 	cmd.Flags().StringVar(&o.bytes, "bytes", "", "bytes, all copies counted, or none for no limit")
 	cmd.Flags().StringVar(&o.names, "names", "", "files and directories, or none for no limit")
-	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print a JSON object with what there is and the limits")
-	return cmd
+	return withJSON(cmd, &o.asJSON, "a JSON object with what there is and the limits")
 }
 
 // request is what the flags ask for: limits that were not given stay.

@@ -63,8 +63,7 @@ func newLs[T any](m *masterFlags, short, example string, get func(cl *client.Cli
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return withJSON(cmd, &asJSON, "JSON")
 }
 
 func newJobLs(m *masterFlags) *cobra.Command {
@@ -143,8 +142,7 @@ func newJobStatus(m *masterFlags) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return withJSON(cmd, &asJSON, "JSON")
 }
 
 func flatCounts(s wire.JobStatus) map[string]int64 {
@@ -232,8 +230,7 @@ func newJobCounters(m *masterFlags) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return withJSON(cmd, &asJSON, "JSON")
 }
 
 func newJobKill(m *masterFlags) *cobra.Command {

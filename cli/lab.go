@@ -73,8 +73,7 @@ func newLabLs() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
-	return cmd
+	return withJSON(cmd, &asJSON, "a JSON array")
 }
 
 func newLabRun() *cobra.Command {

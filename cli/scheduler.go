@@ -100,8 +100,7 @@ func newSchedulerLs() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
-	return cmd
+	return withJSON(cmd, &asJSON, "a JSON array")
 }
 
 func newSchedulerShow() *cobra.Command {
@@ -119,8 +118,7 @@ func newSchedulerShow() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	return cmd
+	return withJSON(cmd, &asJSON, "a JSON object")
 }
 
 // onePolicy wants the name of a policy, and says which there are.

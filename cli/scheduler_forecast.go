@@ -28,8 +28,7 @@ func newSchedulerForecast() *cobra.Command {
 	}
 	m.define(cmd)
 	cmd.Flags().StringVar(&user, "of", "", "whose jobs (default: your own)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return withJSON(cmd, &asJSON, "JSON")
 }
 
 func printForecast(w io.Writer, f *wire.Forecast) {

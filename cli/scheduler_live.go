@@ -35,8 +35,7 @@ func newSchedulerGet() *cobra.Command {
 		},
 	}
 	m.define(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return withJSON(cmd, &asJSON, "JSON")
 }
 
 func printPolicies(w io.Writer, p *wire.Policies) {

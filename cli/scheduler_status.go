@@ -26,8 +26,7 @@ func newSchedulerStatus() *cobra.Command {
 		},
 	}
 	m.define(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return withJSON(cmd, &asJSON, "JSON")
 }
 
 func printSchedulerStatus(w io.Writer, s *wire.SchedulerStatus) {

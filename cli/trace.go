@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/suggest"
 	"github.com/millrace/millrace/trace"
+	"github.com/millrace/millrace/trace/formats"
 )
 
 func newTrace() *cobra.Command {
@@ -64,37 +65,28 @@ func (o *shapeOptions) sized(in []trace.Job) (trace.Shape, []trace.Job, error) {
 
 func newTraceStat() *cobra.Command {
 	var asJSON bool
-	var from formatFlag
 	var shape shapeOptions
-	cmd := &cobra.Command{
+	cmd := onTraces(&cobra.Command{
 		Use: "stat FILE...", Short: "Print the statistics of a trace of any format (- for standard input)",
 		Example: `  millrace trace stat trace.tsv --json
   millrace trace stat trace.tsv --workload swim,machines=600 --scale 0.2`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := readTraces(from.name, args...)
-			if err != nil {
-				return err
-			}
-			s, jobs, err := shape.sized(t.Jobs)
-			if err != nil {
-				return err
-			}
-			d := trace.Describe(jobs, s)
-			if t.History != nil {
-				d.Past = t.History.Describe()
-			}
-			if asJSON {
-				return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(d))
-			}
-			printTrace(cmd.OutOrStdout(), d)
-			return nil
-		},
-	}
+	}, func(out io.Writer, t *formats.Trace) error {
+		s, jobs, err := shape.sized(t.Jobs)
+		if err != nil {
+			return err
+		}
+		d := trace.Describe(jobs, s)
+		if t.History != nil {
+			d.Past = t.History.Describe()
+		}
+		if asJSON {
+			return failed(json.NewEncoder(out).Encode(d))
+		}
+		printTrace(out, d)
+		return nil
+	})
 	shape.flags(cmd.Flags())
-	fromFlag(cmd, &from)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	return cmd
+	return withJSON(cmd, &asJSON, "a JSON object")
 }
 
 func printTrace(w io.Writer, d trace.Description) {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -16,16 +18,8 @@ import (
 // newChange returns a command that reads a trace of any format, changes it, and writes it to standard output: a SWIM trace as one,
 // all others as a history, unless --to says otherwise.
 func newChange(cmd *cobra.Command, check func() error, change func(*trace.History) (*trace.History, error)) *cobra.Command {
-	var from, to formatFlag
-	cmd.Args = cobra.MinimumNArgs(1)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := check(); err != nil {
-			return err
-		}
-		t, err := readTraces(from.name, args...)
-		if err != nil {
-			return err
-		}
+	var to formatFlag
+	cmd = onTraces(cmd, func(out io.Writer, t *formats.Trace) error {
 		h, err := change(t.Past())
 		if err != nil {
 			return err
@@ -36,9 +30,10 @@ func newChange(cmd *cobra.Command, check func() error, change func(*trace.Histor
 		if to.name == "" && t.Format == formats.SWIM {
 			to.name = formats.SWIM
 		}
-		return writeTrace(cmd.OutOrStdout(), to.name, &formats.Trace{History: h})
-	}
-	fromFlag(cmd, &from)
+		return writeTrace(out, to.name, &formats.Trace{History: h})
+	})
+	files := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return cmp.Or(files(cmd, args), check()) }
 	toFlag(cmd, &to, "swim for a SWIM trace, else history")
 	return cmd
 }

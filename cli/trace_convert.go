@@ -61,8 +61,19 @@ func (f *formatFlag) Set(name string) error {
 	return nil
 }
 
-func fromFlag(cmd *cobra.Command, into *formatFlag) {
-	cmd.Flags().Var(into, "from", "format of the input, if the command does not recognise it: "+into.names())
+// onTraces gives a command that reads traces its arguments, the flag --from, and what it does with them.
+func onTraces(cmd *cobra.Command, do func(out io.Writer, t *formats.Trace) error) *cobra.Command {
+	var from formatFlag
+	cmd.Flags().Var(&from, "from", "format of the input, if the command does not recognise it: "+from.names())
+	cmd.Args = cobra.MinimumNArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		t, err := readTraces(from.name, args...)
+		if err != nil {
+			return err
+		}
+		return do(cmd.OutOrStdout(), t)
+	}
+	return cmd
 }
 
 func toFlag(cmd *cobra.Command, into *formatFlag, otherwise string) {
@@ -71,9 +82,10 @@ func toFlag(cmd *cobra.Command, into *formatFlag, otherwise string) {
 }
 
 func newTraceConvert() *cobra.Command {
-	var from, to formatFlag
+	var to formatFlag
 	var shape shapeOptions
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = onTraces(&cobra.Command{
 		Use: "convert FILE...", Short: "Turn traces of other systems into ours or back, on standard output (- for standard input)",
 		Long: `Turn a trace into another format. The command recognises the format of the input: ` + formatTitles() + `.
 Several files of one format, as Hadoop and Spark write one for each job, become one trace. docs/traces.md says what each format loses.
@@ -81,23 +93,16 @@ With --workload or --scale the jobs get the sizes that they would have on anothe
 		Example: `  millrace trace convert KTH-SP2-1996-2.1-cln.swf > kth.history
   millrace trace convert history.jsonl --to swim > trace.tsv
   millrace trace convert FB-2010.tsv --to swim --workload swim,machines=40 --scale 0.0667 > small.tsv`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := readTraces(from.name, args...)
-			if err != nil {
+	}, func(out io.Writer, t *formats.Trace) (err error) {
+		if cmd.Flags().Changed("workload") || cmd.Flags().Changed("scale") {
+			t.History = nil // the times that a history has belong to its own sizes
+			if _, t.Jobs, err = shape.sized(t.Jobs); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("workload") || cmd.Flags().Changed("scale") {
-				t.History = nil // the times that a history has belong to its own sizes
-				if _, t.Jobs, err = shape.sized(t.Jobs); err != nil {
-					return err
-				}
-			}
-			return writeTrace(cmd.OutOrStdout(), to.name, t)
-		},
-	}
+		}
+		return writeTrace(out, to.name, t)
+	})
 	shape.flags(cmd.Flags())
-	fromFlag(cmd, &from)
 	toFlag(cmd, &to, formats.History)
 	return cmd
 }

@@ -25,8 +25,7 @@ func newVersion() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
-	return cmd
+	return withJSON(cmd, &asJSON, "a JSON object")
 }
 
 type versionInfo struct {

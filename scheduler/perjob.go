@@ -13,6 +13,11 @@ func (p *PerJob[T]) Of(j *Job) *T {
 	return nil
 }
 
+// Arrives reports whether an event makes a job ready of which nothing is known.
+func (p *PerJob[T]) Arrives(e Event, j *Job) bool {
+	return (e.Kind == EvJobAdmitted || e.Kind == EvJobReady) && j.Phase() == Ready && p.Of(j) == nil
+}
+
 // Set keeps v for a job; nil forgets the job, whose slot another may get.
 func (p *PerJob[T]) Set(j *Job, v *T) {
 	for len(p.bySlot) <= j.Slot() {

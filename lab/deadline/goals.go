@@ -85,9 +85,8 @@ func (g goalSetup) run(name string, seed uint64, watched bool, faults []sim.Faul
 	cfg.Watch = slots.see
 	if watched {
 		out.watch = &compare.Watcher{Keys: []string{"J1 Simulator", "J2 WordCount", "J3 Join", "J4 Join"}, Of: compare.MapsOf(4)}
-		out.watch.Attach(&cfg)
 	}
-	res, err := sim.Run(cfg, jobs)
+	res, err := seen(cfg, jobs, out.watch)
 	if err != nil {
 		return out, err
 	}
@@ -97,6 +96,14 @@ func (g goalSetup) run(name string, seed uint64, watched bool, faults []sim.Faul
 	out.early, out.share = slots.early/900, slots.share/out.completion[2]
 	out.makespan, out.busy = res.Makespan, res.Busy[scheduler.Map].Seconds()/(float64(g.nodes)*res.Makespan.Seconds())
 	return out, nil
+}
+
+// seen is a simulation that a watcher follows, if there is one.
+func seen(cfg sim.Config, jobs []*sim.Job, w *compare.Watcher) (*sim.Result, error) {
+	if w != nil {
+		w.Attach(&cfg)
+	}
+	return sim.Run(cfg, jobs)
 }
 
 // slotCount follows how many map slots each job holds.

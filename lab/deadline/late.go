@@ -44,9 +44,8 @@ func runLate(nodes int, seed uint64, watched bool) (out lateRun, err error) {
 	}
 	if watched {
 		out.watch = &compare.Watcher{Keys: []string{"goal 10 s", "goal 60 s"}, Of: compare.MapsOf(2)}
-		out.watch.Attach(&cfg)
 	}
-	res, err := sim.Run(cfg, jobs)
+	res, err := seen(cfg, jobs, out.watch)
 	if err != nil {
 		return out, err
 	}

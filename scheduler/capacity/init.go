@@ -28,13 +28,6 @@ func DefaultInitConfig() InitConfig {
 	return InitConfig{Queues: DefaultConfig().Queues, MaxSystemJobs: 3000, PollInterval: 5 * time.Second}
 }
 
-func (c *InitConfig) validate() error {
-	if c.MaxSystemJobs < 1 || c.PollInterval <= 0 {
-		return fmt.Errorf("%d system jobs and a poll interval of %v must be above 0", c.MaxSystemJobs, c.PollInterval)
-	}
-	return nil
-}
-
 // Init is the initialisation poller as an admission policy: jobs that could never
 // be initialised are rejected at once, others wait for a poll that finds room.
 type Init struct {
@@ -95,8 +88,8 @@ var (
 
 // NewInit returns the admission policy that cfg describes.
 func NewInit(cfg InitConfig) (*Init, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
+	if cfg.MaxSystemJobs < 1 || cfg.PollInterval <= 0 {
+		return nil, fmt.Errorf("%d system jobs and a poll interval of %v must be above 0", cfg.MaxSystemJobs, cfg.PollInterval)
 	}
 	t, err := newTree(cfg.Queues)
 	if err != nil {

@@ -51,11 +51,6 @@ type Delay struct {
 	waited   Waits
 }
 
-var (
-	_ scheduler.Policy    = (*Delay)(nil)
-	_ scheduler.Explainer = (*Delay)(nil)
-)
-
 // NewDelay returns a delay policy.
 func NewDelay(cfg Config, patience Patience) (*Delay, error) {
 	if err := patience.Validate(); err != nil {

@@ -25,8 +25,9 @@ type Policy struct {
 }
 
 var (
-	_ scheduler.Policy    = (*Policy)(nil)
-	_ scheduler.Explainer = (*Policy)(nil)
+	_, _ scheduler.Policy    = (*Policy)(nil), (*Delay)(nil)
+	_, _ scheduler.Explainer = (*Policy)(nil), (*Delay)(nil)
+	_, _ scheduler.Killer    = (*Policy)(nil), (*Delay)(nil)
 )
 
 // New returns a fair policy.

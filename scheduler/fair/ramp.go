@@ -49,8 +49,3 @@ func (p *Policy) Kill(now time.Duration, v *scheduler.View) (scheduler.Victim, b
 func (d *Delay) Kill(now time.Duration, v *scheduler.View) (scheduler.Victim, bool) {
 	return d.kill(now, v)
 }
-
-var (
-	_ scheduler.Killer = (*Policy)(nil)
-	_ scheduler.Killer = (*Delay)(nil)
-)

@@ -68,7 +68,7 @@ func (p *Policy) nodeChanged(n topology.NodeID, v *scheduler.View) {
 		return
 	}
 	for j := range v.Jobs().All() {
-		if r := p.record(j); r != nil && r.home == c {
+		if r := p.records.Of(j); r != nil && r.home == c {
 			p.release(j, r, v)
 		}
 	}
@@ -87,7 +87,7 @@ func (p *Policy) Notes(*scheduler.View) []string {
 
 // checkBan releases a job that may use no node of its class.
 func (p *Policy) checkBan(j *scheduler.Job, v *scheduler.View) {
-	if r := p.record(j); r != nil && !r.free && !p.servable(j, r.home, v) {
+	if r := p.records.Of(j); r != nil && !r.free && !p.servable(j, r.home, v) {
 		p.release(j, r, v)
 	}
 }

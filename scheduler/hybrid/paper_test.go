@@ -81,7 +81,7 @@ func TestStealsNearestTheBoundary(t *testing.T) {
 	if got := r.offer(0); got != 3 {
 		t.Errorf("%v was stolen, want 3", got)
 	}
-	if home := r.p.record(r.View().Job(3)).home; home != out {
+	if home := r.p.records.Of(r.View().Job(3)).home; home != out {
 		t.Error("the stolen job did not move for good")
 	}
 	if _, ok := scheduler.Policy(r.p).(scheduler.Explainer); !ok || r.Explain(0, 2).Say == "" {
@@ -101,7 +101,7 @@ func TestOneDirectionOnly(t *testing.T) {
 	if got := r.offer(0); got != 1 {
 		t.Errorf("scale-out ran %v, want 1", got)
 	}
-	if home := r.p.record(r.View().Job(2)).home; home != up {
+	if home := r.p.records.Of(r.View().Job(2)).home; home != up {
 		t.Error("a small job was stolen although a large one had tasks to run")
 	}
 }
@@ -235,7 +235,7 @@ func TestNotStuck(t *testing.T) {
 	for r.Now = 0; r.Now < 5*time.Minute; r.Now += 15 * time.Second {
 		r.p.Tick(r.Now, r.View())
 	}
-	if r.p.record(r.View().Job(2)).free {
+	if r.p.records.Of(r.View().Job(2)).free {
 		t.Error("let go although a reduce will end")
 	}
 
@@ -247,7 +247,7 @@ func TestNotStuck(t *testing.T) {
 		r.offer(1) // not where its data are
 		r.p.Tick(r.Now, r.View())
 	}
-	if r.p.record(r.View().Job(1)).free {
+	if r.p.records.Of(r.View().Job(1)).free {
 		t.Error("let go although it only waits for its data")
 	}
 }

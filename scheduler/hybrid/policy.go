@@ -75,7 +75,7 @@ func New(cfg Config) (*Policy, error) {
 	p := &Policy{cfg: cfg, unstarted: scheduler.NewOrder[*scheduler.Job](cmp.Compare[float64]), stole: map[topology.NodeID]bool{}}
 	for c := range p.queues {
 		f := cfg.Fair
-		f.Only = func(j *scheduler.Job) bool { r := p.record(j); return r != nil && (r.free || r.home == class(c)) }
+		f.Only = func(j *scheduler.Job) bool { r := p.records.Of(j); return r != nil && (r.free || r.home == class(c)) }
 		var err error
 		if cfg.Base == "delay" {
 			p.queues[c], err = fair.NewDelay(f, cfg.Patience)
@@ -89,19 +89,16 @@ func New(cfg Config) (*Policy, error) {
 	return p, nil
 }
 
-func (p *Policy) record(j *scheduler.Job) *record { return p.records.Of(j) }
-
 // Observe implements scheduler.Policy.
 func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View) {
 	p.grow(v)
 	j := v.Job(e.Job)
+	if p.records.Arrives(e, j) {
+		p.arrive(j, v)
+	}
 	switch e.Kind {
 	case scheduler.EvHeartbeat:
 		delete(p.stole, e.Node)
-	case scheduler.EvJobAdmitted, scheduler.EvJobReady:
-		if j.Phase() == scheduler.Ready && p.record(j) == nil {
-			p.arrive(j, v)
-		}
 	case scheduler.EvLaunched:
 		p.count(e, 1)
 		if e.Task.Kind != scheduler.Driver {
@@ -119,7 +116,7 @@ func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View
 	}
 	if j != nil && j.Phase() == scheduler.Ended {
 		p.unstarted.Remove(j)
-		if p.record(j) != nil {
+		if p.records.Of(j) != nil {
 			p.records.Set(j, nil)
 		}
 	}
@@ -176,7 +173,7 @@ func (p *Policy) waiting(c class) int {
 // Explain implements scheduler.Explainer.
 func (p *Policy) Explain(now time.Duration, id scheduler.JobID, v *scheduler.View) scheduler.Reason {
 	j := v.Job(id)
-	r := p.record(j)
+	r := p.records.Of(j)
 	if r == nil {
 		return scheduler.Reason{Code: scheduler.ForDriver, Say: "{job} waits for its driver", Job: id}
 	}

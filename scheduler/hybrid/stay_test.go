@@ -84,7 +84,7 @@ func TestStuckClassGivesItsOwn(t *testing.T) {
 	for r.Now = 0; r.Now <= 2*stuckAfter; r.Now += stuckAfter / 2 {
 		r.p.Tick(r.Now, r.View())
 	}
-	if free, other := r.p.record(r.View().Job(1)).free, r.p.record(r.View().Job(5)).free; !free || other {
+	if free, other := r.p.records.Of(r.View().Job(1)).free, r.p.records.Of(r.View().Job(5)).free; !free || other {
 		t.Errorf("the job of the stuck class was let go: %v; that of the other: %v", free, other)
 	}
 }

@@ -24,7 +24,7 @@ func (p *Policy) steal(n topology.NodeID, v *scheduler.View) bool {
 		}
 		p.stole[n] = true
 		p.unstarted.Remove(j)
-		p.record(j).home = out
+		p.records.Of(j).home = out
 		for _, q := range p.queues {
 			q.Touch(j, v)
 		}

@@ -24,7 +24,7 @@ func (p *Policy) Tick(now time.Duration, v *scheduler.View) {
 		if j == nil {
 			p.moving[c] = now
 		} else if now-p.moving[c] >= stuckAfter {
-			p.release(j, p.record(j), v)
+			p.release(j, p.records.Of(j), v)
 			p.moving[c] = now
 		}
 	}
@@ -37,7 +37,7 @@ func (p *Policy) stuck(c class, v *scheduler.View) *scheduler.Job {
 		return nil
 	}
 	for j := range v.Jobs().All() {
-		r := p.record(j)
+		r := p.records.Of(j)
 		if r == nil || r.free || r.home != c {
 			continue
 		}

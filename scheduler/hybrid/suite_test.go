@@ -40,7 +40,7 @@ func (c checked) Observe(now time.Duration, e scheduler.Event, v *scheduler.View
 	}
 	on[at]++
 	c.on[e.Job] = on
-	r := c.record(j)
+	r := c.records.Of(j)
 	if r.free {
 		return
 	}
@@ -56,7 +56,7 @@ func (c checked) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	before := map[scheduler.JobID]class{}
 	nearest, runnable := math.Inf(1), false
 	for j := range v.Jobs().All() {
-		r := c.record(j)
+		r := c.records.Of(j)
 		if r == nil {
 			continue
 		}
@@ -70,7 +70,7 @@ func (c checked) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	}
 	d := c.Policy.Assign(now, n, v)
 	for j := range v.Jobs().All() {
-		if r := c.record(j); r != nil && r.home != before[j.ID()] {
+		if r := c.records.Of(j); r != nil && r.home != before[j.ID()] {
 			_, started := j.Started()
 			if r.home != out || started || runnable || everyThird(n) || math.Abs(r.value) != nearest {
 				c.t.Errorf("%v moved to class %d: started %v, scale-out had work %v, |f| = %g of %g", j.ID(), r.home, started, runnable, math.Abs(r.value), nearest)

@@ -91,11 +91,10 @@ func (p *Policy) record(j *scheduler.Job) *record { return p.records.Of(j) }
 func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View) {
 	p.grow(v)
 	j := v.Job(e.Job)
+	if p.records.Arrives(e, j) {
+		p.arrive(now, j, v)
+	}
 	switch e.Kind {
-	case scheduler.EvJobAdmitted, scheduler.EvJobReady:
-		if j.Phase() == scheduler.Ready && p.record(j) == nil {
-			p.arrive(now, j, v)
-		}
 	case scheduler.EvLaunched:
 		p.count(e, j, 1, v)
 		p.launchedAt(now, e, j, v)
