@@ -367,8 +367,14 @@ func TestFSView(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := fstest.TestFS(cl.FS(t.Context()), "a", "b/c", "b/d/e"); err != nil {
+	view := cl.FS(t.Context())
+	if err := fstest.TestFS(view, "a", "b/c", "b/d/e"); err != nil {
 		t.Error(err)
+	}
+	for path, name := range map[string]string{".": ".", "b/d": "d", "a": "a"} {
+		if i, err := fs.Stat(view, path); err != nil || i.Name() != name {
+			t.Errorf("%s is %v, %v", path, i, err)
+		}
 	}
 }
 

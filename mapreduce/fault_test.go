@@ -34,7 +34,7 @@ func (f *failingAt) ReadAt(p []byte, off int64) (int, error) {
 // readUntil reads a range whose reads fail from the nth on, record by record or by chunks.
 func readUntil(format InputFormat, data []byte, off int64, n int, chunks bool) (out []string, reads int, err error) {
 	at := &failingAt{data: data, n: n}
-	r, err := format.Open(Source{Name: "a file", R: at, Size: int64(len(data)), Offset: off, Length: int64(len(data))})
+	r, err := format.Open(Source{Name: "a file", R: at, Size: int64(len(data)), Offset: off, Length: int64(len(data)) * 2 / 3})
 	if err != nil {
 		return nil, at.reads, err
 	}
@@ -124,6 +124,21 @@ func TestFailingReads(t *testing.T) {
 					t.Fatalf("%s from %d, read %d: %d records, and others", name, off, n, len(got))
 				}
 			}
+		}
+	}
+}
+
+// TestFilesThatShrink: of a file that is shorter than it was when it was listed, whoever wants all of it says so.
+func TestFilesThatShrink(t *testing.T) {
+	for name, format := range map[string]InputFormat{"text": Text, "whole": WholeFile} {
+		r, err := format.Open(Source{Name: "a file", R: strings.NewReader("a line\n"), Size: 1000, Length: 1000})
+		if err == nil {
+			for r.Next() {
+			}
+			err = errors.Join(r.Err(), r.Close())
+		}
+		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "a file") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

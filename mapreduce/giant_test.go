@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/internal/pages"
 	"github.com/millrace/millrace/mapreduce"
 )
 
@@ -87,11 +88,22 @@ func TestGiantRefused(t *testing.T) {
 	if lines != 1 || !errors.Is(r.Err(), no) {
 		t.Errorf("%d lines, %v", lines, r.Err())
 	}
+	whole, err := mapreduce.WholeFile.Open(mapreduce.Source{
+		Name: "in", R: bytes.NewReader(data), Size: int64(len(data)), Length: int64(len(data)),
+		Giant: func(int64) (func(), error) { return nil, no },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	if whole.Next() || !errors.Is(whole.Err(), no) {
+		t.Errorf("a file: %v", whole.Err())
+	}
 }
 
 // TestGiantFiles: a large file that is one record has leave to be in memory, until it has gone; small ones need none.
 func TestGiantFiles(t *testing.T) {
-	for size, want := range map[int]int{1000: 0, 2 << 20: 1} {
+	for size, want := range map[int]int{1000: 0, pages.Large - 1: 0, pages.Large: 1, 2 << 20: 1} {
 		asked, held := 0, 0
 		r, err := mapreduce.WholeFile.Open(mapreduce.Source{
 			Name: "in", R: bytes.NewReader(make([]byte, size)), Size: int64(size), Length: int64(size),

@@ -153,6 +153,17 @@ func TestTrainedClassifier(t *testing.T) {
 	}
 }
 
+// TestTrainedClassifierOutOfReach: a classifier that is there and cannot be opened is refused like one that is none.
+func TestTrainedClassifierOutOfReach(t *testing.T) {
+	m := served(t)
+	file := filepath.Join(m.cfg.Dir, TrainedFile)
+	if err := os.Symlink(TrainedFile, file); err != nil { // to itself
+		t.Skip(err)
+	}
+	_, err := call(t, m, admin, api.SchedulerSet, wire.Choice{Name: "hybrid"})
+	refusal(t, "a classifier that cannot be opened", err, wire.Invalid, file, "train anew")
+}
+
 // TestDecisionsAreTold: in pages of any size, of all jobs or of one.
 func TestDecisionsAreTold(t *testing.T) {
 	m := served(t)

@@ -192,6 +192,45 @@ func TestOverdueWorkersAreCalled(t *testing.T) {
 	eventually(t, "the other is down, too", func() bool { return stateOf(t, m, "w1") == "down" })
 }
 
+// TestOneCallAtATime: while the address of a silent worker is being called it is not called again; afterwards it is.
+func TestOneCallAtATime(t *testing.T) {
+	m := served(t, patient)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	h := newHand(t, m, "w1")
+	h.report.Addr = l.Addr().String()
+	h.say()
+	loop := func(do func(now time.Duration)) {
+		if _, err := ask(t.Context(), m, func(now time.Duration) (struct{}, error) { do(now); return struct{}{}, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		loop(func(now time.Duration) { m.probe(now + 1e6*time.Hour); m.probe(now + 1e6*time.Hour) })
+		eventually(t, "it was called", func() (done bool) { loop(func(time.Duration) { done = len(m.probing) == 0 }); return done })
+		last, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		for ; ; calls++ {
+			c, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Close(); c.RemoteAddr().String() == last.LocalAddr().String() {
+				break
+			}
+		}
+		if last.Close(); calls != 1 {
+			t.Errorf("it was called %d times", calls)
+		}
+	}
+}
+
 // TestGossip: workers are told where to join, and one that gossip has lost is given up after a third of the silence that others may keep.
 func TestGossip(t *testing.T) {
 	m := served(t, withKey(t), patient, func(c *Config) { c.Gossip, c.Jobs.Silence = "127.0.0.1:0", 9*time.Second })

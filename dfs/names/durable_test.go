@@ -26,7 +26,7 @@ func TestNothingIsShownThatIsNotDurable(t *testing.T) {
 		change func(s *Service) error
 		shows  []func(s *Service) error
 	}{
-		"mkdir":  {func(s *Service) error { _, err := s.Mkdir(wire.MkdirRequest{Path: "/d/new"}); return err }, []func(s *Service) error{stat("/d/new"), stat("/d"), list("/d"), list("/d/new")}},
+		"mkdir":  {func(s *Service) error { _, err := s.Mkdir(wire.MkdirRequest{Path: "/d/new"}); return err }, []func(s *Service) error{stat("/d/new"), stat("/d"), list("/d"), list("/d/new"), list("/")}},
 		"delete": {func(s *Service) error { return s.Delete(wire.DeleteRequest{Path: "/d/f"}) }, []func(s *Service) error{stat("/d/f"), stat("/d"), list("/d")}},
 		"rename": {func(s *Service) error { _, err := s.Rename(wire.RenameRequest{From: "/d/f", To: "/d/g"}); return err }, []func(s *Service) error{stat("/d/f"), stat("/d/g"), list("/d")}},
 		"rights": {func(s *Service) error {

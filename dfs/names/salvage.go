@@ -209,8 +209,6 @@ func (s *Service) adopt(parents map[wire.FileID][]*inode, l *Loss) {
 				l.Stray++
 				s.forgetStray(i.id, i)
 			}
-			delete(parents, id)
-			continue
 		}
 		if p != nil {
 			continue

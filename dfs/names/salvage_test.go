@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,73 @@ func damage(t *testing.T, name string, ids ...wire.FileID) {
 			}
 		}
 		return nil
+	}))
+	must(t, db.Close())
+}
+
+// TestSalvageOfContradictions: entries that are whole each for itself, but cannot be so together, are refused at the start; those that hang nowhere, or whose
+// block is another file's, are counted and left out by a repair, and the others stay.
+func TestSalvageOfContradictions(t *testing.T) {
+	for what, x := range map[string]struct {
+		path       string
+		change     func(m *image, id, other wire.FileID, s wire.Block)
+		stray, bad int
+		gone       []string
+	}{
+		"below a file":    {"/d/b", func(m *image, _, a wire.FileID, _ wire.Block) { m.parent = a }, 1, 0, []string{"/d/b"}},
+		"below itself":    {"/e", func(m *image, e, _ wire.FileID, _ wire.Block) { m.parent = e }, 2, 0, []string{"/e", "/e/f"}},
+		"another's block": {"/d/b", func(m *image, _, _ wire.FileID, b wire.Block) { b.Len++; m.blocks[0] = b }, 0, 1, []string{"/d/b"}},
+		"below nothing":   {"/d", func(m *image, _, _ wire.FileID, _ wire.Block) { m.parent = 77 }, 0, 0, []string{"/d", "/d/a", "/d/b"}},
+	} {
+		r := newRig(t)
+		r.open()
+		r.addNode("n0", "r", 1<<39)
+		for _, path := range []string{"/d/a", "/d/b", "/e/f"} {
+			must(t, r.put(wire.CreateRequest{Path: path, Parents: true, Replication: 1}, 1, "n0"))
+		}
+		ids := map[string]wire.FileID{}
+		for _, path := range []string{"/d", "/d/a", "/d/b", "/e", "/e/f"} {
+			i, err := r.s.Stat(wire.PathRequest{Path: path})
+			must(t, err)
+			ids[path] = i.ID
+		}
+		block := r.s.inodes[ids["/d/a"]].file.blocks[0].Block
+		must(t, r.s.Close())
+		r.s = nil
+		reimage(t, r.cfg.Checkpoint, ids[x.path], func(m *image) { x.change(m, ids[x.path], ids["/d/a"], block) })
+		if _, err := Open(r.cfg); !errors.Is(err, wire.Corrupt) || x.bad > 0 && !strings.Contains(err.Error(), "belongs to another file") {
+			t.Fatalf("%s: opened: %v", what, err)
+		}
+		for _, repair := range []bool{false, true} {
+			if loss, err := Salvage(r.cfg, repair); err != nil || loss == nil || loss.Stray != x.stray || len(loss.Bad) != x.bad {
+				t.Fatalf("%s, repair %v: %+v, %v", what, repair, loss, err)
+			}
+		}
+		r.open()
+		r.s.audit(t)
+		for path := range ids {
+			if _, err := r.s.Stat(wire.PathRequest{Path: path}); (err != nil) != slices.Contains(x.gone, path) {
+				t.Errorf("%s: %s: %v", what, path, err)
+			}
+		}
+		must(t, r.s.Close())
+		r.s = nil
+	}
+}
+
+// reimage changes what an entry says.
+func reimage(t *testing.T, name string, id wire.FileID, change func(m *image)) {
+	t.Helper()
+	db, err := bolt.Open(name, 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(inodeBucket)
+		m, err := decodeImage(inodeKey(id), b.Get(inodeKey(id)))
+		if err != nil {
+			return err
+		}
+		change(m)
+		return b.Put(inodeKey(id), encodeImage(inodeKey(id), m))
 	}))
 	must(t, db.Close())
 }

@@ -286,6 +286,16 @@ func TestAnyDataCanBeDrawn(t *testing.T) {
 	})
 }
 
+// TestTablesOfCellsHaveNoScale: of a heat map no axis is logarithmic, whatever its frame says.
+func TestTablesOfCellsHaveNoScale(t *testing.T) {
+	h := Heat{Rows: []string{"a"}, Columns: []string{"b", "c"}, Values: [][]float64{{1, 2}}}
+	h.X.Label = "to"
+	want := Inline(h)
+	if h.X.Log = true; Inline(h) != want {
+		t.Errorf("it is drawn as %s", Inline(h))
+	}
+}
+
 func wellFormed(t interface{ Errorf(string, ...any) }, svg string) {
 	d := xml.NewDecoder(strings.NewReader(svg))
 	for {

@@ -91,11 +91,8 @@ func (s Strip) across(c *canvas, v float64, class, name string, x, y axis) {
 	}
 }
 
-// rounded is a value as it stands beside a mark: three digits.
+// rounded is a value as it stands beside a mark: three digits, if it has digits.
 func rounded(v float64) string {
-	if v == 0 || !finite(v) {
-		return Number(v)
-	}
 	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-2)
 	if r := math.Round(v/unit) * unit; finite(r) {
 		return Number(r)

@@ -144,13 +144,23 @@ func TestReaderLimits(t *testing.T) {
 		"above the most": func(r *Reader) { r.AtMost(8) },
 		"a high bit":     func(r *Reader) { r.Bits(3) },
 		"more than left": func(r *Reader) { r.Count() },
+		"no uint":        func(r *Reader) { r.Uint(); r.Uint() },
+		"no int":         func(r *Reader) { r.Int(); r.Int() },
+		"no byte":        func(r *Reader) { r.Byte(); r.Byte() },
+		"no bits":        func(r *Reader) { r.Byte(); r.Bits(3) },
+		"no text":        func(r *Reader) { r.Byte(); r.Text() },
+		"a short number": func(r *Reader) { r.Uint32() },
 	} {
 		r := NewReader([]byte{9})
 		if bad(&r); !r.Bad() {
 			t.Error(name, "was taken")
 		}
 	}
-	r := NewReader([]byte{8, 7, 1, 'x', 1, 2, 3, 4})
+	r := NewReader([]byte{9})
+	if v := r.AtMost(8); v != 0 {
+		t.Errorf("what is above the most is %d", v)
+	}
+	r = NewReader([]byte{8, 7, 1, 'x', 1, 2, 3, 4})
 	if r.AtMost(8) != 8 || r.Bits(3) != 7 || r.Text() != "x" || r.Uint32() != 0x04030201 || r.End() != nil {
 		t.Error("what is within the limits was refused")
 	}

@@ -100,6 +100,14 @@ func TestResults(t *testing.T) {
 			t.Errorf("on %q: %v is left, %v", master, left, err)
 		}
 	}
+	errs, _ := said(t)
+	to := filepath.Join(t.TempDir(), "out")
+	if err := do(t, t.Context(), builtin(t, "", io.Discard, errs, to, "pi", "--maps", "2", "--samples", "1000")); err != nil {
+		t.Error(err)
+	}
+	if parts, err := filepath.Glob(filepath.Join(to, "part-*")); err != nil || len(parts) == 0 {
+		t.Errorf("an output is said, and it is not there: %v, %v", parts, err)
+	}
 	if left, err := c.DFS.ListAll(t.Context(), "/tmp/.millrace"); err != nil || len(left) > 0 { // the directory is the proof that the results were there
 		t.Errorf("%+v is left in the store, %v", left, err)
 	}

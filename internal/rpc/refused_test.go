@@ -284,7 +284,6 @@ func TestCallsEndWithTheirConnection(t *testing.T) {
 
 // routed sends large answers another way, and notes what it is told of each step.
 type routed struct {
-	slow
 	mu   sync.Mutex // guards the fields below
 	due  []int64    // of answers that were announced
 	told []bool
