@@ -83,6 +83,22 @@ func (h *held) mapsOf(t *testing.T) (out [6][]wire.PastAttempt) {
 	return out
 }
 
+// withoutLast is the worker on which the last map does not run.
+func (h *held) withoutLast(t *testing.T) *testcluster.Node {
+	t.Helper()
+	maps, busy := h.mapsOf(t), map[wire.NodeName]bool{}
+	for _, tries := range maps {
+		if len(tries) == 1 && tries[0].End == 0 {
+			busy[tries[0].Node] = true
+		}
+	}
+	i := slices.IndexFunc(h.Workers, func(n *testcluster.Node) bool { return !busy[n.Name] })
+	if len(busy) != 1 || i < 0 {
+		t.Fatalf("%+v", maps)
+	}
+	return h.Workers[i]
+}
+
 // finish releases the last map and wants the job to come to its right end.
 func (h *held) finish(t *testing.T) {
 	t.Helper()
@@ -110,18 +126,7 @@ func TestOutputOutlivesWorker(t *testing.T) {
 		t.Run(fmt.Sprint("small ", small), func(t *testing.T) {
 			t.Parallel()
 			h := startHeld(t, small)
-			before := h.mapsOf(t)
-			busy := map[wire.NodeName]bool{}
-			for _, tries := range before {
-				if len(tries) == 1 && tries[0].End == 0 {
-					busy[tries[0].Node] = true
-				}
-			}
-			i := slices.IndexFunc(h.Workers, func(n *testcluster.Node) bool { return !busy[n.Name] })
-			if len(busy) != 1 || i < 0 {
-				t.Fatalf("%+v", before)
-			}
-			n := h.Workers[i]
+			n := h.withoutLast(t)
 			n.Stop()
 			dir := filepath.Join(n.Dir, "scratch", string(h.job)+".0")
 			for _, name := range []string{"map-00000-9.tmp", "notes"} {

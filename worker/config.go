@@ -104,7 +104,7 @@ func DefaultConfig() Config {
 	return Config{
 		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, SmallOutput: 32 << 10, Memory: shuffle.DefaultMemory, Pause: 100 * time.Millisecond, NamePatience: 10 * time.Second, TaskTimeout: 10 * time.Minute, FetchStall: 10 * time.Second, LogAge: 7 * 24 * time.Hour, LogBytes: 1 << 30,
 		Isolation: IsolationAuto, TaskUsers: UserRange{First: 60600, Last: 60855}, TaskProcesses: 512, TaskNetwork: NetworkAuto,
-		Capacity: wire.Capacity{Containers: int32(max(2, runtime.NumCPU()+1))}, Log: slog.New(slog.DiscardHandler),
+		Capacity: wire.Capacity{Containers: int32(runtime.NumCPU() + 1)}, Log: slog.New(slog.DiscardHandler),
 	}
 }
 

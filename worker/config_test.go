@@ -2,6 +2,7 @@ package worker
 
 import (
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -22,6 +23,13 @@ func TestOneBudget(t *testing.T) {
 	w := &Worker{cfg: cfg}
 	if own, child := w.Budget().Total(), w.budgetOf(&wire.Launch{}).Total(); own != shuffle.DefaultMemory || child != shuffle.DefaultMemory/4 {
 		t.Errorf("%d bytes for the worker and %d for an attempt, want %d and a quarter of it", own, child, shuffle.DefaultMemory)
+	}
+}
+
+// TestUsualCapacity: a worker that is told nothing has a container for each processor, and one for those that wait for a disk.
+func TestUsualCapacity(t *testing.T) {
+	if got, want := DefaultConfig().Capacity, (wire.Capacity{Containers: int32(runtime.NumCPU() + 1)}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

@@ -60,7 +60,7 @@ func newJail(cfg *Config) (*jail, error) {
 	if err := ableSelf(); err != nil {
 		return nil, err
 	}
-	if j.leases, err = leaseDir(cfg.Dir); err != nil {
+	if j.leases, err = leaseDir(cfg.Dir, "/run"); err != nil {
 		return nil, err
 	}
 	j.reclaim()
@@ -110,7 +110,12 @@ func keepDescriptors() error {
 	if unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil
 	}
-	list, err := os.ReadDir("/proc/self/fd") // a kernel before 5.11
+	return keepListed() // a kernel before 5.11
+}
+
+// keepListed does the same with the files that the kernel lists.
+func keepListed() error {
+	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return fmt.Errorf("files that the worker has inherited would be open in programs of users: %w", err)
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -236,6 +237,20 @@ func TestWhatProgramsInherit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(leak) //nolint:errcheck // nothing was written
+	if starved(t, 0, func() { err = keepListed() }); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("on an old kernel, where they cannot be listed: %v", err)
+	}
+	if err := keepListed(); err != nil {
+		t.Fatal(err)
+	}
+	for fd, want := range map[int]int{0: 0, leak: unix.FD_CLOEXEC} {
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags != want {
+			t.Errorf("on an old kernel file %d has the flags %d, %v", fd, flags, err)
+		}
+	}
+	if _, err := unix.FcntlInt(uintptr(leak), unix.F_SETFD, 0); err != nil {
+		t.Fatal(err)
+	}
 	none := DefaultConfig()
 	none.Dir, none.Isolation = t.TempDir(), IsolationNone
 	bare, err := newJail(&none)
@@ -295,6 +310,24 @@ func TestLease(t *testing.T) {
 	}
 	if _, f, err := j.lease(); err != nil || f.Close() != nil {
 		t.Errorf("after they were given back: %v", err)
+	}
+}
+
+// TestLeasesAreInOnePlace: all workers of a machine have their leases in one directory, and one that is alone in a container without that its own.
+func TestLeasesAreInOnePlace(t *testing.T) {
+	run, dir := t.TempDir(), t.TempDir()
+	file := filepath.Join(run, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{run: filepath.Join(run, "millrace", "users"), filepath.Join(run, "none"): filepath.Join(dir, "users"), file: filepath.Join(dir, "users")} {
+		got, err := leaseDir(dir, in)
+		if st, err2 := os.Stat(want); err != nil || err2 != nil || got != want || st.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %s, want %s; %v, %v", in, got, want, err, err2)
+		}
+	}
+	if _, err := leaseDir(file, file); err == nil {
+		t.Error("there can be no directory, and nobody says so")
 	}
 }
 

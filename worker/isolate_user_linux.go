@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leaseDir is where the workers of a machine agree on who uses which user id. A container without
-// /run has one worker and no need to agree.
-func leaseDir(dir string) (string, error) {
+// leaseDir is where the workers of a machine agree on who uses which user id: below run. A container without
+// that has one worker and no need to agree.
+func leaseDir(dir, run string) (string, error) {
 	d := filepath.Join(dir, "users")
-	if st, err := os.Stat("/run"); err == nil && st.IsDir() {
-		d = "/run/millrace/users"
+	if st, err := os.Stat(run); err == nil && st.IsDir() {
+		d = filepath.Join(run, "millrace", "users")
 	}
 	return d, os.MkdirAll(d, 0o700)
 }

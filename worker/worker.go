@@ -307,7 +307,6 @@ func (w *Worker) Close() error {
 	w.jail.close()
 	if w.logs != nil {
 		errs = append(errs, w.logs.close())
-		w.logs = nil
 	}
 	if w.dfs != nil {
 		errs = append(errs, w.dfs.Close())
@@ -324,7 +323,6 @@ func (w *Worker) Close() error {
 	if w.links != nil {
 		errs = append(errs, w.links.Close())
 	}
-	w.disks = nil
 	errs = append(errs, w.lock.Close())
 	w.lock = nil
 	return errors.Join(errs...)
