@@ -362,6 +362,14 @@ func TestWordsOfAChild(t *testing.T) {
 		if want := []float64{0.5, 0.75, 1, 1}; !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)
 		}
+		telling := false
+		r.Progress = func(float64) { telling = true; time.Sleep(time.Second); telling = false }
+		stop = r.watch(m, 0, func() float64 { return 1 })
+		time.Sleep(300 * time.Millisecond)
+		was := telling
+		if stop(); !was || telling {
+			t.Errorf("it is told %v, and still after the end %v", was, telling)
+		}
 	})
 }
 
