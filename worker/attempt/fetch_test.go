@@ -116,6 +116,9 @@ func TestFetchTakesShares(t *testing.T) {
 	if len(f.have) != 3 || len(f.want) != 0 || f.slots != parallel || f.bytes() != stored || f.rawBytes() != raw || len(b.told) != 0 {
 		t.Errorf("%d are in, %d wanted, %d bytes of %d, %d of %d, told of %v", len(f.have), len(f.want), f.bytes(), stored, f.rawBytes(), raw, b.told)
 	}
+	if h := f.hosts["here"]; h.penalty != 0 || h.busy {
+		t.Errorf("a source that has given all is punished: %+v", h)
+	}
 	sum := uint64(0)
 	for i := range 3 {
 		o := f.have[int32(i)]
