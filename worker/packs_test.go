@@ -159,6 +159,9 @@ func TestSmallFilesAreRead(t *testing.T) {
 		if n, err := f.Size(); err != nil || n != int64(size) {
 			t.Errorf("%d bytes: size %d, %v", size, n, err)
 		}
+		if held := len(f.(*smallFile).buf); size > small && held > 0 {
+			t.Errorf("of %d bytes on disk %d are in memory", size, held)
+		}
 		for _, off := range []int{0, 1, size - 10, size - 1, size, size + 1} {
 			for _, n := range []int{1, 10, 11} {
 				if off < 0 {

@@ -202,7 +202,9 @@ func TestDriversTellWhatFails(t *testing.T) {
 	} {
 		problem, asked := "", 0
 		r := driverOf(t, t.TempDir(), func(s *rpc.Server) {
-			rpc.HandleQuick(s, api.NodeList, func(rpc.Caller, struct{}) ([]wire.NodeStatus, error) { return nil, wire.Errorf(wire.Denied, "not yours") })
+			rpc.HandleQuick(s, api.NodeList, func(rpc.Caller, struct{}) ([]wire.NodeStatus, error) {
+				return nil, wire.Errorf(wire.Denied, "not yours")
+			})
 			rpc.HandleQuick(s, api.DriverStep, func(rpc.Caller, wire.DriverRequest) (wire.DriverStep, error) {
 				if asked++; asked > 1 {
 					return wire.DriverStep{Do: "stop"}, nil

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -45,8 +46,8 @@ func TestListsOfMasters(t *testing.T) {
 		if !slices.Equal(asked, want) || f.want[0].Try != 7 || f.want[1].Try != 6 {
 			t.Errorf("it asked %+v, and wants %+v", asked, f.want)
 		}
-		if kind := wire.KindOf(context.Cause(f.ctx)); kind != map[bool]error{false: wire.Stale, true: wire.Denied}[refuses] {
-			t.Errorf("it ends with %v", context.Cause(f.ctx))
+		if err := context.Cause(f.ctx); !errors.Is(err, map[bool]error{false: wire.Stale, true: wire.Denied}[refuses]) {
+			t.Errorf("it ends with %v", err)
 		}
 	}
 }
