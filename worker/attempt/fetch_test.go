@@ -369,6 +369,7 @@ func TestWordsOfAChild(t *testing.T) {
 		r.Progress = func(float64) { telling = true; time.Sleep(time.Second); telling = false }
 		stop = r.watch(m, 0, func() float64 { return 1 })
 		time.Sleep(300 * time.Millisecond)
+		synctest.Wait()
 		was := telling
 		if stop(); !was || telling {
 			t.Errorf("it is told %v, and still after the end %v", was, telling)
