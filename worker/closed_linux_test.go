@@ -69,12 +69,18 @@ func TestClosedWorkersHoldNothing(t *testing.T) {
 		}
 	}
 	holds(cfg.Dir)
-	for _, name := range []string{"audit.log", "links"} {
-		if err := errors.Join(os.Remove(filepath.Join(cfg.Dir, name)), os.Mkdir(filepath.Join(cfg.Dir, name), 0o700)); err != nil {
+	for _, name := range []string{"audit.log/x", "links/x", "logs", "shipped", "scratch", "blocks", "scratch/job-1.0/small.pack/x"} {
+		cfg := cfg
+		cfg.Dir = t.TempDir()
+		cfg.Emulate = &emulate.Setting{File: filepath.Join(cfg.Dir, "links")}
+		at := filepath.Join(cfg.Dir, name) // a file where there should be a directory, or the other way round
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		if w, err := worker.Start(cfg); err == nil {
-			t.Errorf("it starts without %s, and ends with %v", name, w.Close())
+			t.Errorf("it starts with %s, and ends with %v", name, w.Close())
+		} else if part, _, _ := strings.Cut(name, "/"); !strings.Contains(err.Error(), part) {
+			t.Errorf("with %s: %v", name, err)
 		}
 		holds(cfg.Dir)
 	}

@@ -22,8 +22,8 @@ func TestParseUsers(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"60600-60855": true, "5-5": true, "0-5": false, "9-5": false, "60600": false, "": false, "a-b": false, "1-99999999999": false,
 	} {
-		r, err := ParseUsers(text)
-		if (err == nil) != ok {
+		var r UserRange
+		if err := r.Set(text); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
 		if ok && r.String() != text {

@@ -117,7 +117,15 @@ func TestSideFilesOfPrograms(t *testing.T) {
 		if err := errors.Join(c.link(""), c.link(from)); err != nil {
 			t.Fatal(err)
 		}
-		if out := sh(t, c, "side/tool well"); out != "ran well\n" {
+		other := t.TempDir()
+		if far := fmt.Sprint("/dev/shm/millrace-test-", os.Getpid()); os.Mkdir(far, 0o700) == nil { // another disk
+			t.Cleanup(func() { _ = os.RemoveAll(far) }) // it is in memory
+			other = far
+		}
+		if err := errors.Join(os.WriteFile(filepath.Join(other, "far"), []byte("#!/bin/sh\necho came $1\n"), 0o600), c.link(other)); err != nil {
+			t.Fatal(err)
+		}
+		if out := sh(t, c, "side/tool well; side/far far"); out != "ran well\ncame far\n" {
 			t.Errorf("%q", out)
 		}
 		if st, err := os.Stat(store); err != nil || st.Mode().Perm() != 0o755 {

@@ -281,6 +281,27 @@ func TestTailOfALog(t *testing.T) {
 	}
 }
 
+// TestLogsThatCannotBe: where a job has no directory, or an attempt no file, nothing fails but the log, and what has a process of its own hears why.
+func TestLogsThatCannotBe(t *testing.T) {
+	s, dir := newLogs(t)
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "job-1"), nil, 0o600), os.MkdirAll(filepath.Join(dir, logName(attemptOf("job-2", 1))), 0o700), os.Mkdir(filepath.Join(dir, "job-2", insideName), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range []string{"job-1", "job-2"} {
+		if f, err := s.create(attemptOf(job, 1)); err == nil || f != nil {
+			t.Errorf("%s: %v, %v", job, f, err)
+		}
+		if s.say(attemptOf(job, 1), "hello"); s.busy(wire.JobID(job)) {
+			t.Errorf("%s has an open log", job)
+		}
+	}
+	for _, at := range []string{filepath.Join(dir, "job-1"), filepath.Join(dir, "job-1", "x")} {
+		if s, err := openLogs(at); err == nil {
+			t.Errorf("%s: logs are in a file, and close with %v", at, s.close())
+		}
+	}
+}
+
 // TestLogNames: names from outside never become paths.
 func TestLogNames(t *testing.T) {
 	s, dir := newLogs(t)

@@ -9,7 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/millrace/millrace/shuffle"
 )
 
 func putSmall(t testing.TB, p *packs, name string, content []byte) {
@@ -156,6 +159,9 @@ func TestSmallFilesAreRead(t *testing.T) {
 		if n, err := f.Size(); err != nil || n != int64(size) {
 			t.Errorf("%d bytes: size %d, %v", size, n, err)
 		}
+		if held := len(f.(*smallFile).buf); size > small && held > 0 {
+			t.Errorf("of %d bytes on disk %d are in memory", size, held)
+		}
 		for _, off := range []int{0, 1, size - 10, size - 1, size, size + 1} {
 			for _, n := range []int{1, 10, 11} {
 				if off < 0 {
@@ -191,6 +197,54 @@ func TestSmallFilesAreRead(t *testing.T) {
 		if err := p.close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// fullDisk takes no bytes.
+type fullDisk struct{ shuffle.FS }
+
+type fullFile struct{ shuffle.File }
+
+func (d fullDisk) Create(name string) (shuffle.File, error) {
+	f, err := d.FS.Create(name)
+	return fullFile{f}, err
+}
+
+func (fullFile) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestSmallFilesOutgrowADisk: a file that has become too large for memory, and has no room or no directory on the disk, says so, and so does a pack that cannot grow.
+func TestSmallFilesOutgrowADisk(t *testing.T) {
+	dir := t.TempDir()
+	p := newPacks(10)
+	p.disk = fullDisk{shuffle.Disk()}
+	for name, want := range map[string]error{filepath.Join(dir, "f"): syscall.ENOSPC, filepath.Join(dir, "nowhere", "f"): os.ErrNotExist} {
+		f, err := p.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := f.Write(make([]byte, 10)); n != 10 || err != nil {
+			t.Errorf("%s: in memory %d, %v", name, n, err)
+		}
+		if n, err := f.Write([]byte("x")); n != 0 || !errors.Is(err, want) {
+			t.Errorf("%s: %d, %v, want %v", name, n, err, want)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	putSmall(t, p, filepath.Join(dir, "first"), []byte("first"))
+	if err := p.open[dir].f.Close(); err != nil { // as a disk that fails
+		t.Fatal(err)
+	}
+	f, err := p.Create(filepath.Join(dir, "second.tmp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Rename(filepath.Join(dir, "second.tmp"), filepath.Join(dir, "second")); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("it is in a pack that cannot be written: %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/worker/attempt"
@@ -66,6 +67,21 @@ func TestWordsArePassedOn(t *testing.T) {
 	}
 	if w.childGone(speaker); len(w.traffic.live) != 0 || len(w.traffic.children) != 1 {
 		t.Errorf("after its end: %v, %v", w.traffic.live, w.traffic.children)
+	}
+	yes, no := true, false
+	for said, want := range map[*[]*bool]int{{&yes}: 1, {&yes, &yes}: 1, {&yes, &no}: 0, {&no}: 0, {&yes, &no, &yes}: 1} {
+		w.machine = newMachine(0.5, wire.Capacity{VCores: 4}, time.Now())
+		var all []byte
+		for _, computes := range *said {
+			all = append(all, line(t, attempt.Word{Computes: computes})...)
+		}
+		c := &childRun{w: w, l: &wire.Launch{ID: speaker}, sandbox: &sandbox{}}
+		if c.listen(bytes.NewReader(all)); w.machine.computing != want {
+			t.Errorf("%d words: %d compute, want %d", len(*said), w.machine.computing, want)
+		}
+		if c.computing(false); w.machine.computing != 0 {
+			t.Errorf("after its end %d compute", w.machine.computing)
+		}
 	}
 	for long, want := range map[int]string{maxWord - 1: "", maxWord + 1: "the program said more than 2 MiB on one line"} {
 		c := &childRun{w: w, l: &wire.Launch{ID: speaker}, sandbox: &sandbox{}}

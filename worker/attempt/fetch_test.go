@@ -116,6 +116,9 @@ func TestFetchTakesShares(t *testing.T) {
 	if len(f.have) != 3 || len(f.want) != 0 || f.slots != parallel || f.bytes() != stored || f.rawBytes() != raw || len(b.told) != 0 {
 		t.Errorf("%d are in, %d wanted, %d bytes of %d, %d of %d, told of %v", len(f.have), len(f.want), f.bytes(), stored, f.rawBytes(), raw, b.told)
 	}
+	if h := f.hosts["here"]; h.penalty != 0 || h.busy {
+		t.Errorf("a source that has given all is punished: %+v", h)
+	}
 	sum := uint64(0)
 	for i := range 3 {
 		o := f.have[int32(i)]
@@ -361,6 +364,15 @@ func TestWordsOfAChild(t *testing.T) {
 		time.Sleep(time.Second)
 		if want := []float64{0.5, 0.75, 1, 1}; !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)
+		}
+		telling := false
+		r.Progress = func(float64) { telling = true; time.Sleep(time.Second); telling = false }
+		stop = r.watch(m, 0, func() float64 { return 1 })
+		time.Sleep(300 * time.Millisecond)
+		synctest.Wait()
+		was := telling
+		if stop(); !was || telling {
+			t.Errorf("it is told %v, and still after the end %v", was, telling)
 		}
 	})
 }
