@@ -378,6 +378,26 @@ func TestFSView(t *testing.T) {
 	}
 }
 
+// TestReadsOfTheOwnDisk: who runs on the node that has a block reads it from the disk, and nothing is sent, unless told not to; others have it sent.
+func TestReadsOfTheOwnDisk(t *testing.T) {
+	c := dfstest.Start(t, dfstest.Config{Nodes: 1})
+	data := dfstest.Noise(7, 3*pipe.ChunkSize+5)
+	if err := dfstest.Put(c.Client(""), "/f", data, dfs.CreateOptions{Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	sent := c.Nodes[0].BytesSent
+	before := sent()
+	dfstest.WantFile(t, c.Client("n1"), "/f", data)
+	if n := sent() - before; n != 0 {
+		t.Errorf("%d bytes are sent from a node to itself", n)
+	}
+	for _, cl := range []*dfs.Client{c.Client("n1", func(cfg *dfs.Config) { cfg.NoLocal = true }), c.Client("")} {
+		before := sent()
+		dfstest.WantFile(t, cl, "/f", data)
+		c.Wait("the bytes are counted", func() bool { return sent()-before >= int64(len(data)) })
+	}
+}
+
 // TestRot is FAULTS rows 36 and 39: damaged replicas are never handed out, are replaced from a
 // good copy, and if there is none the error says so.
 func TestRot(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"testing"
 	"time"
 
@@ -213,6 +214,55 @@ func tryBroken(t *testing.T, data []byte, at, when int, fault func(n *node)) {
 	}
 }
 
+// TestFailedReadsAreLookedInto: whichever read of the disk fails while a replica is sent, the reader does not take what came for all of it, and the replica is
+// looked into, once.
+func TestFailedReadsAreLookedInto(t *testing.T) {
+	n := startNodes(t, 1)[0]
+	b := wire.Block{ID: 4, Gen: 6, Len: 3*pipe.ChunkSize + 1}
+	if err := put(n.store, b); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	n.cfg.Event = func(e Event) {
+		if e.What == "read failed" {
+			failed++
+		}
+	}
+	client := rpc.NewClient(rpc.ClientConfig{User: "ann"})
+	defer client.Close()
+	for at := 1; ; at++ {
+		reads := 0
+		n.disk.SetFail(func(op, _ string, _ int) error {
+			if op != "read" {
+				return nil
+			}
+			if reads++; reads == at {
+				return syscall.EIO
+			}
+			return nil
+		})
+		was := failed
+		r, err := pipe.Fetch(t.Context(), client, n.place, pipe.Range{Block: b, Len: b.Len, Token: permit(b, token.Read)})
+		if err == nil {
+			_, err = io.ReadAll(r)
+			r.Close()
+		}
+		n.disk.SetFail(nil)
+		if reads < at {
+			if err != nil || failed != was {
+				t.Errorf("no read fails: %v, %d are told", err, failed-was)
+			}
+			break
+		}
+		if err == nil || failed != was+1 {
+			t.Errorf("read %d: %v, %d are told", at, err, failed-was)
+		}
+	}
+	if failed < 4 {
+		t.Errorf("only %d reads", failed)
+	}
+}
+
 func TestCopy(t *testing.T) {
 	nodes := startNodes(t, 3)
 	b := wire.Block{ID: 4, Gen: 6, Len: 3*pipe.ChunkSize + 1}
@@ -294,10 +344,7 @@ func TestRecover(t *testing.T) {
 			if len(done) != 1 || len(done[0].Stored) != tt.stored {
 				t.Fatalf("recovered %+v", done)
 			}
-			if tt.want < 0 {
-				return
-			}
-			b := wire.Block{ID: 3, Gen: 5, Len: int64(tt.want * pipe.ChunkSize)}
+			b := wire.Block{ID: 3, Gen: 5, Len: int64(max(tt.want, 0) * pipe.ChunkSize)}
 			if done[0].Block != b {
 				t.Errorf("recovered %v, want %v", done[0].Block, b)
 			}
