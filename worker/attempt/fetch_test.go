@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -351,8 +352,8 @@ func TestWordsOfAChild(t *testing.T) {
 		r.Progress = func(x float64) { told = append(told, x) }
 		stop := r.watch(m, 0.5, func() float64 { return done })
 		for _, step := range []struct{ bytes, done float64 }{{0, 0}, {0, 0}, {10, 0.5}, {0, 0.5}, {10, 2}} {
-			m.Bytes.Add(int64(step.bytes))
 			done = step.done
+			m.Bytes.Add(int64(step.bytes))
 			time.Sleep(200 * time.Millisecond)
 			synctest.Wait()
 		}
@@ -365,14 +366,13 @@ func TestWordsOfAChild(t *testing.T) {
 		if want := []float64{0.5, 0.75, 1, 1}; !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)
 		}
-		telling := false
-		r.Progress = func(float64) { telling = true; time.Sleep(time.Second); telling = false }
+		var telling atomic.Bool
+		r.Progress = func(float64) { telling.Store(true); time.Sleep(time.Second); telling.Store(false) }
 		stop = r.watch(m, 0, func() float64 { return 1 })
 		time.Sleep(300 * time.Millisecond)
-		synctest.Wait()
-		was := telling
-		if stop(); !was || telling {
-			t.Errorf("it is told %v, and still after the end %v", was, telling)
+		was := telling.Load()
+		if stop(); !was || telling.Load() {
+			t.Errorf("it is told %v, and still after the end %v", was, telling.Load())
 		}
 	})
 }
