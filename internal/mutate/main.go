@@ -219,6 +219,12 @@ func changes(in string, only *regexp.Regexp) (out []change, err error) {
 	return out, nil
 }
 
+// forTests are the packages that only tests use, as the Makefile has them: TESTPACKAGES.
+var forTests = []string{
+	"dfs/dfstest", "internal/disk/memdisk", "internal/lint", "internal/memnet", "internal/mutate", "internal/require", "internal/rpc/rpctest",
+	"internal/testcluster", "scheduler/schedulertest",
+}
+
 // ours is true for code that is built here and is no test.
 func ours(path string) bool {
 	name := filepath.Base(path)
@@ -226,7 +232,7 @@ func ours(path string) bool {
 		return false
 	}
 	dir := filepath.ToSlash(filepath.Dir(path))
-	if slices.Contains([]string{"internal/mutate", "internal/lint", "internal/rpc/rpctest", "internal/testcluster", "scheduler/schedulertest"}, dir) {
+	if slices.Contains(forTests, dir) {
 		return false
 	}
 	for _, system := range []string{"_other.go", "_darwin.go", "_windows.go", "_unix.go"} {
