@@ -153,7 +153,7 @@ type deviceTask struct {
 func (d *devices) of(job *Job) *deviceJob {
 	j := d.jobs[job.Spec.ID]
 	if j == nil {
-		j = &deviceJob{job: job, made: map[int32]int{}}
+		j = &deviceJob{job: job, made: map[int32]int{}, done: job.Spec.Maps == 0}
 		d.jobs[job.Spec.ID] = j
 	}
 	return j

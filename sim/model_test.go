@@ -62,3 +62,15 @@ func TestNothingToCleanUp(t *testing.T) {
 		}
 	}
 }
+
+// TestReduceWithoutMaps: in every model the reduce of a job without maps has nothing to wait for, and ends.
+func TestReduceWithoutMaps(t *testing.T) {
+	for name, m := range models(t) {
+		res, err := Run(Config{
+			Topology: linked(t, 2, 1), Capacity: scheduler.Capacity{MapSlots: 1, ReduceSlots: 1}, Policy: policy(t, "fifo", nil), State: scheduler.DefaultConfig(), Model: m,
+		}, []*Job{{Spec: &scheduler.JobSpec{Reduces: 1}, Reduces: []time.Duration{time.Second}}})
+		if err != nil || res.Jobs[0].Failed || res.Makespan <= 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -263,6 +263,31 @@ func TestFailedReadsAreLookedInto(t *testing.T) {
 	}
 }
 
+// TestAnswersHaveTheirLength: an answer says how long it is, the whole of it comes, and the connection serves the next.
+func TestAnswersHaveTheirLength(t *testing.T) {
+	n := startNodes(t, 1)[0]
+	b := wire.Block{ID: 4, Gen: 6, Len: 3*pipe.ChunkSize + 1}
+	if err := put(n.store, b); err != nil {
+		t.Fatal(err)
+	}
+	client := rpc.NewClient(rpc.ClientConfig{User: "ann"})
+	defer client.Close()
+	for _, x := range [][2]int64{{0, b.Len}, {pipe.ChunkSize, pipe.ChunkSize}, {pipe.ChunkSize + 1, pipe.ChunkSize}, {3 * pipe.ChunkSize, 1}} {
+		r := pipe.Range{Block: b, Off: x[0], Len: x[1], Token: permit(b, token.Read)}
+		resp, err := client.Get(t.Context(), n.place.Addr, r.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, to := pipe.Cover(b.Len, r.Off, r.Len)
+		want := 4*int64(pipe.Chunks(to-from)) + to - from
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.ContentLength != want || int64(len(body)) != want {
+			t.Errorf("%d bytes from %d: an answer of %d says %d, want %d: %v", r.Len, r.Off, len(body), resp.ContentLength, want, err)
+		}
+	}
+}
+
 func TestCopy(t *testing.T) {
 	nodes := startNodes(t, 3)
 	b := wire.Block{ID: 4, Gen: 6, Len: 3*pipe.ChunkSize + 1}

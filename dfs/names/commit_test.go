@@ -124,3 +124,22 @@ func TestEachChangeOnAFullDisk(t *testing.T) {
 	}
 	r.s.audit(t)
 }
+
+// TestRepeatedComplete: a request to close a file that comes again is known by the checksum and the last block, if it wrote one.
+func TestRepeatedComplete(t *testing.T) {
+	one, two := wire.Block{ID: 1, Gen: 1, Len: 10}, wire.Block{ID: 2, Gen: 1, Len: 10}
+	full := content{crc: 7, hasCRC: true, blocks: []*block{{Block: one}}}
+	for _, x := range []struct {
+		file content
+		last *wire.Block
+		crc  uint32
+		want bool
+	}{
+		{full, &one, 7, true}, {full, &one, 8, false}, {full, &two, 7, false}, {full, nil, 7, true}, {full, &wire.Block{ID: 3}, 7, true},
+		{content{crc: 7, blocks: full.blocks}, &one, 7, false}, {content{crc: 7, hasCRC: true}, &one, 7, false}, {content{crc: 7, hasCRC: true}, nil, 7, true},
+	} {
+		if got := x.file.completed(&wire.CompleteRequest{CRC: x.crc, Last: x.last}); got != x.want {
+			t.Errorf("a file of %d blocks, a request with checksum %d and last block %v: completed %v, want %v", len(x.file.blocks), x.crc, x.last, got, x.want)
+		}
+	}
+}

@@ -1,10 +1,14 @@
 package names
 
 import (
+	"cmp"
 	"errors"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/millrace/millrace/internal/disk/memdisk"
 	"github.com/millrace/millrace/internal/wire"
@@ -189,4 +193,28 @@ func TestBlocksOutOfTurn(t *testing.T) {
 	if _, err := add(&one); !errors.Is(err, wire.Stale) {
 		t.Errorf("when it is closed: %v", err)
 	}
+}
+
+// TestCheckpointThatCannotBeWritten: an entry that the database refuses fails the checkpoint, which keeps nothing of it.
+func TestCheckpointThatCannotBeWritten(t *testing.T) {
+	db, err := bolt.Open(filepath.Join(t.TempDir(), "names.db"), 0o600, nil)
+	must(t, err)
+	defer db.Close()
+	must(t, db.Update(func(tx *bolt.Tx) error {
+		_, err1 := tx.CreateBucket(inodeBucket)
+		_, err2 := tx.CreateBucket(metaBucket)
+		return cmp.Or(err1, err2)
+	}))
+	for _, bad := range []change{{value: []byte("no key")}, {key: make([]byte, bolt.MaxKeySize+1), value: []byte("a long key")}} {
+		list := []change{{key: inodeKey(1), value: []byte("good")}, bad, {key: inodeKey(2), value: []byte("good")}}
+		if err := db.Update(func(tx *bolt.Tx) error { return writeAll(tx, state{Version: stateVersion}, list) }); err == nil {
+			t.Errorf("%.20s: nobody complains", bad.value)
+		}
+	}
+	must(t, db.View(func(tx *bolt.Tx) error {
+		if k, _ := tx.Bucket(inodeBucket).Cursor().First(); k != nil {
+			t.Errorf("it keeps %x", k)
+		}
+		return nil
+	}))
 }

@@ -99,6 +99,32 @@ func TestNearestFirst(t *testing.T) {
 	}
 }
 
+// TestReportListsSickBlocks: of a file the report lists the blocks that are not healthy, and all of them only for those who ask for all.
+func TestReportListsSickBlocks(t *testing.T) {
+	r := storeRig(t, "r", "r", "r")
+	must(t, r.put(wire.CreateRequest{Path: "/f"}, 2, ""))
+	file, err := r.s.Locate(wire.LocateRequest{Path: "/f", Len: -1})
+	must(t, err)
+	sick := file.Blocks[1]
+	must(t, r.rot(sick.Places[0].Node, sick.Block.ID))
+	r.beat(sick.Places[0].Node)
+	for _, all := range []bool{false, true} {
+		out, err := r.s.Fsck(wire.FsckRequest{Path: "/", All: all})
+		must(t, err)
+		var got []wire.BlockID
+		for _, b := range out.Files[0].Blocks {
+			got = append(got, b.ID)
+		}
+		want := []wire.BlockID{sick.Block.ID}
+		if all {
+			want = []wire.BlockID{file.Blocks[0].Block.ID, sick.Block.ID}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("all %v: blocks %v, want %v", all, got, want)
+		}
+	}
+}
+
 // TestPagesOfTheReport: a report page by page names every file once, in order; one that goes on from elsewhere is refused.
 func TestPagesOfTheReport(t *testing.T) {
 	r := storeRig(t, "r", "r", "r")

@@ -12,6 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/millrace/millrace/internal/human"
 	"github.com/millrace/millrace/internal/journal"
 	"github.com/millrace/millrace/internal/wire"
 )
@@ -29,21 +30,25 @@ type Loss struct {
 // String explains the loss to whoever must decide.
 func (l *Loss) String() string {
 	if l.Records > 0 {
-		return fmt.Sprintf("the checkpoint is damaged:\n  %s\nThe journal has all changes since the namespace was made. A repair makes it anew from these %d records; no file is lost.",
-			strings.Join(l.Bad[:min(len(l.Bad), 20)], "\n  "), l.Records)
+		return fmt.Sprintf("the checkpoint is damaged:\n  %s\nThe journal has all changes since the namespace was made. A repair makes it anew from these %s; no file is lost.",
+			strings.Join(l.Bad[:min(len(l.Bad), 20)], "\n  "), human.Many(int64(l.Records), "record"))
 	}
 	bad := slices.Clone(l.Bad[:min(len(l.Bad), 20)])
 	if l.Missing != "" {
 		bad = append(bad, l.Missing)
 	}
-	text := fmt.Sprintf("%d places are damaged:\n  %s\nA repair gives up what was there", len(l.Bad), strings.Join(bad, "\n  "))
+	many := func(n int, what string) string { return human.Many(int64(n), what) }
+	text := fmt.Sprintf("the checkpoint is damaged in %s:\n  %s\nA repair gives up what was there", many(len(l.Bad), "place"), strings.Join(bad, "\n  "))
 	if l.Orphans > 0 {
-		text += fmt.Sprintf("; what is in %d lost directories becomes /lost+found-ID", l.Orphans)
+		text += fmt.Sprintf("; it moves what is in %s to /lost+found-ID", many(l.Orphans, "lost directory"))
 	}
 	if l.Stray > 0 {
-		text += fmt.Sprintf("; %d entries hang nowhere and go too", l.Stray)
+		text += fmt.Sprintf("; it drops %s without a directory", many(l.Stray, "entry"))
 	}
-	return text + fmt.Sprintf("; %d changes in the journal are about what is lost.", l.Skipped)
+	if l.Skipped > 0 {
+		text += fmt.Sprintf("; it passes over %s of what is lost", many(l.Skipped, "change"))
+	}
+	return text + "."
 }
 
 // Salvage looks for damaged entries in the checkpoint of a service that does not run, and returns nil if

@@ -330,3 +330,25 @@ func TestDamagedFreePages(t *testing.T) {
 		t.Errorf("%d pages: opened: %v, %v", found, s, err)
 	}
 }
+
+// TestLossIsToldInWords: each kind of loss has its sentence, and what was not lost has none.
+func TestLossIsToldInWords(t *testing.T) {
+	for _, x := range []struct {
+		loss Loss
+		want string
+	}{
+		{Loss{Bad: []string{"page 3"}}, "the checkpoint is damaged in 1 place:\n  page 3\nA repair gives up what was there."},
+		{
+			Loss{Bad: []string{"page 3", "page 5"}, Missing: "2 of 9 entries", Orphans: 1, Stray: 2, Skipped: 1},
+			"the checkpoint is damaged in 2 places:\n  page 3\n  page 5\n  2 of 9 entries\nA repair gives up what was there; it moves what is in 1 lost directory to /lost+found-ID; it drops 2 entries without a directory; it passes over 1 change of what is lost.",
+		},
+		{
+			Loss{Bad: []string{"page 3"}, Records: 7},
+			"the checkpoint is damaged:\n  page 3\nThe journal has all changes since the namespace was made. A repair makes it anew from these 7 records; no file is lost.",
+		},
+	} {
+		if got := x.loss.String(); got != x.want {
+			t.Errorf("%q, want %q", got, x.want)
+		}
+	}
+}

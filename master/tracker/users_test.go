@@ -231,3 +231,25 @@ func TestLimitOfOneWhoWasForgotten(t *testing.T) {
 		t.Errorf("for the policies ann may have %d containers, want any number", n)
 	}
 }
+
+// TestNextStartsAtTheEnd: the end of a job lets its user's next one start its driver at once, without a report or a tick.
+func TestNextStartsAtTheEnd(t *testing.T) {
+	s := newScene(t, 1, 2)
+	if err := s.c.SetLimits(s.now, wire.LimitRequest{User: "ann", Changes: map[string]int64{"running": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	next, err := s.c.sleeps(s.now, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.say(s.n1)
+	if id := runningDriver(s.c, next); id.Job == next {
+		t.Fatal("it runs beside the first, beyond the limit")
+	}
+	if err := s.c.Kill(s.now, s.job, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if id := runningDriver(s.c, next); id.Job != next {
+		t.Error("its driver waits although its user's other job has ended and a node has room")
+	}
+}

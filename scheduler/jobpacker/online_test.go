@@ -130,6 +130,29 @@ func TestStranded(t *testing.T) {
 	}
 }
 
+// Ours: a job that waits for a rack that launches others' tasks is not stranded until the rack has launched none for as long.
+func TestBusyRackStrandsNobody(t *testing.T) {
+	r := uniform(t, 1, scheduler.Capacity{Containers: 4})
+	r.Submit(recurring(1, 8, 1, 4*gb))
+	r.offer(0)
+	r.Submit(recurring(2, 4, 1, 4*gb))
+	r.Now = 4 * time.Minute
+	r.Send(scheduler.TaskFinished(scheduler.TaskID{Job: 1}, 0, time.Second, 0, 0))
+	if got := r.offer(0); len(got) != 1 || got[0].Job != 1 {
+		t.Fatalf("the rack launched %v, want a map of the first job", got)
+	}
+	for _, x := range []struct {
+		at    time.Duration
+		bound bool
+	}{{5 * time.Minute, true}, {9*time.Minute - 1, true}, {9 * time.Minute, false}} {
+		r.Now = x.at
+		r.p.Tick(r.Now, r.View())
+		if bound := r.p.record(r.View().Job(2)).plan != nil; bound != x.bound {
+			t.Errorf("after %v the job keeps its plan: %v, want %v", x.at, bound, x.bound)
+		}
+	}
+}
+
 // spec/jobpacker 3.4: slow start 0.7.
 func TestSlowstart(t *testing.T) {
 	r := uniform(t, 1, scheduler.Capacity{MapSlots: 10, ReduceSlots: 1})

@@ -52,6 +52,7 @@ func TestMeasure(t *testing.T) {
 	near(t, "mean wait", m.Wait.Mean, (0+19)/2.0, 1e-9)
 	near(t, "mean execution", m.Execution.Mean, (20+5)/2.0, 1e-9)
 	near(t, "largest slowdown", m.Slowdown.Max, 24/5.0, 1e-9)
+	near(t, "variability of slowdown", m.SlowdownV, m.Slowdown.P95/m.Slowdown.Median, 0)
 	near(t, "largest response ratio", m.Response.Max, 24/5.0, 1e-9)
 	near(t, "utilisation", m.Utilisation, 1, 1e-9)
 	near(t, "throughput", m.Throughput, 2*3600/25.0, 1e-9)
@@ -87,6 +88,7 @@ func TestMeasureCounts(t *testing.T) {
 	near(t, "utilisation", m.Utilisation, 0.25, 1e-9)
 	near(t, "concurrency", m.Concurrency, 0.6, 1e-9)
 	near(t, "median slowdown", m.Slowdown.Median, 5, 1e-9)
+	near(t, "variability of slowdown", m.SlowdownV, m.Slowdown.P95/m.Slowdown.Median, 0)
 	near(t, "largest response ratio", m.Response.Max, 2, 1e-9) // the job that took no time has none
 	near(t, "fairness of users", m.UserFairness, (5+3.5)*(5+3.5)/(2*(5*5+3.5*3.5)), 1e-9)
 	if none := Measure(&sim.Result{}, nil, 0); none.Throughput != 0 || none.Utilisation != 0 || none.NodeLocal != 0 {
