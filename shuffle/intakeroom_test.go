@@ -80,3 +80,25 @@ func TestBlocksOfThoseLeftBehind(t *testing.T) {
 	slices.SortFunc(got, comparePairs)
 	wantPairs(t, "all", got, want)
 }
+
+// TestNoMergeBegins: memory is merged to disk by one merge at a time, while segments come, once small ones have more than two thirds of the room.
+func TestNoMergeBegins(t *testing.T) {
+	for what, in := range map[string]*Intake{
+		"one is under way":     {merging: true, held: 21},
+		"no more segments":     {closed: true, held: 21},
+		"two thirds are held":  {held: 20},
+		"segments are large":   {held: 2 * largeSegment},
+		"all is spoken for":    {held: 21, memory: []*memSegment{}},
+		"both, and it is full": {merging: true, closed: true, held: 21},
+	} {
+		in.cfg.Memory = 30
+		if in.memory == nil {
+			in.memory = []*memSegment{{}, {}}
+		}
+		was, merging := len(in.memory), in.merging
+		in.mergeIfFull()
+		if in.merging != merging || len(in.memory) != was {
+			t.Errorf("%s: a merge begins", what)
+		}
+	}
+}

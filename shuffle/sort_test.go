@@ -178,3 +178,27 @@ func TestWindowsMakeLaterMergesFull(t *testing.T) {
 		}
 	})
 }
+
+// TestSharedPrefix: bytes that all keys begin with are counted up to the first zero; fewer than it takes to matter, and keys that agree
+// in all eight, count as none.
+func TestSharedPrefix(t *testing.T) {
+	for _, x := range []struct {
+		keys []string
+		want int
+	}{
+		{[]string{"abcdefgh", "abcdefgi"}, 7}, {[]string{"abcdefgh", "abcdxfgh"}, 4}, {[]string{"abcdefgh", "abcdefgh"}, 0},
+		{[]string{"abcdefgh"}, 0}, {[]string{"abcdefgh", "xbcdefgh"}, 0}, {[]string{"ab\x00defgh", "ab\x00defgx"}, 2},
+		{[]string{"abcdefgh", "abcdefgx", "abcxefgh"}, 3},
+	} {
+		ix := newIndex(NewPool(minBudget))
+		for _, k := range x.keys {
+			if ix.full() {
+				ix.grow()
+			}
+			ix.add(entry{prefix: prefixOf([]byte(k))})
+		}
+		if got := sharedPrefix(&ix, 0, len(x.keys)); got != x.want {
+			t.Errorf("%q: %d bytes are shared, want %d", x.keys, got, x.want)
+		}
+	}
+}

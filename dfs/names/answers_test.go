@@ -2,7 +2,9 @@ package names
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,5 +99,28 @@ func TestWhoIsWho(t *testing.T) {
 	}
 	if by(n1) != "" || by(rpc.Caller{User: "ann"}) != "ann" {
 		t.Errorf("a node writes files of %q, ann of %q", by(n1), by(rpc.Caller{User: "ann"}))
+	}
+}
+
+// TestWhyNoNodeTakesABlock: a full store, one whose nodes are away, and one that cannot use its room are told apart.
+func TestWhyNoNodeTakesABlock(t *testing.T) {
+	for _, x := range []struct {
+		free int64
+		now  time.Duration
+		kind wire.Kind
+		want string
+	}{
+		{1000, time.Hour, wire.Unavailable, "1 of 1 are live, 1 with room"},
+		{999, time.Hour, wire.NoSpace, "none of 1 live nodes has 1000 bytes free"},
+		{999, 0, wire.Unavailable, "others may follow"},
+	} {
+		r := newRig(t)
+		r.open()
+		r.addNode("n0", "r", x.free)
+		r.s.nodes[0].last = x.now
+		err := r.s.noNode(&inode{file: &content{blockSize: 1000}}, 0, x.now)
+		if wire.KindOf(err) != x.kind || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%d bytes are free after %v: %v, want %q", x.free, x.now, err, x.want)
+		}
 	}
 }

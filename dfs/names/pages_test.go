@@ -154,3 +154,16 @@ func FuzzPages(f *testing.F) {
 		_ = checkPages(bytes.NewReader(b), int64(len(b))) // whatever it says
 	})
 }
+
+// TestPagesThatCannotBe: the two meta pages, those behind the end, one met before and one too deep are no pages of the tree.
+func TestPagesThatCannotBe(t *testing.T) {
+	for what, x := range map[string]struct {
+		id    uint64
+		depth int
+	}{"a meta page": {0, 0}, "the other meta page": {1, 0}, "behind the end": {4, 0}, "met before": {3, 0}, "too deep": {2, maxPageDepth + 1}} {
+		p := &pages{file: bytes.NewReader(make([]byte, 4<<12)), page: 1 << 12, size: 4 << 12, high: 4, seen: map[uint64]bool{3: true}, bad: func(err error) error { return err }}
+		if err := p.visit(x.id, "", x.depth); err == nil || !strings.Contains(err.Error(), "is none of the 4, or is met twice") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

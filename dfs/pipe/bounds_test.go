@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/rpc"
 	"github.com/millrace/millrace/internal/wire"
 )
 
@@ -220,4 +224,24 @@ func TestHeadsThatCannotBegin(t *testing.T) {
 		t.Errorf("a packet after the last: %v", err)
 	}
 	h.Close()
+}
+
+// TestUpstreamThatDoesNotRead: whoever stops reading acks loses the connection, and the replica does not wait for it.
+func TestUpstreamThatDoesNotRead(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	r := &receiver{up: &rpc.Stream{Conn: near}, timing: Timing{Ack: 20 * time.Millisecond}, poke: make(chan struct{}, 1)}
+	ended := make(chan error, 1)
+	go func() { ended <- r.sendAcks(make(chan struct{})) }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("it ends with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it still waits for somebody to read its ack")
+	}
+	if _, err := near.Write([]byte{0}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("the connection is still open: %v", err)
+	}
 }

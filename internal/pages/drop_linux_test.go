@@ -15,7 +15,12 @@ func TestDrop(t *testing.T) {
 	if large[pages.Large] != 0 {
 		t.Error("a large buffer is still there")
 	}
-	small := bytes.Repeat([]byte{7}, pages.Large/2)
+	just := bytes.Repeat([]byte{7}, pages.Large)
+	pages.Drop(just)
+	if just[pages.Large/2] != 0 {
+		t.Error("a buffer that is just large is still there")
+	}
+	small := bytes.Repeat([]byte{7}, pages.Large-1)
 	pages.Drop(small)
 	if small[pages.Large/4] != 7 {
 		t.Error("a small buffer was given back")
