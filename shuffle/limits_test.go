@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -407,5 +408,22 @@ func TestFoldTablesAreNumbered(t *testing.T) {
 	}
 	if table.tables = append(table.tables, st); table.splittable(st) {
 		t.Error("a table is made whose slots would pass for those of another")
+	}
+}
+
+// TestSizeOfAClosedFile: a file that cannot be asked says so, and is not empty.
+func TestSizeOfAClosedFile(t *testing.T) {
+	f, err := osFS{}.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Size(); n != 0 || err != nil {
+		t.Errorf("a new file has %d bytes, %v", n, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Size(); err == nil {
+		t.Errorf("a closed file has %d bytes", n)
 	}
 }
