@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// inputFlag is the flag -input: paths, or, of a job whose inputs have names, a name, = and paths. It may be given several times.
+// inputFlag is the flag -input: paths or, for a job with named inputs, NAME=PATHS. It may be given several times.
 type inputFlag struct {
 	names []string // of the job's inputs; none: they have no names
 	given []string
@@ -18,7 +18,7 @@ type inputFlag struct {
 // String is for help only.
 func (f *inputFlag) String() string { return strings.Join(f.given, " ") }
 
-// Set takes in one more.
+// Set adds a value.
 func (f *inputFlag) Set(s string) error {
 	f.given = append(f.given, s)
 	return nil
@@ -41,7 +41,7 @@ func (f *inputFlag) usage() string {
 	return "`NAME=PATHS`: " + paths + ", for each of " + strings.Join(f.names, ", ")
 }
 
-// cut divides what was given into the name of an input and its paths.
+// cut splits a value into the name of an input and its paths.
 func (f *inputFlag) cut(given string) (name string, paths []string, err error) {
 	if len(f.names) > 0 {
 		var ok bool
@@ -56,7 +56,7 @@ func (f *inputFlag) cut(given string) (name string, paths []string, err error) {
 	return name, splitList(given), nil
 }
 
-// apply puts the paths into the job, in place of those it has.
+// apply sets the paths in the job, replacing those it has.
 func (f *inputFlag) apply(job *mapreduce.Job) error {
 	by := map[string][]string{}
 	for _, given := range f.given {
@@ -82,7 +82,7 @@ func (f *inputFlag) apply(job *mapreduce.Job) error {
 	return nil
 }
 
-// args is the flag for a child elsewhere on the machine: local paths become absolute.
+// args returns the flag for a child elsewhere on the machine, with absolute local paths.
 func (f *inputFlag) args() (out []string) {
 	for _, given := range f.given {
 		name, paths, err := f.cut(given)

@@ -13,19 +13,20 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// A Loop is a program of rounds: jobs that run again and again until they are done, as PageRank until no rank changes. Each
-// round reads what the one before wrote.
+// A Loop is a program of rounds: jobs that run again and again until they are done, such as PageRank until no rank
+// changes. Each round reads what the one before wrote.
 type Loop struct {
-	// First, if there is any, is a chain of jobs that makes what the first round reads.
+	// First, if not empty, is a chain of jobs that makes what the first round reads.
 	First []mapreduce.Job
 	// Round is the chain of jobs of every round.
 	Round []mapreduce.Job
-	// Reread has every round read the program's input, and not what the round before wrote: what a round has
-	// learned, Again hands on.
+	// Reread makes every round read the program's input instead of what the round before wrote. Again passes on what a
+	// round has learned.
 	Reread bool
-	// Rounds is how many there may be unless the flag -rounds says otherwise. 0 means 50.
+	// Rounds is the most rounds there may be unless the flag -rounds says otherwise. 0 means 50.
 	Rounds int
-	// Again looks at what a round did and says whether there is another; params are for the tasks of that one ([mapreduce.Task.Param]).
+	// Again examines what a round did and says whether there is another; params are for that round's tasks
+	// ([mapreduce.Task.Param]).
 	Again func(done *Rounded) (params map[string]string, again bool, err error)
 }
 
@@ -36,7 +37,7 @@ type Rounded struct {
 	text   func() (string, error)
 }
 
-// Output returns what the round wrote, if that is short: up to 1 MiB.
+// Output returns what the round wrote, if that is at most 1 MiB.
 func (r *Rounded) Output() (string, error) { return r.text() }
 
 // MainLoop is [Main] for a loop. The output directory appears when the last round has ended; until then rounds write into a
@@ -46,7 +47,7 @@ func MainLoop(l Loop) { os.Exit(l.main()) }
 // turnFlag tells a child of a loop which round it works for.
 const turnFlag = "loop-turn"
 
-// turn is what a child is told.
+// turn is the value of that flag.
 type turn struct {
 	First  bool              `json:"first,omitempty"`
 	Params map[string]string `json:"params,omitempty"`
@@ -63,7 +64,7 @@ func (l *Loop) main() int {
 	return p.main()
 }
 
-// jobs are those of a turn, out of all jobs of the program, with the flags applied.
+// jobs returns the jobs of a turn, out of all jobs of the program, with the flags applied.
 func (l *Loop) jobs(all []mapreduce.Job, t turn) []mapreduce.Job {
 	stages := all[len(l.First):]
 	if t.First {
@@ -76,7 +77,7 @@ func (l *Loop) jobs(all []mapreduce.Job, t turn) []mapreduce.Job {
 	return stages
 }
 
-// ready copies to the first job of the rounds what flags have set in the first of all.
+// ready copies what flags have set in the program's first job to the first job of the rounds.
 func (l *Loop) ready(all []mapreduce.Job, reducers int) {
 	if len(l.First) == 0 {
 		return

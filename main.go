@@ -41,7 +41,7 @@ type options struct {
 	flags    *flag.FlagSet
 }
 
-// define adds the flags; those for the scheduler of a cluster stand in the first job.
+// define adds the flags; those for the scheduler of a cluster are set in the first job.
 func (o *options) define(f *flag.FlagSet, first *mapreduce.Job) {
 	o.flags = f
 	o.input.names = namesOf(first.Inputs)
@@ -50,7 +50,7 @@ func (o *options) define(f *flag.FlagSet, first *mapreduce.Job) {
 	f.IntVar(&o.reducers, "reducers", 0, "number of reduces and of output parts (default: chosen from cores and input)")
 	o.Define(f, "-", func(v *jobs.ByteSize, name, usage string) { f.Var(v, name, usage) })
 	for _, s := range jobs.SchedulingFlags(first) {
-		if f.Lookup(s.Name) == nil { // the program may have one of that name itself
+		if f.Lookup(s.Name) == nil { // the program may have a flag of that name itself
 			f.Var(s.Value, s.Name, s.Usage)
 		}
 	}
@@ -61,7 +61,7 @@ type program struct {
 	options
 	stages []mapreduce.Job
 	loop   *Loop
-	turn   string // what a child of a loop is told
+	turn   string // the turn of a child of a loop
 }
 
 // task runs the program.
@@ -110,7 +110,7 @@ func (p *program) main() int {
 	return launch.ExitCode(ctx, code)
 }
 
-// parseFlags reads the command line. A mistake is told in a line, not in a list of all flags.
+// parseFlags parses the command line. It reports a mistake in one line, not with a list of all flags.
 func parseFlags() (code int, ok bool) {
 	f := flag.CommandLine
 	out := f.Output()
@@ -153,7 +153,7 @@ func (p *program) prepare() (task, error) {
 	return launch.New(cfg)
 }
 
-// apply puts the flags into the jobs.
+// apply sets the flags in the jobs.
 func (o *options) apply(stages []mapreduce.Job) error {
 	first, last := &stages[0], &stages[len(stages)-1]
 	if err := o.input.apply(first); err != nil {
@@ -177,7 +177,7 @@ func (o *options) apply(stages []mapreduce.Job) error {
 	return nil
 }
 
-// config is how the flags want jobs to be run.
+// config returns how the flags want jobs to run.
 func (o *options) config(stages []mapreduce.Job) (c launch.Config, err error) {
 	c = launch.Config{
 		Stages: stages, Client: client.Config{User: stages[0].User, Master: o.Cluster()}, Program: ship,
@@ -211,11 +211,11 @@ func ship(ctx context.Context, cl *client.Client) (prog wire.Program, err error)
 	return prog, err
 }
 
-// here are flags for this process only.
+// here lists flags that are for this process only.
 var here = map[string]bool{"master": true, "local": true, "progress": true, "json": true, "overwrite": true, "memory": true, "detach": true, "patience": true, "task-timeout": true, "rounds": true, turnFlag: true, "explain": true, "umask": true}
 
-// childArgs are this program's flags for its children: those that were set, without those that are
-// for this process only, and with local paths that hold elsewhere on the machine.
+// childArgs returns this program's flags for its children: those that were set, without those for this process only,
+// and with local paths that hold elsewhere on the machine.
 func childArgs() (args []string) {
 	flag.Visit(func(f *flag.Flag) {
 		v := f.Value.String()
@@ -242,7 +242,7 @@ func absoluteAll(paths []string) (out []string) {
 	return out
 }
 
-// absolute is launch.Absolute for a path that stays as it is where this process has no directory.
+// absolute is launch.Absolute, but returns the path unchanged if this process has no directory.
 func absolute(p string) string {
 	if abs, err := launch.Absolute(p); err == nil {
 		return abs

@@ -17,11 +17,11 @@ type Case struct {
 	Must, Aim float64
 	// CPU makes Must hold for CPU time too.
 	CPU bool
-	// Budget, if set, bounds our peak memory: at most 1.15 times of it.
+	// Budget, if set, bounds our peak memory to 1.15 times itself.
 	Budget int64
 	// Rounds replaces the usual number of rounds.
 	Rounds int
-	// Absolute makes Must and Aim milliseconds of our own median; no rival.
+	// Absolute makes Must and Aim milliseconds of our own median; there is no rival.
 	Absolute bool
 	inputs   []string
 }
@@ -107,7 +107,7 @@ func (s Setup) wordcount(id, rival string, must, aim float64) Case {
 	}
 	if rival == "mawk" {
 		c.Rival = Command{Name: "mawk", Args: []string{"mawk", countWords, in}, Env: []string{"LC_ALL=C"}}
-		c.Rounds = 1 // it takes long, and noise is small beside the distance
+		c.Rounds = 1 // a round takes long, and noise is small beside the difference
 	}
 	return c
 }
@@ -121,7 +121,8 @@ func (s Setup) grepCase() Case {
 	}
 }
 
-// regexps are kinds of expressions that engines find hard in different ways. Each but the last is in one line of twelve or six, that one in nearly all.
+// regexps are kinds of expressions that engines find hard in different ways. All but the last match one line in twelve
+// or six; the last matches nearly all lines.
 var regexps = []struct{ id, expr, word string }{
 	{"regexp-case", "(?i)thepa", "ThePatio"},
 	{"regexp-literal", "[a-z]*shr[a-z]*", "mushroom"},
@@ -132,7 +133,7 @@ var regexps = []struct{ id, expr, word string }{
 	{"regexp-most", "[a-z]+e[a-z]*", ""},
 }
 
-// regexpCase is grep for lines, or else for all matches, which we also count.
+// regexpCase is grep for lines or, if lines is "", for all matches, which we also count.
 func (s Setup) regexpCase(id, expr, lines string) Case {
 	in := s.file(prose, s.Size)
 	ours, theirs, plain := []string{"--pattern", expr, "--input", in}, []string{"grep", "-E"}, expr
@@ -165,7 +166,7 @@ func (s Setup) tinyCase() Case {
 
 func gigabytes(n int64) string { return fmt.Sprintf("%.3g GB", float64(n)/1e9) }
 
-// DefaultSetup fills what is not set.
+// withDefaults sets what is not set.
 func (s Setup) withDefaults() Setup {
 	if s.Size == 0 {
 		s.Size = 1e9

@@ -61,7 +61,7 @@ func (s Setup) prepare(ctx context.Context, input string) error {
 	return warm(input)
 }
 
-// makeProse puts one of the words that the regular expressions match at the end of each second line of text.
+// makeProse appends one of the words that the regular expressions match to each second line of text.
 func (s Setup) makeProse(ctx context.Context, name string, size int64) error {
 	in := s.file(text, size)
 	if err := s.prepare(ctx, in); err != nil {
@@ -73,7 +73,7 @@ func (s Setup) makeProse(ctx context.Context, name string, size int64) error {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
-	_, err = writeFile(name+".part", func(w *bufio.Writer) { // which says what failed
+	_, err = writeFile(name+".part", func(w *bufio.Writer) { // the error says what failed
 		for i := 0; lines.Scan(); i++ {
 			_, _ = w.Write(lines.Bytes())
 			if i%2 == 0 {
@@ -98,7 +98,7 @@ func warm(name string) error {
 	buf := make([]byte, 1<<20)
 	for {
 		if n, err := f.Read(buf); n == 0 || err != nil {
-			return nil // the end, or an error that the commands will tell
+			return nil // the end, or an error that the commands will report
 		}
 	}
 }

@@ -13,17 +13,15 @@ import (
 	"time"
 )
 
-// A HardCase is input that breaks engines: skew, a giant record, a flood of keys or
-// of files. What counts is that the result is right, memory stays in its budget, and
-// speed does not collapse.
+// A HardCase is input that breaks engines: skew, a giant record, a flood of keys or of files. It passes if the result
+// is right, memory stays within its budget, and speed does not collapse.
 type HardCase struct {
 	ID   string
 	What string
 	// make writes the input below dir and returns the --input words and its size.
 	make func(s Setup, dir string) (bytes int64, err error)
 	job  string
-	// records is the number of output records that is right; nil: as many as the
-	// input has lines.
+	// records is the right number of output records; nil: as many as the input has lines.
 	records func(s Setup) int64
 	sorted  bool // the output must be sorted lines
 }
@@ -177,7 +175,7 @@ func (s Setup) runHard(ctx context.Context, c HardCase) (HardRow, error) {
 	return row, row.check(c, s, stdout, in, out)
 }
 
-// check compares the output with what is known of it.
+// check compares the output with what is known about it.
 func (r *HardRow) check(c HardCase, s Setup, stdout []byte, in, out string) error {
 	var report struct {
 		Counters map[string]int64 `json:"counters"`
@@ -213,9 +211,8 @@ func (c HardCase) expect(s Setup, in string) (int64, error) {
 	return lines, err
 }
 
-// readLines counts the lines of all visible files and says whether they are in order,
-// as far as their first bytes tell. It holds no line whole: what this process holds,
-// the system would count as memory of the processes that it starts.
+// readLines counts the lines of all visible files and reports whether they are in order, as far as their first bytes
+// tell. It holds no line whole: the system would count this process's memory as that of the processes that it starts.
 func readLines(dir string) (lines int64, sorted bool, err error) {
 	parts, err := filepath.Glob(filepath.Join(dir, "[^_.]*"))
 	if err != nil {

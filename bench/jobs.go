@@ -2,7 +2,8 @@ package bench
 
 import "fmt"
 
-// jobCases are the built-in jobs that sort, against the GNU tools that do the same, and the index against counting the same words.
+// jobCases returns the built-in jobs that sort, against the GNU tools that do the same, and the index against counting
+// the same words.
 func (s Setup) jobCases() []Case {
 	lines, pairs := s.file(text, s.Size), s.file(records, s.Size)
 	return []Case{
@@ -14,7 +15,8 @@ func (s Setup) jobCases() []Case {
 	}
 }
 
-// against fills in a case of one input at the memory of the other sorts. pipeline has the command of GNU sort where %s is.
+// against fills in a case with one input and the memory of the other sorts. In pipeline, %s stands for the command of
+// GNU sort.
 func (s Setup) against(c Case, in, job string, flags []string, pipeline string) Case {
 	c.What += ", 256 MiB of memory, " + gigabytes(s.Size)
 	c.inputs, c.Budget, c.CPU = []string{in}, sortBudget, true
@@ -23,17 +25,18 @@ func (s Setup) against(c Case, in, job string, flags []string, pipeline string) 
 	return c
 }
 
-// gnuSort is GNU sort with as much memory and as many cores.
+// gnuSort returns the command of GNU sort with as much memory and as many cores.
 func (s Setup) gnuSort() string {
 	return fmt.Sprintf("sort -S256M --parallel=%d -T %s", s.Parallel, s.Dir)
 }
 
-// shell is a pipeline of the GNU tools.
+// shell returns a pipeline of the GNU tools.
 func (s Setup) shell(line string) Command {
 	return Command{Name: "GNU sort", Args: []string{"sh", "-c", line + " >" + s.path("out-gnu")}, Env: []string{"LC_ALL=C"}}
 }
 
-// joinCase joins two tables of which one has ten times as many rows, of 99 bytes each; nearly each row has a partner.
+// joinCase joins two tables, one with ten times as many rows as the other, of 99 bytes each; nearly every row has a
+// partner.
 func (s Setup) joinCase() Case {
 	left, right := s.file(joinKeys, s.Size/10), s.file(joinRows, s.Size)
 	c := Case{

@@ -18,7 +18,7 @@ type Sample struct {
 	PeakRSS int64         `json:"peak_rss_bytes"`
 }
 
-// best keeps the smaller of each time, as noise only adds, and the larger peak: a budget holds for every round.
+// best keeps the smaller of each time, as noise only adds, but the larger peak: a budget holds for every round.
 func (s *Sample) best(o Sample) {
 	if s.Wall == 0 {
 		*s = o
@@ -37,7 +37,7 @@ type Command struct {
 	Okay []int
 }
 
-// measure runs a command to its end, its output thrown away.
+// measure runs a command to its end and discards its output.
 func measure(ctx context.Context, c Command, dir string) (Sample, error) {
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir = dir

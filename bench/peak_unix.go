@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// peakMemory is the most that a process that has ended held, in bytes; 0 if the system does not say.
+// peakMemory returns the peak memory of an ended process in bytes, or 0 if the system does not say.
 func peakMemory(p *os.ProcessState) int64 {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {

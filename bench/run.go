@@ -37,7 +37,7 @@ func Run(ctx context.Context, s Setup, only []string, progress func(c Case)) ([]
 	})
 }
 
-// inTurn measures cases one after the other, in a directory. It returns what was measured before one failed.
+// inTurn measures cases one after the other, in a directory. If one fails, it returns those before it.
 func inTurn[C, R any](dir string, cases []C, measure func(C) (id string, row R, err error)) (out []R, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

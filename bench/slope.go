@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// A Slope says how cost grows with input: the exponent of a power law fitted by least
-// squares on logarithms. 1 is linear. CPU time is the cost of the engine; wall time also
-// has the disk in it, which is slower once more is written than the system buffers.
+// A Slope says how cost grows with input: the exponent of a power law fitted by least squares on logarithms. 1 is
+// linear. CPU time is the cost of the engine. Wall time includes the disk, which is slower once more is written than
+// the system buffers.
 type Slope struct {
 	Job       string    `json:"job"`
 	Bytes     []int64   `json:"bytes"`

@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// withJSON gives a command the flag --json, which prints what it says.
+// withJSON adds the flag --json to a command; what says what it prints.
 func withJSON(cmd *cobra.Command, into *bool, what string) *cobra.Command {
 	cmd.Flags().BoolVar(into, "json", false, "print "+what)
 	return cmd
 }
 
-// answer prints what a question to the cluster brought: as JSON, or as show writes it.
+// answer prints the answer to a question: as JSON, or as show writes it.
 func answer[T any](cmd *cobra.Command, asJSON bool, v T, err error, show func(io.Writer, T)) error {
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func answer[T any](cmd *cobra.Command, asJSON bool, v T, err error, show func(io
 	return nil
 }
 
-// printJSON prints one value, indented, because users look at it anyway.
+// printJSON prints one value, indented for readers.
 func printJSON(cmd *cobra.Command, v any) error {
 	e := json.NewEncoder(cmd.OutOrStdout())
 	e.SetIndent("", "  ")

@@ -55,7 +55,7 @@ func newBench() *cobra.Command {
 			if s.Self, err = os.Executable(); err != nil {
 				return failed(err)
 			}
-			if s.Dir, err = filepath.Abs(s.Dir); err != nil { // commands run in it
+			if s.Dir, err = filepath.Abs(s.Dir); err != nil { // commands run in this directory
 				return failed(err)
 			}
 			if cluster {
@@ -88,8 +88,8 @@ func caseIDs(s bench.Setup) (ids []string) {
 	return ids
 }
 
-// checkOnly refuses rows that the table does not have. A row of large inputs that is asked for by name is
-// measured without --large as well.
+// checkOnly refuses rows that the table does not have. A row of large inputs that is named is measured even without
+// --large.
 func checkOnly(s *bench.Setup, only []string, store, cluster bool) error {
 	usual, all := caseIDs(*s), caseIDs(bench.Setup{Large: true})
 	if store {
@@ -128,7 +128,7 @@ func runBench(cmd *cobra.Command, s bench.Setup, choice benchChoice) error {
 		printBench(cmd.OutOrStdout(), res)
 	}
 	if cmd.Context().Err() != nil {
-		return errors.New("interrupted; what was measured until then is above") // not what the signal did to a rival
+		return errors.New("interrupted; what was measured until then is above") // not the signal's effect on a rival
 	}
 	return err
 }

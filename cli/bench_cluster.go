@@ -25,7 +25,7 @@ func runClusterBench(cmd *cobra.Command, s bench.Setup, only []string, asJSON bo
 	return showRows(cmd, "cluster", rows, err, asJSON)
 }
 
-// announce says what is being measured.
+// announce returns a function that prints what is being measured.
 func announce(cmd *cobra.Command) func(what string) {
 	return func(what string) { fmt.Fprintf(cmd.ErrOrStderr(), "measuring %s ...\n", what) }
 }
@@ -57,8 +57,8 @@ func printRows(w io.Writer, rows []live.Row) {
 	t.Render()
 }
 
-// newBenchChild is this program as a shipped one: what workers start to run attempts of a job that
-// does nothing.
+// newBenchChild returns the command that makes this program a shipped one: workers start it to run attempts of a job
+// that does nothing.
 func newBenchChild() *cobra.Command {
 	return &cobra.Command{
 		Use: jobbench.ChildCommand, Hidden: true, DisableFlagParsing: true,

@@ -40,7 +40,7 @@ func newCluster() *cobra.Command {
 	return cmd
 }
 
-// clusterFile is what `cluster up` leaves for the others, and for scripts.
+// clusterFile is what `cluster up` writes for the other commands and for scripts.
 type clusterFile struct {
 	Master string `json:"master"` // with http:// before it
 	daemon
@@ -59,7 +59,7 @@ type daemon struct {
 	Born string `json:"born,omitempty"`
 }
 
-// pid is 0 once it has ended and another process has its number, as after a restart of the machine.
+// pid returns 0 if the process has ended and another has its number, as after a restart of the machine.
 func (d daemon) pid() int {
 	if d.Born != "" && procs.Born(d.PID) != d.Born {
 		return 0
@@ -99,12 +99,12 @@ type upOptions struct {
 	topology   string
 	config     string
 	file       string
-	text       []byte            // of the file, or of the one that the directory remembers
-	described  *describedCluster // what the text says; nil without one
+	text       []byte            // of the file, or of the one the directory remembers
+	described  *describedCluster // the parsed text; nil without one
 	key        keyFlags
 }
 
-// A plannedWorker is one that is to be started.
+// A plannedWorker is a worker to be started.
 type plannedWorker struct {
 	name, rack string
 	flags      []string
@@ -113,7 +113,7 @@ type plannedWorker struct {
 func workerName(i int) string { return fmt.Sprintf("w%d", i+1) }
 func rackName(i int) string   { return fmt.Sprintf("r%d", i+1) }
 
-// defaultContainers is what a worker has of cluster up.
+// defaultContainers is how many containers cluster up gives a worker.
 const defaultContainers = 3
 
 func newClusterUp() *cobra.Command {
@@ -150,7 +150,7 @@ func (o *upOptions) define(f *pflag.FlagSet) {
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for the cluster to be ready")
 }
 
-// check refuses a cluster that could not start, or never run a job.
+// check refuses a cluster that could not start, or could never run a job.
 func (o *upOptions) check() error {
 	if err := errors.Join(policies.Check(scheduler.Assignment, o.policy), policies.Check(scheduler.Admitting, o.admission)); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	if err := o.stopped(dir); err != nil {
 		return failed(err)
 	}
-	// Logs tell what programs of users have said.
+	// Logs contain what users' programs print.
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(filepath.Join(dir, "logs"), 0o700)); err != nil {
 		return failed(err)
 	}
@@ -201,10 +201,10 @@ func (o *upOptions) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// dying is how long a master that was killed with all its memory may take to end, during which it looks as one that runs.
+// dying is how long a master that was killed may take to free its memory and end; until then it looks alive.
 const dying = time.Second
 
-// stopped refuses a directory in which daemons of an earlier start run.
+// stopped returns an error if daemons of an earlier start run in the directory.
 func (o *upOptions) stopped(dir string) error {
 	old, err := readCluster(dir)
 	if err != nil {
@@ -224,7 +224,7 @@ func (o *upOptions) stopped(dir string) error {
 	return nil
 }
 
-// ready says what to do with a cluster.
+// ready prints what to do with a cluster that is ready.
 func (o *upOptions) ready(out io.Writer, master string, after time.Duration) {
 	fmt.Fprintf(out, `cluster of %s in %s is ready after %.1f s; %s at %s
 
@@ -236,7 +236,7 @@ func (o *upOptions) ready(out io.Writer, master string, after time.Duration) {
 `, human.Many(int64(o.workers), "worker"), human.Many(int64(o.racks), "rack"), after.Seconds(), o.served(), master, master, o.keyLine(), master, human.Printable(o.dir))
 }
 
-// served is what is at the master's address. Browsers have no certificate of a cluster with a key.
+// served returns what the master's address serves. Browsers have no certificate of a cluster with a key.
 func (o *upOptions) served() string {
 	if o.key.key == "" {
 		return "master and dashboard"
@@ -244,7 +244,7 @@ func (o *upOptions) served() string {
 	return "master (millrace dashboard opens the dashboard)"
 }
 
-// keyLine is how the commands that follow get the key, if the cluster has one.
+// keyLine returns how the commands that follow get the key, if the cluster has one.
 func (o *upOptions) keyLine() string {
 	if o.key.key == "" {
 		return ""
@@ -256,10 +256,10 @@ func (o *upOptions) keyLine() string {
 	return "\n  export MILLRACE_KEY=" + name
 }
 
-// start starts the processes, writes down who they are, and waits until all have reported.
+// start starts the processes, records who they are, and waits until all have reported.
 func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err error) {
 	addr := filepath.Join(dir, "master.addr")
-	_ = os.Remove(addr) // an old one would be taken for the new
+	_ = os.Remove(addr) // an old file would be taken for the new one
 	masters, workers, err := o.plan(dir)
 	if err != nil {
 		return c, err
@@ -308,7 +308,7 @@ func (o *upOptions) start(ctx context.Context, dir string) (c clusterFile, err e
 	return c, o.waitReady(ctx, c, dir)
 }
 
-// spawn starts a process of this program that outlives it; its words go to a log.
+// spawn starts a process of this program that outlives it and logs to a file.
 func spawn(dir, name string, args ...string) (daemon, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -329,7 +329,7 @@ func spawn(dir, name string, args ...string) (daemon, error) {
 	return d, p.Process.Release()
 }
 
-// waitAddr waits for the master to say where it listens.
+// waitAddr waits until the master has written its address.
 func (o *upOptions) waitAddr(ctx context.Context, file string, pid int, dir string) (string, error) {
 	var addr string
 	err := o.poll(ctx, func() (bool, error) {

@@ -38,7 +38,7 @@ func newClusterStatus() *cobra.Command {
 	return cmd
 }
 
-// upOrDown says which process a daemon is: the one that was started, or the one that has taken its directory since.
+// upOrDown describes a daemon's process: the one that was started, or the one that has since taken its directory.
 func upOrDown(d daemon, lock string) string {
 	if now := disk.Holder(lock); now > 0 {
 		d = daemon{PID: now}
@@ -80,7 +80,7 @@ func newClusterDown() *cobra.Command {
 	return cmd
 }
 
-// comesBack says what of a stopped cluster can be had again.
+// comesBack returns which parts of a stopped cluster can be restored.
 func comesBack(dir string) string {
 	if _, err := os.Stat(masterLock(dir)); errors.Is(err, os.ErrNotExist) {
 		return fmt.Sprintf("%s is gone, and with it the names of its files and its jobs: they do not come back", human.Printable(filepath.Join(dir, "master")))
@@ -88,8 +88,8 @@ func comesBack(dir string) string {
 	return fmt.Sprintf("millrace cluster up --dir %s brings it back with its files and jobs", human.Printable(dir))
 }
 
-// stopCluster ends the workers, then the master, kindly first: those that it started, and those that have taken their
-// directories since.
+// stopCluster ends the workers, then the master, politely first: those that it started, and those that have since taken
+// their directories.
 func stopCluster(dir string, c clusterFile, patience time.Duration) error {
 	var workers []int
 	for _, w := range c.Workers {

@@ -21,8 +21,8 @@ import (
 	"github.com/millrace/millrace/worker"
 )
 
-// describedCluster is what a file of cluster up may hold. The keys of a class are the names of the worker's flags, those of the
-// policies the names of the master's; links are as in a topology file.
+// describedCluster is the content of a file of cluster up. The keys of a class are the names of the worker's flags,
+// those of the policies the names of the master's; links are as in a topology file.
 type describedCluster struct {
 	Racks     int               `yaml:"racks"`
 	Classes   []describedClass  `yaml:"classes"`
@@ -94,7 +94,7 @@ func (d *describedCluster) errRacks(machines int) error {
 	return fmt.Errorf("%s for %s: there must be 1 rack at least, and a machine for each", human.Many(int64(d.Racks), "rack"), human.Many(int64(machines), "machine"))
 }
 
-// checkClasses needs racks to put machines in, and checkRacks machines: a wrong class is to blame for both.
+// checkClasses runs before checkRacks, so that a wrong class is blamed rather than the number of racks.
 func (d *describedCluster) checkClasses() (key string, err error) {
 	if d.Racks < 1 {
 		return "racks", d.errRacks(d.machines())
@@ -120,7 +120,8 @@ func (d *describedCluster) checkClasses() (key string, err error) {
 	return d.checkSlots()
 }
 
-// checkSlots refuses machines of which all have slots, and none a slot for maps, or none for reduces: such tasks would wait for ever.
+// checkSlots refuses machines that all have slots if none has a slot for maps, or none has one for reduces: such tasks
+// would wait for ever.
 func (d *describedCluster) checkSlots() (key string, err error) {
 	var maps, reduces int32
 	for i := range d.Classes {
@@ -138,7 +139,7 @@ func (d *describedCluster) checkSlots() (key string, err error) {
 	return "", nil
 }
 
-// check refuses a class that no machine can be of; field is the key, with a dot before it, that is to blame.
+// check refuses a class that no machine can have. field is the key to blame, with a dot before it.
 func (c *describedClass) check(racks []string, most int) (field string, err error) {
 	if c.Count < 1 || c.Count > most {
 		return ".count", fmt.Errorf("class %q has %d machines: give it 1 to %d, or leave the class out", c.Name, c.Count, most)
@@ -170,7 +171,7 @@ func (c *describedClass) check(racks []string, most int) (field string, err erro
 	return "", nil
 }
 
-// kinds is how many kinds of capacity a class has.
+// kinds returns how many kinds of capacity a class has.
 func (c *describedClass) kinds() (n int) {
 	for _, has := range []bool{c.Containers > 0, c.MapSlots+c.ReduceSlots > 0, c.VCores > 0 || c.ContainerMemory > 0} {
 		if has {
@@ -199,7 +200,8 @@ func (d *describedCluster) checkPolicies() (key string, err error) {
 	return "", nil
 }
 
-// blamed is the key of a policy that is not to be had: its name, all its parameters, or the one that is wrong by itself.
+// blamed returns the key to blame for a policy that cannot be made: its name, all its parameters, or the one that is
+// wrong by itself.
 func blamed(name, params string, given map[string]string, try func(map[string]string) error) string {
 	if try(nil) != nil || len(given) == 0 {
 		return name
@@ -212,7 +214,7 @@ func blamed(name, params string, given map[string]string, try func(map[string]st
 	return params
 }
 
-// checkClassOf refuses a policy for a class of which there is no machine.
+// checkClassOf refuses a policy for a machine class that no machine has.
 func (d *describedCluster) checkClassOf(i *scheduler.Info, given map[string]string) error {
 	for _, p := range i.Params() {
 		if p.Name != "up-class" {
@@ -229,7 +231,7 @@ func (d *describedCluster) checkClassOf(i *scheduler.Info, given map[string]stri
 	return nil
 }
 
-// inhabited is how many racks have machines.
+// inhabited returns how many racks have machines.
 func (d *describedCluster) inhabited() int {
 	racks, turn := map[string]bool{}, 0
 	for _, c := range d.Classes {
@@ -257,7 +259,7 @@ func (d *describedCluster) racks() (out []string) {
 	return out
 }
 
-// masters are the flags of the master.
+// masters returns the flags of the master.
 func (d *describedCluster) masters() []string {
 	out := []string{"--policy", d.Policy, "--admission", d.Admission, "--placement", d.Placement}
 	add := func(flag string, params map[string]string) {
@@ -273,7 +275,7 @@ func (d *describedCluster) masters() []string {
 	return out
 }
 
-// workers are the machines, class by class, over their racks in turn.
+// workers returns the machines, class by class, over their racks in turn.
 func (d *describedCluster) workers() (out []plannedWorker) {
 	turn := 0
 	for i := range d.Classes {
@@ -293,7 +295,7 @@ func (d *describedCluster) workers() (out []plannedWorker) {
 	return out
 }
 
-// flags are those of a worker of this class, one of so many on this machine.
+// flags returns the flags of a worker of this class, one of so many on this machine.
 func (c *describedClass) flags(workers int) []string {
 	memory := jobs.ByteSize(shuffle.ShareOf(shuffle.DefaultMemory, workers).Total())
 	out := []string{"--class", c.Name, "--memory", memory.String()}
@@ -319,7 +321,7 @@ func (c *describedClass) flags(workers int) []string {
 	return out
 }
 
-// writeLinks leaves the links as a file for the daemons; no name if there are none.
+// writeLinks writes the links to a file for the daemons and returns its name, or "" if there are no links.
 func (d *describedCluster) writeLinks(dir string) (string, error) {
 	if d.Links == nil {
 		return "", nil

@@ -10,13 +10,13 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// complaint is the first error that a log of the daemons has of the time since: why a cluster does not start.
+// complaint returns the first error since then in the daemons' logs: why a cluster does not start.
 func complaint(dir string, since time.Time) error {
 	logs, _ := filepath.Glob(filepath.Join(dir, "logs", "*.log")) // the pattern is ours
 	for _, name := range logs {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			continue // another may say it
+			continue // another log may have it
 		}
 		if line := errorLine(string(text), since); line != "" {
 			return fmt.Errorf("%s says: %s", human.Printable(name), human.Printable(line))
@@ -25,7 +25,7 @@ func complaint(dir string, since time.Time) error {
 	return nil
 }
 
-// errorLine is the first error of a log since then. What a daemon says as its last word, without a time, is one.
+// errorLine returns the first error of a log since then. A daemon's last words, without a time, count as an error.
 func errorLine(text string, since time.Time) (line string) {
 	for line = range strings.Lines(strings.TrimSpace(text)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

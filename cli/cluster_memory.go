@@ -16,24 +16,24 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// A shape is what a directory remembers of the last cluster that was ready in it, so that `cluster up` brings it back.
+// A shape is what a directory remembers of its last cluster that was ready, so that `cluster up` can restore it.
 type shape struct {
 	Flags       map[string][]string `json:"flags,omitempty"`       // those that were given
-	Description string              `json:"description,omitempty"` // the text of --file, which may be gone by then
+	Description string              `json:"description,omitempty"` // the text of --file, which may be deleted by then
 }
 
 var (
-	// machineFlags say what a description says.
+	// machineFlags set what a description also sets.
 	machineFlags = []string{"workers", "racks", "containers", "memory", "topology", "config"}
 	// lastingFlags go with any description.
 	lastingFlags = []string{"key", "port"}
-	// policyFlags have parameters: those of one policy are not another's.
+	// policyFlags have parameters, which belong to one policy only.
 	policyFlags = map[string]string{"param": "policy", "admission-param": "admission"}
 )
 
 func shapePath(dir string) string { return filepath.Join(dir, "shape.json") }
 
-// readShape is empty where no cluster has been.
+// readShape returns an empty shape if there has been no cluster.
 func readShape(dir string) (s shape, err error) {
 	b, err := readBounded(shapePath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func readShape(dir string) (s shape, err error) {
 	return s, err
 }
 
-// givenFlags are the flags of the command line that shape a cluster, files by their full names.
+// givenFlags returns the flags of the command line that shape a cluster, with absolute file names.
 func givenFlags(flags *pflag.FlagSet) map[string][]string {
 	out := map[string][]string{}
 	flags.Visit(func(f *pflag.Flag) {
@@ -68,7 +68,7 @@ func givenFlags(flags *pflag.FlagSet) map[string][]string {
 	return out
 }
 
-// recall fills in what the command line leaves open as it was when the directory last had a cluster, and says so.
+// recall fills in what the command line leaves open from the directory's last cluster, and says so.
 func (o *upOptions) recall(out io.Writer, flags *pflag.FlagSet) error {
 	s, err := readShape(o.dir)
 	if err != nil {
@@ -110,13 +110,13 @@ func (o *upOptions) say(out io.Writer, how string, list []string) {
 	}
 }
 
-// otherPolicy is true of parameters of a policy that the command line puts another in place of.
+// otherPolicy reports whether a flag has parameters of a policy that the command line replaces.
 func (s *shape) otherPolicy(given map[string][]string, flag string) bool {
 	now := given[policyFlags[flag]]
 	return now != nil && !slices.Equal(now, s.Flags[policyFlags[flag]])
 }
 
-// remember leaves the shape of a cluster that is ready.
+// remember stores the shape of a cluster that is ready.
 func (o *upOptions) remember(flags *pflag.FlagSet) error {
 	b, err := json.MarshalIndent(shape{givenFlags(flags), string(o.text)}, "", "  ")
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *upOptions) remember(flags *pflag.FlagSet) error {
 	return writeWhole(shapePath(o.dir), string(b)+"\n")
 }
 
-// absent are workers that have had files in a directory and are not among those to be started.
+// absent returns workers that have files in the directory but are not to be started.
 func absent(dir string, workers []clusterWorker) (out []string) {
 	locks, _ := filepath.Glob(workerLock(dir, "*")) // the pattern is ours
 	for _, lock := range locks {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// memoryOf is the budget of each worker.
+// memoryOf returns the memory budget of each worker.
 func (o *upOptions) memoryOf() *jobs.ByteSize {
 	b := o.memory
 	if b == 0 {
@@ -22,8 +22,8 @@ func (o *upOptions) memoryOf() *jobs.ByteSize {
 	return &b
 }
 
-// describe reads the description of the cluster, if there is one. It says all about machines, racks and links; flags for
-// policies go before it.
+// describe reads the description of the cluster, if there is one. It alone describes machines, racks and links; flags
+// override its policies.
 func (o *upOptions) describe() (err error) {
 	name := o.file
 	if name == "" {
@@ -46,7 +46,7 @@ func (o *upOptions) describe() (err error) {
 	return o.override()
 }
 
-// override puts the policies of the command line in place of the description's.
+// override replaces policies of the description by those of the command line.
 func (o *upOptions) override() error {
 	d := o.described
 	if o.given("policy") {
@@ -68,7 +68,7 @@ func (o *upOptions) override() error {
 	return nil
 }
 
-// merged is one set of parameters with another put over it.
+// merged returns one set of parameters overridden by another.
 func merged(under, over map[string]string) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, under)
@@ -76,7 +76,7 @@ func merged(under, over map[string]string) map[string]string {
 	return out
 }
 
-// plan says which daemons to start, and with which flags.
+// plan returns which daemons to start, and with which flags.
 func (o *upOptions) plan(dir string) (masters []string, workers []plannedWorker, err error) {
 	masters, flags, err := o.settings()
 	if err != nil || o.described == nil {
@@ -89,8 +89,8 @@ func (o *upOptions) plan(dir string) (masters []string, workers []plannedWorker,
 	return o.described.masters(), o.described.workers(), err
 }
 
-// settings are the flags of masters and of workers: those that are given, and the defaults of this command where
-// neither the configuration file nor a variable says otherwise.
+// settings returns the flags of masters and of workers: those given, and the defaults of this command if neither the
+// configuration file nor a variable sets them.
 func (o *upOptions) settings() (masters, workers []string, err error) {
 	var file configFile
 	if o.config != "" {

@@ -19,13 +19,13 @@ import (
 	"github.com/millrace/millrace/scheduler/policies"
 )
 
-// completer lists what the last word of a command line can become.
+// completer returns what the last word of a command line can become.
 type completer = cobra.CompletionFunc
 
-// completeWait bounds what a shell waits for a cluster.
+// completeWait bounds how long a shell waits for a cluster.
 const completeWait = 2 * time.Second
 
-// wordCompleters are by the word that stands for an argument in a command's usage.
+// wordCompleters maps the word for an argument in a command's usage to its completer.
 var wordCompleters = map[string]completer{
 	"JOB":    ofCluster(jobIDs),
 	"NODE":   ofCluster(nodeNames),
@@ -36,7 +36,7 @@ var wordCompleters = map[string]completer{
 	"ID":     ofList(experimentIDs),
 }
 
-// flagCompleters are by name of the flag.
+// flagCompleters maps the name of a flag to its completer.
 var flagCompleters = map[string]completer{
 	"policy":    ofList(func() []string { return policies.Names(scheduler.Assignment) }),
 	"admission": ofList(func() []string { return policies.Names(scheduler.Admitting) }),
@@ -53,7 +53,7 @@ var flagCompleters = map[string]completer{
 	"node":      ofCluster(nodeNames),
 }
 
-// complete lets the shell complete arguments and flags of a command and of those below it.
+// complete lets the shell complete arguments and flags of a command and its subcommands.
 func complete(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		complete(sub)
@@ -77,7 +77,7 @@ func experimentIDs() (ids []string) {
 	return append(ids, "all")
 }
 
-// ofList completes one of a list, also behind a comma.
+// ofList completes words of a list, also after a comma.
 func ofList(list func() []string) completer {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		before := word[:strings.LastIndexByte(word, ',')+1]
@@ -91,7 +91,7 @@ func ofList(list func() []string) completer {
 	}
 }
 
-// ofCluster completes by what a cluster knows. One that is not there, or not named, completes nothing.
+// ofCluster completes from what a cluster knows. A cluster that does not answer, or is not named, completes nothing.
 func ofCluster(find func(ctx context.Context, cl *client.Client, word string) ([]string, cobra.ShellCompDirective, error)) completer {
 	return func(cmd *cobra.Command, _ []string, word string) (out []string, how cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(context.Background(), completeWait)
@@ -108,7 +108,7 @@ func ofCluster(find func(ctx context.Context, cl *client.Client, word string) ([
 	}
 }
 
-// masterOf is where the flags of a command say that the cluster is.
+// masterOf returns the flags that say where the cluster of a command is.
 func masterOf(cmd *cobra.Command) *masterFlags {
 	value := func(name string) string {
 		if f := cmd.Flag(name); f != nil {
@@ -167,7 +167,7 @@ func dfsPaths(ctx context.Context, cl *client.Client, word string) (out []string
 	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace, err
 }
 
-// completed is the path of a file, with a slash behind a directory's.
+// completed returns the path of a file, with a slash after that of a directory.
 func completed(f wire.FileInfo) string {
 	if f.Dir {
 		return f.Path + "/"
@@ -175,5 +175,5 @@ func completed(f wire.FileInfo) string {
 	return f.Path
 }
 
-// oneLine is a description that stays beside its word.
+// oneLine returns a description as a single line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace/millrace/master"
 )
 
-// configFile is what a configuration file may hold. The keys of a daemon's section are the names
-// of its flags, so that there is one list of settings, with one set of defaults and explanations.
+// configFile is the content of a configuration file. The keys of a daemon's section are the names of its flags, so that
+// there is one list of settings, with one set of defaults and explanations.
 type configFile struct {
 	Master map[string]any          `yaml:"master"`
 	Worker map[string]any          `yaml:"worker"`
@@ -42,8 +42,8 @@ func readBounded(name string) ([]byte, error) {
 	return data, err
 }
 
-// configured is a command whose flags may also be given by a file and by variables: a flag goes
-// before a variable, a variable before the file, the file before the default.
+// configured is a command whose flags may also be given by a file and by variables. A flag overrides a variable, a
+// variable the file, and the file the default.
 type configured struct {
 	section string
 	file    string
@@ -58,7 +58,7 @@ func (c *configured) define(cmd *cobra.Command, section string) {
 // notSettings are flags that make no sense in a file.
 var notSettings = []string{"config", "help"}
 
-// load fills in the flags that are not given.
+// load sets the flags that are not given.
 func (c *configured) load(cmd *cobra.Command) error {
 	var file configFile
 	var data []byte
@@ -99,12 +99,12 @@ func (c *configured) line(data []byte, key string) int {
 	return lineOf(data, fmt.Sprintf("$.%s.'%s'", c.section, key))
 }
 
-// variable is the name of the environment's variable for a setting.
+// variable returns the name of the environment variable of a setting.
 func (c *configured) variable(key string) string {
 	return "MILLRACE_" + strings.ToUpper(c.section+"_"+strings.ReplaceAll(key, "-", "_"))
 }
 
-// setFlag gives a flag the value of a file: a text, a number, or a list of them.
+// setFlag sets a flag to the value of a file: a text, a number, or a list of them.
 func setFlag(fs *pflag.FlagSet, name string, v any) error {
 	switch v := v.(type) {
 	case []any:
@@ -120,7 +120,7 @@ func setFlag(fs *pflag.FlagSet, name string, v any) error {
 	return fs.Set(name, fmt.Sprint(v))
 }
 
-// settingsOf lists the flags that a file may set.
+// settingsOf returns the flags that a file may set.
 func settingsOf(fs *pflag.FlagSet) (out []string) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(notSettings, f.Name) {

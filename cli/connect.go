@@ -20,7 +20,7 @@ import (
 type masterFlags struct {
 	master string
 	user   string
-	umask  string // of commands that make files
+	umask  string // for commands that make files
 	key    keyFlags
 }
 
@@ -38,7 +38,7 @@ func (k *keyFlags) load() (*secure.Key, error) {
 	return secure.Load(k.key)
 }
 
-// config fills in who we are.
+// config adds the caller's identity.
 func (k *keyFlags) config(cfg client.Config) (client.Config, error) {
 	var err error
 	if cfg.Key, err = k.load(); err != nil {
@@ -50,7 +50,7 @@ func (k *keyFlags) config(cfg client.Config) (client.Config, error) {
 	return cfg, err
 }
 
-// client returns a client that shows who we are.
+// client returns a client with the caller's identity.
 func (k *keyFlags) client(cfg client.Config) (*client.Client, error) {
 	cfg, err := k.config(cfg)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *masterFlags) defineUmask(f *pflag.FlagSet) {
 	f.StringVar(&m.umask, "umask", os.Getenv("MILLRACE_UMASK"), "rights that new files and directories do not get, in octal (default: $MILLRACE_UMASK, else 022)")
 }
 
-// config is the client that the flags ask for.
+// config returns the client configuration that the flags ask for.
 func (m *masterFlags) config() (client.Config, error) {
 	umask, err := wire.ParseUmask(m.umask)
 	if err != nil {
@@ -85,7 +85,8 @@ func (m *masterFlags) config() (client.Config, error) {
 	return cfg, nil
 }
 
-// connect returns a client of the cluster that the flags name, whose block store may be set up otherwise; the caller closes it.
+// connect returns a client of the cluster that the flags name. store may change the configuration of its block store.
+// The caller closes the client.
 func (m *masterFlags) connect(store func(*dfs.Config)) (*client.Client, error) {
 	cfg, err := m.config()
 	if err != nil {
@@ -102,12 +103,12 @@ func (m *masterFlags) connect(store func(*dfs.Config)) (*client.Client, error) {
 // renewPatience is how long a command waits for a new certificate that it does not need yet.
 const renewPatience = 3 * time.Second
 
-// renewInTime replaces a certificate of which half of its life is over. Where that fails the command goes on; when the end
-// is near it says so.
+// renewInTime replaces a certificate that is past half of its life. If that fails the command goes on; when the end is
+// near it says so.
 func (m *masterFlags) renewInTime(cl *client.Client, cert []byte) {
 	end, half, err := secure.Ends(cert, time.Now())
 	if err != nil || !half {
-		return // what is wrong with it the first call says
+		return // the first call says what is wrong with it
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), renewPatience)
 	defer cancel()

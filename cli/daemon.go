@@ -27,7 +27,7 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// newLog writes for users on a terminal and for programs elsewhere.
+// newLog returns a log that is readable on a terminal and parseable elsewhere.
 func newLog(level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -109,7 +109,7 @@ func newMaster() *cobra.Command {
 	return cmd
 }
 
-// defineJobs adds how patient and how strict the master is with tasks and workers.
+// defineJobs adds the flags for how patient and how strict the master is with tasks and workers.
 func defineJobs(f *pflag.FlagSet, c *tracker.Config) {
 	f.IntVar(&c.Attempts, "attempts", c.Attempts, "how often a task is tried before its job fails")
 	f.DurationVar(&c.Silence, "silence", c.Silence, "how long a worker may be silent before its tasks are given to others")
@@ -131,8 +131,8 @@ func defineJobs(f *pflag.FlagSet, c *tracker.Config) {
 	f.Float64Var(&c.Monitor.Threshold, "congestion", c.Monitor.Threshold, "share of a rack's link from which the rack counts as congested")
 }
 
-// masterGC is how much garbage a master may have beside what it needs, in per cent of that. Most of that is the
-// namespace, which stays: a million files take a fifth less memory than with Go's 100.
+// masterGC is how much garbage a master may have, in per cent of its live memory. Most of that is the namespace, which
+// stays: a million files take a fifth less memory than with Go's 100.
 const masterGC = 50
 
 func runMaster(cmd *cobra.Command, cfg master.Config, addrFile string) error {
@@ -160,7 +160,8 @@ func runMaster(cmd *cobra.Command, cfg master.Config, addrFile string) error {
 	return failed(errors.Join(err, m.Close()))
 }
 
-// followKey takes in what is done to the file of the cluster's key: that is how a key is changed (docs/operations.md).
+// followKey watches the file of the cluster's key and takes over its changes: that is how a key is changed
+// (docs/operations.md).
 func followKey(ctx context.Context, key *secure.Key, log *slog.Logger) {
 	if key == nil {
 		return
@@ -174,14 +175,14 @@ func followKey(ctx context.Context, key *secure.Key, log *slog.Logger) {
 	})
 }
 
-// warnOpen says at each start that a cluster stands open.
+// warnOpen warns at each start that a cluster is open to others.
 func warnOpen(log *slog.Logger, key *secure.Key, insecure bool, listen string) {
 	if key == nil && insecure {
 		log.Warn("--insecure: whoever reaches this address can read all files and run programs here", "address", listen)
 	}
 }
 
-// writeWhole writes a file that others see whole or not at all.
+// writeWhole writes a file atomically.
 func writeWhole(name, text string) error {
 	if err := os.WriteFile(name+".new", []byte(text), 0o644); err != nil {
 		return err
@@ -283,7 +284,7 @@ func newWorker() *cobra.Command {
 	return cmd
 }
 
-// nodeName is the name that a worker was given, or the one that its directory keeps.
+// nodeName returns the name that a worker was given, or the one that its directory keeps.
 func nodeName(given, dir string) (wire.NodeName, error) {
 	if given != "" || dir == "" { // without a directory there is no worker
 		return wire.NodeName(given), nil
@@ -312,8 +313,8 @@ func buildJobs(p *wire.Program) ([]mapreduce.Job, error) {
 	return jobs.Parse(p.Builtin, p.Args)
 }
 
-// taskWords are the words with which this executable runs an attempt that a worker has ordered. Only jobs
-// that run commands of users need a process of their own.
+// taskWords returns the words with which this executable runs an attempt that a worker has ordered. Only jobs that run
+// users' commands need a process of their own.
 func taskWords(p *wire.Program) []string {
 	if b, err := jobs.Find(p.Builtin); err == nil && b.Commands {
 		return []string{"task"}
@@ -321,7 +322,7 @@ func taskWords(p *wire.Program) []string {
 	return nil
 }
 
-// newTask is what a worker starts; nobody types it.
+// newTask returns the command that a worker starts; nobody types it.
 func newTask() *cobra.Command {
 	return &cobra.Command{
 		Use: "task", Short: "Run an attempt that a worker orders on standard input", Example: "  millrace task", Hidden: true, Args: cobra.NoArgs,
@@ -346,7 +347,7 @@ func runWorker(ctx context.Context, cfg worker.Config) error {
 	debug.SetMemoryLimit(w.Budget().Collector())
 	followKey(ctx, cfg.Key, cfg.Log)
 	cfg.Log.Info("worker has started and waits for its master", "node", cfg.Node, "address", w.Addr(), "master", cfg.Master)
-	ready := w.Ready() // before, another may have its name
+	ready := w.Ready() // before that, another may have its name
 	for {
 		select {
 		case <-ready:

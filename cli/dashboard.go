@@ -39,7 +39,7 @@ which browsers do not have: this command has one, and serves only a browser that
 			}
 			cfg := web.Config{}
 			if reports != "" {
-				root, err := os.OpenRoot(reports) // what points out of it is not shown
+				root, err := os.OpenRoot(reports) // links that lead out of it are not followed
 				if err != nil {
 					return fmt.Errorf("--reports: %w (millrace lab run all --out %s makes a directory of them)", err, reports)
 				}
@@ -51,7 +51,7 @@ which browsers do not have: this command has one, and serves only a browser that
 				return err
 			}
 			defer c.Close()
-			if _, err := c.Nodes(cmd.Context()); err != nil { // before somebody looks at a page that says it
+			if _, err := c.Nodes(cmd.Context()); err != nil { // fail now rather than on a page
 				return failed(err)
 			}
 			cfg.Call = c.Call
@@ -71,7 +71,8 @@ func serveDashboard(cmd *cobra.Command, listen string, h http.Handler) error {
 	return servePages(cmd, listen, srv, "dashboard: http://%s/?word="+word+"\n(Ctrl-C ends it)\n")
 }
 
-// servePages serves pages until a signal comes. ready is what it prints when browsers may come, with the address as %s.
+// servePages serves pages until a signal comes. ready is what it prints when it accepts connections, with the address
+// as %s.
 func servePages(cmd *cobra.Command, listen string, srv *http.Server, ready string) error {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -86,8 +87,8 @@ func servePages(cmd *cobra.Command, listen string, srv *http.Server, ready strin
 	return nil
 }
 
-// guard lets in who knows the word: others have accounts on this machine too. The browser keeps it in a cookie, so that it
-// stays in no address.
+// guard admits those who know the word, because others have accounts on this machine, too. The browser keeps it in a
+// cookie, so that it stays in no address.
 func guard(word string, h http.Handler) http.Handler {
 	const name = "millrace-word"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +98,7 @@ func guard(word string, h http.Handler) http.Handler {
 		}
 		if rpc.SameSecret(r.URL.Query().Get("word"), word) {
 			http.SetCookie(w, &http.Cookie{Name: name, Value: word, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-			http.Redirect(w, r, "/"+strings.TrimLeft(r.URL.Path, `/\`), http.StatusSeeOther) // two of them begin the name of another machine
+			http.Redirect(w, r, "/"+strings.TrimLeft(r.URL.Path, `/\`), http.StatusSeeOther) // two slashes begin the name of another machine
 			return
 		}
 		if c, err := r.Cookie(name); err != nil || !rpc.SameSecret(c.Value, word) {
@@ -111,7 +112,7 @@ func guard(word string, h http.Handler) http.Handler {
 // maxPlayed bounds the log that the dashboard holds in memory to play it.
 const maxPlayed = 64 << 20
 
-// A playedLog is such a log.
+// A playedLog is a log that is played.
 type playedLog struct{ bytes.Buffer }
 
 func (l *playedLog) Write(p []byte) (int, error) {
@@ -121,7 +122,7 @@ func (l *playedLog) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// playerOf is the page that plays what a cluster's policies decided.
+// playerOf returns the page that plays what a cluster's policies decided.
 func playerOf(ctx context.Context, c *client.Client) ([]byte, error) {
 	var log playedLog
 	var page bytes.Buffer

@@ -45,8 +45,7 @@ func newDemo() *cobra.Command {
 	return cmd
 }
 
-// demoDir is where the demo works unless it is told: a place of one's own, also when somebody else has
-// seen the demo here.
+// demoDir returns the default directory of the demo. It is the user's own, even if somebody else has run the demo here.
 func demoDir() string {
 	dir := filepath.Join(os.TempDir(), "millrace-demo")
 	if info, err := os.Stat(dir); err == nil && !disk.Ours(info) {
@@ -64,7 +63,7 @@ type demo struct {
 	mode     console.Mode
 }
 
-// marker is the file that says a directory is a demo's and may be replaced.
+// marker is the name of the file that marks a directory as a demo's, which may be replaced.
 const marker = ".millrace-demo"
 
 func (d *demo) run() error {
@@ -192,7 +191,7 @@ func (d *demo) scheduled() error {
 	return nil
 }
 
-// indented moves the lines that it is given to the right.
+// indented indents the lines that it is given.
 type indented struct{ to io.Writer }
 
 func (w indented) Write(p []byte) (int, error) {
@@ -217,8 +216,8 @@ Try next:
 	return nil
 }
 
-// selfName is how to call this program again: as it was called, or, where the go command built it for this once, by
-// that command.
+// selfName returns how to call this program again: as it was called, or by the go command if that built it for this run
+// only.
 func selfName(called string) string {
 	if strings.Contains(called, "/go-build") {
 		return "go run ./cmd/millrace"

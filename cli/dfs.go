@@ -58,10 +58,10 @@ type session struct {
 	*dfs.Client
 	cluster *client.Client
 	ctx     context.Context
-	home    string // where paths without a slash lie
+	home    string // base of paths without a leading slash
 }
 
-// with connects, works, and takes every error of the work for the work's, not the command line's.
+// with connects and runs work. It marks every error of work as a failure, not as a mistake in the command line.
 func (d *dfsCommand) with(cmd *cobra.Command, work func(s *session) error) error {
 	cl, err := d.connect(func(c *dfs.Config) { c.Node = wire.NodeName(d.node) })
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *dfsCommand) with(cmd *cobra.Command, work func(s *session) error) error
 	return failed(err)
 }
 
-// path turns what users write into a path of the store.
+// path returns the path of the store that a user's argument means.
 func (s *session) path(arg string) (string, error) {
 	p := strings.TrimPrefix(arg, "dfs:")
 	if p != arg && strings.HasPrefix(p, "//") {
@@ -98,8 +98,8 @@ func (s *session) path(arg string) (string, error) {
 
 const globSigns = `*?[`
 
-// glob finds what a path with signs in it means. A path that is there as it is written, and one
-// without signs, stands for itself.
+// glob returns the files that a pattern matches. A path that exists as written, or has no pattern signs, stands for
+// itself.
 func (s *session) glob(arg string) ([]wire.FileInfo, error) {
 	p, err := s.path(arg)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *session) glob(arg string) ([]wire.FileInfo, error) {
 	return found, nil
 }
 
-// meant asks for the path that is nearest to one that is not there, among those that the user may see.
+// meant returns a question that names the path nearest to a missing one, among those that the user may see.
 func (s *session) meant(p string) string {
 	return suggest.Path(p, func(dir string) ([]string, error) {
 		list, err := s.List(s.ctx, dir, "", suggest.MostNames)
@@ -142,7 +142,7 @@ func (s *session) meant(p string) string {
 	})
 }
 
-// matching finds the entries of directories that one part of a pattern stands for.
+// matching returns the entries of directories that match one part of a pattern.
 func (s *session) matching(dirs []wire.FileInfo, part string) (out []wire.FileInfo, err error) {
 	for _, dir := range dirs {
 		if !dir.Dir {
@@ -170,7 +170,7 @@ func (s *session) matching(dirs []wire.FileInfo, part string) (out []wire.FileIn
 	return out, nil
 }
 
-// globAll is glob of several paths, in the order in which they are given.
+// globAll applies glob to several paths, in the given order.
 func (s *session) globAll(args []string) (out []wire.FileInfo, err error) {
 	for _, a := range args {
 		found, err := s.glob(a)

@@ -61,7 +61,7 @@ type fsckSummary struct {
 	Open    int  `json:"open"`
 }
 
-// fsck gathers the pages of the report.
+// fsck collects the pages of the report.
 func (s *session) fsck(p string, all bool) (sum fsckSummary, err error) {
 	sum.Files = []wire.FsckFile{}
 	for after := ""; ; {
@@ -173,7 +173,7 @@ func (s *session) awaitSafe(mode wire.SafeMode, timeout time.Duration) (wire.Saf
 	return mode, nil
 }
 
-// pollEvery is how often commands that wait look again.
+// pollEvery is how often waiting commands check again.
 const pollEvery = 200 * time.Millisecond
 
 func (d *dfsCommand) newBalance() *cobra.Command {

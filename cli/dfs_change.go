@@ -35,7 +35,7 @@ func (d *dfsCommand) newMkdir() *cobra.Command {
 	return cmd
 }
 
-// each does something with every argument, also after one that failed.
+// each calls fn with every argument, even after one has failed.
 func each(args []string, fn func(a string) error) error {
 	errs := make([]error, len(args))
 	for i, a := range args {

@@ -79,8 +79,8 @@ func (g *getting) run(cmd *cobra.Command, sources []string, dst string) error {
 	return g.t.run(cmd, g.files, g.one)
 }
 
-// plan finds the files of one source and makes their directories. The names come from others: none
-// may lead elsewhere.
+// plan finds the files of one source and makes their directories. The names come from others, so it refuses those that
+// lead elsewhere.
 func (g *getting) plan(i wire.FileInfo, target string) error {
 	if !i.Dir {
 		g.files = append(g.files, copying{i.Path, target, i.Len})
@@ -108,8 +108,7 @@ func (g *getting) plan(i wire.FileInfo, target string) error {
 	return nil
 }
 
-// one fetches one file: what is missing of it, and all of it again if what was there turns out
-// to be of another file.
+// one fetches one file: the missing part, or all of it if the part that was there belongs to another file.
 func (g *getting) one(ctx context.Context, c copying) (copied, error) {
 	if _, err := os.Lstat(c.to); err == nil && !g.o.overwrite {
 		return copied{}, fmt.Errorf("get %s: %s exists (remove it, choose another name, or give -f)", c.from, c.to)
@@ -134,11 +133,11 @@ func (g *getting) one(ctx context.Context, c copying) (copied, error) {
 	return out, nil
 }
 
-// errOther says that the parts do not make the file.
+// errOther says that the parts do not make up the file.
 var errOther = wire.Errorf(wire.Corrupt, "the checksum of what arrived is not that of the file")
 
-// fetch brings FILE.part to the file's content. What is there already is kept if resume is set and
-// the file's checksum is known: only that can tell that it was the same file.
+// fetch completes FILE.part to the file's content. It keeps what is already there if resume is set and the file's
+// checksum is known: only the checksum can tell that it was the same file.
 func (g *getting) fetch(f *dfs.File, part string, resume bool) (copied, error) {
 	var out copied
 	info := f.Info()

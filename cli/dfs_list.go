@@ -69,7 +69,7 @@ func (o *lsOptions) run(cmd *cobra.Command, s *session, args []string) error {
 	return o.print(cmd.OutOrStdout(), all, s.crcText)
 }
 
-// collect lists one thing: itself, or what is in it.
+// collect appends a file or, for a directory, its entries.
 func (o *lsOptions) collect(s *session, out []wire.FileInfo, i wire.FileInfo, top bool) ([]wire.FileInfo, error) {
 	if !i.Dir || o.itself {
 		return append(out, i), nil
@@ -92,7 +92,7 @@ func (o *lsOptions) collect(s *session, out []wire.FileInfo, i wire.FileInfo, to
 	return out, nil
 }
 
-// sort orders a directory, which comes by name.
+// sort sorts a directory, which is sorted by name so far.
 func (o *lsOptions) sort(list []wire.FileInfo) {
 	slices.SortStableFunc(list, func(a, b wire.FileInfo) int {
 		switch {
@@ -137,7 +137,7 @@ func groupText(i wire.FileInfo) string { return human.Printable(cmp.Or(i.Group, 
 
 func when(millis int64) string { return time.UnixMilli(millis).Format("2006-01-02 15:04") }
 
-// crcText is a checksum as it is printed, or why there is none.
+// crcText returns a checksum as it is printed, or why there is none.
 func (s *session) crcText(i wire.FileInfo) string {
 	switch {
 	case i.HasCRC:
@@ -193,7 +193,7 @@ func (d *dfsCommand) newStat() *cobra.Command {
 	return withJSON(cmd, &asJSON, "a JSON array")
 }
 
-// statOutput is one file as stat tells of it.
+// statOutput is one file as stat prints it.
 type statOutput struct {
 	wire.FileInfo
 	Located []wire.LocatedBlock `json:"located,omitempty"`
@@ -274,7 +274,7 @@ type duRow struct {
 	wire.Usage
 }
 
-// limits tells of quotas where there are any.
+// limits describes quotas, if there are any.
 func (r duRow) limits(short bool) (out string) {
 	if r.QuotaBytes >= 0 {
 		out += fmt.Sprintf("  (quota %s)", sizeText(r.QuotaBytes, short))
@@ -285,7 +285,7 @@ func (r duRow) limits(short bool) (out string) {
 	return out
 }
 
-// usages measures paths, or what is in them.
+// usages returns the usage of paths, or of their entries.
 func (s *session) usages(args []string, summary bool) ([]duRow, error) {
 	tops, err := s.globAll(args)
 	if err != nil {

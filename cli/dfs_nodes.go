@@ -75,7 +75,7 @@ func (d *dfsCommand) newDrain() *cobra.Command {
 	return cmd
 }
 
-// awaitDrained waits until a node has nothing that is not elsewhere.
+// awaitDrained waits until everything on a node is elsewhere, too.
 func (s *session) awaitDrained(node string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(s.ctx, timeout)
 	defer cancel()

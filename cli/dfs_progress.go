@@ -10,11 +10,11 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// meter is how far a transfer, or a file that is made, has come.
+// meter is the progress of a transfer, or of making a file.
 type meter struct {
 	name         string
 	files, count int   // arrived, of so many
-	bytes, total int64 // moved, of so many; 0: not known
+	bytes, total int64 // moved, of so many; 0: unknown
 	took         time.Duration
 }
 
@@ -43,7 +43,7 @@ func (m meter) line(bar bool, shown *console.Left) string {
 	return m.name + "  " + strings.Join(parts, "  ")
 }
 
-// watchTransfer shows how it goes on standard error until the returned function is called.
+// watchTransfer shows the progress on standard error until stop is called.
 func watchTransfer(mode console.Mode, now func() meter) (stop func()) {
 	var shown console.Left
 	said := int64(-1)

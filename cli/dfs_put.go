@@ -103,7 +103,7 @@ func (p *putting) run(cmd *cobra.Command, sources []string, dst string) error {
 	return p.t.run(cmd, p.files, p.one)
 }
 
-// globLocal finds the files of this machine that arguments mean; shells mostly have done it.
+// globLocal returns the local files that arguments match; usually the shell has already expanded them.
 func globLocal(args []string) (out []string, err error) {
 	for _, a := range args {
 		name := strings.TrimPrefix(a, "file:")
@@ -126,8 +126,8 @@ func globLocal(args []string) (out []string, err error) {
 	return out, nil
 }
 
-// plan finds the files and directories of one source. Links are followed to files, not to
-// directories: those may lead in circles.
+// plan finds the files and directories of one source. It follows links to files, but not to directories, which may form
+// circles.
 func (p *putting) plan(src, target string) error {
 	if src == "-" {
 		p.files = append(p.files, copying{"-", target, -1})

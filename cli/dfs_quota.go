@@ -52,10 +52,10 @@ change that limit; the other stays. none takes a limit away.`,
 	return withJSON(cmd, &o.asJSON, "a JSON object with what there is and the limits")
 }
 
-// request is what the flags ask for: limits that were not given stay.
+// request returns what the flags ask for: limits that are not given stay.
 func (o *quotaOptions) request(given func(flag string) bool) (wire.QuotaRequest, error) {
 	q := wire.QuotaRequest{Of: o.of, Files: -1, Bytes: -1, KeepFiles: !given("names"), KeepBytes: !given("bytes")}
-	if !q.KeepFiles && o.names != "none" && o.names != "-1" { // -1 is what none was called before
+	if !q.KeepFiles && o.names != "none" && o.names != "-1" { // older versions wrote -1 for none
 		n, err := strconv.ParseInt(o.names, 10, 64)
 		if err != nil || n < 0 {
 			return q, fmt.Errorf("--names is %q, must be a number or none", o.names)
@@ -72,7 +72,7 @@ func (o *quotaOptions) request(given func(flag string) bool) (wire.QuotaRequest,
 	return q, nil
 }
 
-// run changes what is to change. It shows what there is where nothing is to change, or JSON is wanted.
+// run changes the limits. It shows them if none is to change, or if JSON is wanted.
 func (o *quotaOptions) run(cmd *cobra.Command, s *session, q wire.QuotaRequest) error {
 	change := !q.KeepFiles || !q.KeepBytes
 	if change {

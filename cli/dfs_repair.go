@@ -52,7 +52,7 @@ func repairJournals(cmd *cobra.Command, dir string, yes bool) error {
 		errs = append(errs, repairJournal(cmd, filepath.Join(dir, part), part, yes))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return err // the checkpoint is read together with the journal behind it
+		return err // the checkpoint is read together with the journal after it
 	}
 	return repairCheckpoint(cmd, filepath.Join(dir, "names"), yes)
 }
@@ -105,7 +105,7 @@ func repairJournal(cmd *cobra.Command, dir, part string, yes bool) error {
 	return nil
 }
 
-// notInUse looks whether a master has the directory: it holds a lock on this file.
+// notInUse returns an error if a master uses the directory: it then holds a lock on this file.
 func notInUse(name string) error {
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {

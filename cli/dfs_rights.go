@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// rightsCommand is what chmod, chown and chgrp share: the first argument says what to change, the others where.
+// rightsCommand makes chmod, chown and chgrp: the first argument says what to change, the others where.
 func (d *dfsCommand) rightsCommand(use, short, example string, parse func(arg string) (func(i wire.FileInfo) wire.SetRightsRequest, error)) *cobra.Command {
 	var recursive bool
 	cmd := &cobra.Command{
@@ -37,7 +37,8 @@ func (d *dfsCommand) rightsCommand(use, short, example string, parse func(arg st
 	return cmd
 }
 
-// setRights changes one thing and, with recursive, what is below it: first that, because a directory may be closed by the change.
+// setRights changes a file or directory. With recursive it first changes what is below it, because the change may close
+// a directory.
 func (s *session) setRights(i wire.FileInfo, change func(wire.FileInfo) wire.SetRightsRequest, recursive bool) error {
 	if i.Dir && recursive {
 		list, err := s.ListAll(s.ctx, i.Path)
@@ -63,7 +64,7 @@ func (d *dfsCommand) newChmod() *cobra.Command {
 				return nil, err
 			}
 			return func(i wire.FileInfo) wire.SetRightsRequest {
-				m, _ := changeMode(arg, i.Mode, i.Dir) // looked at above
+				m, _ := changeMode(arg, i.Mode, i.Dir) // checked above
 				return wire.SetRightsRequest{Mode: int(m)}
 			}, nil
 		})
@@ -94,7 +95,7 @@ func (d *dfsCommand) newChgrp() *cobra.Command {
 		})
 }
 
-// changeMode is what chmod's argument makes of a mode: an octal number, or changes as u+rw,g-w,o=.
+// changeMode returns the mode that chmod's argument makes of mode: an octal number, or changes such as u+rw,g-w,o=.
 func changeMode(arg string, mode uint16, dir bool) (uint16, error) {
 	if n, err := strconv.ParseUint(arg, 8, 16); err == nil && n <= 0o1777 {
 		return uint16(n), nil
@@ -124,7 +125,7 @@ func badMode(arg string) error {
 	return fmt.Errorf("mode %q: give an octal number up to 1777, or changes as u+rw,g-w,o= (u g o a; r w x X t)", arg)
 }
 
-// modeBits is which bits a change is about: all of those it names, and the ones it sets or clears.
+// modeBits returns the bits that a change is about: all that it names, and those that it sets or clears.
 func modeBits(who, what string, mode uint16, dir bool) (all, bits uint16, ok bool) {
 	if who == "" {
 		who = "a"

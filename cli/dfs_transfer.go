@@ -14,7 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// transferFlags are those of put and get.
+// transferFlags are the flags of put and get.
 type transferFlags struct {
 	recursive, overwrite, checksum, asJSON bool
 	progress                               string
@@ -37,7 +37,7 @@ func (o *transferFlags) parse() (err error) {
 	return err
 }
 
-// A copying is one file on its way.
+// A copying is one file to be copied.
 type copying struct {
 	from, to string
 	size     int64 // -1: not known
@@ -49,14 +49,14 @@ type copied struct {
 	To   string `json:"to"`
 	Len  int64  `json:"len"`
 	CRC  string `json:"crc32c,omitempty"`
-	// Resumed is how many bytes were there already.
+	// Resumed is how many bytes were already there.
 	Resumed int64 `json:"resumed,omitempty"`
 }
 
-// atOnce is how many files are under way at a time.
+// atOnce is how many files are copied at a time.
 const atOnce = 4
 
-// A transfer moves files and tells how it goes.
+// A transfer copies files and shows its progress.
 type transfer struct {
 	name  string
 	flags transferFlags
@@ -64,8 +64,7 @@ type transfer struct {
 	done  atomic.Int32
 }
 
-// run copies all files and reports them in their order. Files that have arrived stay, whatever
-// becomes of the others.
+// run copies all files and reports them in order. Files that have arrived stay, even if others fail.
 func (t *transfer) run(cmd *cobra.Command, list []copying, one func(ctx context.Context, c copying) (copied, error)) error {
 	begin := time.Now()
 	var total int64
@@ -128,7 +127,7 @@ func (t *transfer) report(cmd *cobra.Command, results []copied, err error, took 
 // copyBuffer is how much is moved at a time.
 const copyBuffer = 1 << 20
 
-// counting counts what passes.
+// counting counts the bytes written.
 type counting struct {
 	io.Writer
 	n *atomic.Int64
@@ -140,12 +139,12 @@ func (c counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// move copies from r to w, counts, and stops when ctx ends.
+// move copies from r to w, counts bytes, and stops when ctx ends.
 func (t *transfer) move(ctx context.Context, w io.Writer, r io.Reader) (int64, error) {
 	return io.CopyBuffer(counting{w, &t.bytes}, onlyReader{ctx, r}, make([]byte, copyBuffer))
 }
 
-// onlyReader keeps io.Copy to the buffer it was given, and ends with its context.
+// onlyReader hides all other methods, so that io.Copy uses the given buffer, and ends with its context.
 type onlyReader struct {
 	ctx context.Context
 	r   io.Reader

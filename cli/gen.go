@@ -118,7 +118,7 @@ func newGenRecords() *cobra.Command {
 	return o.flags(cmd, true)
 }
 
-// newGenTable makes the command of a kind of table.
+// newGenTable returns the command that generates a kind of table.
 func newGenTable(kind, things, usage, short string) *cobra.Command {
 	var o genOptions
 	c := textgen.TableConfig{Kind: kind, Things: textgen.UsualThings(kind)}
@@ -163,7 +163,7 @@ func newGenTera() *cobra.Command {
 	return o.flags(cmd, false)
 }
 
-// check refuses names that cannot become a file of this size.
+// check refuses names for which a file of this size cannot be made.
 func (o *genOptions) check(name string, size int64) error {
 	if name == "" {
 		return errors.New("the name of the file to make is empty")
@@ -188,8 +188,7 @@ func (o *genOptions) check(name string, size int64) error {
 	return nil
 }
 
-// write makes the file block by block on all cores. The file has its name only
-// once it is whole.
+// write makes the file block by block on all cores. The file gets its name only when it is complete.
 func (o *genOptions) write(cmd *cobra.Command, name string, block int, size int64, fill func(dst []byte, i uint64)) (err error) {
 	if size < 1 {
 		return fmt.Errorf("--size is %d, must be at least one record", size)
@@ -225,7 +224,7 @@ func (o *genOptions) write(cmd *cobra.Command, name string, block int, size int6
 	return nil
 }
 
-// fillFile writes the blocks, and shows how far it has come.
+// fillFile writes the blocks and shows its progress.
 func fillFile(cmd *cobra.Command, f *os.File, mode console.Mode, block int, size int64, fill func(dst []byte, i uint64)) error {
 	var made atomic.Int64
 	begin := time.Now()

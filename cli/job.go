@@ -45,7 +45,7 @@ func withClient(m *masterFlags, fn func(cl *client.Client) error) error {
 	return failed(fn(cl))
 }
 
-// newLs lists something of a cluster: rows of a table, or JSON.
+// newLs returns a command that lists things of a cluster, as a table or as JSON.
 func newLs[T any](m *masterFlags, short, example string, get func(cl *client.Client, ctx context.Context) ([]T, error), titles []any, row func(T) table.Row) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -85,16 +85,16 @@ func newJobLs(m *masterFlags) *cobra.Command {
 		})
 }
 
-// queueName is a queue as queue ls calls it.
+// queueName returns the name of a queue as queue ls prints it.
 func queueName(q string) string { return human.Printable(cmp.Or(q, "default")) }
 
-// birthOf is when the cluster began, whose clock times of jobs are by.
+// birthOf returns when the cluster began, from which the times of jobs count.
 func birthOf(ctx context.Context, cl *client.Client) (time.Time, error) {
 	load, err := cl.Load(ctx)
 	return time.Now().Add(-time.Duration(load.Now) * time.Millisecond), err
 }
 
-// took is how long a job has taken that has ended.
+// took returns how long an ended job has taken.
 func took(s wire.JobStatus) string {
 	if s.Ended == 0 {
 		return ""
@@ -102,7 +102,7 @@ func took(s wire.JobStatus) string {
 	return human.Duration(time.Duration(s.Ended-s.Submitted) * time.Millisecond)
 }
 
-// jobStatus is the shape that scripts may rely on.
+// jobStatus is the form that scripts may rely on.
 type jobStatus struct {
 	Job      wire.JobID       `json:"job"`
 	Name     string           `json:"name"`

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// exportJobs writes jobs as a history file. Jobs that still run are left out: nobody knows how long they take.
+// exportJobs writes jobs as a history file. It leaves out running jobs, because nobody knows how long they take.
 func exportJobs(cmd *cobra.Command, cl *client.Client, name string, jobs []wire.PastJob) (err error) {
 	h := &trace.History{Origin: trace.Origin{Source: "cluster"}}
 	slices.SortFunc(jobs, func(a, b wire.PastJob) int { return cmp.Compare(a.Submitted, b.Submitted) })
@@ -64,7 +64,7 @@ func exportJob(cmd *cobra.Command, cl *client.Client, h *trace.History, j *wire.
 	return nil
 }
 
-// An exporter puts a job together from its events.
+// An exporter builds a job from its events.
 type exporter struct {
 	job      *wire.PastJob
 	start    int64 // of the history
@@ -75,7 +75,7 @@ type exporter struct {
 
 func (x *exporter) at(ns int64) time.Duration { return time.Duration(max(0, ns-x.start)) }
 
-// stage returns the job that a stage is; the first is submitted with the whole.
+// stage returns the job that stands for a stage; the first is submitted with the whole job.
 func (x *exporter) stage(n int, at int64) *trace.PastJob {
 	for len(x.stages) <= n {
 		x.stages = append(x.stages, nil)
@@ -106,7 +106,7 @@ func (x *exporter) event(e *wire.PastEvent) {
 		st := x.stage(e.Stage, e.At)
 		st.Maps, st.Reduces = e.Maps, e.Reduces
 	case wire.PastLaunched:
-		if x.began[e.Try] == nil { // a master that came back tells of those that it finds running once more
+		if x.began[e.Try] == nil { // a restarted master reports running attempts again
 			x.began[e.Try] = e
 		}
 	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
@@ -126,8 +126,9 @@ func (x *exporter) event(e *wire.PastEvent) {
 	}
 }
 
-// told is what the policies were told of a stage that has its plan, as the master's tracker does it: of a later stage of a chain only
-// times, and of an input that lies somewhere its size. What was forecast of the stages of a recurring chain is written nowhere.
+// told returns what the policies were told of a stage with a plan, by the rules of the master's tracker: of a later
+// stage of a chain only times, and of a stored input its size. What was forecast for the stages of a recurring chain is
+// recorded nowhere.
 func (x *exporter) told(n int, st *trace.PastJob) *trace.Expected {
 	e := x.job.Expect
 	if e == nil || x.job.Recurring && x.job.Stages > 1 {
@@ -143,7 +144,7 @@ func (x *exporter) told(n int, st *trace.PastJob) *trace.Expected {
 	return t
 }
 
-// attempt adds a try that has ended. Where its launch is missing it is taken to have begun when it must have.
+// attempt adds a try that has ended. If its launch is missing, attempt infers when it began.
 func (x *exporter) attempt(e *wire.PastEvent) {
 	if e.Task == wire.DriverTask {
 		return

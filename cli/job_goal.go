@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// printGoal prints the goal of a job, what became of it, and the figures of the policies with what they are.
+// printGoal prints the goal of a job, whether it was met, and the policies' figures with explanations.
 func printGoal(out io.Writer, s *wire.JobStatus, birth time.Time) {
 	clock := func(ms int64) string { return birth.Add(time.Duration(ms) * time.Millisecond).Format(time.TimeOnly) }
 	apart := func(ms int64) string { return human.Duration(time.Duration(max(ms, -ms)) * time.Millisecond) }

@@ -100,7 +100,7 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 	return now, fmt.Errorf("--since %q: must be an age such as 90m, 24h or 7d, or a time such as 2026-01-31", s)
 }
 
-// jobs fetches page after page.
+// jobs fetches pages until it has all jobs, or as many as the limit.
 func (o *historyOptions) jobs(ctx context.Context, cl *client.Client, q wire.PastQuery) (out []wire.PastJob, problem string, err error) {
 	for {
 		q.Limit = 1000
@@ -201,7 +201,7 @@ func sortedKeys(m map[string]int64) []string {
 	return names
 }
 
-// hanging is a text from outside that begins in a column, and so do its further lines.
+// hanging returns a text from outside as lines that all begin in the given column.
 func hanging(s string, column int) string {
 	return strings.ReplaceAll(human.Lines(strings.TrimRight(s, "\n")), "\n", "\n"+strings.Repeat(" ", column))
 }
@@ -238,7 +238,7 @@ func printAttempts(w io.Writer, title string, s *wire.PastSummary, list []wire.P
 	}
 }
 
-// taskName is how job logs --task wants it.
+// taskName returns a task in the form that job logs --task wants.
 func taskName(stages int, a wire.PastAttempt) string {
 	name := string(a.Task)
 	if a.Task != wire.DriverTask {

@@ -142,8 +142,8 @@ func (o *logOptions) none(r wire.AttemptsRequest) error {
 	return fmt.Errorf("%s has no such attempt of %s (millrace job history %s shows its tasks)", r.Job, o.task, r.Job)
 }
 
-// pickTry picks try number n of a task, from 1, by order in the list: after a restart of the master the numbers of tries
-// begin again.
+// pickTry returns try number n of a task, counted from 1 in the order of the list: after a restart of the master the
+// numbers of tries begin again.
 func pickTry(list []wire.PastAttempt, n int) []wire.PastAttempt {
 	if n > len(list) {
 		return nil
@@ -168,10 +168,10 @@ func (o *logOptions) printJSON(cmd *cobra.Command, cl *client.Client, job wire.J
 	return printJSON(cmd, out)
 }
 
-// followEvery is how often a log that grows is asked for.
+// followEvery is how often a growing log is fetched.
 const followEvery = 300 * time.Millisecond
 
-// tailBytes is how much of the end of a log is fetched to find its last lines in.
+// tailBytes is how much of the end of a log is fetched to find its last lines.
 const tailBytes = 1 << 20
 
 // copy prints the log of one attempt, with follow until the attempt ends.
@@ -200,7 +200,7 @@ func (o *logOptions) copy(ctx context.Context, cl *client.Client, w io.Writer, i
 		case !o.follow || ended:
 			return nil
 		}
-		// What it says last may come after the answer that it has ended.
+		// Its last output may come after the answer that it has ended.
 		ended = !got.Open
 		select {
 		case <-time.After(followEvery):
@@ -210,7 +210,7 @@ func (o *logOptions) copy(ctx context.Context, cl *client.Client, w io.Writer, i
 	}
 }
 
-// lastLines cuts all but the last n lines off.
+// lastLines returns the last n lines.
 func lastLines(b []byte, n int) []byte {
 	at := len(bytes.TrimSuffix(b, []byte("\n")))
 	for ; n > 0 && at >= 0; n-- {

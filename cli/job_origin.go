@@ -13,8 +13,8 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// describe says where a history comes from: the machines and links of the cluster as they are now, and the policies that
-// the jobs, oldest first, came under.
+// describe sets the origin of a history: the machines and links of the cluster as they are now, and the policies under
+// which the jobs, oldest first, ran.
 func describe(cmd *cobra.Command, cl *client.Client, o *trace.Origin, jobs []wire.PastJob) error {
 	nodes, err := cl.Nodes(cmd.Context())
 	if err != nil {
@@ -38,7 +38,7 @@ func describe(cmd *cobra.Command, cl *client.Client, o *trace.Origin, jobs []wir
 	return err
 }
 
-// maxMachines is up to how many machines are told one by one: they stand in the first line of the file.
+// maxMachines is the most machines that are listed one by one: they are in the first line of the file.
 const maxMachines = 5_000
 
 func describeNodes(o *trace.Origin, nodes []wire.NodeStatus, net *wire.NetStatus) {
@@ -47,11 +47,11 @@ func describeNodes(o *trace.Origin, nodes []wire.NodeStatus, net *wire.NetStatus
 		cards[n.Node], joined[n.Node] = n.NIC, i
 	}
 	nodes = slices.Clone(nodes)
-	// As they joined: who is asked first goes by it.
+	// In the order in which they joined, in which they are also asked.
 	slices.SortStableFunc(nodes, func(a, b wire.NodeStatus) int { return cmp.Compare(joined[a.Node], joined[b.Node]) })
 	for _, n := range nodes {
 		room := int(max(n.Capacity.Containers, n.Capacity.MapSlots+n.Capacity.ReduceSlots, n.Capacity.VCores))
-		if room == 0 { // never heard of since the master started
+		if room == 0 { // not heard from since the master started
 			continue
 		}
 		racks[n.Rack] = true
@@ -74,8 +74,8 @@ func describeNodes(o *trace.Origin, nodes []wire.NodeStatus, net *wire.NetStatus
 	}
 }
 
-// periodsOf divides the time of jobs by the policies that they came under. None if some job does not say: then nobody
-// knows about the time before the next.
+// periodsOf divides the time of jobs by the policies under which they ran. It returns none if some job does not say:
+// then the policies until the next job are unknown.
 func periodsOf(jobs []wire.PastJob) (out []trace.Period) {
 	for i := range jobs {
 		u := jobs[i].Under

@@ -5,8 +5,8 @@ import (
 	"path"
 )
 
-// checkOutputs refuses jobs of a list that write to one place, unless each that may be the second overwrites: else only the second would
-// find out, with all its work done. The list has no circle, and line says where a job stands.
+// checkOutputs refuses jobs of a list that write to one place, unless each that may be the second overwrites: else the
+// second would find out only after all its work. The list has no circle; line returns the line of a job.
 func checkOutputs(list []dueJob, line func(i int) int) error {
 	writers := map[string][]int{}
 	for i := range list {
@@ -26,7 +26,8 @@ func checkOutputs(list []dueJob, line func(i int) int) error {
 	return nil
 }
 
-// atOdds finds two of some jobs with one output of which the second, by the file or by time, may find that of the first and refuse it.
+// atOdds finds two jobs with one output of which the second, by the file or by time, may find the first's output and
+// refuse it.
 func atOdds(list []dueJob, which []int) (a, b int, bad bool) {
 	keeps := -1 // the job that does not overwrite
 	for _, i := range which {
@@ -50,7 +51,7 @@ func atOdds(list []dueJob, which []int) (a, b int, bad bool) {
 	return 0, 0, false
 }
 
-// waitFor says which jobs of a list come after one, or after one that does.
+// waitFor returns which jobs of a list come after the first, directly or indirectly.
 func waitFor(list []dueJob, first int) []bool {
 	after, seen := make([]bool, len(list)), make([]bool, len(list))
 	var visit func(i int) bool

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/master/history"
 )
 
-// historyFlags are how much the master remembers of jobs that have ended.
+// historyFlags say how much the master remembers of ended jobs.
 type historyFlags struct {
 	age   time.Duration
 	jobs  int

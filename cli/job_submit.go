@@ -17,7 +17,7 @@ import (
 	"github.com/millrace/millrace/jobs"
 )
 
-// batchFile is what a file of job submit may hold.
+// batchFile is the content of a file of job submit.
 type batchFile struct {
 	Jobs []batchJob `yaml:"jobs"`
 }
@@ -116,7 +116,7 @@ func parseBatch(name string, data []byte) (out []dueJob, err error) {
 	return out, nil
 }
 
-// order says which jobs each comes after, and refuses names of no job and circles.
+// order sets which jobs each job comes after. It refuses unknown names and circles.
 func (b *batchFile) order(out []dueJob, index map[string]int, line func(path string, at ...any) int) error {
 	for i, j := range b.Jobs {
 		for k, before := range j.After {
@@ -133,7 +133,7 @@ func (b *batchFile) order(out []dueJob, index map[string]int, line func(path str
 	return nil
 }
 
-// spec is the job as the cluster takes it.
+// spec returns the job in the cluster's form.
 func (j *batchJob) spec() (wire.JobSpec, error) {
 	if j.Name == "" {
 		return wire.JobSpec{}, fmt.Errorf("it needs a name")
@@ -163,7 +163,7 @@ func (j *batchJob) spec() (wire.JobSpec, error) {
 	return s, nil
 }
 
-// due is when the job is handed in, since the first.
+// due returns when the job is submitted, counted from the first.
 func (j *batchJob) due() (time.Duration, error) {
 	if j.At == "" {
 		return 0, nil
@@ -175,7 +175,7 @@ func (j *batchJob) due() (time.Duration, error) {
 	return at, nil
 }
 
-// circle finds jobs that wait for each other, nil if there are none.
+// circle returns jobs that wait for each other, or nil.
 func circle(list []dueJob) []int {
 	state := make([]int8, len(list)) // 1: on the way, 2: done
 	var path []int
@@ -219,12 +219,12 @@ func jobNames(list []dueJob, which []int) string {
 type batchResult struct {
 	Name    string        `json:"name"`
 	Job     wire.JobID    `json:"job,omitempty"`
-	State   wire.JobState `json:"state,omitempty"` // "" if it was not handed in
+	State   wire.JobState `json:"state,omitempty"` // "" if it was not submitted
 	Seconds float64       `json:"elapsed_s"`
 	Error   string        `json:"error,omitempty"`
 }
 
-// submitBatch announces, hands in and follows.
+// submitBatch announces the jobs, submits them and follows them.
 func submitBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bool) error {
 	if err := announceBatch(cmd.Context(), cl, list); err != nil {
 		return err
@@ -259,10 +259,10 @@ func submitBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bo
 	return nil
 }
 
-// newBatch is jobs of a file. What the policies lack for them is said once for each queue.
+// newBatch returns a workflow of a file's jobs. It reports what the policies lack once for each queue.
 func newBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bool) *workflow {
 	w := &workflow{cl: cl, jobs: list}
-	queues := map[string]bool{} // of jobs that were handed in
+	queues := map[string]bool{} // of jobs that were submitted
 	w.tell = func(j *dueJob) {
 		if !asJSON {
 			tellBatch(cmd.OutOrStdout(), w, j)
@@ -275,7 +275,7 @@ func newBatch(cmd *cobra.Command, cl *client.Client, list []dueJob, asJSON bool)
 	return w
 }
 
-// recurring are the jobs that are announced.
+// recurring returns the jobs that are announced.
 func recurring(list []dueJob) (out []wire.JobSpec) {
 	for i := range list {
 		if s := list[i].spec; s.Recurring {
@@ -286,7 +286,7 @@ func recurring(list []dueJob) (out []wire.JobSpec) {
 	return out
 }
 
-// announceBatch tells the cluster which jobs will come that recur.
+// announceBatch announces the recurring jobs to the cluster.
 func announceBatch(ctx context.Context, cl *client.Client, list []dueJob) error {
 	r := wire.PlanRequest{Jobs: recurring(list)}
 	if len(r.Jobs) == 0 {
@@ -296,7 +296,7 @@ func announceBatch(ctx context.Context, cl *client.Client, list []dueJob) error 
 	return err
 }
 
-// takeBack takes announcements back of jobs that will not come: else containers would be kept for them.
+// takeBack withdraws announcements of jobs that will not come: else containers would be kept for them.
 func takeBack(ctx context.Context, cl *client.Client, list []dueJob) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

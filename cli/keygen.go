@@ -73,7 +73,8 @@ func newCert() *cobra.Command {
 	return cmd
 }
 
-// writePrivate writes what is for nobody else: a file that a shell has made for it, readable by all, becomes its owner's alone first.
+// writePrivate writes what only the owner may read. If a shell has made the file readable by others, writePrivate first
+// takes their rights.
 func writePrivate(w io.Writer, text []byte) error {
 	if f, ok := w.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
@@ -147,7 +148,7 @@ that millrace cluster cert makes later is good again. Jobs of the user go on, un
 	return cmd
 }
 
-// revoke notes it in the key file, and returns a certificate that the user could have had until now.
+// revoke records a revocation in the key file. It returns a certificate that the user could have had until now.
 func revoke(key *keyFlags, user string) (probe []byte, err error) {
 	k, err := key.load()
 	if err != nil {
@@ -162,10 +163,10 @@ func revoke(key *keyFlags, user string) (probe []byte, err error) {
 	return probe, secure.Revoke(key.key, user, time.Now())
 }
 
-// strangerPatience is how long a master may take to say whom it knows.
+// strangerPatience is how long a master may take to list the users it knows.
 const strangerPatience = 3 * time.Second
 
-// noteStranger says so if the master, where one is given and answers, has never heard of a user: the name may be mistyped.
+// noteStranger warns if the master, where one is given and answers, does not know a user: the name may be mistyped.
 func noteStranger(cmd *cobra.Command, m *masterFlags, user string) {
 	if m.master == "" {
 		return
@@ -186,8 +187,8 @@ func noteStranger(cmd *cobra.Command, m *masterFlags, user string) {
 // revokePatience is how long a master may take to read its key file again.
 const revokePatience = 30 * time.Second
 
-// cancelJobs ends the jobs of a user whose certificates are revoked. It waits until the master refuses the probe, one of them: after
-// that no job comes.
+// cancelJobs kills the jobs of a user whose certificates are revoked. First it waits until the master refuses probe,
+// one of these: after that no more jobs come.
 func cancelJobs(cmd *cobra.Command, cl *client.Client, master, user string, probe []byte) error {
 	revoked, err := client.New(client.Config{Master: master, Cert: probe})
 	if err != nil {

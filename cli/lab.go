@@ -119,9 +119,9 @@ type labRun struct {
 	list           []*lab.Experiment
 	asJSON         bool
 	set            []string
-	own            *arm // a policy of the reader's, if there is one
+	own            *arm // the user's own policy, if there is one
 	out, date      string
-	keep           bool // the other experiments of the report in out
+	keep           bool // keep the other experiments of the report in out
 	earlier        *lab.Earlier
 	expect         []string
 	progress       string
@@ -129,7 +129,7 @@ type labRun struct {
 	planned, ended atomic.Int64 // repetitions
 }
 
-// define adds its flags.
+// define adds the flags.
 func (o *labRun) define(f *pflag.FlagSet) {
 	f.IntVar(&o.Seeds, "seeds", 0, "repetitions (0: as many as the experiment wants)")
 	f.BoolVar(&o.Quick, "quick", false, "fewer repetitions")
@@ -160,7 +160,7 @@ func (o *labRun) watch(began time.Time) (stop func()) {
 	})
 }
 
-// take reads what is asked for.
+// take parses the arguments.
 func (o *labRun) take(args []string) error {
 	args, err := orExpected(args, o.expect)
 	if err != nil {
@@ -178,7 +178,7 @@ func (o *labRun) take(args []string) error {
 	return o.takeEarlier()
 }
 
-// takeSet reads --set: a policy of the reader's, and numbers of the set-up.
+// takeSet parses --set: the user's own policy, and numbers of the set-up.
 func (o *labRun) takeSet() error {
 	words, err := o.takePolicy(o.set)
 	if err == nil {
@@ -187,7 +187,7 @@ func (o *labRun) takeSet() error {
 	return err
 }
 
-// numbersOf reads --set.
+// numbersOf parses the numbers of --set.
 func numbersOf(words, expect []string) (map[string]float64, error) {
 	if len(words) > 0 && len(expect) > 0 {
 		return nil, errors.New("--set and --expect do not go together: with another set-up nothing is judged")
@@ -204,7 +204,7 @@ func numbersOf(words, expect []string) (map[string]float64, error) {
 	return out, nil
 }
 
-// orExpected names the experiments of an earlier run where none are named.
+// orExpected returns the experiments of an earlier run if none are named.
 func orExpected(args, expect []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
@@ -218,7 +218,7 @@ func orExpected(args, expect []string) ([]string, error) {
 	return args, err
 }
 
-// experiments finds what is named; all are all.
+// experiments returns the named experiments; the name all stands for all.
 func experiments(ids []string) ([]*lab.Experiment, error) {
 	if len(ids) == 1 && ids[0] == "all" {
 		return all.Experiments(), nil
@@ -237,12 +237,11 @@ func experiments(ids []string) ([]*lab.Experiment, error) {
 	return list, nil
 }
 
-// run runs experiments on all cores; what is done when one fails, or when the user
-// has seen enough, is still written.
+// run runs experiments on all cores. If one fails, or the user interrupts, it still writes what is done.
 func (o *labRun) run(cmd *cobra.Command) error {
 	want, err := lab.ReadReports(o.expect...)
 	if err != nil {
-		return err // before hours of work
+		return err // fail before hours of work
 	}
 	began, left := time.Now(), len(o.list)
 	fmt.Fprintf(cmd.ErrOrStderr(), "running %s ...\n", human.Many(int64(left), "experiment"))
@@ -275,7 +274,7 @@ func (o *labRun) run(cmd *cobra.Command) error {
 	return errors.Join(err, o.write(cmd, reports))
 }
 
-// write writes the report, with what is to be kept of the one before.
+// write writes the report, with what is kept of the earlier one.
 func (o *labRun) write(cmd *cobra.Command, reports []lab.Report) error {
 	for i := range reports {
 		reports[i].Date = o.date
@@ -294,7 +293,7 @@ func (o *labRun) write(cmd *cobra.Command, reports []lab.Report) error {
 	return err
 }
 
-// takeEarlier reads the report of which the experiments that are not run are to be kept.
+// takeEarlier reads the earlier report, of which experiments that do not run are kept.
 func (o *labRun) takeEarlier() (err error) {
 	switch {
 	case !o.keep:
@@ -308,7 +307,7 @@ func (o *labRun) takeEarlier() (err error) {
 	return failed(err)
 }
 
-// agree compares verdicts with an earlier run's, and says what it could not compare.
+// agree compares verdicts with those of an earlier run, and reports what it could not compare.
 func (o *labRun) agree(w io.Writer, reports, want []lab.Report) error {
 	if len(o.expect) == 0 {
 		return nil

@@ -25,8 +25,8 @@ type liveLab struct {
 	repeat              int
 	out, date           string
 	progress            console.Mode
-	tell                io.Writer // what is run now
-	arms                []string  // only these; nil: all, of quick runs those that are quick
+	tell                io.Writer // gets messages about what runs now
+	arms                []string  // only these; nil: all, or in quick runs the quick ones
 }
 
 func (o *liveLab) define(f *pflag.FlagSet) {
@@ -35,7 +35,7 @@ func (o *liveLab) define(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.arms, "arms", nil, "with --live: compare only these")
 }
 
-// refuse refuses flags that mean nothing on a cluster, with what does.
+// refuse refuses flags that mean nothing on a cluster, and names those to use instead.
 func (o *liveLab) refuse(f *pflag.FlagSet) error {
 	for name, instead := range map[string]string{
 		"seeds": "--repeat runs each arm several times", "seed": "the jobs of a live laboratory are always the same, those of the n-th repetition of table-ii those of its n-th arrival sequence", "set": "--arms chooses what is compared",
@@ -48,7 +48,7 @@ func (o *liveLab) refuse(f *pflag.FlagSet) error {
 	return nil
 }
 
-// chosen are the arms that are run.
+// chosen returns the arms to run.
 func (o *liveLab) chosen(l *live.Laboratory) (arms []live.Arm, err error) {
 	known := []string{}
 	for _, a := range l.Arms {
@@ -102,14 +102,14 @@ func (o *liveLab) run(cmd *cobra.Command, ids []string) error {
 	return failed(o.write(cmd, reports))
 }
 
-// say tells who waits what is run now.
+// say prints what runs now.
 func (o *liveLab) say(format string, args ...any) {
 	if o.progress != console.None {
 		fmt.Fprintf(o.tell, format+"\n", args...)
 	}
 }
 
-// again is the flags with which the same is run.
+// again returns the flags that repeat the run.
 func (o *liveLab) again() string {
 	var words []string
 	if o.quick {
@@ -124,7 +124,7 @@ func (o *liveLab) again() string {
 	return strings.Join(words, " ")
 }
 
-// armsFlag is the flag that chooses arms, as a shell takes it: a name with a comma is in quotes.
+// armsFlag returns the flag that chooses arms, quoted for a shell: a name with a comma is in quotes.
 func armsFlag(names []string) string {
 	var list strings.Builder
 	w := csv.NewWriter(&list) // as the flag is read
@@ -137,7 +137,7 @@ func armsFlag(names []string) string {
 	return "--arms " + arms
 }
 
-// write writes the page of what was run, also of what was run before an error.
+// write writes the page of what has run, also if an error ended it early.
 func (o *liveLab) write(cmd *cobra.Command, reports []lab.Report) error {
 	if o.out == "" || len(reports) == 0 {
 		return nil
@@ -158,7 +158,7 @@ type liveReport struct {
 	live.Verdict
 }
 
-// one runs a laboratory: each arm on a cluster of its own, and in the simulator with what jobs cost there beside their tasks.
+// one runs a laboratory: each arm on a cluster of its own, and in the simulator with the costs of jobs measured there.
 func (o *liveLab) one(cmd *cobra.Command, l *live.Laboratory) (lab.Report, error) {
 	ctx := cmd.Context()
 	arms, err := o.chosen(l)

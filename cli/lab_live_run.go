@@ -22,7 +22,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// describeLab is the cluster of an arm.
+// describeLab returns the cluster of an arm.
 func describeLab(m *live.Machines, a *live.Arm) *describedCluster {
 	d := &describedCluster{
 		Racks: m.Racks, Policy: a.Policy.Name, Params: a.Policy.Params, Admission: a.Admission.Name, Admitting: a.Admission.Params, Placement: cmp.Or(m.Placement, "rack-aware"),
@@ -46,7 +46,7 @@ func describeLab(m *live.Machines, a *live.Arm) *describedCluster {
 	return d
 }
 
-// onCluster runs fn on a cluster of an arm, which it starts and stops.
+// onCluster starts a cluster for an arm, runs fn on it, and stops it.
 func onCluster(ctx context.Context, l *live.Laboratory, a *live.Arm, fn func(cl *client.Client, master string) error) (err error) {
 	dir, err := os.MkdirTemp("", "millrace-lab-")
 	if err != nil {
@@ -80,7 +80,7 @@ type liveRun struct {
 	out   live.Outcome
 }
 
-// arm is what becomes of each job on a cluster. It adds what they cost.
+// arm returns what becomes of each job on a cluster, and adds the costs.
 func (o *liveLab) arm(ctx context.Context, l *live.Laboratory, a *live.Arm, costs *live.Costs) (*live.Outcome, error) {
 	var r liveRun
 	err := onCluster(ctx, l, a, func(cl *client.Client, master string) error {
@@ -124,7 +124,7 @@ func (r *liveRun) prepare(ctx context.Context) error {
 	return nil
 }
 
-// close ends the connections of users.
+// close closes the connections of users.
 func (r *liveRun) close() (err error) {
 	for i := range r.jobs {
 		if as := r.jobs[i].as; as != nil {
@@ -142,7 +142,7 @@ func (r *liveRun) open(ctx context.Context) error {
 	return r.cl.DFS().SetRights(ctx, wire.SetRightsRequest{Path: r.dir, Mode: 0o1777})
 }
 
-// put writes the input of a job, a block for each map, and takes down where it is.
+// put writes the input of a job, a block for each map, and records where it is.
 func (r *liveRun) put(ctx context.Context, i int, j *sim.Job) error {
 	name, block := r.input(i), j.Spec.Splits.Bytes[0]
 	w, err := r.cl.DFS().Create(ctx, name, dfs.CreateOptions{BlockSize: block, Replication: max(1, r.lab.Machines.Copies)})
@@ -178,13 +178,13 @@ func (r *liveRun) put(ctx context.Context, i int, j *sim.Job) error {
 	return nil
 }
 
-// numberOf is the place of a worker among those that were started.
+// numberOf returns the index of a worker among those that were started.
 func numberOf(n wire.NodeName) (i int) {
 	_, _ = fmt.Sscanf(string(n), "w%d", &i)
 	return i - 1
 }
 
-// announce tells the master of recurring jobs before they come.
+// announce announces recurring jobs to the master before they come.
 func (r *liveRun) announce(ctx context.Context) error {
 	if !r.lab.Announced {
 		return nil
@@ -192,7 +192,7 @@ func (r *liveRun) announce(ctx context.Context) error {
 	return announceBatch(ctx, r.cl, r.jobs)
 }
 
-// submitAll hands in the jobs and waits for all.
+// submitAll submits the jobs and waits for all.
 func (r *liveRun) submitAll(ctx context.Context) error {
 	if err := r.submit(ctx); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (r *liveRun) submitAll(ctx context.Context) error {
 	return nil
 }
 
-// judge takes down how the jobs fared.
+// judge records how the jobs fared.
 func (r *liveRun) judge(ctx context.Context) error {
 	net, err := r.cl.Net(ctx)
 	if err != nil {
@@ -225,7 +225,7 @@ func (r *liveRun) judge(ctx context.Context) error {
 	return nil
 }
 
-// machines takes down the order in which the master came to know them, which its log begins with.
+// machines records the order in which the master came to know the machines, with which its log begins.
 func (r *liveRun) machines(ctx context.Context) error {
 	page, err := r.cl.DecisionLines(ctx, 0)
 	if err != nil {
@@ -246,7 +246,7 @@ func (r *liveRun) machines(ctx context.Context) error {
 	return nil
 }
 
-// costsOf reads off the history of a job what it has cost, how long its tasks took, and where they ran.
+// costsOf reads from the history of a job what it has cost, how long its tasks took, and where they ran.
 func (r *liveRun) costsOf(ctx context.Context, s wire.JobStatus, j *sim.Job) error {
 	p := past{begun: map[taskKey]int64{}, near: map[taskKey]bool{}, slower: map[taskKey]float64{}, waited: map[taskKey]int64{}, done: map[taskKey]int64{}, last: map[wire.TaskKind]int64{}, machines: &r.lab.Machines, job: j, costs: r.costs}
 	submitted, ended := s.Submitted*int64(time.Millisecond), s.Ended*int64(time.Millisecond)
@@ -286,7 +286,8 @@ type past struct {
 	strong      int                     // tasks on machines of the first class
 }
 
-// cost is what a reduce took beside what it was to take. It is not what it waited for its input: the simulator has links of its own.
+// cost returns how much longer a reduce took than it should have. It excludes the wait for its input: the simulator has
+// links of its own.
 func (p *past) cost(k taskKey) float64 {
 	return float64(p.done[k]-p.begun[k]-p.waited[k]) - float64(p.job.Reduces[k.index])*p.slower[k]
 }

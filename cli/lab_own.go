@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// takePolicy takes policy=NAME out of what --set names, and makes it once, to see whether it can be made.
+// takePolicy removes policy=NAME from the words of --set, and makes the policy once to test that it can be made.
 func (o *labRun) takePolicy(words []string) (rest []string, err error) {
 	for _, w := range words {
 		name, isPolicy := strings.CutPrefix(w, "policy=")
@@ -33,7 +33,7 @@ func (o *labRun) takePolicy(words []string) (rest []string, err error) {
 		if err := s.namedArms(); err != nil {
 			return nil, err
 		}
-		defer watchMemory(name, apartMemory)() // a script begins to run when it is read
+		defer watchMemory(name, apartMemory)() // reading a script already runs it
 		if err := s.arms[0].check(); err != nil {
 			return nil, fmt.Errorf("--set policy=%s: %w", name, err)
 		}
@@ -42,7 +42,7 @@ func (o *labRun) takePolicy(words []string) (rest []string, err error) {
 	return rest, nil
 }
 
-// tryOwn runs the reader's policy where experiments let users watch two: on the cluster and the jobs of the first of them.
+// tryOwn runs the user's policy in experiments that let users watch two: on the cluster and with the jobs of the first.
 func (o *labRun) tryOwn(cmd *cobra.Command, reports []lab.Report) (err error) {
 	defer watchMemory("a run under "+o.own.name, 2*apartMemory)()
 	for i := range reports {
@@ -58,7 +58,8 @@ func (o *labRun) tryOwn(cmd *cobra.Command, reports []lab.Report) (err error) {
 	return err
 }
 
-// tryIn runs it in one experiment, prints what it gave beside the others, and writes a player of it and the second.
+// tryIn runs the policy in one experiment, prints its result beside the others, and writes a player of it and the
+// second.
 func (o *labRun) tryIn(cmd *cobra.Command, r *lab.Report) error {
 	scenes := append([]lab.Scene{}, r.Scenes...)
 	own := ownScene(scenes[0], o.own)
@@ -92,7 +93,7 @@ func (o *labRun) tryIn(cmd *cobra.Command, r *lab.Report) error {
 	return writeWhole(name, page.String())
 }
 
-// ownScene is a scene under another policy. Who admits drivers stays.
+// ownScene returns a scene under another policy, with the same admission.
 func ownScene(s lab.Scene, own *arm) lab.Scene {
 	return lab.Scene{Name: own.name, Admission: s.Admission, Setup: func() (sim.Config, []*sim.Job, error) {
 		cfg, jobs, err := s.Setup()

@@ -17,10 +17,11 @@ import (
 	"github.com/millrace/millrace/sim/compare"
 )
 
-// mostPage is the size of a player that a browser still opens at once.
+// mostPage is the largest player that a browser still opens at once.
 const mostPage = 2 << 20
 
-// writeScenes writes a player for each report that names runs to watch, and tells the report. Of one with more bytes than most it says so instead.
+// writeScenes writes a player for each report that names runs to watch, and links it in the report. If a player has
+// more than most bytes, the report says so instead.
 func (o *labRun) writeScenes(cmd *cobra.Command, reports []lab.Report, most int) error {
 	for i := range reports {
 		r := &reports[i]
@@ -77,11 +78,11 @@ func playScene(s lab.Scene) (*play.Recording, error) {
 		return nil, err
 	}
 	if cfg.Stop != nil {
-		if err := cfg.Stop(); err != nil { // a mistake of a script at the very end
+		if err := cfg.Stop(); err != nil { // a script may fail at the very end
 			return nil, err
 		}
 	}
-	// The documents measure slowdown each in its own way, so the page shows none.
+	// Each document measures slowdown in its own way, so the page shows none.
 	rec := recording(tape, compare.Measure(res, (*sim.JobResult).Completion, 1))
 	delete(rec.Report, "slowdown")
 	return rec, nil

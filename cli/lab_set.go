@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/lab"
 )
 
-// experimentSettings are what can be set of an experiment.
+// experimentSettings are the settings of an experiment.
 type experimentSettings struct {
 	ID       string        `json:"id"`
 	Settings []lab.Setting `json:"settings"`
@@ -28,7 +28,7 @@ func (o *labRun) showSettings(cmd *cobra.Command, ids []string) error {
 		if err != nil {
 			return failed(err)
 		}
-		rows = append(rows, experimentSettings{e.ID, append([]lab.Setting{}, known...)}) // a list, also if it is empty
+		rows = append(rows, experimentSettings{e.ID, append([]lab.Setting{}, known...)}) // a list, even if empty
 	}
 	if o.asJSON {
 		return failed(json.NewEncoder(cmd.OutOrStdout()).Encode(rows))

@@ -1,10 +1,9 @@
-// Package cli is the millrace command: it runs jobs on this machine or on a cluster, is the
-// master and the workers of that cluster, manages files of the block store, simulates and
-// compares scheduling policies, makes test data, measures itself, and gives a tour. Each
-// group of subcommands has a file, or several that begin with its name.
+// Package cli is the millrace command: it runs jobs on this machine or on a cluster, is the master and the workers of
+// that cluster, manages files of the block store, simulates and compares scheduling policies, makes test data, measures
+// itself, and gives a tour. Each group of subcommands has a file, or several that begin with its name.
 //
-// It is a package so that a module of one's own is a millrace with more in it: register a
-// policy with [github.com/millrace/millrace/scheduler/policies.Register], then call [Main].
+// It is a package so that users' modules can extend millrace: register a policy with
+// [github.com/millrace/millrace/scheduler/policies.Register], then call [Main].
 package cli
 
 import (
@@ -37,7 +36,7 @@ func run(args []string) int {
 	return launch.ExitCode(ctx, report(ctx, args, err))
 }
 
-// report tells how a command with these arguments ended, and gives its exit code.
+// report prints how a command with these arguments ended, and returns its exit code.
 func report(ctx context.Context, args []string, err error) int {
 	if err == nil {
 		return exitOK
@@ -52,7 +51,7 @@ func report(ctx context.Context, args []string, err error) int {
 	return exitUsage
 }
 
-// textOf is what to say about an error. After a signal nobody wants to hear what that did to the work.
+// textOf returns the message for an error. After a signal, what that did to the work is of no interest.
 func textOf(ctx context.Context, args []string, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "interrupted") {
 		return "interrupted"
@@ -65,11 +64,11 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // the job, or what was asked for, failed; after a signal it is 128 and the signal's number
 	exitUsage  = 2 // the command line is wrong
-	// 3, of launch.Code: the job goes on by itself
+	// 3, of launch.Code: the job continues on its own
 )
 
-// failure is an error of the work itself. All other errors are taken for mistakes
-// in the command line. A nil err has been reported already.
+// failure is an error of the work itself. All other errors count as mistakes in the command line. A nil err has already
+// been reported.
 type failure struct {
 	err  error
 	code int // 0 means exitFailed
@@ -85,7 +84,7 @@ func failed(err error) error {
 	return &failure{err: err}
 }
 
-// refuseUnknown makes a word that is no command below a group of them a mistake, not a call for help.
+// refuseUnknown makes an unknown word below a group of commands a mistake, not a request for help.
 func refuseUnknown(cmd *cobra.Command) {
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -95,7 +94,7 @@ func refuseUnknown(cmd *cobra.Command) {
 	if len(names) == 0 || !cmd.HasParent() {
 		return
 	}
-	cmd.FParseErrWhitelist.UnknownFlags = true // the word is the mistake, not the flags that would be its command's
+	cmd.FParseErrWhitelist.UnknownFlags = true // the word is the mistake, not the flags after it
 	if cmd.Runnable() {
 		return
 	}
@@ -108,7 +107,8 @@ func refuseUnknown(cmd *cobra.Command) {
 	}
 }
 
-// plainFlagError says which flag was meant, and what a value is not, in place of which function of Go did not like it.
+// plainFlagError rewrites an error of a flag: it says which flag was meant, or what is wrong with a value, without
+// naming functions of Go.
 func plainFlagError(cmd *cobra.Command, err error) error {
 	if none, ok := errors.AsType[*pflag.NotExistError](err); ok && none.GetSpecifiedShortnames() == "" {
 		var known []string
@@ -140,7 +140,7 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%s: %w", name, wrong.Unwrap())
 }
 
-// checkHelp makes help about what does not exist a mistake.
+// checkHelp makes help for an unknown command a mistake.
 func checkHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
@@ -157,7 +157,7 @@ func checkHelp(root *cobra.Command) {
 	}
 }
 
-// explainArgs makes complaints about too many or too few words say what is wanted.
+// explainArgs makes errors about too many or too few words say what is wanted.
 func explainArgs(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		explainArgs(sub)
@@ -171,7 +171,7 @@ func explainArgs(cmd *cobra.Command) {
 		switch {
 		case err == nil:
 			return nil
-		case strings.HasPrefix(err.Error(), "unknown command"): // as cobra calls any word where none belongs
+		case strings.HasPrefix(err.Error(), "unknown command"): // cobra says this of any word where none belongs
 			return fmt.Errorf("unexpected argument %q (usage: %s)", args[0], cmd.UseLine())
 		case strings.Contains(err.Error(), "arg(s)"):
 			return fmt.Errorf("%w (usage: %s)", err, cmd.UseLine())
@@ -180,7 +180,7 @@ func explainArgs(cmd *cobra.Command) {
 	}
 }
 
-// leavesNothing has an interrupt end a command at once that only computes and prints.
+// leavesNothing makes an interrupt end a command at once, for commands that only compute and print.
 func leavesNothing(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -104,7 +104,7 @@ func printCircuits(out io.Writer, s *wire.NetStatus) {
 	fmt.Fprintf(out, "circuits are matched anew every %s, next in %s\n", human.Duration(time.Duration(s.CircuitMillis)*time.Millisecond), human.Duration(time.Duration(s.RematchMillis)*time.Millisecond))
 }
 
-// printMatrix shows who sends to whom, darker where more.
+// printMatrix shows who sends to whom; more bytes are darker.
 func printMatrix(out io.Writer, s *wire.NetStatus) {
 	if len(s.Racks) < 2 {
 		return

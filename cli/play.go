@@ -69,20 +69,20 @@ func servePage(cmd *cobra.Command, listen, about string, tapes []*play.Recording
 	return servePlay(cmd, listen, play.NewPage(page.Bytes()))
 }
 
-// openPlayground serves the playground, with traces that can be read.
+// openPlayground serves the playground, with the traces that it may read.
 func openPlayground(cmd *cobra.Command, listen string, traces []string) error {
 	var flags []string
 	for _, name := range traces {
 		if strings.HasPrefix(name, "gen:") {
 			return fmt.Errorf("--trace %s: the page has the generated workloads anyway; name a file", name)
 		}
-		if _, err := readTraces("", name); err != nil { // before somebody chooses it
+		if _, err := readTraces("", name); err != nil { // fail before somebody chooses it
 			return failed(fmt.Errorf("--trace: %w", err))
 		}
 		flags = append(flags, "--trace", name)
 	}
 	c := choices()
-	c.Traces = append([]string{}, traces...) // a list, also if it is empty
+	c.Traces = append([]string{}, traces...) // a list, even if empty
 	return servePlay(cmd, listen, play.NewPlayground(c, playApart(flags...), playApart(append(flags, "--sweep")...)))
 }
 
@@ -92,7 +92,7 @@ func servePlay(cmd *cobra.Command, listen string, page http.Handler) error {
 	return servePages(cmd, listen, srv, "open http://%s/ in a browser; Ctrl-C ends it\n")
 }
 
-// readTapes makes what a file has to be played.
+// readTapes returns the recordings that a file describes or contains.
 func readTapes(ctx context.Context, name string) (about string, tapes []*play.Recording, err error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -106,7 +106,7 @@ func readTapes(ctx context.Context, name string) (about string, tapes []*play.Re
 	return (&playing{name: name, files: true}).record(ctx, data)
 }
 
-// tapeOfLog replays the decision log of a live cluster, which gives the reasons back.
+// tapeOfLog replays the decision log of a live cluster, which restores the reasons.
 func tapeOfLog(data []byte, name string) (*play.Recording, error) {
 	var names, admits []string
 	mk, stop := watchedNamed(name)
@@ -129,7 +129,7 @@ func tapeOfLog(data []byte, name string) (*play.Recording, error) {
 	return rec, nil
 }
 
-// writePlay writes a page, whole or not at all.
+// writePlay writes a page atomically.
 func writePlay(name, about string, tapes []*play.Recording) error {
 	var page bytes.Buffer
 	if err := play.Write(&page, "", about, tapes...); err != nil {
@@ -163,7 +163,7 @@ func choices() play.Choices {
 // playParam is a parameter as the page shows it.
 func playParam(x *scheduler.Param) play.Param {
 	p := play.Param{Name: x.Name, Type: string(x.Type), Default: x.Default, Range: x.Range(), Doc: x.Doc, Choices: x.Choices}
-	if !math.IsInf(x.Min, 0) && !math.IsInf(x.Max, 0) && x.Max < 1e12 { // JSON has no other numbers, and no hand can choose among more
+	if !math.IsInf(x.Min, 0) && !math.IsInf(x.Max, 0) && x.Max < 1e12 { // JSON has no other numbers, and a slider cannot span more
 		p.Least, p.Most = x.Min, x.Max
 	}
 	return p

@@ -22,10 +22,10 @@ import (
 	"github.com/millrace/millrace/play"
 )
 
-// apartMemory is what a run of the playground may use: a script can ask for any amount.
+// apartMemory is how much memory a run of the playground may use: a script can ask for any amount.
 const apartMemory = 1 << 30
 
-// playApart runs scenarios in a process of their own, which a script may bring down. flags say what it does with them.
+// playApart runs scenarios in a separate process, which a script may bring down. flags say what it does with them.
 func playApart(flags ...string) play.Runner {
 	return func(ctx context.Context, scenario []byte, tell func(play.Progress)) ([]byte, error) {
 		self, err := os.Executable()
@@ -35,7 +35,7 @@ func playApart(flags ...string) play.Runner {
 		var said bytes.Buffer
 		cmd := exec.CommandContext(ctx, self, append([]string{"play-run"}, flags...)...)
 		cmd.Stdin, cmd.Stderr = bytes.NewReader(scenario), &said
-		cmd.Env = append(os.Environ(), "GOGC=400", fmt.Sprint("GOMEMLIMIT=", apartMemory/4*3)) // it is short, and has room
+		cmd.Env = append(os.Environ(), "GOGC=400", fmt.Sprint("GOMEMLIMIT=", apartMemory/4*3)) // it is short-lived and has memory to spare
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()
@@ -54,13 +54,13 @@ func playApart(flags ...string) play.Runner {
 	}
 }
 
-// apartLine is what the process says before its result: how far it is, or how long the result is that follows.
+// apartLine is what the process writes before its result: its progress, or the length of the result that follows.
 type apartLine struct {
 	play.Progress
 	Bytes *int `json:"bytes,omitempty"`
 }
 
-// readApart reads what the process says.
+// readApart reads the output of the process.
 func readApart(from io.Reader, tell func(play.Progress)) ([]byte, error) {
 	r := bufio.NewReader(from)
 	for {
@@ -84,7 +84,7 @@ func readApart(from io.Reader, tell func(play.Progress)) ([]byte, error) {
 	}
 }
 
-// newPlayRun is the process that playApart starts.
+// newPlayRun returns the command that playApart starts.
 func newPlayRun() *cobra.Command {
 	var sweep bool
 	var traces []string
@@ -97,7 +97,7 @@ func newPlayRun() *cobra.Command {
 			}
 			defer watchMemory("the run", apartMemory)()
 			lines := json.NewEncoder(cmd.OutOrStdout())
-			p := playing{traces: traces, tell: slowly(func(p play.Progress) { _ = lines.Encode(apartLine{Progress: p}) })} // if nobody reads, the result says so
+			p := playing{traces: traces, tell: slowly(func(p play.Progress) { _ = lines.Encode(apartLine{Progress: p}) })} // if nobody reads, writing the result fails, too
 			result, err := p.packed(cmd.Context(), scenario, sweep)
 			if err != nil {
 				return failed(err)
@@ -115,7 +115,7 @@ func newPlayRun() *cobra.Command {
 	return cmd
 }
 
-// slowly lets through what is told ten times a second. Several goroutines may tell.
+// slowly returns a tell that drops all but ten reports a second. Several goroutines may call it.
 func slowly(tell func(play.Progress)) func(play.Progress) {
 	var mu sync.Mutex // guards last, and lets one tell at a time
 	last := time.Now()
@@ -129,7 +129,7 @@ func slowly(tell func(play.Progress)) func(play.Progress) {
 	}
 }
 
-// watchMemory ends the process when it uses more than a limit and names what is to blame, until what it returns is called.
+// watchMemory ends the process, naming what, when its memory exceeds the limit. It watches until stop is called.
 func watchMemory(what string, limit uint64) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -23,9 +23,9 @@ import (
 
 // playing is how scenarios are run for the player.
 type playing struct {
-	name   string   // of the file, for what is wrong with it
+	name   string   // of the file, for errors
 	files  bool     // whether the scenario may name any file
-	traces []string // files that it may name if not
+	traces []string // the files that it may name otherwise
 	tell   func(play.Progress)
 }
 
@@ -49,7 +49,7 @@ func (p *playing) packed(ctx context.Context, scenario []byte, sweep bool) ([]by
 // theSetUp is the name of a scenario that a page sends.
 const theSetUp = "the set-up"
 
-// withoutLine takes the place in the scenario off a message: who sees a page sees no lines of it.
+// withoutLine removes the position in the scenario from an error: readers of a page do not see its lines.
 func withoutLine(err error) error {
 	rest, of := strings.CutPrefix(err.Error(), theSetUp+":")
 	line, message, ok := strings.Cut(rest, ": ")
@@ -59,7 +59,8 @@ func withoutLine(err error) error {
 	return errors.New(message)
 }
 
-// named says whose mistake it is, unless the message begins with that: a script says its own name and line.
+// named prefixes an error with whose mistake it is, unless it begins with that: a script's errors have its name and
+// line.
 func named(name string, err error) error {
 	if strings.HasPrefix(err.Error(), name+":") {
 		return err
@@ -67,7 +68,7 @@ func named(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// allowed refuses workloads from files that nobody has offered: whoever reaches the page could read them.
+// allowed refuses workloads from files that were not offered: anybody who reaches the page could read them.
 func (p *playing) allowed(o *simOptions) error {
 	if p.files {
 		return nil
@@ -91,7 +92,7 @@ func (p *playing) allowed(o *simOptions) error {
 	return nil
 }
 
-// playLimits bound what the playground simulates: nobody waits for more.
+// playJobs and playNodes bound what the playground simulates: nobody waits for more.
 const (
 	playJobs  = 5_000
 	playNodes = 2_000
@@ -106,7 +107,7 @@ type stage struct {
 	source *workload
 }
 
-// setUp reads a scenario, and refuses what the player does not show.
+// setUp parses a scenario, and refuses what the player does not show.
 func (p *playing) setUp(ctx context.Context, data []byte) (*stage, error) {
 	o := defaultSim()
 	o.file, o.record, o.stop = p.name, true, func() error { return context.Cause(ctx) }
@@ -127,10 +128,10 @@ func (p *playing) setUp(ctx context.Context, data []byte) (*stage, error) {
 	return s, err
 }
 
-// all runs arms side by side, and tells how far they are: ended counts what each tells.
+// all runs arms side by side, and reports their progress.
 func (s *stage) all(arms []arm, tell func(play.Progress), each int) ([]*simRun, error) {
 	runs := make([]*simRun, len(arms))
-	var mu sync.Mutex // the arms run at once, and tell one after the other
+	var mu sync.Mutex // the arms run at the same time, but tell one at a time
 	done := 0
 	if tell != nil {
 		s.ended = func(jobs int) {
@@ -167,13 +168,13 @@ func (p *playing) record(ctx context.Context, data []byte) (string, []*play.Reco
 	return about, s.tapes(runs), nil
 }
 
-// sweptRun is what a run of a sweep gave.
+// sweptRun is the result of one run of a sweep.
 type sweptRun struct {
 	Name   string             `json:"name"`
 	Report map[string]float64 `json:"report"`
 }
 
-// sweep runs all policies of a scenario, and records none.
+// sweep runs all policies of a scenario without recording them.
 func (p *playing) sweep(ctx context.Context, data []byte) ([]sweptRun, error) {
 	s, err := p.setUp(ctx, data)
 	if err != nil {
@@ -194,7 +195,7 @@ func (p *playing) sweep(ctx context.Context, data []byte) ([]sweptRun, error) {
 	return out, nil
 }
 
-// tapes are the recordings of the first runs, at most two, with what their reports say.
+// tapes returns the recordings of the first runs, at most two, with their reports.
 func (o *simOptions) tapes(runs []*simRun) (out []*play.Recording) {
 	for _, r := range runs {
 		if r.tape == nil || len(out) == 2 {
@@ -210,12 +211,12 @@ func (o *simOptions) tapes(runs []*simRun) (out []*play.Recording) {
 	return out
 }
 
-// reportOf is what the report of a run says.
+// reportOf returns the report of a run.
 func reportOf(m compare.Metrics) map[string]float64 {
 	return map[string]float64{"completion": m.Completion.Mean, "slowdown": m.Slowdown.Mean, "local": 100 * m.NodeLocal, "makespan": m.Makespan}
 }
 
-// recording is what a recorder heard of a run, with what its report says.
+// recording returns the recording of a run, with its report.
 func recording(tape *play.Recorder, m compare.Metrics) *play.Recording {
 	rec := tape.Recording()
 	rec.Report = reportOf(m)

@@ -14,16 +14,16 @@ import (
 	"github.com/millrace/millrace/scheduler/script"
 )
 
-// scriptPolicy is the name of a policy that a script makes: its parameter code is the text. A name that ends in .star is
+// scriptPolicy is the name of a policy made by a script, whose text is its parameter code. A name that ends in .star is
 // such a policy in a file.
 const scriptPolicy = scheduler.ScriptName
 
-// makePolicy makes a policy by name, or of a script.
+// makePolicy makes a policy by name, or from a script.
 func makePolicy(a *arm) (scheduler.Policy, error) {
 	return namedPolicy(a.policy, a.params, a.name)
 }
 
-// namedPolicy makes a policy that a log, a history or a user names. Of a script that has no name, errors have the one that is given.
+// namedPolicy makes a policy that a log, a history or a user names. Errors of a script without a name use unnamed.
 func namedPolicy(name string, params map[string]string, unnamed string) (scheduler.Policy, error) {
 	if name != scriptPolicy {
 		return policies.Policy(name, params)
@@ -35,7 +35,8 @@ func namedPolicy(name string, params map[string]string, unnamed string) (schedul
 	return p, nil
 }
 
-// readScript reads the file of a script, and returns its name and text. mine.star is called mine, fair.star not fair: that is another policy.
+// readScript reads a script's file and returns its name and text. mine.star is called mine, but fair.star is not called
+// fair: that is another policy.
 func readScript(file string) (name, text string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -56,7 +57,8 @@ func readScript(file string) (name, text string, err error) {
 	return name, string(b), nil
 }
 
-// readScripts reads the files of policies that are scripts. One whose name another policy has keeps the name of its file.
+// readScripts reads the files of policies that are scripts. A script whose name another policy has keeps the name of
+// its file.
 func (o *simOptions) readScripts() error {
 	for i := range o.arms {
 		a := &o.arms[i]
@@ -75,10 +77,11 @@ func (o *simOptions) readScripts() error {
 	return nil
 }
 
-// taskMemory is what a task may take in a run of which all is kept.
+// taskMemory is how much memory a task may take in a run of which everything is kept.
 const taskMemory = 1 << 10
 
-// watchScripts bounds the memory of runs under scripts, until what it returns is called: what the tasks need, and what the playground allows.
+// watchScripts bounds the memory of runs under scripts, until stop is called: to what the tasks need plus the
+// playground's limit.
 func watchScripts(cases []*simCase, source *workload) (stop func(), err error) {
 	var names []string
 	tasks := int64(0)
@@ -99,7 +102,7 @@ func watchScripts(cases []*simCase, source *workload) (stop func(), err error) {
 	if names == nil {
 		return func() {}, nil
 	}
-	at := min(runtime.GOMAXPROCS(0), countRuns(cases)) // once
+	at := min(runtime.GOMAXPROCS(0), countRuns(cases)) // runs at the same time
 	return watchMemory("a run under "+strings.Join(names, " or "), apartMemory+uint64(at)*taskMemory*uint64(tasks)), nil
 }
 

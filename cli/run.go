@@ -42,7 +42,7 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
-// noWords refuses words that are no flags: a forgotten --input, more often than not.
+// noWords refuses words that are not flags: usually a forgotten --input.
 func noWords(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected argument %q: input and output are flags (--input %s)", args[0], args[0])
@@ -102,7 +102,7 @@ func (o *runOptions) define(f *pflag.FlagSet, job *jobs.Command) {
 	f.StringVar(&o.key.cert, "cert", os.Getenv("MILLRACE_CERT"), "file with a certificate of the cluster (default: $MILLRACE_CERT)")
 }
 
-// launch checks how the flags want the job to be run.
+// launch checks how the flags want the job to run.
 func (o *runOptions) launch(cmd *cobra.Command, job *jobs.Command, stages []mapreduce.Job) (*launch.Run, error) {
 	c := launch.Config{
 		Stages: stages, Local: local.Config{Workers: o.workers, Sort: int64(o.sort), Scratch: o.scratch}, Result: &job.Builtin,
@@ -122,8 +122,8 @@ func (o *runOptions) launch(cmd *cobra.Command, job *jobs.Command, stages []mapr
 	return launch.New(c)
 }
 
-// builtinProgram is a built-in job as the workers build it: from its flags as they were given, with local paths made absolute,
-// since workers have other working directories, and with the output that was decided on meanwhile.
+// builtinProgram returns a built-in job as the workers build it: from its flags as given, with local paths made
+// absolute, since workers have other working directories, and with the output that was meanwhile chosen.
 func builtinProgram(job *jobs.Command, stages []mapreduce.Job) (p wire.Program, err error) {
 	p.Builtin = job.Name
 	output := stages[len(stages)-1].Output
@@ -135,7 +135,7 @@ func builtinProgram(job *jobs.Command, stages []mapreduce.Job) (p wire.Program, 
 		if s, ok := f.Value.(pflag.SliceValue); ok {
 			values = s.GetSlice()
 		}
-		if f.Value.Type() == "stringToString" { // it shows itself in brackets, which it does not read
+		if f.Value.Type() == "stringToString" { // it prints itself in brackets, which it cannot parse
 			values[0] = strings.TrimSuffix(strings.TrimPrefix(values[0], "["), "]")
 		}
 		for _, v := range values {

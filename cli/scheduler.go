@@ -46,7 +46,7 @@ type policyJSON struct {
 	Inputs  []inputJSON `json:"inputs"`
 }
 
-// inputJSON is something that a policy reads of a job.
+// inputJSON is one input that a policy reads of a job.
 type inputJSON struct {
 	Flag   string `json:"flag"`
 	Field  string `json:"field"`
@@ -121,7 +121,7 @@ func newSchedulerShow() *cobra.Command {
 	return withJSON(cmd, &asJSON, "a JSON object")
 }
 
-// onePolicy wants the name of a policy, and says which there are.
+// onePolicy requires the name of a policy; its error lists the names.
 func onePolicy(cmd *cobra.Command, args []string) error {
 	known := slices.Sorted(maps.Keys(policies.All))
 	if len(args) != 1 {

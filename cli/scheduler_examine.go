@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/scheduler/script"
 )
 
-// maxSituations bounds how long scheduler test looks.
+// maxSituations bounds the situations that scheduler test tries.
 const maxSituations = 100_000
 
 type examineOptions struct {
@@ -110,7 +110,7 @@ func (o *examineOptions) tell(cmd *cobra.Command, what string, make func() sched
 	return len(found) == 0
 }
 
-// maker is what makes the policy of a name or a script. What can be wrong with it is wrong now.
+// maker returns a function that makes the policy of a name or a script. It finds out now what could be wrong.
 func (o *examineOptions) maker(what string) (func() scheduler.Policy, error) {
 	make := func() (scheduler.Policy, error) { return policies.Policy(what, policies.UsualParams(what, o.params)) }
 	if strings.HasSuffix(what, ".star") {
@@ -129,13 +129,13 @@ func (o *examineOptions) maker(what string) (func() scheduler.Policy, error) {
 	return func() scheduler.Policy {
 		p, err := make()
 		if err != nil {
-			panic(err) // it could be made before
+			panic(err) // it could be made a moment ago
 		}
 		return p
 	}, nil
 }
 
-// module has the program of a module test its own policies.
+// module makes the program of a module test its own policies.
 func (o *examineOptions) module(cmd *cobra.Command, dir string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(dir, "main.go")); err != nil {
 		return false, fmt.Errorf("%s is no module with a policy: it has no main.go (millrace scheduler new NAME makes one)", dir)
@@ -160,7 +160,7 @@ func (o *examineOptions) module(cmd *cobra.Command, dir string) (bool, error) {
 		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 			return false, failed(err)
 		}
-		return false, &failure{} // it has said so
+		return false, &failure{} // the program has printed why
 	}
 	return true, nil
 }

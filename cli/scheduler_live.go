@@ -60,7 +60,7 @@ func printPolicies(w io.Writer, p *wire.Policies) {
 	}
 }
 
-// shortParam is a parameter for users: of a classifier, that there is one, and how large.
+// shortParam returns a parameter for users; for a classifier, only that there is one and its size.
 func shortParam(name, value string) string {
 	if t, err := hybrid.ParseTrained(value); name == "model" && err == nil {
 		return fmt.Sprintf("trained(%d support vectors)", len(t.Model.Vectors))
@@ -105,7 +105,7 @@ func newSchedulerSet() *cobra.Command {
 	return cmd
 }
 
-// setPolicy puts a policy in place, and says what the cluster lacks for it.
+// setPolicy puts a policy in place, and prints what the cluster lacks for it.
 func setPolicy(cmd *cobra.Command, cl *client.Client, c wire.Choice, name string) error {
 	if err := cl.SetPolicy(cmd.Context(), c); err != nil {
 		return err
@@ -118,14 +118,14 @@ func setPolicy(cmd *cobra.Command, cl *client.Client, c wire.Choice, name string
 	return err
 }
 
-// scriptPrefix marks the file of a script, whatever it is called.
+// scriptPrefix marks a policy as the file of a script, whatever its name.
 const scriptPrefix = scriptPolicy + ":"
 
 func isScript(policy string) bool {
 	return strings.HasPrefix(policy, scriptPrefix) || strings.HasSuffix(policy, ".star")
 }
 
-// chosen is the policy of a name, or of the file of a script.
+// chosen returns the policy of a name, or of a script's file.
 func chosen(policy string, params []string) (c wire.Choice, err error) {
 	if !isScript(policy) {
 		c.Name = policy

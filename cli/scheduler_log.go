@@ -64,7 +64,7 @@ it. The master keeps 32 MiB of it in memory and 256 MiB, compressed, on disk; a 
 	return cmd
 }
 
-// print writes decisions, and with follow those that come.
+// print prints decisions, and with follow also later ones.
 func (o *decisionOptions) print(cmd *cobra.Command, cl *client.Client) error {
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	if o.job != "" {
@@ -83,7 +83,7 @@ func (o *decisionOptions) print(cmd *cobra.Command, cl *client.Client) error {
 			}
 			return err
 		}
-		if page.Lost > 0 && !o.asJSON && (o.job == "" || from > 0) { // of a job the history has had its say
+		if page.Lost > 0 && !o.asJSON && (o.job == "" || from > 0) { // for a job, the history has the earlier ones
 			fmt.Fprintf(w, "(%d decisions before these are forgotten)\n", page.Lost)
 		}
 		for i := range page.Decisions {
@@ -153,7 +153,7 @@ func (o *decisionOptions) write(cmd *cobra.Command, cl *client.Client) (err erro
 	return nil
 }
 
-// lateFile makes its file with the first byte: a master that does not answer leaves what was there.
+// lateFile creates its file with the first byte: if the master does not answer, an existing file stays.
 type lateFile struct {
 	name string
 	*os.File
@@ -168,7 +168,7 @@ func (f *lateFile) Write(p []byte) (n int, err error) {
 	return f.File.Write(p)
 }
 
-// close ends the file, with what is buffered if it is whole.
+// close closes the file; if whole, it first flushes what is buffered.
 func (f *lateFile) close(b *bufio.Writer, whole bool) (err error) {
 	if whole {
 		err = b.Flush()
@@ -228,8 +228,7 @@ differs is named with its line, and the exit code is 1.`,
 	}
 }
 
-// watchedNamed is makeNamed for a log of which nobody knows whether it names a script: then memory is bounded from there on, until
-// stop is called.
+// watchedNamed is makeNamed for a log that may name a script: from there on it bounds memory, until stop is called.
 func watchedNamed(log string) (mk drive.Maker, stop func()) {
 	watch := func() {}
 	mk = func(policy, admission drive.Named) (scheduler.Policy, scheduler.Admission, error) {

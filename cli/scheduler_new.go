@@ -52,7 +52,7 @@ program is a whole millrace: your policy is in sim, whatif, play, scheduler, and
 // A starter writes the module of a new policy.
 type starter struct{ name, dir, source string }
 
-// check looks at everything before the first file is written, and finds the source.
+// check checks everything before the first file is written, and finds the source.
 func (m *starter) check() error {
 	if err := policies.CheckName(m.name); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (m *starter) check() error {
 	return nil
 }
 
-// released reports whether the binary is of a version that the go command can fetch.
+// released reports whether the binary has a version that the go command can fetch.
 func released() bool { return regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(versionOf().Version) }
 
 func isSource(dir string) bool {
@@ -96,7 +96,7 @@ func isSource(dir string) bool {
 	return err == nil && strings.HasPrefix(string(text), "module "+modulePath+"\n")
 }
 
-// write writes the files, and takes them back if one cannot be written.
+// write writes the files, and removes them again if one cannot be written.
 func (m *starter) write() (err error) {
 	_, before := os.Stat(m.dir)
 	files, err := m.files()
@@ -124,7 +124,8 @@ func (m *starter) write() (err error) {
 	return nil
 }
 
-// files are the texts of the module by name: those of the example with this policy's name, and what the go command needs.
+// files returns the texts of the module by name: those of the example with this policy's name, and what the go command
+// needs.
 func (m *starter) files() (map[string]string, error) {
 	out := map[string]string{}
 	ident := strings.ReplaceAll(m.name, "-", "_")
@@ -148,8 +149,8 @@ func (m *starter) files() (map[string]string, error) {
 	return out, m.fromSource(out)
 }
 
-// fromSource has the module use the source in a directory, with the versions of everything else that it uses: so it builds
-// without asking anybody.
+// fromSource makes the module use the source in a directory, with the versions of its other dependencies, so that it
+// builds without network access.
 func (m *starter) fromSource(out map[string]string) error {
 	where, err := filepath.Abs(m.source)
 	if err != nil {
@@ -169,7 +170,7 @@ func (m *starter) fromSource(out map[string]string) error {
 	return nil
 }
 
-// next says what to do with the module.
+// next returns what to do with the module.
 func (m *starter) next() string {
 	tidy := ""
 	if m.source == "" {

@@ -11,16 +11,17 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// decisionOf says which decisions the history of a job has, and what they are called there.
+// decisionOf maps the decisions in a job's history to the names of decisions.
 var decisionOf = map[wire.PastKind]string{
 	wire.PastAdmitted: "start", wire.PastLaunched: "launch", wire.PastStopped: "stop", wire.PastHeld: "hold",
 }
 
-// recall shows decisions about a job that the master does not remember, of before it was started or of long ago, from the job's history.
+// recall prints decisions about a job that the master no longer remembers, because they are old or from before its
+// start. It takes them from the job's history.
 func (o *decisionOptions) recall(cmd *cobra.Command, cl *client.Client) error {
 	id := wire.JobID(o.job)
 	var past []wire.Decision
-	err := cl.Events(cmd.Context(), id, func(e *wire.PastEvent) { // before the master is asked, so that it has what the history has not
+	err := cl.Events(cmd.Context(), id, func(e *wire.PastEvent) { // ask the history first, so that the master has what it lacks
 		if do := decisionOf[e.Kind]; do != "" && e.Text != "" {
 			past = append(past, wire.Decision{At: e.At, Do: do, Job: id, Stage: e.Stage, Task: e.Task, Index: e.Index, Node: e.Node, Second: e.Second, Why: e.Text})
 		}
@@ -48,8 +49,8 @@ func (o *decisionOptions) recall(cmd *cobra.Command, cl *client.Client) error {
 	return nil
 }
 
-// unremembered are the decisions of a history that are older than those that the master remembers. Of the moment at which these begin
-// there may be some of both kinds.
+// unremembered returns the decisions of a history that are older than those that the master remembers. Some of the
+// moment when these begin may be in both.
 func unremembered(past, remembered []wire.Decision) []wire.Decision {
 	if len(remembered) == 0 {
 		return past

@@ -76,7 +76,7 @@ func printPlans(w io.Writer, p *wire.Plans) {
 	t.Render()
 }
 
-// plannedRacks are those in which the maps of an announced job will run.
+// plannedRacks returns the racks in which the maps of an announced job will run.
 func plannedRacks(ctx context.Context, cl *client.Client, name string) ([]string, error) {
 	p, err := cl.Plans(ctx, wire.PlanRequest{})
 	if err != nil {

@@ -119,7 +119,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// fits refuses a history that cannot be learnt from.
+// fits refuses a history that is too small to train with.
 func (o *trainOptions) fits(r *trainReport) error {
 	least := 2 * hybrid.DefaultTrainConfig().Grid.Folds
 	switch large := r.Jobs - r.Small; {
@@ -131,7 +131,7 @@ func (o *trainOptions) fits(r *trainReport) error {
 	return nil
 }
 
-// samples are the jobs of the history that have succeeded, with their labels.
+// samples returns the successful jobs of the history, with their labels.
 func (o *trainOptions) samples() (out []hybrid.Sample, err error) {
 	files := []string{o.history}
 	if s, err := os.Stat(o.history); err != nil {
@@ -166,7 +166,7 @@ func (o *trainOptions) samples() (out []hybrid.Sample, err error) {
 	return out, nil
 }
 
-// store writes a classifier in place of an older one.
+// store writes a classifier, replacing an older one.
 func store(c *hybrid.Trained, name string) error {
 	text, err := c.Text()
 	if err != nil {

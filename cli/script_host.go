@@ -10,10 +10,11 @@ import (
 	"github.com/millrace/millrace/internal/scripthost"
 )
 
-// hostMemory is what a script of a cluster may use, and what it runs in: a master's machine has other things to keep.
+// hostMemory is how much memory a cluster's script and its process may use: a master's machine needs memory for other
+// things.
 const hostMemory = 256 << 20
 
-// scriptHost is the process in which a master runs a script. It gets nothing of the master's but two pipes.
+// scriptHost returns the process in which a master runs a script. It inherits only two pipes from the master.
 func scriptHost() (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -24,7 +25,7 @@ func scriptHost() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// newScriptHost is that process.
+// newScriptHost returns the command of that process.
 func newScriptHost() *cobra.Command {
 	return &cobra.Command{
 		Use: "script-host", Hidden: true, Short: "Answer for a policy's script: questions in, answers out", Args: cobra.NoArgs,

@@ -56,17 +56,17 @@ type simOptions struct {
 	noSecond   bool
 	asJSON     bool
 	out        string
-	noTape     bool // play.html shows other runs
+	noTape     bool // no recording: play.html shows other runs
 	history    string
 
-	keys   map[string]int // the line of each key that counts of the file
-	more   simFile        // of the file: what no flag says
-	jobs   []sim.Listed   // of a file
+	keys   map[string]int // the line of each key of the file that counts
+	more   simFile        // of the file: what no flag sets
+	jobs   []sim.Listed   // from a file
 	load   float64
-	arms   []arm // what is compared
-	record bool  // decision by decision, for the player
+	arms   []arm // the policies to compare
+	record bool  // record every decision, for the player
 	stop   func() error
-	ended  func(jobs int) // told of jobs that have ended, if set; several runs may tell at once
+	ended  func(jobs int) // if set, called with the number of jobs that ended; runs may call it at the same time
 }
 
 // An arm is a policy with its parameters, under a name of its own.
@@ -75,7 +75,7 @@ type arm struct {
 	params       map[string]string
 	admission    string
 	admitParams  map[string]string
-	periods      []trace.Period // of whatif: what ran, if the history says it
+	periods      []trace.Period // for whatif: what ran, if the history says so
 }
 
 func newSimRun() *cobra.Command {
@@ -144,7 +144,7 @@ func (o *simOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.history, "history", "", "file for what happened in the first run of the first policy (docs/formats/history.md)")
 }
 
-// defaultSim are the options where no flag is given.
+// defaultSim returns the options without any flag.
 func defaultSim() *simOptions {
 	o := &simOptions{}
 	o.flags(pflag.NewFlagSet("sim", pflag.ContinueOnError))
@@ -175,9 +175,9 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	return failed(err)
 }
 
-// setUp reads the file and checks what is asked for.
+// setUp reads the file and checks the options.
 func (o *simOptions) setUp(cmd *cobra.Command) ([]*simCase, error) {
-	defer watchMemory(cmp.Or(o.file, strings.Join(o.policies, ", ")), apartMemory)() // scripts begin to run when they are read
+	defer watchMemory(cmp.Or(o.file, strings.Join(o.policies, ", ")), apartMemory)() // reading a script already runs it
 	cases := []*simCase{{simOptions: o}}
 	if o.file != "" {
 		data, err := os.ReadFile(o.file)
@@ -201,7 +201,7 @@ func (o *simOptions) setUp(cmd *cobra.Command) ([]*simCase, error) {
 	return cases, nil
 }
 
-// check refuses what cannot be simulated before anything is read.
+// check refuses what cannot be simulated, before anything is read.
 func (o *simOptions) check() (*topology.Topology, error) {
 	if err := o.bounds(); err != nil {
 		return nil, err
@@ -227,12 +227,12 @@ func (o *simOptions) check() (*topology.Topology, error) {
 	}
 	topo, err := o.topology()
 	if err == nil {
-		_, err = o.config(topo, o.arms[0], o.seed) // says what is wrong with the rest of the file
+		_, err = o.config(topo, o.arms[0], o.seed) // finds errors in the rest of the file
 	}
 	return topo, err
 }
 
-// check makes the policies once, to see whether they can be made.
+// check makes the policies once, to test that they can be made.
 func (a arm) check() error {
 	if _, err := makePolicy(&a); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (a arm) check() error {
 	return err
 }
 
-// armsOfFlags reads --policy, --param and --admission.
+// armsOfFlags parses --policy, --param and --admission.
 func (o *simOptions) armsOfFlags() error {
 	params := map[string]map[string]string{}
 	for _, p := range o.params {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// apply puts into a run what only a file can say. TestEveryFieldHasAKey wants a key for each field of sim.Config.
+// apply sets in a run what only a file can say. TestEveryFieldHasAKey requires a key for each field of sim.Config.
 func (o *simOptions) apply(cfg *sim.Config) error {
 	f := &o.more
 	cfg.State.Unit = o.unit()
@@ -33,7 +33,7 @@ func (o *simOptions) apply(cfg *sim.Config) error {
 // maxSimTime is a year: later, sums of times could overflow.
 const maxSimTime = 365 * 24 * time.Hour
 
-// applyTimes refuses times that are none, or so short that a run would not end.
+// applyTimes refuses invalid times, and times so short that a run would not end.
 func (o *simOptions) applyTimes(*sim.Config) error {
 	f := &o.more
 	for _, t := range []struct {
@@ -56,7 +56,7 @@ func (o *simOptions) applyTimes(*sim.Config) error {
 	return o.checkNumbers()
 }
 
-// checkNumbers refuses numbers of the workload that make none.
+// checkNumbers refuses invalid numbers of the workload.
 func (o *simOptions) checkNumbers() error {
 	f := &o.more
 	if f.Slowstart != nil && !(*f.Slowstart >= -1 && *f.Slowstart <= 1) {
@@ -89,7 +89,7 @@ func (o *simOptions) applyClasses(cfg *sim.Config) error {
 	return nil
 }
 
-// applyModel chooses what task times depend on.
+// applyModel chooses the model of task times.
 func (o *simOptions) applyModel(cfg *sim.Config) error {
 	f := &o.more
 	if m := netmon.Config(f.Monitor); f.Monitor != (simFileMonitor{}) {
@@ -142,7 +142,7 @@ func cmpErr(err, otherwise error) error {
 	return otherwise
 }
 
-// applyReports says how machines report.
+// applyReports sets how machines report.
 func (o *simOptions) applyReports(cfg *sim.Config) error {
 	f := &o.more
 	setIf(f.AskAgain, &cfg.AskAgain, false)
@@ -162,7 +162,7 @@ func (o *simOptions) applyReports(cfg *sim.Config) error {
 	return nil
 }
 
-// applyInput says where the input of jobs lies.
+// applyInput sets where the input of jobs lies.
 func (o *simOptions) applyInput(cfg *sim.Config) error {
 	f := &o.more
 	setIf(f.Copies, &cfg.Copies, false)
@@ -184,7 +184,7 @@ func (o *simOptions) applyInput(cfg *sim.Config) error {
 	return o.faultIf("placement", err)
 }
 
-// applyFailures takes machines away and gives them back.
+// applyFailures removes machines and gives them back.
 func (o *simOptions) applyFailures(cfg *sim.Config) error {
 	for i, x := range o.more.Failures {
 		at := fmt.Sprintf("failures[%d]", i)
@@ -201,7 +201,7 @@ func (o *simOptions) applyFailures(cfg *sim.Config) error {
 	return nil
 }
 
-// applyScript says which attempts straggle and what an operator writes.
+// applyScript sets which attempts straggle and what an operator writes.
 func (o *simOptions) applyScript(cfg *sim.Config) error {
 	f := &o.more
 	if s := f.Stragglers; s != nil {
@@ -247,7 +247,8 @@ func (o *simOptions) applySwitches(cfg *sim.Config) error {
 	return nil
 }
 
-// shape changes jobs as the file says: when they come, what they cost, and whether they have drivers, without which an admission has nothing to limit.
+// shape changes jobs as the file says: when they come, what they cost, and whether they have drivers. Without drivers
+// an admission has nothing to limit.
 func (o *simOptions) shape(jobs []*sim.Job, admitted bool) error {
 	f := &o.more
 	drivers := admitted || f.DriverStart != nil && *f.DriverStart > 0

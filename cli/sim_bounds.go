@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// What can be simulated in the memory of a usual machine.
+// The limits of what can be simulated in the memory of a usual machine.
 const (
 	maxSimNodes = 100_000
 	maxSimRoom  = 10_000_000 // containers of all nodes
 	minSimRate  = 1e-6       // Gb/s
 	maxSimRate  = 1e6
-	minSimTime  = time.Millisecond // of what comes again and again
+	minSimTime  = time.Millisecond // the shortest period
 )
 
-// blame says which key on which line of the file, or else which flag, is to blame.
+// blame returns an error that names the key and line of the file, or else the flag, to blame.
 func (o *simOptions) blame(key, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if line, ok := o.keys[key]; ok {
@@ -23,7 +23,7 @@ func (o *simOptions) blame(key, format string, args ...any) error {
 	return fmt.Errorf("--%s %w", key, err)
 }
 
-// bounds refuses numbers that make no cluster, or none that fits into memory.
+// bounds refuses invalid clusters, and clusters that do not fit into memory.
 func (o *simOptions) bounds() error {
 	switch {
 	case o.nodes < 1 || o.nodes > maxSimNodes:

@@ -22,7 +22,7 @@ type simCase struct {
 	topo   *topology.Topology
 }
 
-// name says what makes the scenario another than the others: "load=0.1 nodes=20".
+// name returns what distinguishes the scenario from the others: "load=0.1 nodes=20".
 func (c *simCase) name() string {
 	var parts []string
 	for i, key := range c.over {
@@ -31,7 +31,7 @@ func (c *simCase) name() string {
 	return strings.Join(parts, " ")
 }
 
-// cases makes a scenario for each value of each key that is a range, each with each.
+// cases returns a scenario for each combination of values of the keys that are ranges.
 func (o *simOptions) cases(data []byte, given func(flag string) bool) ([]*simCase, error) {
 	s, err := readScenario(o.file, data)
 	if err != nil {
@@ -42,7 +42,7 @@ func (o *simOptions) cases(data []byte, given func(flag string) bool) ([]*simCas
 	for _, k := range s.swept {
 		k.at.Value = k.nodes[0]
 		if given(k.key) {
-			continue // the flag wins
+			continue // the flag overrides the key
 		}
 		if total *= len(k.values); total > mostArms {
 			return nil, s.wrong(k.nodes[0], "%s: the ranges make %d scenarios, at most %d; take larger steps", k.key, total, mostArms)
@@ -105,7 +105,7 @@ func compareCases(cmd *cobra.Command, cases []*simCase, source *workload) ([]*si
 	})
 }
 
-// runsOf are those of a scenario.
+// runsOf returns the runs of a scenario.
 func (c *simCase) runsOf(runs []*simRun) (out []*simRun, done []compare.Run) {
 	for _, r := range runs {
 		if r.of == c {
@@ -115,7 +115,7 @@ func (c *simCase) runsOf(runs []*simRun) (out []*simRun, done []compare.Run) {
 	return out, doneOf(out)
 }
 
-// report prints and writes what is done.
+// report prints and writes the results.
 func (o *simOptions) report(cmd *cobra.Command, cases []*simCase, source *workload, runs []*simRun) error {
 	if err := o.print(cmd, cases, runs); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (o *simOptions) print(cmd *cobra.Command, cases []*simCase, runs []*simRun)
 	return json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"scenarios": all})
 }
 
-// setup says what was simulated.
+// setup describes what was simulated.
 func (c *simCase) setup(source *workload) string {
 	from := c.trace
 	if c.jobs != nil {
@@ -186,7 +186,7 @@ func (c *simCase) setup(source *workload) string {
 	return fmt.Sprintf("%s of %s on %s; seed %d.", human.Many(int64(source.len()), "job"), from, c.clusterText(), c.seed)
 }
 
-// clusterText says on what is simulated.
+// clusterText describes the simulated cluster.
 func (o *simOptions) clusterText() string {
 	each := fmt.Sprintf("with %s each", human.Many(int64(o.containers), "container"))
 	if o.more.Classes != nil || o.more.MapSlots != nil {
@@ -195,7 +195,7 @@ func (o *simOptions) clusterText() string {
 	return fmt.Sprintf("%s in %s %s", human.Many(int64(o.nodes), "node"), human.Many(int64(o.racks), "rack"), each)
 }
 
-// reportsOf are the sections of the page: of a sweep, all scenarios beside each other and then each by itself.
+// reportsOf returns the sections of the page: for a sweep, first all scenarios side by side, then each by itself.
 func reportsOf(cases []*simCase, source *workload, runs []*simRun) (out []lab.Report) {
 	if first := cases[0]; first.over != nil {
 		var beside []compare.Case
@@ -224,7 +224,7 @@ func reportsOf(cases []*simCase, source *workload, runs []*simRun) (out []lab.Re
 	return out
 }
 
-// metrics are those that the file wants to see; nil means all.
+// metrics returns the metrics that the file asks for; nil means all.
 func (o *simOptions) metrics() []string {
 	if o.more.Report == nil {
 		return nil

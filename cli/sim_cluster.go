@@ -12,7 +12,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// fault says which key of the file is to blame; the line is that of the key, or of what it is part of.
+// fault returns an error that names the key of the file to blame, with the line of the key or of the part that contains
+// it.
 func (o *simOptions) fault(key string, err error) error {
 	for at := key; ; {
 		if line, ok := o.keys[at]; ok {
@@ -26,7 +27,7 @@ func (o *simOptions) fault(key string, err error) error {
 	}
 }
 
-// takeClasses makes nodes of classes.
+// takeClasses takes the number of nodes from the classes.
 func (o *simOptions) takeClasses(racksGiven bool) error {
 	classes := o.more.Classes
 	if classes == nil {
@@ -54,7 +55,7 @@ func (o *simOptions) takeClasses(racksGiven bool) error {
 	return o.takeFlows()
 }
 
-// takeFlows reads what a reduce has a flow from.
+// takeFlows parses whether a reduce has a flow from each rack or from each node.
 func (o *simOptions) takeFlows() error {
 	switch f := o.more.Flows; {
 	case f == nil || *f == "rack":
@@ -66,7 +67,7 @@ func (o *simOptions) takeFlows() error {
 	return nil
 }
 
-// checkSlots refuses slots that are none.
+// checkSlots refuses invalid slots.
 func (o *simOptions) checkSlots() error {
 	f := &o.more
 	if (f.MapSlots == nil) != (f.ReduceSlots == nil) {
@@ -91,7 +92,7 @@ func (o *simOptions) rackNames() (out []string) {
 	return out
 }
 
-// capacity is the room of a machine where there are no classes.
+// capacity returns the room of a machine if there are no classes.
 func (o *simOptions) capacity() scheduler.Capacity {
 	if o.more.MapSlots != nil {
 		return scheduler.Capacity{MapSlots: *o.more.MapSlots, ReduceSlots: *o.more.ReduceSlots}
@@ -99,7 +100,7 @@ func (o *simOptions) capacity() scheduler.Capacity {
 	return scheduler.Capacity{Containers: int32(o.containers)}
 }
 
-// capacityOf is the room of a machine of a class.
+// capacityOf returns the room of a machine of a class.
 func (o *simOptions) capacityOf(c *describedClass) scheduler.Capacity {
 	if c.kinds() == 0 {
 		return scheduler.Capacity{Containers: int32(o.containers)}
@@ -107,7 +108,7 @@ func (o *simOptions) capacityOf(c *describedClass) scheduler.Capacity {
 	return scheduler.Capacity{Containers: c.Containers, MapSlots: c.MapSlots, ReduceSlots: c.ReduceSlots, VCores: c.VCores, MemoryMB: c.ContainerMemory}
 }
 
-// unit is what a task asks for.
+// unit returns what a task asks for.
 func (o *simOptions) unit() scheduler.Demand {
 	d := scheduler.DefaultConfig().Unit
 	if f := o.more.Demand; f != nil {
@@ -116,7 +117,7 @@ func (o *simOptions) unit() scheduler.Demand {
 	return d
 }
 
-// places is how many tasks a machine runs at once.
+// places returns how many tasks a machine runs at once.
 func (o *simOptions) places(c scheduler.Capacity) int {
 	if c.Slotted() {
 		return int(c.MapSlots) + int(c.ReduceSlots)
@@ -124,7 +125,7 @@ func (o *simOptions) places(c scheduler.Capacity) int {
 	return int(c.Slots(scheduler.Map, o.unit()))
 }
 
-// room is how many tasks the cluster runs at once.
+// room returns how many tasks the cluster runs at once.
 func (o *simOptions) room() (n int) {
 	if o.more.Classes == nil {
 		return o.nodes * o.places(o.capacity())
@@ -136,7 +137,7 @@ func (o *simOptions) room() (n int) {
 	return n
 }
 
-// power is how many containers at full speed do what the cluster does.
+// power returns how many containers at full speed equal the cluster.
 func (o *simOptions) power() int {
 	if !o.slowed() {
 		return o.room()
@@ -191,13 +192,14 @@ func (o *simOptions) setOptical(b *topology.Builder) error {
 	return nil
 }
 
-// machine is a node to be.
+// machine is a node to be made.
 type machine struct {
 	rack  topology.RackID
 	class string
 }
 
-// machines are the nodes, rack by rack or, of classes, class by class over their racks in turn as on a live cluster.
+// machines returns the nodes, rack by rack or, with classes, class by class over their racks in turn as on a live
+// cluster.
 func (o *simOptions) machines() (out []machine) {
 	if o.more.Classes == nil {
 		for i := range o.nodes {

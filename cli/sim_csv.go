@@ -25,7 +25,7 @@ var (
 	attemptsHead = []string{"policy", "seed", "job", "kind", "task", "attempt", "second", "node", "rack", "start_s", "end_s", "ended", "locality"}
 )
 
-// writeRows writes jobs.csv and attempts.csv, a run after the other.
+// writeRows writes jobs.csv and attempts.csv, one run after the other.
 func writeRows(dir string, swept []string, runs []*simRun) error {
 	err := writeCSVFile(filepath.Join(dir, "jobs.csv"), slices.Concat(swept, jobsHead), func(row func(...string)) {
 		for _, r := range runs {
@@ -52,7 +52,7 @@ func writeCSVFile(name string, head []string, rows func(row func(...string))) er
 	return errors.Join(w.Error(), b.Flush(), f.Close()) // the writer keeps its first error
 }
 
-// origin are the first cells of each row of a run.
+// origin returns the first cells of each row of a run.
 func (r *simRun) origin() []string {
 	return append(slices.Clone(r.swept), r.Policy, strconv.FormatUint(r.Seed, 10))
 }
@@ -74,7 +74,7 @@ func (r *simRun) jobRows(row func(...string)) {
 	}
 }
 
-// goal is the deadline of a job, from the start of the run.
+// goal returns the deadline of a job, from the start of the run.
 func goal(s *scheduler.JobSpec) string {
 	if s.Deadline == 0 {
 		return ""
@@ -82,7 +82,7 @@ func goal(s *scheduler.JobSpec) string {
 	return inSeconds(s.Deadline)
 }
 
-// attemptRows writes the attempts in the order of their launches; those of a task are counted from 1.
+// attemptRows writes the attempts in the order of their launches; those of a task are numbered from 1.
 func (r *simRun) attemptRows(row func(...string)) {
 	before := r.origin()
 	log := slices.Clone(r.res.Log)
@@ -100,7 +100,7 @@ func (r *simRun) attemptRows(row func(...string)) {
 	}
 }
 
-// locality is where a map had its input; reduces have theirs everywhere.
+// locality returns where a map had its input; reduces read from everywhere.
 func locality(a *sim.AttemptLog) string {
 	if a.Task.Kind != scheduler.Map {
 		return ""

@@ -39,10 +39,10 @@ func newSimExplain() *cobra.Command {
 	}
 }
 
-// A scenarioKey is a key of a scenario file: policies.params is params of an entry of policies.
+// A scenarioKey is a key of a scenario file: policies.params is the key params of an entry of policies.
 type scenarioKey struct{ name, kind, help string }
 
-// scenarioKeys reads them off the type that files are decoded into.
+// scenarioKeys lists the keys of the type that files are decoded into.
 func scenarioKeys(t reflect.Type, under string) (out []scenarioKey) {
 	for f := range t.Fields() {
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -60,7 +60,7 @@ func scenarioKeys(t reflect.Type, under string) (out []scenarioKey) {
 	return out
 }
 
-// elemOf is what a list is of, or a pointer leads to.
+// elemOf returns the element type of a slice or pointer.
 func elemOf(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -68,7 +68,7 @@ func elemOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// kindOf says what may be written for a type.
+// kindOf describes the values of a type.
 func kindOf(t reflect.Type) string {
 	kind := ""
 	if t.Kind() == reflect.Slice {

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/scheduler/policies"
 )
 
-// parse takes the values of a file, or of a playground, for all that is not given otherwise.
+// parse takes the values of a file, or of a playground, for everything not given otherwise.
 func (o *simOptions) parse(data []byte, given func(flag string) bool) error {
 	s, err := readScenario(o.file, data)
 	if err != nil {
@@ -79,7 +79,7 @@ func setIf[T any](from, to *T, given bool) {
 	}
 }
 
-// armsOfFile makes the policies of the file and says which key is wrong.
+// armsOfFile makes the policies of the file. Its errors name the key to blame.
 func (o *simOptions) armsOfFile(f *simFile, data []byte) error {
 	seen := map[string]bool{}
 	for i, p := range f.Policies {
@@ -111,9 +111,9 @@ func (o *simOptions) armsOfFile(f *simFile, data []byte) error {
 	return nil
 }
 
-// checkIn checks an arm and says where in the file it is wrong.
+// checkIn checks an arm. Its errors name the place in the file.
 func (a arm) checkIn(file string, data []byte, key string, p *simFilePlan) error {
-	if strings.HasSuffix(a.policy, ".star") { // check reads it
+	if strings.HasSuffix(a.policy, ".star") { // check reads the script
 		return nil
 	}
 	if err := (arm{name: a.name, policy: a.policy, params: a.params}).check(); err != nil {
@@ -125,7 +125,7 @@ func (a arm) checkIn(file string, data []byte, key string, p *simFilePlan) error
 	return nil
 }
 
-// admissionKey is where the admission of a policy stands.
+// admissionKey returns the key of the admission of a policy.
 func admissionKey(policy string, p *simFilePlan) string {
 	if p.Admission != nil {
 		return policy + ".admission"

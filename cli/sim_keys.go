@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// A scenario is a file whose keys are known and whose values are of the right kind. What they mean is checked later.
+// A scenario is a file with known keys and values of the right kind. What they mean is checked later.
 type scenario struct {
 	file  string
 	data  []byte
@@ -46,7 +46,7 @@ func readScenario(file string, data []byte) (*scenario, error) {
 	return s, c.value(s.body, reflect.TypeFor[simFile](), "")
 }
 
-// decode returns what the keys are set to.
+// decode returns the values of the keys.
 func (s *scenario) decode() (f simFile, err error) {
 	f.Contention, f.Devices, f.Monitor = sim.DefaultContention(), sim.DefaultDevices(), simFileMonitor(netmon.DefaultConfig())
 	if s.body == nil {
@@ -69,13 +69,13 @@ func (s *scenario) wrong(n ast.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", s.file, line, fmt.Sprintf(format, args...))
 }
 
-// keyCheck holds a file against the type that it is decoded into, so that errors name keys and not types of Go.
+// keyCheck checks a file against the type that it is decoded into, so that errors name keys and not types of Go.
 type keyCheck struct {
 	*scenario
 	anchors map[string]ast.Node
 }
 
-// value checks what a key is set to.
+// value checks the value of a key.
 func (c *keyCheck) value(n ast.Node, t reflect.Type, key string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -163,7 +163,7 @@ func (c *keyCheck) pair(p *ast.MappingValueNode, t reflect.Type, key string) err
 	return nil
 }
 
-// sweep reads a range, each value of which must do for the key.
+// sweep parses a range, each value of which must be valid for the key.
 func (c *keyCheck) sweep(p *ast.MappingValueNode, t reflect.Type, key string) (is bool, err error) {
 	read := sweep
 	if kindOf(t) == "time" {
@@ -188,7 +188,7 @@ func (c *keyCheck) sweep(p *ast.MappingValueNode, t reflect.Type, key string) (i
 	return values != nil, nil
 }
 
-// valueNode is a number or a time as it would stand in a file.
+// valueNode returns a number or a time as it would be in a file.
 func valueNode(v string, at *token.Position) ast.Node {
 	switch {
 	case strings.HasSuffix(v, "s"):
@@ -199,7 +199,7 @@ func valueNode(v string, at *token.Position) ast.Node {
 	return ast.Integer(token.New(v, v, at))
 }
 
-// fieldOf returns the type of a key, or the keys that there are.
+// fieldOf returns the type of a key, or the known keys.
 func fieldOf(t reflect.Type, key string) (reflect.Type, []string) {
 	var known []string
 	for f := range t.Fields() {
@@ -234,7 +234,7 @@ func (c *keyCheck) list(n ast.Node, t reflect.Type, key string) error {
 	return nil
 }
 
-// onlyNamed makes keys of a policy of which the file says the name and nothing else: fair is {policy: fair}.
+// onlyNamed expands a policy that is given by its name only: fair means {policy: fair}.
 func onlyNamed(n ast.Node, t reflect.Type) ast.Node {
 	name, text := n.(*ast.StringNode)
 	if !text || t != reflect.TypeFor[simFilePlan]() && t != reflect.TypeFor[*simFilePolicy]() {
@@ -279,7 +279,7 @@ func (c *keyCheck) scalar(n ast.Node, t reflect.Type, key string) error {
 	return nil
 }
 
-// textual reports whether a text can be the value of a key: one such as 1e-3 is a number.
+// textual reports whether a text can be the value of a key: a text such as 1e-3 is a number.
 func textual(t reflect.Type, text string) bool {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -313,7 +313,7 @@ func numeric(n ast.Node, t reflect.Type, text string) bool {
 	return err == nil
 }
 
-// remedy says what may be written for a type.
+// remedy returns what to write for a type.
 func remedy(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -328,7 +328,7 @@ func remedy(t reflect.Type) string {
 	return "a whole number, such as 40"
 }
 
-// shown is a value in an error.
+// shown returns a value for an error.
 func shown(n ast.Node) string {
 	switch x := n.(type) {
 	case *ast.NullNode:

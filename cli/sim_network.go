@@ -27,14 +27,14 @@ func (n *simNetwork) flags(f *pflag.FlagSet) {
 	f.Float64Var(&n.nic, "nic", 0, "Gb/s of a node's card (0: never the bottleneck)")
 	f.Float64Var(&n.circuit, "circuit", 0, "Gb/s of an optical circuit between two racks (0: no optical switch)")
 	f.DurationVar(&n.tick, "net-tick", -1, "how often rates are computed (0: at every change; default 0 up to 100 nodes, else 1s)")
-	f.Lookup("net-tick").DefValue = "0s" // the text says it
+	f.Lookup("net-tick").DefValue = "0s" // the help text has the default
 	f.IntVar(&n.copies, "write-copies", 0, "copies of reduce output that go to other nodes, 0 to 2")
 }
 
 func (n *simNetwork) on() bool { return n.uplink > 0 }
 
-// use puts the network into a run. A policy that holds shuffles back has one flow for each
-// pair of racks, and one that plans has its input placed.
+// use adds the network to a run. A policy that holds shuffles back has one flow for each pair of racks, and the input
+// of a policy that plans is placed as it plans.
 func (n *simNetwork) use(cfg *sim.Config, policy string) error {
 	if !n.on() {
 		return nil
@@ -60,7 +60,7 @@ func (n *simNetwork) use(cfg *sim.Config, policy string) error {
 	return nil
 }
 
-// printNetwork says what went over the network.
+// printNetwork prints what the network carried.
 func printNetwork(w io.Writer, runs []*simRun) {
 	if len(runs) == 0 || runs[0].res.Network == nil {
 		fmt.Fprintln(w, "No network is simulated; --uplink does. docs/simulator.md says how.")

@@ -47,7 +47,7 @@ func resultsOf(runs []*simRun) map[string]*simResult {
 	return out
 }
 
-// printRuns prints a table of runs, with the metrics that a file wants to see as its columns; nil means the usual ones.
+// printRuns prints a table of runs. Its columns are the metrics that a file asks for; nil means the usual ones.
 func printRuns(w io.Writer, runs []*simRun, metrics []string) {
 	head, row := []any{"policy", "jobs", "mean completion", "mean wait", "median slowdown", "95 % slowdown", "makespan", "node-local maps", "containers busy", "missed goals", "events", "took"}, runRow
 	if metrics != nil {
@@ -69,7 +69,7 @@ func printRuns(w io.Writer, runs []*simRun, metrics []string) {
 	}
 }
 
-// known writes a figure, and "-" for what nobody knows.
+// known formats a figure, with "-" for an undefined one.
 func known(format string, v float64) string {
 	if math.IsNaN(v) {
 		return "-"
@@ -90,7 +90,7 @@ func doneOf(runs []*simRun) (out []compare.Run) {
 	return out
 }
 
-// runRows are a row for each run, and the mean of each policy where it has several.
+// runRows returns a row for each run, and the mean of each policy with several runs.
 func runRows(runs []*simRun, row func(name string, runs []*simRun) table.Row) (rows []table.Row) {
 	for len(runs) > 0 {
 		policy, n := runs[0].Policy, 1
@@ -110,7 +110,7 @@ func runRows(runs []*simRun, row func(name string, runs []*simRun) table.Row) (r
 	return rows
 }
 
-// chosenRow makes rows of metrics, each as the report has it.
+// chosenRow returns a function that makes a row of the metrics, each as in the report.
 func chosenRow(metrics []string) func(name string, runs []*simRun) table.Row {
 	return func(name string, runs []*simRun) table.Row {
 		out := table.Row{name}
@@ -121,7 +121,7 @@ func chosenRow(metrics []string) func(name string, runs []*simRun) table.Row {
 	}
 }
 
-// runRow is a row of the table: means over runs.
+// runRow returns a row of the table: means over runs.
 func runRow(name string, runs []*simRun) table.Row {
 	mean := func(of func(*simRun) float64) float64 {
 		sum := 0.0
@@ -148,7 +148,7 @@ func runRow(name string, runs []*simRun) table.Row {
 	}
 }
 
-// printPaired prints what repetitions show about differences.
+// printPaired prints what the repetitions show about differences.
 func printPaired(w io.Writer, p compare.Table) {
 	if len(p.Rows) == 0 {
 		return

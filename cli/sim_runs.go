@@ -26,8 +26,8 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// takeCluster makes the simulated cluster like the one that a history comes from, where flags do not
-// say otherwise. What is wrong with the file shows when it is read.
+// takeCluster makes the simulated cluster like that of a history, except where flags differ. Errors of the file show
+// when it is read.
 func (o *simOptions) takeCluster(cmd *cobra.Command) {
 	f, err := os.Open(o.trace)
 	if err != nil {
@@ -63,7 +63,8 @@ func (w *workload) len() int {
 	return len(w.traced) + len(w.listed)
 }
 
-// make returns the jobs of one repetition, unless they have more tasks than wanted: those are counted before any is made.
+// make returns the jobs of one repetition, unless they have more than most tasks: these are counted before any job is
+// made.
 func (w *workload) make(cfg sim.WorkloadConfig, seed uint64, most int64) ([]*sim.Job, error) {
 	rng, traced := rand.New(rand.NewPCG(seed, 2)), w.traced
 	if w.model != nil {
@@ -81,7 +82,7 @@ func (w *workload) make(cfg sim.WorkloadConfig, seed uint64, most int64) ([]*sim
 	return sim.FromTrace(traced, cfg, rng), nil
 }
 
-// tasks counts those of one repetition.
+// tasks counts the tasks of one repetition.
 func (w *workload) tasks(s trace.Shape, seed uint64) int64 {
 	if w.model != nil {
 		return w.count(s, w.model.Generate(w.jobs, rand.New(rand.NewPCG(seed, 1))))
@@ -101,7 +102,7 @@ func (w *workload) count(s trace.Shape, traced []trace.Job) (n int64) {
 	return n
 }
 
-// mostTasks is what fits into the memory of a usual machine: each takes about 100 bytes.
+// mostTasks is how many tasks fit into the memory of a usual machine: each takes about 100 bytes.
 const mostTasks = 50_000_000
 
 func (o *simOptions) readSource() (*workload, error) {
@@ -125,12 +126,12 @@ func (o *simOptions) readSource() (*workload, error) {
 	return &workload{model: m, jobs: n}, nil
 }
 
-// simRun is a run that is done.
+// simRun is a finished run.
 type simRun struct {
 	compare.Run
 	arm   arm
 	of    *simCase // of sim run
-	swept []string // the values of the keys that are ranges
+	swept []string // values of the keys that are ranges
 	topo  *topology.Topology
 	room  int // containers of the cluster
 	wall  time.Duration
@@ -139,9 +140,8 @@ type simRun struct {
 	tape  *play.Recorder
 }
 
-// runAll makes n runs on all cores. What is done when the context ends comes back beside
-// the error; runs that are under way then are left to the end of the process. A run may
-// be nil, and is left out.
+// runAll makes n runs on all cores. If the context ends, it returns the finished runs with the error, and leaves those
+// under way to the end of the process. A nil run is left out.
 func runAll(cmd *cobra.Command, n int, run func(i int) (*simRun, error)) ([]*simRun, error) {
 	var mu sync.Mutex // guards all
 	all := make([]*simRun, n)
@@ -181,7 +181,7 @@ func runAll(cmd *cobra.Command, n int, run func(i int) (*simRun, error)) ([]*sim
 	return slices.DeleteFunc(slices.Clone(all), func(r *simRun) bool { return r == nil }), err
 }
 
-// kept bounds the tasks of a run whose every attempt is kept for charts.
+// keptTasks bounds the tasks of a run whose every attempt is kept for charts.
 const keptTasks = 2_000_000
 
 func (o *simOptions) simulate(topo *topology.Topology, a arm, source *workload, seed uint64) (*simRun, error) {
@@ -209,7 +209,7 @@ func (o *simOptions) simulate(topo *topology.Topology, a arm, source *workload, 
 	}
 	began := time.Now()
 	if run.res, err = sim.Run(cfg, jobs); err == nil && cfg.Stop != nil {
-		err = cfg.Stop() // a mistake of a script at the very end
+		err = cfg.Stop() // a script may fail at the very end
 	}
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (o *simOptions) simulate(topo *topology.Topology, a arm, source *workload, 
 	return run, nil
 }
 
-// telling counts the jobs that end, beside what listens already.
+// telling counts the jobs that end, in addition to calling hear.
 func (o *simOptions) telling(hear func(*drive.Loop, *drive.Line)) func(*drive.Loop, *drive.Line) {
 	return func(d *drive.Loop, l *drive.Line) {
 		if hear != nil {
@@ -231,7 +231,7 @@ func (o *simOptions) telling(hear func(*drive.Loop, *drive.Line)) func(*drive.Lo
 	}
 }
 
-// config is the cluster under a policy.
+// config returns the cluster under a policy.
 func (o *simOptions) config(topo *topology.Topology, a arm, seed uint64) (cfg sim.Config, err error) {
 	policy, err := makePolicy(&a)
 	if err != nil {
@@ -276,7 +276,7 @@ func (o *simOptions) jobsOf(topo *topology.Topology, a arm, source *workload, se
 	return jobs, err
 }
 
-// tasks says how the trace becomes tasks.
+// tasks returns how the trace becomes tasks.
 func (o *simOptions) tasks(topo *topology.Topology) (w sim.WorkloadConfig, err error) {
 	w = sim.DefaultWorkload(topo, o.room())
 	if w.Shape, err = parseShape(o.workload, o.nodes, o.room(), o.scale); err != nil {
@@ -293,7 +293,7 @@ func (o *simOptions) tasks(topo *topology.Topology) (w sim.WorkloadConfig, err e
 	return w, nil
 }
 
-// asCluster makes second attempts and breaks deadlocks as a live cluster does if nobody says otherwise.
+// asCluster makes second attempts and breaks deadlocks as a live cluster does by default.
 func asCluster(cfg *sim.Config, noSecond bool) {
 	cfg.BreakDeadlocks, cfg.Refill = true, true
 	if !noSecond {
@@ -308,7 +308,7 @@ func tasksOf(jobs []*sim.Job) (n int) {
 	return n
 }
 
-// describeClasses tells of the machines of a scenario with classes, one by one.
+// describeClasses lists the machines of a scenario with classes, one by one.
 func (o *simOptions) describeClasses(to *trace.Origin, topo *topology.Topology) {
 	to.Room = 0
 	for i := range o.more.Classes {

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// simFile is what a file of sim run may hold, and what the playground sends. What is not in it keeps its default.
+// simFile is the content of a file of sim run, and of what the playground sends. Missing keys keep their defaults.
 type simFile struct {
 	Nodes       *int             `yaml:"nodes" help:"machines"`
 	Racks       *int             `yaml:"racks" help:"racks, all of one size"`
@@ -78,7 +78,7 @@ type simFile struct {
 	Report    *simFileReport `yaml:"report" help:"what the report shows; all that there is where it is left out"`
 }
 
-// simFilePlan is a policy to compare, with an admission of its own or that of the file.
+// simFilePlan is a policy to compare, with its own admission or that of the file.
 type simFilePlan struct {
 	Name      string            `yaml:"name" help:"how it is called in tables; must differ where a policy is there twice"`
 	Policy    string            `yaml:"policy" help:"its name (millrace scheduler ls), or a file that ends in .star"`

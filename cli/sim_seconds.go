@@ -38,7 +38,7 @@ func (o *simOptions) applySeconds(cfg *sim.Config) error {
 	return o.faultIf("speculation_params", err)
 }
 
-// checkReport refuses metrics and charts that there are none of.
+// checkReport refuses unknown metrics and charts.
 func (o *simOptions) checkReport(*sim.Config) error {
 	r := o.more.Report
 	if r == nil {
@@ -57,7 +57,7 @@ func (o *simOptions) checkReport(*sim.Config) error {
 	return nil
 }
 
-// chosen leaves in a report what the file wants to see.
+// chosen reduces a report to what the file asks for.
 func (o *simOptions) chosen(r lab.Report) lab.Report {
 	want := o.more.Report
 	if want == nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// mostArms bounds what one run compares.
+// mostArms bounds the policies that one run compares.
 const mostArms = 500
 
 // sweptKeys are the keys of a scenario file that may be ranges.
@@ -19,7 +19,7 @@ var sweptKeys = []string{
 	"task_overhead", "noise", "users", "slowstart", "driver_start", "copies", "stragglers.share", "stragglers.factor",
 }
 
-// swept makes an arm for each value of the parameters that are ranges: "0.1..0.5 by 0.1", of several each with each.
+// swept returns an arm for each combination of values of the parameters that are ranges: "0.1..0.5 by 0.1".
 func (a arm) swept() ([]arm, error) {
 	out := []arm{a}
 	for _, of := range []func(*arm) *map[string]string{
@@ -53,7 +53,7 @@ func (a arm) swept() ([]arm, error) {
 	return out, nil
 }
 
-// sweep returns the values of "LOW..HIGH by STEP", nil for a value that is none.
+// sweep returns the values of "LOW..HIGH by STEP", or nil if text is not a range.
 func sweep(text string) ([]string, error) {
 	return sweepOf(text, "0.1..0.5 by 0.1", "", func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// newTable is a table that keeps to the width of the terminal: cells that are too long are wrapped.
+// newTable returns a table that keeps to the width of the terminal: cells that are too long are wrapped.
 func newTable(w io.Writer, header ...any) table.Writer {
 	t := &fitted{Writer: table.NewWriter(), out: w, room: roomOf(w)}
 	t.SetOutputMirror(w)
@@ -25,14 +25,14 @@ func newTable(w io.Writer, header ...any) table.Writer {
 	return t
 }
 
-// roomOf is how many columns there are: those of the terminal, or what COLUMNS says; 0 if nobody says.
+// roomOf returns how many columns there are: those of the terminal, or what COLUMNS says; 0 if unknown.
 func roomOf(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n := console.Width(f); n > 0 {
 			return n
 		}
 	}
-	n, _ := strconv.Atoi(os.Getenv("COLUMNS")) // nonsense is nothing
+	n, _ := strconv.Atoi(os.Getenv("COLUMNS")) // an invalid number counts as 0
 	return n
 }
 
@@ -53,7 +53,7 @@ func (t *fitted) keep(row table.Row) {
 	t.cells = append(t.cells, cells)
 }
 
-// AppendRow adds a row. Whatever is in its cells does nothing to a terminal.
+// AppendRow adds a row. It makes control characters in cells harmless.
 func (t *fitted) AppendRow(row table.Row, config ...table.RowConfig) {
 	for i, c := range row {
 		if s, ok := c.(string); ok {
@@ -67,8 +67,8 @@ func (t *fitted) AppendRow(row table.Row, config ...table.RowConfig) {
 // SetColumnConfigs says how columns look.
 func (t *fitted) SetColumnConfigs(configs []table.ColumnConfig) { t.fixed = configs }
 
-// Render prints the table; where it is too wide, without the columns that are empty; where not even its longest words fit beside one another,
-// row by row, a line for each cell.
+// Render prints the table. If it is too wide, it omits empty columns. If not even the longest words fit side by side,
+// it prints row by row, with a line for each cell.
 func (t *fitted) Render() string {
 	configs, ok := t.narrow()
 	if !ok {
@@ -78,7 +78,7 @@ func (t *fitted) Render() string {
 	return t.Writer.Render()
 }
 
-// widths are those of the longest cell, and the longest word, of each column.
+// widths returns the lengths of the longest cell and the longest word of each column.
 func (t *fitted) widths() (cell, word []int) {
 	for _, row := range t.cells {
 		for i, c := range row {
@@ -94,13 +94,13 @@ func (t *fitted) widths() (cell, word []int) {
 	return cell, word
 }
 
-// narrow takes columns from the widest cells until a line fits; false if it never does.
+// narrow shrinks the widest columns until a line fits; it returns false if it never does.
 func (t *fitted) narrow() (out []table.ColumnConfig, ok bool) {
 	full, least := t.widths()
 	wide := slices.Clone(full)
 	total := 1
 	for _, n := range wide {
-		total += n + 3 // blanks and a line
+		total += n + 3 // blanks and a separator
 	}
 	for i := range wide {
 		if t.room > 0 && total > t.room && t.empty(i) {
@@ -129,12 +129,13 @@ func (t *fitted) narrow() (out []table.ColumnConfig, ok bool) {
 	return out, true
 }
 
-// empty says that no row has anything in a column.
+// empty reports whether no row has anything in a column.
 func (t *fitted) empty(column int) bool {
 	return len(t.cells) > 1 && !slices.ContainsFunc(t.cells[1:], func(row []string) bool { return column < len(row) && row[column] != "" })
 }
 
-// list prints each row as lines of a name and a value, with an empty line behind. Further lines of a value stand below its first.
+// list returns each row as lines of a name and a value, followed by an empty line. Further lines of a value are aligned
+// with its first.
 func (t *fitted) list() string {
 	names := t.cells[0]
 	wide := 0
@@ -155,7 +156,7 @@ func (t *fitted) list() string {
 	return b.String()
 }
 
-// wrapped breaks a text into lines of so many columns, between words.
+// wrapped breaks a text between words into lines of at most columns columns.
 func wrapped(s string, columns int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(s) {

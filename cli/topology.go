@@ -26,7 +26,7 @@ type rackFile struct {
 	Downlink string `yaml:"downlink,omitempty"`
 }
 
-// readLinks reads a topology file; no name means that nothing is known of the links.
+// readLinks reads a topology file; without a name the links are unknown.
 func readLinks(name string) (l topology.Links, err error) {
 	if name == "" {
 		return l, nil
@@ -42,7 +42,7 @@ func readLinks(name string) (l topology.Links, err error) {
 	return f.links(name, "", data)
 }
 
-// links are the rates of a file; before is what stands before their keys in it.
+// links returns the rates of a file; before is the prefix of their keys in it.
 func (f *topologyFile) links(name, before string, data []byte) (l topology.Links, err error) {
 	bad := func(key string, perr error) {
 		if err == nil && perr != nil {
@@ -72,7 +72,7 @@ func (f *topologyFile) links(name, before string, data []byte) (l topology.Links
 	return l, err
 }
 
-// emulation is the setting of a worker whose links are to be as slow as a topology says.
+// emulation returns the setting of a worker that emulates links as slow as a topology says.
 func emulation(file, topologyName string) (*emulate.Setting, error) {
 	if file == "" {
 		return nil, nil

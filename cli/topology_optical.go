@@ -17,13 +17,14 @@ type opticalFile struct {
 	Threshold string `yaml:"threshold,omitempty" help:"bytes of a shuffle between two racks from which it goes by circuit"`
 }
 
-// minInterval is how often an emulated switch can be set: its turns take milliseconds. A circuit that stays for longer than maxInterval is no switch's.
+// minInterval is the shortest interval in which an emulated switch can be set: setting it takes milliseconds. A circuit
+// that stays for longer than maxInterval is no switch's.
 const (
 	minInterval = 100 * time.Millisecond
 	maxInterval = time.Hour
 )
 
-// read checks the switch; key is the one that is to blame, with a dot before it.
+// read parses the switch; key is the one to blame, with a dot before it.
 func (f *opticalFile) read(o *topology.OCS) (key string, err error) {
 	if o.Rate, err = topology.ParseRate(f.Rate); err != nil {
 		return ".rate", err
@@ -43,7 +44,7 @@ func (f *opticalFile) read(o *topology.OCS) (key string, err error) {
 	if err != nil {
 		return ".dark", err
 	}
-	o.Threshold = int64(float64(o.Rate) * 9 * o.Reconfig.Seconds()) // so that a circuit is lit for nine tenths of its time
+	o.Threshold = int64(float64(o.Rate) * 9 * o.Reconfig.Seconds()) // a circuit is then lit for nine tenths of its time
 	if f.Threshold == "" {
 		return "", nil
 	}
@@ -52,7 +53,7 @@ func (f *opticalFile) read(o *topology.OCS) (key string, err error) {
 	return ".threshold", err
 }
 
-// lasts reads a time; it is def where nothing is said.
+// lasts parses a time; "" means def.
 func lasts(s string, def time.Duration) (time.Duration, error) {
 	if s == "" {
 		return def, nil

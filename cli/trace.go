@@ -39,7 +39,7 @@ func newTrace() *cobra.Command {
 	return cmd
 }
 
-// shapeOptions are the flags of a trace that is to be replayed on a cluster.
+// shapeOptions are the flags for a trace to be replayed on a cluster.
 type shapeOptions struct {
 	workload string
 	scale    float64
@@ -50,7 +50,7 @@ func (o *shapeOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.scale, "scale", 1, "factor on all sizes of the trace")
 }
 
-// sized gives the jobs the sizes that they have on a cluster of 40 machines with 6 containers, where the flag does not say otherwise.
+// sized gives the jobs their sizes on a cluster of 40 machines with 6 containers, unless the flag says otherwise.
 func (o *shapeOptions) sized(in []trace.Job) (trace.Shape, []trace.Job, error) {
 	s, err := parseShape(o.workload, 40, 240, o.scale)
 	if err != nil {
@@ -97,7 +97,7 @@ func printTrace(w io.Writer, d trace.Description) {
 	if p := d.Past; p != nil {
 		printPast(w, p)
 		if d.Input+d.Shuffle+d.Output == 0 {
-			return // the format knows no sizes
+			return // the format has no sizes
 		}
 	}
 	fmt.Fprintf(w, "input %s, shuffle %s, output %s; %s of %s, %s, at most %s in a job\n",
@@ -125,7 +125,7 @@ func printTrace(w io.Writer, d trace.Description) {
 	t.Render()
 }
 
-// printPast prints what attempts tell.
+// printPast prints a summary of attempts.
 func printPast(w io.Writer, p *trace.PastDescription) {
 	fmt.Fprintf(w, "%s and %s by %s on %s, %s lost; %s, %s\n", human.Many(p.Maps, "map"), human.Many(p.Reduces, "reduce"), human.Many(p.Attempts, "attempt"),
 		human.Many(int64(p.Machines), "machine"), human.Count(p.Lost), human.Many(int64(p.Users), "user"), human.Many(int64(p.Queues), "queue"))

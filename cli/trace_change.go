@@ -15,8 +15,8 @@ import (
 	"github.com/millrace/millrace/trace/formats"
 )
 
-// newChange returns a command that reads a trace of any format, changes it, and writes it to standard output: a SWIM trace as one,
-// all others as a history, unless --to says otherwise.
+// newChange returns a command that reads a trace of any format, changes it, and writes it to standard output: a SWIM
+// trace in that format, all others as a history, unless --to says otherwise.
 func newChange(cmd *cobra.Command, check func() error, change func(*trace.History) (*trace.History, error)) *cobra.Command {
 	var to formatFlag
 	cmd = onTraces(cmd, func(out io.Writer, t *formats.Trace) error {
@@ -52,7 +52,7 @@ func newTraceCut() *cobra.Command {
 	}, func(h *trace.History) (*trace.History, error) { return h.Cut(begin, end, most), nil })
 	cmd.Flags().DurationVar(&begin, "begin", 0, "first time of submission, since the beginning of the trace")
 	cmd.Flags().DurationVar(&end, "end", math.MaxInt64, "time of submission before which jobs are kept (default: all that follow)")
-	cmd.Flags().Lookup("end").DefValue = "0s" // the number would say nothing
+	cmd.Flags().Lookup("end").DefValue = "0s" // the number of nanoseconds would say nothing
 	cmd.Flags().IntVar(&most, "jobs", 0, "keep at most so many; 0 means all")
 	return cmd
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/millrace/millrace/trace/formats"
 )
 
-// readTraces reads files of one format as one trace; - is standard input. What the reader left out goes to standard error. Errors are failures, not
-// mistakes of the command line.
+// readTraces reads files of one format as one trace; - is standard input. It reports what it leaves out on standard
+// error. Its errors are failures, not mistakes in the command line.
 func readTraces(from string, names ...string) (*formats.Trace, error) {
 	var files []formats.Source
 	for _, name := range names {
@@ -42,7 +42,7 @@ func readTraces(from string, names ...string) (*formats.Trace, error) {
 	return t, nil
 }
 
-// A formatFlag names a format of traces, of those that can be written, or of all.
+// A formatFlag names a trace format: one that can be written if written is set, else any.
 type formatFlag struct {
 	name    string
 	written bool
@@ -61,7 +61,7 @@ func (f *formatFlag) Set(name string) error {
 	return nil
 }
 
-// onTraces gives a command that reads traces its arguments, the flag --from, and what it does with them.
+// onTraces completes a command that reads traces: its arguments, the flag --from, and what it does with them.
 func onTraces(cmd *cobra.Command, do func(out io.Writer, t *formats.Trace) error) *cobra.Command {
 	var from formatFlag
 	cmd.Flags().Var(&from, "from", "format of the input, if the command does not recognise it: "+from.names())
@@ -95,7 +95,7 @@ With --workload or --scale the jobs get the sizes that they would have on anothe
   millrace trace convert FB-2010.tsv --to swim --workload swim,machines=40 --scale 0.0667 > small.tsv`,
 	}, func(out io.Writer, t *formats.Trace) (err error) {
 		if cmd.Flags().Changed("workload") || cmd.Flags().Changed("scale") {
-			t.History = nil // the times that a history has belong to its own sizes
+			t.History = nil // the times of a history belong to its own sizes
 			if _, t.Jobs, err = shape.sized(t.Jobs); err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ With --workload or --scale the jobs get the sizes that they would have on anothe
 	return cmd
 }
 
-// writeTrace keeps the paths of a SWIM trace, which a history has not.
+// writeTrace keeps the paths of a SWIM trace, which a history does not have.
 func writeTrace(w io.Writer, to string, t *formats.Trace) error {
 	if to == formats.SWIM && t.History == nil {
 		return failed(trace.WriteSWIM(w, t.Jobs))

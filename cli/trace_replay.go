@@ -101,15 +101,15 @@ type replay struct {
 	specs []*scheduler.JobSpec // by job
 	tasks int64                // of all jobs
 	cost  replayCost
-	left  int  // jobs without a map: a cluster runs none
-	reads bool // there is input for the jobs that have splits
+	left  int  // jobs without a map, which a cluster does not run
+	reads bool // jobs with splits have input to read
 }
 
 func newReplay(cl *client.Client) *replay {
 	return &replay{workflow: workflow{cl: cl}, dir: "/tmp/replay-" + strings.ToLower(rand.Text()[:8])}
 }
 
-// input is where the input of a job is, of those that read.
+// input returns where the input of a job is.
 func (r *replay) input(i int) string { return fmt.Sprintf("%s/in-%d", r.dir, i) }
 
 // plan makes the jobs.
@@ -153,7 +153,7 @@ func (r *replay) plan(o *replayOptions, w *workload, nodes []wire.NodeStatus) er
 	return nil
 }
 
-// job is a job of the simulator as a synthetic one. Users of the trace become pools: a caller submits as one user.
+// job returns a simulator's job as a synthetic one. Users of the trace become pools: a caller submits as one user.
 func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) {
 	s := j.Spec
 	length := func(all []time.Duration) string {
@@ -168,7 +168,7 @@ func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) 
 	}
 	expected := int64(0)
 	if s.Input.Known {
-		expected = max(s.Input.Bytes, 1) // 0 would say that nobody knows
+		expected = max(s.Input.Bytes, 1) // 0 would mean unknown
 	}
 	args := []string{
 		"--maps", strconv.Itoa(int(s.Maps)), "--reduces", strconv.Itoa(int(s.Reduces)), "--map-time", length(j.Maps), "--reduce-time", length(j.Reduces),
@@ -190,7 +190,7 @@ func (r *replay) job(o *replayOptions, i int, j *sim.Job) (wire.JobSpec, error) 
 	return client.SpecOf(stages, wire.Program{Builtin: "synthetic", Args: args}, false), nil
 }
 
-// ahead says what the cluster will have to do: bytes are really made, sorted, written and moved, and take longest.
+// ahead describes what the cluster will have to do: bytes are really made, sorted, written and moved, and take longest.
 func (r *replay) ahead(o *replayOptions) string {
 	bytes := int64(0)
 	for _, s := range r.specs {
@@ -200,8 +200,9 @@ func (r *replay) ahead(o *replayOptions) string {
 		human.Count(int64(len(r.jobs))), human.Count(r.tasks), human.Bytes(bytes), o.scaleBytes)
 }
 
-// fits refuses a trace of which one job alone would fill half of what is free on the workers. What all jobs fill together nobody knows before:
-// they write no output, and the map output of each goes when it ends, so that it depends on how many run at once, which the policies decide.
+// fits refuses a trace with a job that alone would fill half of the free space on the workers. What all jobs fill
+// together cannot be known before: they write no output, and the map output of each is deleted when it ends. So it
+// depends on how many run at once, which the policies decide.
 func (r *replay) fits(ctx context.Context, o *replayOptions) error {
 	nodes, err := r.cl.DFS().Nodes(ctx)
 	if err != nil {
@@ -217,7 +218,8 @@ func (r *replay) fits(ctx context.Context, o *replayOptions) error {
 	return nil
 }
 
-// freeOf is how much the workers may write. Workers of one machine whose disks are equally large share one.
+// freeOf returns how much the workers may write. Workers of one machine whose disks are equally large count as sharing
+// one.
 func freeOf(nodes []wire.StoreNode) (free int64) {
 	type disk struct {
 		host  string
@@ -225,7 +227,7 @@ func freeOf(nodes []wire.StoreNode) (free int64) {
 	}
 	seen := map[disk]bool{}
 	for _, n := range nodes {
-		host, _, _ := net.SplitHostPort(n.Addr) // "" is a host, too
+		host, _, _ := net.SplitHostPort(n.Addr) // "" counts as a host
 		for _, v := range n.Volumes {
 			if d := (disk{host, v.Total}); !seen[d] {
 				seen[d] = true
@@ -236,10 +238,10 @@ func freeOf(nodes []wire.StoreNode) (free int64) {
 	return free
 }
 
-// lastReports is how long after the last job the workers have said what it cost them.
+// lastReports is how long after the last job all workers have reported what it cost them.
 const lastReports = time.Second
 
-// submit hands in every job at its time and waits for all. When it is interrupted it kills what it has submitted.
+// submit submits every job at its time and waits for all. When interrupted, it kills what it has submitted.
 func (r *replay) submit(ctx context.Context) (err error) {
 	if r.cost, err = costOf(ctx, r.cl); err != nil {
 		return err
@@ -248,7 +250,7 @@ func (r *replay) submit(ctx context.Context) (err error) {
 	return errors.Join(err, r.clean(ctx))
 }
 
-// clean ends what still runs, removes the outputs, and takes down what all has cost.
+// clean ends what still runs, removes the outputs, and records what everything has cost.
 func (r *replay) clean(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -294,7 +296,7 @@ type replayReport struct {
 	WorkersMS float64 `json:"workers_ms_per_task"`
 }
 
-// report says how the jobs fared.
+// report prints how the jobs fared.
 func (r *replay) report(cmd *cobra.Command, o *replayOptions, err error) error {
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func userRow(s wire.UserStatus) table.Row {
 	}
 }
 
-// ofMost is what there is, and of how much where that is limited.
+// ofMost returns an amount, with its limit if there is one.
 func ofMost(n, most int64, text func(int64) string) string {
 	if most <= 0 {
 		return text(n)
@@ -78,7 +78,7 @@ makes that of * hold. Files and bytes are limited by millrace dfs quota --of USE
 	return cmd
 }
 
-// parseLimit reads a number, or for the history bytes; none, or default.
+// parseLimit parses a number (for the history, bytes), none, or default.
 func parseLimit(name, text string) (int64, error) {
 	switch text {
 	case "none":

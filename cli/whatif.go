@@ -20,7 +20,7 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// whatIf are the flags of whatif, and what the history says.
+// whatIf has the flags of whatif, and what the history says.
 type whatIf struct {
 	policies []string
 	params   []string
@@ -46,7 +46,7 @@ type whatIf struct {
 	unable map[string]error // policies that cannot run these jobs
 }
 
-// size is what flags say of the cluster; Room is that of a node.
+// size is what flags say of the cluster; Room is the room of a node.
 type size struct{ Nodes, Racks, Room int }
 
 func newWhatIf() *cobra.Command {
@@ -77,10 +77,10 @@ are left out.`,
 	return cmd
 }
 
-// define makes the flags.
+// define adds the flags.
 func (o *whatIf) define(f *pflag.FlagSet) {
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "policies" { // as it was called before
+		if name == "policies" { // its name in older versions
 			name = "policy"
 		}
 		return pflag.NormalizedName(name)
@@ -115,7 +115,7 @@ func (o *whatIf) run(cmd *cobra.Command) error {
 	return failed(errors.Join(err, o.report(cmd, runs)))
 }
 
-// read takes the history, and from it the cluster and the policies.
+// read reads the history, and from it the cluster and the policies.
 func (o *whatIf) read() (err error) {
 	t, err := readTraces("", o.file)
 	if err != nil {
@@ -148,7 +148,7 @@ func (o *whatIf) read() (err error) {
 	return nil
 }
 
-// resize lets flags win over what the history says of the cluster.
+// resize lets flags override what the history says of the cluster.
 func (o *whatIf) resize() {
 	at := &o.history.Origin
 	perNode := at.Room / max(1, at.Nodes)
@@ -166,7 +166,8 @@ func (o *whatIf) resize() {
 // hasNet reports whether data moves over links.
 func (o *whatIf) hasNet() bool { return !o.noNet && compare.HasLinks(o.history.Origin) }
 
-// try replays under one policy. One that cannot run these jobs does not keep others from it, unless it is the one that ran.
+// try replays under one policy. A policy that cannot run these jobs does not stop others, unless it is the one that
+// ran.
 func (o *whatIf) try(i int) (*simRun, error) {
 	r, err := o.replay(o.arms[i])
 	if err == nil || i == 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// choose makes the arms: what ran, then the others.
+// choose makes the arms: first what ran, then the others.
 func (o *whatIf) choose() error {
 	ran, err := o.whatRan()
 	if err != nil {
@@ -56,7 +56,7 @@ func (o *whatIf) choose() error {
 	return o.checkArms()
 }
 
-// namedArms makes the arms that flags name, and reads those that are files.
+// namedArms makes the arms that flags name, and reads those in files.
 func (o *simOptions) namedArms() error {
 	if err := o.armsOfFlags(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (o *whatIf) checkArms() error {
 	return nil
 }
 
-// scripted reports whether a script decides, at one time or another.
+// scripted reports whether a script decides at any time.
 func (a *arm) scripted() bool {
 	return a.policy == scriptPolicy || slices.ContainsFunc(a.periods, func(p trace.Period) bool { return p.Policy == scriptPolicy })
 }
@@ -83,7 +83,7 @@ func (a *arm) repeats(ran *arm) bool {
 	return len(ran.periods) < 2 && a.name == ran.name && a.admission == ran.admission && maps.Equal(a.params, ran.params)
 }
 
-// beside is an arm under another name than what ran: it has other parameters, or another text.
+// beside returns the arm under a name other than that of what ran: it has other parameters, or another text.
 func (a arm) beside(ran *arm) arm {
 	if a.name == ran.name {
 		a.name += " (2)"
@@ -91,7 +91,7 @@ func (a arm) beside(ran *arm) arm {
 	return a
 }
 
-// whatRan is the arm of what the history says, or --ran does.
+// whatRan returns the arm of what ran, according to the history or --ran.
 func (o *whatIf) whatRan() (a arm, err error) {
 	from := &o.history.Origin
 	a = arm{name: from.Policy, policy: from.Policy, admission: from.Admission}
@@ -118,7 +118,7 @@ func (o *whatIf) whatRan() (a arm, err error) {
 	return a, nil
 }
 
-// namesOf says which policies there were, one after the other.
+// namesOf returns the names of successive policies.
 func namesOf(periods []trace.Period) string {
 	var names []string
 	for _, p := range periods {
@@ -127,7 +127,7 @@ func namesOf(periods []trace.Period) string {
 	return inTurn(names)
 }
 
-// usersName is what users call a policy: a script has a name of its own.
+// usersName returns what users call a policy: a script has a name of its own.
 func usersName(policy string, params map[string]string) string {
 	if policy == scriptPolicy {
 		return cmp.Or(params["name"], policy)
@@ -135,7 +135,7 @@ func usersName(policy string, params map[string]string) string {
 	return policy
 }
 
-// inTurn says which there were, one after the other.
+// inTurn joins successive names.
 func inTurn(names []string) string {
 	if names = slices.Compact(names); len(names) > 3 {
 		names = append(names[:2], "others", names[len(names)-1])
@@ -143,7 +143,7 @@ func inTurn(names []string) string {
 	return strings.Join(names, ", then ")
 }
 
-// admit gives an arm that of --admission, or the last that ran.
+// admit gives an arm the admission of --admission, or the last one that ran.
 func (o *whatIf) admit(a, ran *arm, live func(string, map[string]string) map[string]string) error {
 	a.admission, a.admitParams = ran.admission, ran.admitParams
 	if o.admission == "" {
@@ -192,7 +192,7 @@ func (o *whatIf) replay(a arm) (*simRun, error) {
 	cfg.Stop = stopper(nil, cfg.Policy)
 	began, err := time.Now(), error(nil)
 	if run.res, err = sim.Run(cfg, jobs); err == nil && cfg.Stop != nil {
-		err = cfg.Stop() // a mistake of a script at the very end
+		err = cfg.Stop() // a script may fail at the very end
 	}
 	if err != nil {
 		return fail(err)
@@ -202,7 +202,7 @@ func (o *whatIf) replay(a arm) (*simRun, error) {
 	return run, nil
 }
 
-// asItWas lets machines report and tasks be tried again as the history says.
+// asItWas makes machines report, and second attempts start, as the history says.
 func (o *whatIf) asItWas(cfg *sim.Config) (err error) {
 	if o.history.Origin.Source == "sim" {
 		cfg.Heartbeat = time.Second
@@ -216,7 +216,7 @@ func (o *whatIf) asItWas(cfg *sim.Config) (err error) {
 	return err
 }
 
-// use puts the policies of an arm into a run, and those of later periods where they begin.
+// use sets the policies of an arm in a run, and those of later periods when they begin.
 func (a *arm) use(cfg *sim.Config) (err error) {
 	if len(a.periods) == 0 {
 		if cfg.Policy, err = makePolicy(a); err == nil && a.admission != "" {

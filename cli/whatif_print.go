@@ -17,7 +17,7 @@ import (
 	"github.com/millrace/millrace/sim/compare"
 )
 
-// report prints and writes what the replays say.
+// report prints and writes the results of the replays.
 func (o *whatIf) report(cmd *cobra.Command, runs []*simRun) error {
 	was := o.simRun("as it was", o.past.Real, nil)
 	miss := o.past.Miss(runs[0].res)
@@ -84,7 +84,8 @@ func (o *whatIf) print(w io.Writer, was compare.Run, runs []*simRun, miss compar
 	fmt.Fprintln(w, "Slowdown is completion over the time the job would take alone.")
 }
 
-// changeOf is by how much a policy changes mean completion, against the replay of the one that ran; NaN where one of them turned jobs away.
+// changeOf returns the relative change of mean completion against the replay of what ran; NaN if either policy rejected
+// jobs.
 func changeOf(replayed, r *simRun) float64 {
 	if replayed.Metrics.Rejected+r.Metrics.Rejected > 0 {
 		return math.NaN()

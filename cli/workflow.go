@@ -11,11 +11,12 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// workflow is jobs on their way through a cluster: each is handed in when its time has come and those before it have succeeded.
+// workflow is a set of jobs for a cluster. Each is submitted when its time has come and the jobs before it have
+// succeeded.
 type workflow struct {
 	cl   *client.Client
 	jobs []dueJob
-	// tell, if set, hears of each job that was handed in, has ended, or never will be handed in.
+	// tell, if set, is called for each job that was submitted, has ended, or never will be submitted.
 	tell func(j *dueJob)
 	took time.Duration
 }
@@ -25,30 +26,30 @@ type dueJob struct {
 	at    time.Duration // since the start
 	after []int         // jobs of the workflow that must have succeeded
 	spec  wire.JobSpec
-	as    *client.Client // who hands it in, if not who hands in the others
+	as    *client.Client // who submits it, if not the submitter of the others
 
-	id     wire.JobID // once it is handed in
+	id     wire.JobID // once it is submitted
 	ended  bool
 	status wire.JobStatus // when it has ended
-	barred int            // 1 above the job whose failure keeps it from being handed in
+	barred int            // index plus 1 of the job whose failure keeps it from being submitted
 
-	refused error // what the master says of a job that it does not take
+	refused error // why the master refuses the job
 }
 
-// succeeded reports whether it has ended well.
+// succeeded reports whether the job has ended well.
 func (j *dueJob) succeeded() bool { return j.ended && j.status.State == wire.Succeeded }
 
-// seconds is how long it took, from submission to end.
+// seconds returns how long the job took, from submission to end.
 func (j *dueJob) seconds() float64 { return float64(j.status.Ended-j.status.Submitted) / 1000 }
 
 // watchEvery is how often the master is asked which jobs still run.
 const watchEvery = 200 * time.Millisecond
 
-// run hands in every job in its turn and waits for all.
+// run submits every job in its turn and waits for all.
 func (w *workflow) run(ctx context.Context) error {
 	begin := time.Now()
 	defer func() { w.took = time.Since(begin) }()
-	heard := begin // when the master answered last
+	heard := begin // when the master last answered
 	for {
 		left, wait, err := w.step(ctx, time.Since(begin))
 		if err == nil && left == 0 {
@@ -71,7 +72,7 @@ func (w *workflow) run(ctx context.Context) error {
 	}
 }
 
-// step hands in what is due. It returns how many jobs have not ended, and how long nothing need be done.
+// step submits the jobs that are due. It returns how many have not ended, and how long to wait until the next step.
 func (w *workflow) step(ctx context.Context, now time.Duration) (left int, wait time.Duration, err error) {
 	wait = watchEvery
 	for i := range w.jobs {
@@ -87,7 +88,7 @@ func (w *workflow) step(ctx context.Context, now time.Duration) (left int, wait 
 			wait = min(wait, j.at-now)
 			continue
 		}
-		if j.spec.Request == "" { // handed in twice it is one job
+		if j.spec.Request == "" { // submitted twice, it is still one job
 			j.spec.Request = rand.Text()
 		}
 		if j.id, err = cmp.Or(j.as, w.cl).Submit(ctx, j.spec); err != nil {
@@ -102,7 +103,7 @@ func (w *workflow) step(ctx context.Context, now time.Duration) (left int, wait 
 	return left, wait, nil
 }
 
-// refusal reports whether an error is about the job: another job may be taken.
+// refusal reports whether an error is about the job, so that another job may be accepted.
 func refusal(err error) bool {
 	switch wire.KindOf(err) {
 	case wire.Invalid, wire.NotFound, wire.Exists, wire.Denied, wire.Quota, wire.TooLarge:
@@ -111,7 +112,7 @@ func refusal(err error) bool {
 	return false
 }
 
-// free reports whether the jobs before one have succeeded. One that cannot be handed in any more is barred.
+// free reports whether the jobs before one have succeeded. It bars a job that can no longer be submitted.
 func (w *workflow) free(j *dueJob) bool {
 	free := true
 	for _, i := range j.after {

@@ -22,11 +22,11 @@ func ratesFlag(f *pflag.FlagSet, into *string) {
 	f.StringVar(into, "rates", "middle", "how fast tasks compute: copy, middle or slow, or MAP:REDUCE in bytes a second")
 }
 
-// shapeSettings are what may stand behind the kind of a shape.
+// shapeSettings are the settings that may follow the kind of a shape.
 const shapeSettings = "machines, containers, block, reduce-bytes, min-input, min-shuffle, min-output"
 
-// parseShape reads "fine" or "swim", with settings behind it. What is not said is as for a cluster of so many machines and containers.
-// The name of the key or flag belongs before the error.
+// parseShape parses "fine" or "swim", with settings after it. Settings not given are those of a cluster of so many
+// machines and containers. The caller prefixes errors with the name of the key or flag.
 func parseShape(text string, machines, containers int, scale float64) (trace.Shape, error) {
 	kind, settings, more := strings.Cut(text, ",")
 	var s trace.Shape
@@ -52,7 +52,7 @@ func parseShape(text string, machines, containers int, scale float64) (trace.Sha
 	return s, nil
 }
 
-// setShape takes one NAME=VALUE.
+// setShape applies one NAME=VALUE.
 func setShape(s *trace.Shape, setting string) error {
 	name, value, _ := strings.Cut(setting, "=")
 	switch name {
@@ -94,7 +94,7 @@ func setSize(into *int64, name, value string) error {
 	return nil
 }
 
-// parseRates reads a name of sim.NamedRates, or MAP:REDUCE in bytes a second.
+// parseRates parses a name of sim.NamedRates, or MAP:REDUCE in bytes a second.
 func parseRates(text string) (sim.Rates, error) {
 	if r, ok := sim.NamedRates[text]; ok {
 		return r, nil

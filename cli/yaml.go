@@ -13,15 +13,15 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Files in YAML are small and flat. The library calls itself for every level of nesting, so that a deep file takes
-// its stack or, the square of its length, its time; and it writes out an alias wherever it stands.
+// YAML files here are small and flat. The library recurses for every level of nesting, so that a deep file takes its
+// stack or time in the square of its length; and it expands every alias.
 const (
 	maxFile     = 1 << 20  // bytes
 	maxNesting  = 64       // brackets that are open at once, and marks that begin a value in one line
 	maxRepeated = 16 << 20 // bytes, if every alias stood for the whole file
 )
 
-// decodeYAML fills in a value from a file, which may have no other keys.
+// decodeYAML decodes a file into a value; the file may have no other keys.
 func decodeYAML(name string, data []byte, into any) error {
 	body, err := parseYAML(name, data)
 	if err != nil || body == nil {
@@ -35,7 +35,7 @@ func decodeYAML(name string, data []byte, into any) error {
 	})
 }
 
-// parseYAML returns the one document of a file, nil if it is empty.
+// parseYAML returns the one document of a file, or nil if it is empty.
 func parseYAML(name string, data []byte) (body ast.Node, err error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%s: %d bytes are too many: a file has %d at most", name, len(data), maxFile)
@@ -66,8 +66,8 @@ func parseYAML(name string, data []byte) (body ast.Node, err error) {
 	return body, err
 }
 
-// guardYAML calls the library, which takes some files for mistakes of its caller and panics: a value with a tag
-// that it does not know, for one. A file is the user's, and the server of the playground reads those of strangers.
+// guardYAML calls the library, which panics on some files as if its caller had made a mistake, such as on a value with
+// an unknown tag. A file is the user's, and the server of the playground reads those of strangers.
 func guardYAML(name string, read func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,7 +84,7 @@ func yamlError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// checkNesting refuses what would take the library long.
+// checkNesting refuses files that would take the library long.
 func checkNesting(name string, tokens token.Tokens, size int) error {
 	open, marks, line, aliases := 0, 0, 0, 0
 	for _, t := range tokens {
@@ -111,7 +111,8 @@ func checkNesting(name string, tokens token.Tokens, size int) error {
 	return nil
 }
 
-// nestedAlias finds an alias in an anchored value: a few lines of them stand for more values than a machine can hold.
+// nestedAlias finds an alias in an anchored value: a few lines of these can stand for more values than a machine can
+// hold.
 type nestedAlias struct {
 	name string
 	in   string // the anchor
@@ -130,7 +131,7 @@ func (v nestedAlias) Visit(n ast.Node) ast.Visitor {
 	return v
 }
 
-// lineOf returns the line of a key, or where it is not there of the value that it belongs to; 1 where nothing can be found.
+// lineOf returns the line of a key or, if it is missing, of the value that contains it; 1 if neither is found.
 func lineOf(data []byte, key string) int {
 	line := 0
 	_ = guardYAML("", func() error {

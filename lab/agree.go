@@ -22,9 +22,8 @@ func ReadReports(paths ...string) (all []Report, err error) {
 	return all, nil
 }
 
-// Disagreements compares verdicts with those of earlier runs, for the experiments that both
-// have over the same workload, and says where they differ. A check that only one of them
-// has is a difference too.
+// Disagreements compares verdicts with those of earlier runs, for experiments that both have over the same workload,
+// and returns the differences. A check that only one of them has is a difference, too.
 func Disagreements(got, want []Report) []string {
 	var out []string
 	for _, g := range got {
@@ -35,7 +34,7 @@ func Disagreements(got, want []Report) []string {
 	return out
 }
 
-// NotCompared names the experiments that Disagreements passes over, and why.
+// NotCompared returns the experiments that Disagreements skips, with the reasons.
 func NotCompared(got, want []Report) []string {
 	var out []string
 	for _, g := range got {
@@ -50,7 +49,7 @@ func NotCompared(got, want []Report) []string {
 	return out
 }
 
-// counterpart is the report of the same experiment over the same workload, or over another.
+// counterpart returns the report of the same experiment over the same workload, or else over another.
 func counterpart(g Report, want []Report) (other Report, same bool) {
 	for _, w := range want {
 		if w.ID == g.ID {
@@ -63,8 +62,7 @@ func counterpart(g Report, want []Report) (other Report, same bool) {
 	return other, false
 }
 
-// differ compares checks by their names; of several with the same name the first with the first,
-// and so on.
+// differ compares checks by their names; of several with the same name the first with the first, and so on.
 func differ(got, want Report) (out []string) {
 	earlier := map[string][]Verdict{}
 	for _, c := range want.Checks {

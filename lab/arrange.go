@@ -7,8 +7,8 @@ import (
 	"github.com/millrace/millrace/internal/chart"
 )
 
-// arranged puts figures in order: strips first, then as the words have their captions. Figures whose names begin alike, such as slots-min
-// and slots-max, are small multiples and share their axes; strips do so, too.
+// arranged sorts figures: strips first, then in the order of their captions in the words. Figures whose names begin
+// alike, such as slots-min and slots-max, are small multiples and share their axes, as strips do.
 func (e *Experiment) arranged(figures []Figure) []Figure {
 	place := func(f Figure) int { return slices.Index(e.order, match(e.order, f.Name)) }
 	slices.SortStableFunc(figures, func(a, b Figure) int { return place(a) - place(b) }) // a strip has no place: -1

@@ -13,13 +13,14 @@ type Verdict string
 // The verdicts.
 const (
 	Reproduced    Verdict = "reproduced"
-	Direction     Verdict = "direction" // it goes the way that was published, and the value is another, or none was published
+	Direction     Verdict = "direction" // it goes the published way, but the value differs, or none was published
 	NotReproduced Verdict = "not reproduced"
 	ShapeOnly     Verdict = "shape only"
 )
 
-// A Check is one published statement beside what was measured. Within, Between, AtLeast, AtMost, Holds and Reported make one; its methods return
-// a changed copy, so that a check is built in one expression and added to the report whole. Its claim decides which verdicts it can have.
+// A Check is one published statement beside what was measured. Within, Between, AtLeast, AtMost, Holds and Reported
+// make one. Its methods return a changed copy, so that a check is built in one expression and added to the report
+// complete. Its claim decides which verdicts it can have.
 type Check struct {
 	Item      string  `json:"item"`
 	Published string  `json:"published"`
@@ -29,15 +30,15 @@ type Check struct {
 	Verdict   Verdict `json:"verdict"`
 	Why       string  `json:"why,omitempty"`
 
-	ok, way bool   // it lies in what is accepted; its order or sign is as published
-	late    bool   // what is accepted was set after the values had been seen
-	scale   *scale // for the picture; nil where there are no numbers
+	ok, way bool   // the value is accepted; its order or sign is as published
+	late    bool   // the accepted range was set after the values had been seen
+	scale   *scale // for the picture; nil if there are no numbers
 }
 
-// scale places a measured number beside what is accepted and what was published.
+// scale places a measured number beside the accepted range and the published number.
 type scale struct {
 	value, low, high float64
-	want             float64 // NaN where no single number was published
+	want             float64 // NaN if no single number was published
 }
 
 // newCheck judges a statement.
@@ -46,7 +47,7 @@ func newCheck(item string, published Said, measured, accepted string, ok bool) C
 	return c.judged()
 }
 
-// judged is the check with the verdict that its claim allows.
+// judged returns the check with the verdict that its claim allows.
 func (c Check) judged() Check {
 	c.Verdict = c.Claim.grade(c.ok && !c.late, c.way || c.ok)
 	return c
@@ -85,7 +86,7 @@ func Holds(item string, published Said, measured string, ok bool, accepted strin
 	return newCheck(item, published, measured, accepted, ok)
 }
 
-// Reported shows what was measured and judges nothing.
+// Reported returns a check that shows what was measured and judges nothing.
 func Reported(item, published, measured string) Check {
 	return newCheck(item, Said{published, nothingClaim}, measured, "reported", false)
 }
@@ -99,25 +100,26 @@ func (c Check) Because(why string) Check {
 	return c
 }
 
-// Direction grades a check that failed: ok says that the order or the sign is as published all the same.
+// Direction grades a check that failed: ok says that the order or the sign is still as published.
 func (c Check) Direction(ok bool) Check {
 	c.way = ok
 	return c.judged()
 }
 
-// Late says that what is accepted was set by us, after the values had been seen: who has seen them can always draw a bound around them, so that
-// such a row shows a direction at most.
+// Late says that we set the accepted range after the values had been seen. A bound can always be drawn around known
+// values, so such a row shows a direction at most.
 func (c Check) Late() Check {
 	c.late = true
 	return c.judged()
 }
 
-// SameSide grades a number that failed: it is on the same side of the value that means no effect as the published one.
+// SameSide grades a number that failed by whether it is on the same side of none, the value that means no effect, as
+// the published one.
 func (c Check) SameSide(none float64) Check {
 	return c.Direction((c.scale.value-none)*(c.scale.want-none) > 0)
 }
 
-// Missed adds a reason, if the measurement does not lie in what is accepted.
+// Missed adds a reason if the measurement is not accepted.
 func (c Check) Missed(why string) Check {
 	if c.ok || c.Verdict == ShapeOnly {
 		return c
@@ -131,7 +133,7 @@ func (c Check) Accept(rule string) Check {
 	return c
 }
 
-// Mark gives the number that was published, for the picture of a check that has bounds.
+// Mark sets the published number, for the picture of a check that has bounds.
 func (c Check) Mark(published float64) Check {
 	s := *c.scale
 	s.want = published
@@ -145,7 +147,8 @@ func (c Check) Shown(format string, args ...any) Check {
 	return c
 }
 
-// Over shows the mean of several runs with its interval. A number is judged by its mean; a sign agrees only where the whole interval does.
+// Over shows the mean of several runs with its interval. A number is judged by its mean; a sign agrees only if the
+// whole interval does.
 func (c Check) Over(e stats.Estimate) Check {
 	c.Measured = e.Text()
 	if c.Claim == signClaim {
@@ -154,14 +157,14 @@ func (c Check) Over(e stats.Estimate) Check {
 	return c.judged()
 }
 
-// Quoted says in the document's words what was published, and what kind of statement that is.
+// Quoted sets what was published in the document's words, and what kind of statement that is.
 func (c Check) Quoted(published Said) Check {
 	c.Published, c.Claim = published.text, published.claim
 	return c.judged()
 }
 
-// admitted is a check as a report has it: with the verdict that its claim allows, and why no other; of one that failed without a reason it says
-// that none is known.
+// admitted returns a check as a report has it: with the verdict that its claim allows, and why it is no better. For a
+// failed check without a reason it says that none is known.
 func (c Check) admitted() Check {
 	c = c.judged()
 	if c.Why == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// Uniform is a configuration of one rack of equal nodes, whose tasks take as long as their job says. All reports are simulated, also
-// those that change nothing: the committed results were made so.
+// Uniform returns a configuration of one rack of equal nodes, whose tasks take as long as their job says. It simulates
+// all reports, even those that change nothing, because the committed results were made so.
 func Uniform(nodes int, each scheduler.Capacity) (sim.Config, error) {
 	topo, err := topology.Uniform(1, nodes, 0, 0)
 	return sim.Config{Topology: topo, Capacity: each, State: scheduler.DefaultConfig(), Model: sim.NewFixed(), Reports: sim.Reports{AllHeartbeats: true}}, err
@@ -28,7 +28,7 @@ func Slotted(nodes int, maps, reduces int32, policy string, params map[string]st
 	return cfg, err
 }
 
-// Seconds is a time of so many seconds.
+// Seconds returns a time of f seconds.
 func Seconds(f float64) time.Duration { return time.Duration(math.Round(f * float64(time.Second))) }
 
 // Arrive gives jobs ids and Poisson arrivals with a mean gap, in seconds.

@@ -1,5 +1,5 @@
-// Package lab is the kit of the laboratory: published experiments as code, run in the simulator, with what was published beside
-// what is measured.
+// Package lab is the toolkit of the laboratory: published experiments as code, run in the simulator, with published
+// values beside measured ones.
 //
 // A [Document] is a published document with its [Experiment] list. Its package below this one embeds words.md, which says in
 // Markdown what is asked, how it is set up and how to read the charts; [NewDocument] joins the two. An experiment is written like
@@ -9,8 +9,9 @@
 //
 // An experiment may name two runs that are worth watching ([Recorder.Watch]), for which the command writes a player.
 //
-// What a document is known by is a [Headline]: its value under every reading that was tried, drawn as a strip. The section "In a sentence"
-// at the top of words.md is filled from the headlines ([Document.Sentence]). The first chart of an experiment's words stands first on its page.
+// A [Headline] is a figure that a document is known for: its value under every reading that was tried, drawn as a
+// strip. The section "In a sentence" at the top of words.md is filled from the headlines ([Document.Sentence]). The
+// first chart of an experiment's words comes first on its page.
 //
 // Nothing is tuned to a number except where the specification calls it a calibration;
 // the check then says calibrated.

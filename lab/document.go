@@ -8,8 +8,8 @@ import (
 	"text/template"
 )
 
-// An Experiment is one published experiment, or several that share their runs. Its package says what Run does and how long
-// that takes; the words of its document say the rest.
+// An Experiment is one published experiment, or several that share their runs. Its package gives Run and how long that
+// takes; its document's words give the rest.
 type Experiment struct {
 	ID      string
 	Seconds int // how long a full run takes on two cores, about
@@ -19,7 +19,7 @@ type Experiment struct {
 	Source string // specification and items of its list "What to reproduce"
 	// For the reader of a report: what is asked, and how to read the charts. How it is set up is a template.
 	Question, Read string
-	Answers        []string // items of the checks that answer the question, if that is not the first one that was judged
+	Answers        []string // items of the checks that answer the question, if not the first judged one
 
 	document          *Document
 	setup             *template.Template
@@ -27,11 +27,11 @@ type Experiment struct {
 	order             []string // of captions, as the words have them: the first chart is the one to look at
 }
 
-// A Document is a published document: what a reader must know before its experiments, and these.
+// A Document is a published document: its experiments, and what a reader must know before them.
 type Document struct {
 	ID    string // what the ids of its experiments begin with
 	Title string
-	// Front is for the pages of documentation: what it is all about, in Markdown.
+	// Front is for the pages of documentation: what the document is about, in Markdown.
 	Front string
 	// Reference names authors, title and year; Intro says what the document is about and how to read references into it.
 	Reference, Intro string
@@ -47,7 +47,7 @@ type Document struct {
 // A Word is a policy, a measure or an abbreviation of a document, and what it means.
 type Word struct{ Name, Meaning string }
 
-// NewDocument joins experiments with the words of their document. It panics where words.md lacks what they need, which the
+// NewDocument joins experiments with the words of their document. It panics if words.md lacks what they need, which the
 // tests of every document would notice.
 func NewDocument(id, words string, tables []Table, experiments ...*Experiment) *Document {
 	d := &Document{ID: id, Tables: tables, Experiments: experiments}
@@ -92,7 +92,7 @@ func (d *Document) read(words string) error {
 	return nil
 }
 
-// read takes the words of an experiment from its section.
+// read reads the words of an experiment from its section.
 func (e *Experiment) read(d *Document, s section, shared texts) (err error) {
 	e.document, e.Title, e.Question, e.Read = d, s.title, s.labelled("Question"), s.labelled("How to read it")
 	e.Answers = s.names("Answered by")
@@ -116,7 +116,7 @@ func (e *Experiment) read(d *Document, s section, shared texts) (err error) {
 	return errors.Join(failed[:]...)
 }
 
-// reference is the quoted line of a section, and the rest.
+// reference returns the quoted line of a section, and the rest.
 func (s section) reference() (quoted, rest string) {
 	var others []string
 	for _, p := range s.paras {
@@ -129,7 +129,7 @@ func (s section) reference() (quoted, rest string) {
 	return quoted, strings.Join(others, " ")
 }
 
-// words are the items "- **name**: meaning" of a section.
+// words returns the items "- **name**: meaning" of a section.
 func (s section) words() (out []Word) {
 	for _, p := range s.paras {
 		name, meaning, ok := strings.Cut(strings.TrimPrefix(p, "- **"), "**: ")
@@ -140,7 +140,7 @@ func (s section) words() (out []Word) {
 	return out
 }
 
-// tables are those of a section; the line before one is its title.
+// tables returns the tables of a section; the line before a table is its title.
 func (s section) tables() (out []Table) {
 	title, inside := "", false
 	for line := range strings.Lines(s.raw) {

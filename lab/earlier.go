@@ -13,14 +13,14 @@ import (
 	"sync"
 )
 
-// Earlier is what WriteFiles left in a directory: reports, and the drawings of their page. report.json has no drawings, so that a page on which
-// some experiments are run again takes those of the others from the page before it.
+// Earlier is what WriteFiles left in a directory: reports, and the drawings of their page. report.json has no drawings,
+// so a page with some experiments run again takes those of the others from the earlier page.
 type Earlier struct {
 	Reports  []Report
 	drawings map[string]template.HTML // by the id of their figure or row
 }
 
-// largestPage is the most that is read of a page; the page of all experiments has 2 MB.
+// largestPage is how much of a page is read at most; the page of all experiments has 2 MB.
 const largestPage = 64 << 20
 
 // ReadEarlier reads report.json and report.html of a directory.
@@ -75,8 +75,8 @@ func drawingsOf(page string) map[string]template.HTML {
 	return out
 }
 
-// With returns the reports of now and, of the experiments that were not run, those of before, in the order of their ids. find knows experiments
-// by id.
+// With returns the new reports and, for the experiments that were not run, the earlier ones, in the order of their ids.
+// find returns an experiment by id.
 func (e *Earlier) With(now []Report, find func(id string) (*Experiment, error)) ([]Report, error) {
 	out := slices.Clone(now)
 	for _, r := range e.Reports {
@@ -94,7 +94,7 @@ func (e *Earlier) With(now []Report, find func(id string) (*Experiment, error)) 
 	return out, nil
 }
 
-// drawing is a figure or a picture of a report that was kept; empty for one that was not.
+// drawing returns a figure or a picture of a report that was kept, and "" for another.
 func (l *layout) drawing(kept bool, id string) template.HTML {
 	if !kept || l.Earlier == nil {
 		return ""

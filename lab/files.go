@@ -34,7 +34,7 @@ func WriteFiles(dir string, p Page) error {
 	for _, r := range p.Reports {
 		for _, f := range r.Figures {
 			if f.Chart == nil {
-				continue // kept: it is there
+				continue // kept: the file is there
 			}
 			if err := writeFigure(filepath.Join(dir, "figures", FigureFile(r, f)), f); err != nil {
 				return fmt.Errorf("write figure %s: %w", f.Name, err)
@@ -67,7 +67,7 @@ func writeJSON(w io.Writer, reports []Report) error {
 	return e.Encode(reports)
 }
 
-// writeCSV writes what was checked or, of a comparison, which checks nothing, its first table.
+// writeCSV writes the checks or, for a comparison, which checks nothing, its first table.
 func writeCSV(w io.Writer, reports []Report) error {
 	c := csv.NewWriter(w)
 	if len(reports) > 0 && reports[0].ID == comparison && len(reports[0].Tables) > 0 {

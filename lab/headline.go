@@ -12,8 +12,9 @@ import (
 	"github.com/millrace/millrace/internal/stats"
 )
 
-// A Headline is the figure by which a document is known, under every reading that was tried: what the document leaves open has to be filled
-// in, and nobody is to take a chosen filling for a proof. Its chart is a strip; its values fill the sentence of the document.
+// A Headline is a figure that a document is known for, under every reading that was tried: what the document leaves
+// open has to be filled in, and a chosen filling must not pass for a proof. Its chart is a strip; its values fill the
+// sentence of the document.
 type Headline struct {
 	// Name is how the sentence calls it, letters only; What is the title of its chart, Unit the label of its axis.
 	Name string `json:"name"`
@@ -24,8 +25,8 @@ type Headline struct {
 	Line      float64 `json:"-"`
 	// None is the value that means no effect; NaN: there is none.
 	None float64 `json:"-"`
-	// Readings begin with the one that is judged, or with Judges of them, if that is above 0; below 0 none is. Policies says that they are
-	// policies, not ways to fill in what a document leaves open.
+	// Readings begin with the judged one, or with Judges of them if Judges is above 0; below 0 none is judged. Policies
+	// says that they are policies, not ways to fill in what a document leaves open.
 	Readings []Reading `json:"readings"`
 	Judges   int       `json:"-"`
 	Policies bool      `json:"policies,omitempty"`
@@ -35,16 +36,17 @@ type Headline struct {
 type Reading struct {
 	Name  string    `json:"name"`
 	Value float64   `json:"value"`
-	Apart bool      `json:"apart,omitempty"` // it says nothing about the figure: it is drawn, and no part of its range
+	Apart bool      `json:"apart,omitempty"` // drawn, but not part of the figure's range
 	bar   chart.Bar // with its interval
 }
 
-// Read is a reading of one or more runs.
+// Read returns a reading of one or more runs.
 func Read(name string, e stats.Estimate) Reading {
 	return Reading{Name: name, Value: e.Mean, bar: e.Bar(name, math.NaN())}
 }
 
-// Headline adds a headline and its strip. A reading without a value, such as one under which a batch never ends, is left out.
+// Headline adds a headline and its strip. It leaves out a reading without a value, such as one under which a batch
+// never ends.
 func (r *Recorder) Headline(h Headline, readings ...Reading) {
 	strip := chart.Strip{Frame: chart.Frame{Title: h.What, X: chart.Axis{Label: h.Unit}}, Published: h.Line, Said: h.Published, None: h.None, Judged: max(1, h.Judges)}
 	for _, one := range readings {
@@ -59,7 +61,7 @@ func (r *Recorder) Headline(h Headline, readings ...Reading) {
 	r.report.Figures = append(r.report.Figures, Figure{Name: "strip-" + h.Name, Caption: h.caption(), Chart: strip})
 }
 
-// caption says what the marks of a strip are and which of them are judged.
+// caption explains the marks of a strip, and which of them are judged.
 func (h Headline) caption() string {
 	judged := "the filled one, in the first row, is judged"
 	switch {
@@ -78,14 +80,14 @@ func (h Headline) caption() string {
 	return "Each mark is one reading of what the document leaves open; " + judged + "." + grey + " A gain that a single reading takes away is no proof."
 }
 
-// Judged is the value of the reading that is judged.
+// Judged returns the value of the judged reading.
 func (h Headline) Judged() string { return stats.Text(h.Readings[0].Value) }
 
-// Low and High are the smallest and the largest value over all readings but those that stand apart.
+// Low returns the smallest and High the largest value over all readings, except those that stand apart.
 func (h Headline) Low() string  { low, _ := h.span(); return stats.Text(low) }
 func (h Headline) High() string { _, high := h.span(); return stats.Text(high) }
 
-// Count is how many readings there are, the judged one among them, and those that stand apart not.
+// Count returns how many readings there are, including the judged one but not those that stand apart.
 func (h Headline) Count() (n int) {
 	for _, r := range h.Readings {
 		if !r.Apart {
@@ -95,7 +97,7 @@ func (h Headline) Count() (n int) {
 	return n
 }
 
-// At is the value of a reading by name.
+// At returns the value of a reading by name.
 func (h Headline) At(name string) (string, error) {
 	for _, r := range h.Readings {
 		if r.Name == name {
@@ -115,7 +117,7 @@ func (h Headline) span() (low, high float64) {
 	return low, high
 }
 
-// String is the headline in words.
+// String returns the headline in words.
 func (h Headline) String() string {
 	s := fmt.Sprintf("%s: %s, published %s", h.What, h.Judged(), h.Published)
 	of := "readings"
@@ -128,8 +130,8 @@ func (h Headline) String() string {
 	return s
 }
 
-// Finding says what an experiment found: its headlines or, where it has none, how many published statements hold, and those that answer its
-// question.
+// Finding describes what an experiment found: its headlines or, if it has none, how many published statements hold, and
+// those that answer its question.
 func (r Report) Finding() string {
 	var said []string
 	for _, h := range r.Headlines {
@@ -147,8 +149,8 @@ func (r Report) Finding() string {
 	return strings.Join(said, " ")
 }
 
-// answers are the checks that answer the question: those that the words name or, where they name none that this run made, the first one that
-// was judged, else the first.
+// answers returns the checks that answer the question: those that the words name or, if this run made none of them, the
+// first judged one, else the first.
 func (r Report) answers() (out []Check) {
 	for _, item := range r.Answers {
 		if i := slices.IndexFunc(r.Checks, func(c Check) bool { return c.Item == item }); i >= 0 {
@@ -161,7 +163,7 @@ func (r Report) answers() (out []Check) {
 	return r.Checks[max(0, slices.IndexFunc(r.Checks, Check.judgedBySource)):][:1]
 }
 
-// judgedBySource says that the source published something that the check could contradict.
+// judgedBySource reports whether the source published something that the check could contradict.
 func (c Check) judgedBySource() bool { return c.Verdict != ShapeOnly }
 
 // tally counts the published statements by verdict; a single one speaks for itself.
@@ -192,10 +194,10 @@ func (r Report) tally() string {
 	return fmt.Sprintf("Of %d published statements: %s.", all, strings.Join(parts, ", "))
 }
 
-// itemNumber matches the number of a statement, also behind the name of a regime: "4: " and "regime A: 11: ".
+// itemNumber matches the number of a statement, even after the name of a regime: "4: " and "regime A: 11: ".
 var itemNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(|[^:]*: )[0-9]+(?:, [0-9]+)*: `) })
 
-// sentence is a check in words.
+// sentence returns a check in words.
 func (c Check) sentence() string {
 	item := itemNumber().ReplaceAllString(c.Item, "$1")
 	return fmt.Sprintf("%s%s: published %s; measured %s (%s).", strings.ToUpper(item[:1]), item[1:], c.Published, c.Measured, c.Verdict)

@@ -14,13 +14,13 @@ import (
 type Page struct {
 	Title   string // "millrace laboratory" if empty
 	Date    string // when it was made; empty leaves it out, so that bytes repeat
-	Quick   bool   // it is of a quick run
+	Quick   bool   // of a quick run
 	Reports []Report
-	Earlier *Earlier // where reports were kept that ran before; nil: all have run now
+	Earlier *Earlier // source of the reports that were kept; nil: all have run now
 }
 
-// WriteHTML writes a page that needs nothing else: an index with the verdicts, then for each group of experiments its
-// words, and for each experiment its question, what was published beside what was measured, and charts.
+// WriteHTML writes a self-contained page: an index with the verdicts, then for each group of experiments its words, and
+// for each experiment its question, published values beside measured ones, and charts.
 func WriteHTML(w io.Writer, p Page) error {
 	p.Title = cmp.Or(p.Title, "millrace laboratory")
 	return page().Execute(w, layOut(p))

@@ -40,7 +40,7 @@ type row struct {
 	kept               bool
 }
 
-// layOut puts the reports below their documents, which stand in the order in which they come.
+// layOut groups the reports by their documents, in the order in which these come.
 func layOut(p Page) *layout {
 	l := &layout{Page: p, Index: len(p.Reports) > 1, ids: map[string]bool{}}
 	at := map[*Document]int{}
@@ -64,7 +64,7 @@ func layOut(p Page) *layout {
 	return l
 }
 
-// chain tells each report which stand before and after it.
+// chain links each report to those before and after it.
 func (l *layout) chain() {
 	var last *reportLayout
 	for g := range l.Groups {
@@ -81,7 +81,7 @@ func (l *layout) chain() {
 // idLike matches what may be the id of an experiment.
 var idLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-z]+(-[a-z0-9]+)+`) })
 
-// Link makes links of the experiments of this page that a text names.
+// Link turns the ids of this page's experiments in a text into links.
 func (l *layout) Link(text string) template.HTML {
 	text = template.HTMLEscapeString(text)
 	return template.HTML(idLike().ReplaceAllStringFunc(text, func(id string) string { //nolint:gosec // escaped above; ids are ours
@@ -99,13 +99,13 @@ func rowsOf(r Report) (rows []row) {
 	return rows
 }
 
-// Missed reports whether a statement was judged and did not come out.
+// Missed reports whether a statement was judged but not reproduced.
 func (r row) Missed() bool { return r.Verdict == NotReproduced }
 
-// Nested reports whether the report stands below a document.
+// Nested reports whether the report belongs to a document.
 func (r reportLayout) Nested() bool { return r.GroupID != "" }
 
-// FirstNot is where the first statement stands that was not reproduced.
+// FirstNot returns the place of the first statement that was not reproduced.
 func (r reportLayout) FirstNot() string {
 	for _, c := range r.Rows {
 		if c.Missed() {
@@ -115,7 +115,7 @@ func (r reportLayout) FirstNot() string {
 	return r.ID
 }
 
-// Count says how the checks ended.
+// Count returns how the checks ended.
 func (r reportLayout) Count() string {
 	parts := []string{fmt.Sprintf("%d reproduced", r.Tally.Reproduced)}
 	if r.Tally.Direction > 0 {
@@ -127,7 +127,7 @@ func (r reportLayout) Count() string {
 	return strings.Join(append(parts, fmt.Sprintf("%d not reproduced", r.Tally.Not)), ", ")
 }
 
-// Repetitions says how often it was run.
+// Repetitions returns how often it was run.
 func (r reportLayout) Repetitions() string {
 	switch r.Seeds {
 	case 0:
@@ -161,7 +161,7 @@ func tally(r Report) (t verdicts) {
 	return t
 }
 
-// Sentence is what a student may quote of a document; empty where this page has not the runs for it.
+// Sentence returns what a student may quote of a document, or "" if this page lacks the runs for it.
 func (l *layout) Sentence(d *Document) string {
 	s, err := d.Sentence(l.Reports)
 	if err != nil {
@@ -183,7 +183,7 @@ func (l *layout) Figure(r Report, f Figure) figureLayout {
 	return figureLayout{f, FigureFile(r, f), l.Link(f.Caption), l.drawing(r.kept, FigureFile(r, f))}
 }
 
-// Picture shows where a statement lies.
+// Picture draws where a statement lies.
 func (l *layout) Picture(r row) template.HTML {
 	if kept := l.drawing(r.kept, r.Anchor); kept != "" {
 		return kept

@@ -32,7 +32,7 @@ func picture(c Check) template.HTML {
 	return template.HTML(svg) //nolint:gosec // every text in it is escaped
 }
 
-// end prints a value at one end of an axis, no finer than the axis is long.
+// end formats a value at one end of an axis, with no more precision than the axis needs.
 func end(v, other float64) string {
 	wide := math.Abs(other - v)
 	if wide < 1e-4 {
@@ -41,8 +41,8 @@ func end(v, other float64) string {
 	return strconv.FormatFloat(v, 'f', int(max(0, 1-math.Floor(math.Log10(wide)))), 64)
 }
 
-// bounds chooses the ends of the axis: what is finite, with some room around. Where only one side is bounded the bound
-// is in the middle, and what is nearer to it than a quarter of it lies so much nearer.
+// bounds chooses the ends of the axis: the finite values, with some space around. If only one side is bounded, the
+// bound is in the middle, and nearer values are drawn nearer in proportion.
 func bounds(s scale) (left, right float64) {
 	bound := s.low
 	if math.IsInf(s.low, -1) {

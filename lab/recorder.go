@@ -17,7 +17,7 @@ type Recorder struct {
 	options    Options
 	experiment *Experiment
 	facts      Facts              // of the set-up
-	settings   map[string]float64 // numbers of the set-up that can be set, by name: the experiment's own
+	settings   map[string]float64 // numbers of the set-up that can be set, by name, with the experiment's own values
 	listing    bool               // only settings are wanted
 	report     Report
 }
@@ -25,7 +25,7 @@ type Recorder struct {
 // stopped is how Must leaves an experiment.
 type stopped struct{ err error }
 
-// run calls an experiment and writes its set-up with what the run said of it.
+// run runs an experiment, and renders its set-up with the facts of the run.
 func (r *Recorder) run(experiment func(*Recorder)) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -37,7 +37,7 @@ func (r *Recorder) run(experiment func(*Recorder)) (err error) {
 		}
 	}()
 	experiment(r)
-	r.checkSet() // it may have had nothing to repeat
+	r.checkSet() // the experiment may have had nothing to repeat
 	r.report.Setup = r.fill(r.experiment.setup, r.facts)
 	if r.report.Changed = r.changed(); r.report.Changed != "" {
 		r.report.Setup, r.report.Headlines = r.report.Setup+" CHANGED for this run: "+r.report.Changed+".", nil
@@ -46,15 +46,15 @@ func (r *Recorder) run(experiment func(*Recorder)) (err error) {
 	return nil
 }
 
-// Must ends the experiment if there is an error. It is for the goroutine of the experiment: what Repeat and Sweep run returns its
-// error.
+// Must ends the experiment if there is an error. Call it only in the goroutine of the experiment: functions that Repeat
+// and Sweep run return their errors.
 func (r *Recorder) Must(err error) {
 	if err != nil {
 		panic(stopped{err})
 	}
 }
 
-// Seeds returns the number of repetitions: what was asked for, or the experiment's own.
+// Seeds returns the number of repetitions: the one asked for, or the experiment's own.
 func (r *Recorder) Seeds(full, quick int) int {
 	n := full
 	switch {
@@ -67,10 +67,10 @@ func (r *Recorder) Seeds(full, quick int) int {
 	return n
 }
 
-// Quick reports whether the run is to be quick.
+// Quick reports whether the run should be quick.
 func (r *Recorder) Quick() bool { return r.options.Quick }
 
-// Seed is the seed of the first repetition.
+// Seed returns the seed of the first repetition.
 func (r *Recorder) Seed() uint64 { return r.options.Seed }
 
 // Check adds checks to the report.
@@ -97,11 +97,11 @@ func (r *Recorder) Say(name string, facts ...Facts) string {
 	return r.say(r.experiment.remarks, name, facts)
 }
 
-// Fact gives the set-up a fact of the run.
+// Fact adds a fact of the run to the set-up.
 func (r *Recorder) Fact(name string, value any) { r.facts[name] = value }
 
-// each calls fn for 0..n-1 on all cores and waits. The results must go to places of
-// their own, so that the order of running does not show.
+// each calls fn for 0..n-1 on all cores and waits. fn must put each result in a place of its own, so that the order of
+// running does not show.
 func (r *Recorder) each(n int, fn func(i int) error) {
 	r.checkSet()
 	heard := r.options.Repeats
@@ -123,7 +123,7 @@ func (r *Recorder) each(n int, fn func(i int) error) {
 	r.Must(g.Wait())
 }
 
-// Repeat runs something n times on all cores, with one seed after the other.
+// Repeat runs run n times on all cores, with successive seeds.
 func Repeat[T any](r *Recorder, n int, run func(seed uint64) (T, error)) []T {
 	return Sweep(r, []int{0}, n, func(_ int, seed uint64) (T, error) { return run(seed) })[0]
 }
@@ -159,10 +159,11 @@ func Each[T any](runs []T, of func(T) float64) []float64 {
 	return x
 }
 
-// Mean is the mean of a quantity over runs.
+// Mean returns the mean of a quantity over runs.
 func Mean[T any](runs []T, of func(T) float64) float64 { return stats.Mean(Each(runs, of)) }
 
-// OfMeans is a figure of the means of two variants over the same runs, with an interval by leaving out one run at a time.
+// OfMeans returns a figure of the means of two variants over the same runs, with an interval by leaving out one run at
+// a time.
 func OfMeans[T any](a, b []T, of func(T) float64, figure func(a, b float64) float64) stats.Estimate {
 	mean := func(runs []T, without int) float64 {
 		if without < 0 {
@@ -173,7 +174,7 @@ func OfMeans[T any](a, b []T, of func(T) float64, figure func(a, b float64) floa
 	return stats.LeaveOneOut(len(a), func(without int) float64 { return figure(mean(a, without), mean(b, without)) })
 }
 
-// Ratio compares a quantity of two variants, run by run. Runs in which the second has none of it are left out.
+// Ratio compares a quantity of two variants, run by run. It leaves out runs in which the second is 0.
 func Ratio[T any](a, b []T, of func(T) float64) stats.Estimate {
 	var x []float64
 	for i, base := range Each(b, of) {

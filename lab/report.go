@@ -19,17 +19,18 @@ type Report struct {
 	Source string `json:"source"`
 	// Document names who published the experiment, under which title and when.
 	Document string  `json:"document,omitempty"`
-	Date     string  `json:"date,omitempty"` // when it ran, where that was said
+	Date     string  `json:"date,omitempty"` // when it ran, if that is known
 	Seeds    int     `json:"seeds"`
 	Live     bool    `json:"live,omitempty"`  // it ran on clusters of processes, too
-	Flags    string  `json:"flags,omitempty"` // with which it is run again, beside its name
+	Flags    string  `json:"flags,omitempty"` // flags that repeat the run, beside its name
 	Checks   []Check `json:"checks"`
 	// Headlines are the figures by which the document is known, under all readings.
 	Headlines []Headline `json:"headlines,omitempty"`
-	// Workload says where its jobs came from, where that depends on what the machine
-	// has: only runs over the same one are compared.
+	// Workload says where the jobs came from, if that depends on what the machine has: only runs over the same workload
+	// are compared.
 	Workload string `json:"workload,omitempty"`
-	// Changed says which numbers of the set-up the reader has set; then nothing is judged, and the document's sentence is not filled.
+	// Changed says which numbers of the set-up the user has set. Then nothing is judged, and the document's sentence is
+	// not filled.
 	Changed string `json:"changed,omitempty"`
 
 	Question string   `json:"question,omitempty"`
@@ -43,24 +44,24 @@ type Report struct {
 	Scenes []Scene `json:"-"`
 	Player string  `json:"-"`
 
-	document *Document // nil where it is no experiment
-	kept     bool      // it ran before, and its drawings are those of the page before
+	document *Document // nil if it is no experiment
+	kept     bool      // it ran earlier, and its drawings come from the earlier page
 }
 
-// Key is what to look at first: the strips of its headlines or, where it has none, its first figure.
+// Key returns what to look at first: the strips of its headlines or, if it has none, its first figure.
 func (r Report) Key() []Figure { return r.Figures[:r.keys()] }
 
-// Others are the figures after these.
+// Others returns the figures after these.
 func (r Report) Others() []Figure { return r.Figures[r.keys():] }
 
 func (r Report) keys() int {
 	return min(len(r.Figures), max(1, len(r.Headlines)))
 }
 
-// comparison is the ID of what is no experiment.
+// comparison is the ID of a report that is no experiment.
 const comparison = "comparison"
 
-// Compared makes a report of runs beside each other.
+// Compared makes a report that compares runs.
 func Compared(title, setup string, runs []compare.Run) Report {
 	table, figures := compare.Beside(runs)
 	tables := []Table{table}
@@ -77,7 +78,7 @@ func Compared(title, setup string, runs []compare.Run) Report {
 	}
 }
 
-// Swept makes a report of the scenarios of a sweep beside each other.
+// Swept makes a report that compares the scenarios of a sweep.
 func Swept(keys []string, setup string, cases []compare.Case, metrics []string) Report {
 	table, figures := compare.Sweep(keys, cases, metrics)
 	repetitions := 0

@@ -15,8 +15,8 @@ type Options struct {
 	Seed  uint64 // of the first repetition
 	// Set changes numbers of the set-up, by name. Nothing is judged then.
 	Set map[string]float64
-	// Repeats, if not nil, hears of repetitions, from any goroutine: how many more are planned, how many more have ended. An experiment
-	// plans as it goes.
+	// Repeats, if not nil, is called from any goroutine with how many more repetitions are planned and how many more
+	// have ended. An experiment plans as it goes.
 	Repeats func(planned, ended int)
 }
 
@@ -39,14 +39,12 @@ func Run(ctx context.Context, e *Experiment, o Options) (_ Report, err error) {
 	return r.report, nil
 }
 
-// atOnce is how many experiments are under way together, so that the last run of one
-// does not leave the other cores idle. Each uses all cores; they share them by time, so
-// that many short runs do not wait for few long ones.
+// atOnce is how many experiments run at the same time, so that the last run of one does not leave the other cores idle.
+// Each uses all cores; they share them by time, so that many short runs do not wait for few long ones.
 const atOnce = 2
 
-// RunAll runs experiments on all cores. done hears of each when it has ended, one at a
-// time. The reports of those that succeeded come back in the order of the list, also
-// when the context ends the rest; the error is the first.
+// RunAll runs experiments on all cores. It calls done for each when it has ended, one call at a time. It returns the
+// reports of those that succeeded in the order of the list, even if the context ends the rest, and the first error.
 func RunAll(ctx context.Context, list []*Experiment, o Options, done func(Report, error)) ([]Report, error) {
 	reports, ok := make([]Report, len(list)), make([]bool, len(list))
 	var mu sync.Mutex // guards ok and calls of done

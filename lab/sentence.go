@@ -40,7 +40,7 @@ func (s section) sentence() (out sentence, err error) {
 	return out, nil
 }
 
-// Leads is the headline that the finding begins with: its chart is the first that a reader sees.
+// Leads returns the headline with which the finding begins: its chart is the first that a reader sees.
 func (d *Document) Leads() string {
 	if d.sentence == nil {
 		return ""
@@ -50,11 +50,11 @@ func (d *Document) Leads() string {
 	return name
 }
 
-// errNoFigures says that a sentence has nothing to be filled with.
+// errNoFigures says that no report has the figures for a sentence.
 var errNoFigures = errors.New("no run has the figures of the sentence")
 
-// Sentence is what a student may quote of the document, with the figures of these reports. It is an error if a figure is missing, because
-// the experiment that has it was not run.
+// Sentence returns what a student may quote of the document, with the figures of these reports. It returns an error if
+// a figure is missing because its experiment was not run.
 func (d *Document) Sentence(reports []Report) (string, error) {
 	if d.sentence == nil {
 		return "", errNoFigures

@@ -12,17 +12,17 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A reader may change numbers of an experiment's set-up ([Options.Set]). What a document published holds for its own set-up: with another one
-// nothing is judged.
+// Users may change numbers of an experiment's set-up ([Options.Set]). What a document published holds for its own
+// set-up; with another one nothing is judged.
 
-// A Setting is a number of an experiment's set-up that a reader may change.
+// A Setting is a number of an experiment's set-up that a user may change.
 type Setting struct {
 	Name    string  `json:"name"`
 	Own     float64 `json:"own"`
 	Meaning string  `json:"meaning"`
 }
 
-// meanings say what settings are; each has one meaning in all experiments.
+// meanings explain the settings; each has one meaning in all experiments.
 var meanings = map[string]string{
 	"arrivals":   "times the time between arrivals: with 0.5 twice as many jobs come in an hour",
 	"circuit":    "rate of an optical circuit, in Gb/s",
@@ -41,10 +41,11 @@ var meanings = map[string]string{
 	"work":       "times the work of each task",
 }
 
-// errListed ends an experiment of which only the settings are wanted.
+// errListed ends an experiment when only its settings are wanted.
 var errListed = errors.New("the settings are known")
 
-// Settings lists what a reader may set of an experiment, by name. Of an experiment that has something to run nothing is run.
+// Settings returns what a user may set of an experiment, by name. It runs nothing of an experiment that has something
+// to run.
 func Settings(ctx context.Context, e *Experiment) ([]Setting, error) {
 	r := newRecorder(ctx, e, Options{Quick: true})
 	r.listing = true
@@ -61,7 +62,7 @@ func Settings(ctx context.Context, e *Experiment) ([]Setting, error) {
 // widest is how many times smaller or larger than its own a setting may be.
 const widest = 100
 
-// Float is a number of the set-up: own, or what the reader has set. Call it before what the experiment runs.
+// Float returns a number of the set-up: own, or what the user has set. Call it before what the experiment runs.
 func (r *Recorder) Float(name string, own float64) float64 {
 	if r.settings == nil {
 		r.settings = map[string]float64{}
@@ -104,7 +105,7 @@ func (r *Recorder) NodesPerRack(racks, own int) int {
 	return n / racks
 }
 
-// Times is Int for something of which there is a multiple: own, or so many times as much.
+// Times is Int for a multiple of own: own, or so many times as much.
 func (r *Recorder) Times(name string, own int) int {
 	n := r.Int(name, own)
 	if n%own != 0 {
@@ -113,7 +114,7 @@ func (r *Recorder) Times(name string, own int) int {
 	return n / own
 }
 
-// checkSet refuses what the experiment, which now begins to run, does not know.
+// checkSet refuses settings that the experiment, which now begins to run, does not know.
 func (r *Recorder) checkSet() {
 	if r.listing {
 		r.Must(errListed)
@@ -133,7 +134,7 @@ func (r *Recorder) checkSet() {
 	}
 }
 
-// changed says what the reader has set; empty: nothing.
+// changed returns what the user has set, or "".
 func (r *Recorder) changed() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(r.options.Set)) {

@@ -36,7 +36,7 @@ func PublicTrace(name string) ([]trace.Job, error) {
 	return trace.ReadSWIM(f, name)
 }
 
-// DayOrModel returns the day of Facebook, or as many jobs of the model fitted to it, and which it was.
+// DayOrModel returns the day of Facebook, or as many jobs of the model fitted to it, and which of the two.
 func DayOrModel(seed uint64) (jobs []trace.Job, from string) {
 	if jobs, err := PublicTrace(FBDay); err == nil {
 		return jobs, FromTrace
@@ -44,14 +44,14 @@ func DayOrModel(seed uint64) (jobs []trace.Job, from string) {
 	return trace.Models["fb-2010"].Generate(24_442, rand.New(rand.NewPCG(seed, 0xfb))), FromModel
 }
 
-// Day is DayOrModel, noted in the report.
+// Day is DayOrModel, recorded in the report.
 func (r *Recorder) Day() (jobs []trace.Job, from string) {
 	jobs, from = DayOrModel(r.options.Seed)
 	r.report.Workload = from
 	return jobs, from
 }
 
-// Only says which part of the workload a run has, after Day where that is called at all.
+// Only records which part of the workload a run has. Call it after Day, if that is called at all.
 func (r *Recorder) Only(part string) {
 	if r.report.Workload != "" {
 		part = r.report.Workload + ", " + part

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/stats"
 )
 
-// Facts are what a run says in a text, by the names that the text has for them. A number without further ado is printed with
-// about three digits.
+// Facts are what a run contributes to a text, by their names in the text. A plain number is printed with about three
+// digits.
 type Facts map[string]any
 
 // fact is a number in a text.
@@ -19,7 +19,7 @@ type fact float64
 
 func (f fact) String() string { return stats.Text(float64(f)) }
 
-// texts are templates by name. A name that ends in * is for all that begin as it does.
+// texts are templates by name. A name that ends in * stands for all names that begin with the rest.
 type texts map[string]*template.Template
 
 func (t texts) find(name string) *template.Template {
@@ -51,7 +51,7 @@ func (r *Recorder) say(from texts, name string, facts []Facts) string {
 	return r.fill(t, all)
 }
 
-// fill writes a text with facts; a fact that is missing ends the experiment.
+// fill renders a text with facts; a missing fact ends the experiment.
 func (r *Recorder) fill(t *template.Template, facts Facts) string {
 	if t == nil {
 		return ""
@@ -68,14 +68,15 @@ func (r *Recorder) fill(t *template.Template, facts Facts) string {
 	return b.String()
 }
 
-// A section is what stands below a heading of words.md.
+// A section is the text below a heading of words.md.
 type section struct {
 	title string
 	paras []string // paragraphs and list items, each on one line
 	raw   string
 }
 
-// sections cuts Markdown at its headings of the second level; the first section is what stands before them, under the title.
+// sections splits Markdown at its headings of the second level; the first section is what comes before them, under the
+// title.
 func sections(words string) []section {
 	var out []section
 	for i, part := range strings.Split("\n"+words, "\n## ") {
@@ -90,7 +91,7 @@ func sections(words string) []section {
 	return out
 }
 
-// paragraphs joins lines that belong together.
+// paragraphs joins the lines of each paragraph or list item.
 func paragraphs(body string) (out []string) {
 	begun := false
 	for line := range strings.Lines(body) {
@@ -117,7 +118,7 @@ func (s section) labelled(label string) string {
 	return ""
 }
 
-// names are those of the items of list, in order.
+// names returns the names of the items of list, in order.
 func (s section) names(label string) (out []string) {
 	inside := false
 	for _, p := range s.paras {

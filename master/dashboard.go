@@ -7,11 +7,12 @@ import (
 	"github.com/millrace/millrace/internal/rpc"
 )
 
-// lookerKey is where a request for a page carries who looks.
+// lookerKey is the context key of the user who requested a page.
 type lookerKey struct{}
 
-// routeDashboard serves the dashboard, if there is one, on every path that nothing else is on. Its calls are made in the name
-// of the user who looks at it; without a key that is any user of this machine, as for all other calls.
+// routeDashboard serves the dashboard, if there is one, on every path that has no other handler. The dashboard makes
+// its calls in the name of the user who looks at it. Without a key that may be any user of this machine, as for all
+// other calls.
 func (m *Master) routeDashboard() {
 	if m.cfg.Dashboard == nil {
 		return

@@ -11,12 +11,12 @@ import (
 	"github.com/millrace/millrace/master/tracker"
 )
 
-// decisionLog tells what the policies decided, in words.
+// decisionLog returns the policies' decisions in words.
 func (m *Master) decisionLog(ctx context.Context, _ rpc.Caller, r wire.DecisionsRequest) (wire.Decisions, error) {
 	return ask(ctx, m, func(time.Duration) (wire.Decisions, error) { return m.jobs.DecisionsFrom(r), nil })
 }
 
-// openSpool opens what keeps the log of decisions, and returns what takes its lines.
+// openSpool opens the spool of the decision log and returns the function that takes its lines.
 func (m *Master) openSpool() (take func(tracker.Page), err error) {
 	if m.spool, err = openSpool(filepath.Join(m.cfg.Dir, "decisions.s2"), m.cfg.KeepDecisions, m.cfg.Log); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (m *Master) openSpool() (take func(tracker.Page), err error) {
 	return m.spool.take, nil
 }
 
-// decisionLines hands out the log as a simulator replays it, page by page; it is written beside the loop.
+// decisionLines returns a page of the log that a simulator replays. It encodes the page outside the loop.
 func (m *Master) decisionLines(ctx context.Context, _ rpc.Caller, r wire.DecisionsRequest) (wire.DecisionLines, error) {
 	page, err := ask(ctx, m, func(time.Duration) (tracker.Page, error) { return m.jobs.Lines(r.From), nil })
 	if err != nil {
@@ -34,7 +34,7 @@ func (m *Master) decisionLines(ctx context.Context, _ rpc.Caller, r wire.Decisio
 	if page.First == r.From {
 		return page.Encode()
 	}
-	old, first, ok, err := m.spool.read(r.From, page.First) // what memory has forgotten was handed to it before
+	old, first, ok, err := m.spool.read(r.From, page.First) // the spool got the lines before memory dropped them
 	if err != nil {
 		return old, err
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// sizeOf is how many bytes there are under the inputs of a job; 0 if that is not known before its driver looks: of
-// patterns, of what is not in the block store, and of jobs that make their own data.
+// sizeOf returns the number of bytes in the inputs of a job. It returns 0 if only the driver can know: for patterns,
+// for paths outside the block store, and for jobs that make their own data.
 func (m *Master) sizeOf(inputs []string, user string) (bytes int64) {
 	for _, in := range inputs {
 		p, ok := storePath(in)
@@ -22,7 +22,7 @@ func (m *Master) sizeOf(inputs []string, user string) (bytes int64) {
 	return bytes
 }
 
-// mapsOf is how many maps a job has that makes its own data, 8 bytes for each number; 0 for others.
+// mapsOf returns how many maps a job has that makes its own data, at 8 bytes for each number; 0 for other jobs.
 func mapsOf(inputs []string, shape wire.Shape) (maps int64) {
 	for _, in := range inputs {
 		n, ok := mapreduce.CountOf(in)

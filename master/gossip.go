@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// gossip joins the cluster's gossip. Workers learn the address by a call.
+// gossip joins the cluster's gossip. Workers ask the master for its address.
 func (m *Master) gossip() error {
 	if m.cfg.Gossip == "" {
 		return nil
@@ -36,7 +36,7 @@ func (m *Master) gossip() error {
 	return err
 }
 
-// heard takes in what gossip says about workers. A death is believed when the worker is silent too.
+// heard handles what gossip says about workers. The tracker believes in a death only if the worker is silent as well.
 func (m *Master) heard(e membership.Event) {
 	if e.Member.Role != "worker" {
 		return
@@ -47,7 +47,7 @@ func (m *Master) heard(e membership.Event) {
 	}
 }
 
-// A Gossip is how a worker joins.
+// gossipInfo returns what a worker needs to join the gossip.
 func (m *Master) gossipInfo(context.Context, rpc.Caller, none) (wire.Gossip, error) {
 	g := wire.Gossip{Label: m.names.Cluster()}
 	if m.members != nil {

@@ -14,21 +14,22 @@ import (
 	"github.com/millrace/millrace/internal/tick"
 )
 
-// groups holds the groups of each user, from a file that is read again when it changes.
+// groups holds the groups of each user. It reads them from a file, and again when the file changes.
 type groups struct {
 	file string
-	text []byte                              // what it held; of one goroutine
+	text []byte                              // the file's content; used by one goroutine
 	now  atomic.Pointer[map[string][]string] // by user
 }
 
 const (
-	// groupsEvery is how often the file is looked at.
+	// groupsEvery is how often the file is checked for changes.
 	groupsEvery = 2 * time.Second
-	// maxGroups bounds the file.
+	// maxGroups bounds the size of the file.
 	maxGroups = 16 << 20
 )
 
-// loadGroups reads a file in the form of /etc/group: NAME:PASSWORD:NUMBER:USER,USER... Passwords and numbers are not used.
+// loadGroups reads a file in the form of /etc/group: NAME:PASSWORD:NUMBER:USER,USER... It ignores passwords and
+// numbers.
 func loadGroups(name string) (*groups, error) {
 	g := &groups{file: name}
 	if _, err := g.load(); err != nil {
@@ -62,7 +63,7 @@ func (g *groups) load() (changed bool, err error) {
 	return true, nil
 }
 
-// parseGroups lists the groups of each user. Empty lines and those that begin with # are passed over.
+// parseGroups returns the groups of each user. It ignores empty lines and those that begin with #.
 func parseGroups(text string) (map[string][]string, error) {
 	out := map[string][]string{}
 	n := 0
@@ -85,7 +86,7 @@ func parseGroups(text string) (map[string][]string, error) {
 	return out, nil
 }
 
-// of lists the groups of a user.
+// of returns the groups of a user.
 func (g *groups) of(name string) []string { return (*g.now.Load())[name] }
 
 // follow reads the file again when it changes, until ctx ends.
@@ -104,7 +105,7 @@ func (g *groups) follow(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// currentUser is who runs this process.
+// currentUser returns the name of the user who runs this process.
 func currentUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

@@ -10,24 +10,24 @@ import (
 	"github.com/millrace/millrace/master/tracker"
 )
 
-// jobsSegment is the size of the journal's files: small, so that what a snapshot stands for can go soon.
+// jobsSegment is the size of the journal's files: small, so that those that a snapshot replaces can soon be deleted.
 const jobsSegment = 1 << 20
 
-// A jobLog is the jobs' journal and the snapshot that stands for its beginning. It belongs to the loop, but for
-// what compact does beside it.
+// A jobLog is the jobs' journal and the snapshot that replaces its beginning. Only the loop uses it, except for what
+// compact does in another goroutine.
 type jobLog struct {
 	fs       disk.FS
 	journal  *journal.Journal
 	snapshot int64 // bytes of the last snapshot
-	since    int64 // bytes of the records behind it
+	since    int64 // bytes of the records after it
 	busy     bool  // a snapshot is being written
 	retry    time.Duration
 }
 
-// openJobLog brings back the records of an earlier master: the snapshot's, then what followed.
+// openJobLog replays the records of an earlier master: those of the snapshot, then those after it.
 func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 	m.log.fs = fsys
-	born := int64(0) // of what the records say the latest: a clock that was behind for a while adds no time
+	born := int64(0) // the latest birth that a record implies: a clock that was behind for a while adds no time
 	replay := func(r *tracker.Record) {
 		m.texts.take(r)
 		m.base = max(m.base, r.At)
@@ -53,7 +53,7 @@ func (m *Master) openJobLog(fsys disk.FS, cfg journal.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if born > 0 { // the time without a master counts, as far as the clock tells it
+	if born > 0 { // the time without a master counts, if the clock is right
 		m.base = max(m.base, time.Since(time.UnixMilli(born))-time.Since(m.begin))
 	}
 	m.firstSeq = m.log.journal.Durable()
@@ -69,7 +69,7 @@ func decodeRecord(payload []byte) (*tracker.Record, error) {
 	return r, nil
 }
 
-// keep appends records. Users will want to know when jobs came and went.
+// keep appends records. It adds the time of day where users will want to know it.
 func (m *Master) keep(records []tracker.Record) error {
 	for i := range records {
 		r := &records[i]
@@ -96,11 +96,11 @@ func (m *Master) keep(records []tracker.Record) error {
 	return nil
 }
 
-// journalRecord is the largest record that the jobs' journal takes. The limits of what comes in are far below: what is
-// larger all the same must not end the master.
+// journalRecord is the size of the largest record that the jobs' journal takes. The limits on requests are far below. A
+// record that is larger all the same must not stop the master.
 const journalRecord = 8 << 20
 
-// bare is a record without what users, programs and workers have said.
+// bare returns a record without the texts of users, programs and workers.
 func bare(r tracker.Record) tracker.Record {
 	r.Text, r.Counts, r.Bad = wire.Clip(r.Text, wire.MaxReason), nil, nil
 	if r.Task != nil {
@@ -111,11 +111,11 @@ func bare(r tracker.Record) tracker.Record {
 	return r
 }
 
-// compactFrom is the size below which a journal is left alone.
+// compactFrom is the size below which a journal is not compacted.
 const compactFrom = 4 << 20
 
-// maybeCompact, called in the loop, writes a snapshot beside it when the records behind the last one have grown
-// larger than that: then journal and snapshot together are never far above twice the live state.
+// maybeCompact, called in the loop, starts a goroutine that writes a snapshot when the records after the last one have
+// outgrown it. Journal and snapshot together are then never far above twice the live state.
 func (m *Master) maybeCompact() {
 	if m.log.busy || m.log.since < max(m.log.snapshot, m.cfg.compactFrom()) || m.now() < m.log.retry {
 		return
@@ -136,15 +136,16 @@ func (m *Master) maybeCompact() {
 	})
 }
 
-// snapshot is all that the tracker knows. Its first record is of now, and so says when the cluster was born.
+// snapshot returns all that the tracker knows. Its first record has the time of now, and so says when the cluster
+// began.
 func (m *Master) snapshot() []tracker.Record {
 	records := m.jobs.Snapshot(m.now())
 	records[0].Wall = time.Now().UnixMilli()
 	return records
 }
 
-// compact writes a snapshot and drops what it stands for. A crash at any point leaves a snapshot and all records
-// behind it: the snapshot is not there before the records are durable, and they go after it is.
+// compact writes a snapshot and drops the records that it replaces. A crash at any point leaves a snapshot and all
+// records after it: compact writes the snapshot once its records are durable, and drops them after that.
 func (m *Master) compact(seq uint64, records []tracker.Record) (int64, error) {
 	if err := m.log.journal.Wait(seq); err != nil {
 		return 0, err
@@ -155,7 +156,7 @@ func (m *Master) compact(seq uint64, records []tracker.Record) (int64, error) {
 	}
 	keep := seq + 1
 	if m.past != nil {
-		keep = min(keep, m.past.Keep()) // it may have to read them
+		keep = min(keep, m.past.Keep()) // the history may still have to read them
 	}
 	return size, m.log.journal.DropBefore(keep)
 }
@@ -167,10 +168,10 @@ func (c *Config) compactFrom() int64 {
 	return compactFrom
 }
 
-// maxSpec bounds a submission, in bytes: far below what a record may hold, far above what a job needs.
+// maxSpec bounds a submission, in bytes. It is far below the limit of a record and far above what a job needs.
 const maxSpec = 1 << 20
 
-// checkSize refuses a submission that would not fit the journal.
+// checkSize refuses a submission that is too large for the journal.
 func checkSize(spec *wire.JobSpec) error {
 	b, err := json.Marshal(spec)
 	if err == nil && len(b) > maxSpec {

@@ -10,22 +10,22 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// How the load of the last quarter of an hour is remembered: how often it is looked at, how many looks are kept, and how many
-// queues are told apart in each.
+// The history of load covers the last quarter of an hour: how often a sample is taken, how many are kept, and how many
+// queues each sample lists.
 const (
 	loadEvery  = 2 * time.Second
 	loadKept   = 450
 	loadQueues = 16
 )
 
-// A loadLog remembers how busy the cluster was. It is the loop's.
+// A loadLog keeps samples of how busy the cluster was. Only the loop uses it.
 type loadLog struct {
 	samples []wire.LoadSample // a ring once it is full
 	next    int
 	at      time.Duration
 }
 
-// sample, in the loop, takes a look if it is time.
+// sample, called in the loop, takes a sample if one is due.
 func (m *Master) sample(now time.Duration) {
 	if len(m.load.samples) > 0 && now-m.load.at < loadEvery {
 		return
@@ -43,7 +43,7 @@ func (l *loadLog) add(s wire.LoadSample) {
 	l.next = (l.next + 1) % loadKept
 }
 
-// list is all samples, the oldest first.
+// list returns all samples, oldest first.
 func (l *loadLog) list() []wire.LoadSample {
 	return append(slices.Clone(l.samples[l.next:]), l.samples[:l.next]...)
 }
@@ -67,7 +67,7 @@ func loadNow(now time.Duration, nodes []wire.NodeStatus, queues []wire.QueueStat
 	return s
 }
 
-// largest keeps the queues with the most to do and puts the others together, under an empty name.
+// largest keeps the queues with the most to do and adds up the others under an empty name.
 func largest(all []wire.LoadQueue) []wire.LoadQueue {
 	if len(all) <= loadQueues {
 		return all
@@ -80,7 +80,7 @@ func largest(all []wire.LoadQueue) []wire.LoadQueue {
 	return append(all[:loadQueues-1:loadQueues-1], rest)
 }
 
-// clusterLoad tells how busy the cluster was lately, and what time it is in it.
+// clusterLoad returns how busy the cluster was lately, and the cluster's time.
 func (m *Master) clusterLoad(ctx context.Context, _ rpc.Caller, _ none) (wire.Load, error) {
 	return ask(ctx, m, func(now time.Duration) (wire.Load, error) {
 		return wire.Load{Now: now.Milliseconds(), Every: loadEvery.Milliseconds(), Samples: m.load.list()}, nil

@@ -15,7 +15,8 @@ import (
 // LocalPaths says whose jobs may name paths on the workers' own disks.
 type LocalPaths string
 
-// The choices. Jobs may not read files of workers unless an administrator allows it: the key of the cluster is such a file.
+// The choices. Jobs may not read workers' files unless an administrator allows it: the key of the cluster is such a
+// file.
 const (
 	LocalPathsAuto   LocalPaths = "auto"   // own without a key, none with one
 	LocalPathsNone   LocalPaths = "none"   // nobody's
@@ -31,7 +32,7 @@ func (p LocalPaths) validate() error {
 	return fmt.Errorf("local paths are %q, must be %s, %s, %s or %s", p, LocalPathsAuto, LocalPathsNone, LocalPathsOwn, LocalPathsAdmins)
 }
 
-// localRights are those of a job that this caller submits for a user.
+// localRights returns the rights of a job that this caller submits for a user.
 func (m *Master) localRights(c rpc.Caller, name string) wire.LocalRights {
 	switch p := m.cfg.LocalPaths; {
 	case p == LocalPathsOwn && m.cfg.Key != nil:
@@ -46,9 +47,10 @@ func (m *Master) localRights(c rpc.Caller, name string) wire.LocalRights {
 	return wire.LocalNone
 }
 
-// mayActAs reports whether a caller on this machine without a certificate may act under that name: the account that owns the connection has
-// the name, or is this master's own, or root's. A task that runs under a uid of its own may act as no user. If the system does not tell the
-// account, only the name of this master's own user is accepted, and not that if it is root.
+// mayActAs reports whether a caller on this machine without a certificate may act under that name. The account that
+// owns the connection must have that name, or be this master's own or root. A task that runs under a uid of its own may
+// act as no user. If the system does not tell the account, only the name of this master's own user is accepted, and not
+// even that if it is root.
 func mayActAs(addr, name string) bool {
 	uid, err := accountOf(addr)
 	if err != nil {
@@ -62,7 +64,8 @@ func mayActAs(addr, name string) bool {
 	return err == nil && u.Uid == strconv.Itoa(uid)
 }
 
-// checkLocal refuses local paths of jobs that have no right to them. What a shipped program opens the worker judges.
+// checkLocal refuses local paths of jobs that have no right to them. The worker checks the files that a shipped program
+// opens.
 func (m *Master) checkLocal(spec *wire.JobSpec, paths []string) error {
 	if spec.Local != wire.LocalNone {
 		return nil

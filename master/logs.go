@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// openPeers makes ready to call workers, as a node among nodes.
+// openPeers makes the client that calls workers, in the role of a node.
 func (m *Master) openPeers() (err error) {
 	cc := rpc.ClientConfig{}
 	if m.cfg.Key != nil {
@@ -28,7 +28,7 @@ func (m *Master) routeLogs() {
 	rpc.Handle(m.server, api.JobLog, m.jobLog)
 }
 
-// attempts lists where attempts of a job ran.
+// attempts returns where attempts of a job ran.
 func (m *Master) attempts(ctx context.Context, c rpc.Caller, r wire.AttemptsRequest) ([]wire.PastAttempt, error) {
 	if err := m.mayRead(ctx, c, r.Job); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (m *Master) attempts(ctx context.Context, c rpc.Caller, r wire.AttemptsRequ
 	return h.Attempts(r)
 }
 
-// mayRead refuses those whose job it is not: what a job prints is its owner's.
+// mayRead refuses callers who may not see the job's output: what a job prints belongs to its owner.
 func (m *Master) mayRead(ctx context.Context, c rpc.Caller, id wire.JobID) error {
 	s, err := m.status(ctx, c, wire.JobRequest{Job: id})
 	if err != nil {
@@ -52,7 +52,7 @@ func (m *Master) mayRead(ctx context.Context, c rpc.Caller, id wire.JobID) error
 	return nil
 }
 
-// jobLog asks the worker that ran an attempt for what it printed: clients need not reach workers.
+// jobLog asks the worker that ran an attempt for what it printed, so that clients need not reach workers.
 func (m *Master) jobLog(ctx context.Context, c rpc.Caller, r wire.LogRequest) (wire.Log, error) {
 	if err := m.mayRead(ctx, c, r.ID.Job); err != nil {
 		return wire.Log{}, err
@@ -73,7 +73,7 @@ func (m *Master) jobLog(ctx context.Context, c rpc.Caller, r wire.LogRequest) (w
 	return wire.Log{}, wire.Errorf(wire.NotFound, "%s has no attempt %d of %s %d", r.ID.Job, r.ID.Try, r.ID.Kind, r.ID.Index)
 }
 
-// logOn asks one worker.
+// logOn asks one worker for a log.
 func (m *Master) logOn(ctx context.Context, name wire.NodeName, r wire.LogRequest) (wire.Log, error) {
 	settling := false
 	nodes, err := ask(ctx, m, func(now time.Duration) ([]wire.NodeStatus, error) {

@@ -9,16 +9,16 @@ import (
 	"github.com/millrace/millrace/master/tracker"
 )
 
-// A batch is what must wait for the journal: releases run when everything up to seq is durable.
+// A batch is a list of releases that wait for the journal: they run when everything up to seq is durable.
 type batch struct {
 	seq      uint64
 	releases []func()
 }
 
-// durable is how many records of this master are on disk.
+// durable returns how many records of this master are on disk.
 func (m *Master) durable() int64 { return int64(m.log.journal.Durable()) - int64(m.firstSeq) }
 
-// do runs fn in the loop. It is false if the master is closing.
+// do runs fn in the loop. It returns false if the master is closing.
 func (m *Master) do(fn func(now time.Duration)) bool {
 	select {
 	case m.calls <- fn:
@@ -28,19 +28,18 @@ func (m *Master) do(fn func(now time.Duration)) bool {
 	}
 }
 
-// later runs fn in the loop, soon, and never waits: what the loop waits for must not wait for the
-// loop.
+// later runs fn in the loop, soon. It never waits: what the loop waits for must not wait for the loop.
 func (m *Master) later(fn func(now time.Duration)) {
 	m.lateMu.Lock()
 	m.late = append(m.late, fn)
 	m.lateMu.Unlock()
 	select {
 	case m.poke <- struct{}{}:
-	default: // it knows already
+	default: // the loop has been told
 	}
 }
 
-// runLate runs what came by later.
+// runLate runs the functions that later was given.
 func (m *Master) runLate() {
 	m.lateMu.Lock()
 	list := m.late
@@ -51,11 +50,10 @@ func (m *Master) runLate() {
 	}
 }
 
-// after, called in the loop, runs fn, in another goroutine, when what was changed so far is durable.
-// fn may not wait.
+// after, called in the loop, runs fn in another goroutine once all changes so far are durable. fn must not wait.
 func (m *Master) after(fn func()) { m.releases = append(m.releases, fn) }
 
-// maxBatch bounds how many calls share a visit to the journal.
+// maxBatch bounds how many calls share one write to the journal.
 const maxBatch = 256
 
 // loop is the only goroutine that touches the tracker.
@@ -87,7 +85,7 @@ func (m *Master) loop() {
 	}
 }
 
-// flush appends what the tracker wants kept and hands the answers over.
+// flush appends the tracker's new records to the journal and passes its answers on.
 func (m *Master) flush() error {
 	m.mendScript()
 	out := m.jobs.Take()
@@ -142,7 +140,7 @@ func (m *Master) logRecord(r *tracker.Record) {
 	}
 }
 
-// clean removes what a job has left in the block store, beside the loop.
+// clean removes what a job has left in the block store, outside the loop.
 func (m *Master) clean(left tracker.Leftover) {
 	m.wg.Go(func() {
 		remove := func() error {
@@ -165,7 +163,7 @@ func (m *Master) clean(left tracker.Leftover) {
 	})
 }
 
-// ring wakes those who wait for news of a job, once its records are durable.
+// ring wakes the callers that wait for news of a job, once its records are durable.
 func (m *Master) ring(who map[wire.JobID][]chan struct{}, id wire.JobID) {
 	list := who[id]
 	delete(who, id)
@@ -179,7 +177,7 @@ func (m *Master) ring(who map[wire.JobID][]chan struct{}, id wire.JobID) {
 	})
 }
 
-// committer waits for the journal and lets answers go.
+// committer waits for the journal and runs the releases.
 func (m *Master) committer() {
 	for b := range m.commit {
 		if err := m.log.journal.Wait(b.seq); err != nil {
@@ -193,7 +191,7 @@ func (m *Master) committer() {
 	}
 }
 
-// directoryLost reports that somebody has removed what the master lives on.
+// directoryLost returns an error if somebody has removed the master's directory.
 func (m *Master) directoryLost() error {
 	for _, d := range m.disks {
 		if err := d.Lost(); err != nil {
@@ -203,7 +201,7 @@ func (m *Master) directoryLost() error {
 	return nil
 }
 
-// ticker lets time pass.
+// ticker lets time pass in the loop.
 func (m *Master) ticker() {
 	t := time.NewTicker(100 * time.Millisecond)
 	defer t.Stop()
@@ -225,7 +223,7 @@ func (m *Master) ticker() {
 		}
 		if err := m.names.Tick(); err != nil {
 			m.cfg.Log.Error("name service", "error", err)
-			if wire.KindOf(err) == wire.Stale { // another master has the directory
+			if wire.KindOf(err) == wire.Stale { // another master has taken the directory
 				m.fail(fmt.Errorf("name service: %w", err))
 				return
 			}
@@ -233,7 +231,7 @@ func (m *Master) ticker() {
 	}
 }
 
-// ask runs fn in the loop and returns its result when what it changed is durable.
+// ask runs fn in the loop and returns its result once what it changed is durable.
 func ask[T any](ctx context.Context, m *Master, fn func(now time.Duration) (T, error)) (T, error) {
 	type result struct {
 		v   T

@@ -44,7 +44,7 @@ type Master struct {
 	addr      string
 	pastError error
 	made      platforms
-	groups    *groups // nil without a file of them
+	groups    *groups // nil without a file of groups
 	kept      historyLimits
 	begin     time.Time
 	base      time.Duration // the cluster's age when this master began
@@ -54,28 +54,28 @@ type Master struct {
 	wg      sync.WaitGroup
 	failed  chan error
 	inbox   // how work reaches the loop
-	waiting // who is to hear of it; of the loop only
-	place   // in the journal; of the loop only
-	choices // as they were chosen; of the loop only
+	waiting // who waits for answers; used by the loop only
+	place   // in the journal; used by the loop only
+	choices // as they were made; used by the loop only
 }
 
-// inbox carries work into the loop, which alone changes the jobs, and from there to the journal. A function that was taken
-// is called once; when the master stops, those that were not are dropped, and their callers hear that it stops.
+// inbox carries work into the loop, which alone changes the jobs, and from there to the journal. A function that was
+// taken is called once. When the master stops, the others are dropped and their callers get an error.
 type inbox struct {
 	calls  chan func(now time.Duration)
 	lateMu sync.Mutex                // guards late
-	late   []func(now time.Duration) // from those who may not wait
+	late   []func(now time.Duration) // from callers that may not wait
 	poke   chan struct{}             // there is something in late
 	commit chan batch
 }
 
-// waiting is who waits for an answer. Whoever is listed is answered or called once, and is listed no more.
+// waiting lists who waits for an answer. A waiter is answered or called once and then leaves the list.
 type waiting struct {
-	parked        map[wire.NodeName]*parked // reports, one of a node at most
+	parked        map[wire.NodeName]*parked // reports, at most one for each node
 	probing       map[wire.NodeName]bool
 	drivers       map[wire.JobID][]chan struct{}
-	watchers      map[wire.JobID][]chan struct{} // who waits for map output
-	statusWaiters map[wire.JobID]*waiters        // who waits for a status
+	watchers      map[wire.JobID][]chan struct{} // callers that wait for map output
+	statusWaiters map[wire.JobID]*waiters        // callers that wait for a status
 	releases      []func()
 }
 
@@ -86,14 +86,14 @@ func newWaiting() waiting {
 	}
 }
 
-// place is how far the journal is. It only grows.
+// place is how far the journal has come. It only grows.
 type place struct {
 	last     uint64 // record of the journal
 	firstSeq uint64 // the last record before this master's own
 	told     uint32 // events for the history that are not in the journal
 }
 
-// choices are the policies that the engine works with, and what they led to.
+// choices are the policies in use, and what they led to.
 type choices struct {
 	policy wire.Choice
 	admit  wire.Choice
@@ -212,8 +212,8 @@ func (m *Master) openNames() error {
 	return err
 }
 
-// openJobs brings back the jobs of an earlier master. Epochs are the name service's: it counts
-// how often it was opened.
+// openJobs restores the jobs of an earlier master. Epochs come from the name service, which counts how often it was
+// opened.
 func (m *Master) openJobs() error {
 	root, err := m.root("jobs")
 	if err != nil {
@@ -252,19 +252,20 @@ func (m *Master) openJobs() error {
 	return nil
 }
 
-// now is the age of the cluster: it goes on where the last master's records ended, and counts the time without a master.
+// now returns the age of the cluster. It continues where the last master's records ended and counts the time without a
+// master.
 func (m *Master) now() time.Duration { return m.base + time.Since(m.begin) }
 
-// Routes lists every way in.
+// Routes returns every route of the server.
 func (m *Master) Routes() []rpc.Route { return m.server.Routes() }
 
-// Addr is where the master listens.
+// Addr returns the address on which the master listens.
 func (m *Master) Addr() string { return m.addr }
 
-// Names is the name service.
+// Names returns the name service.
 func (m *Master) Names() *names.Service { return m.names }
 
-// Failed gives the error that made the master stop by itself.
+// Failed returns a channel that delivers the error that stopped the master.
 func (m *Master) Failed() <-chan error { return m.failed }
 
 func (m *Master) fail(err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// families are what a master shows; docs/operations.md has the list.
+// families lists the metrics of a master; docs/operations.md describes them.
 var families = []metrics.Family{
 	{Name: "millrace_policy_info", Help: "The policies in use; always 1.", Labels: []string{"policy", "admission"}},
 	{Name: "millrace_policy_decisions_total", Help: "What the policies have decided: launch, second (attempts among them), stop, forget, admit, reject.", Labels: []string{"what"}, Counter: true},
@@ -35,8 +35,8 @@ var families = []metrics.Family{
 	{Name: "millrace_store_volume_bytes", Help: "Size of a volume, and what is free of it.", Labels: []string{"node", "volume", "what"}},
 }
 
-// routeMetrics adds what machines look at. That a master is well is said to anybody; numbers, where there is a key, to those who
-// may look at jobs. Without one scrapers do not say who they are.
+// routeMetrics adds the routes for monitoring. Anybody may ask whether the master is well. With a key, only those who
+// may look at jobs get the numbers; without one anybody does, as scrapers do not say who they are.
 func (m *Master) routeMetrics() {
 	e, rule := metrics.New(families, m.collect), rpc.Anyone
 	if m.cfg.Key != nil {

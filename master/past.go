@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/master/tracker"
 )
 
-// openPast opens the history. Without it the master works all the same, and says so.
+// openPast opens the history. The master works without one, and says so.
 func (m *Master) openPast() {
 	cfg := history.DefaultConfig()
 	cfg.Dir, cfg.Log = filepath.Join(m.cfg.Dir, "history"), m.cfg.Log
@@ -40,7 +40,8 @@ func (m *Master) openPast() {
 	m.past = past
 }
 
-// openHistory opens the history where nobody but the master may look: it has what programs of all users have printed.
+// openHistory opens the history in a directory that only the master can read: it has what programs of all users have
+// printed.
 func openHistory(cfg history.Config) (*history.Store, error) {
 	if err := disk.OwnDir(cfg.Dir); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func openHistory(cfg history.Config) (*history.Store, error) {
 	return history.Open(cfg)
 }
 
-// tellPast hands over what happened, once it is durable: first is the record before the first of these.
+// tellPast adds to the history what happened, once it is durable; first is the record before the first of these.
 func (m *Master) tellPast(first uint64, out *tracker.Output) {
 	if m.past == nil || len(out.Records)+len(out.Events) == 0 {
 		return
@@ -66,13 +67,13 @@ func (m *Master) tellPast(first uint64, out *tracker.Output) {
 	m.after(func() { m.past.Add(entries) })
 }
 
-// pastKinds says what records are in the history; those that are not are no events.
+// pastKinds maps the kinds of records that the history keeps; other records are no events.
 var pastKinds = map[tracker.RecordKind]wire.PastKind{
 	tracker.Submitted: wire.PastSubmitted, tracker.Planned: wire.PastPlanned, tracker.TaskDone: wire.PastDone, tracker.TaskLost: wire.PastOutputLost,
 	tracker.Committed: wire.PastCommitting, tracker.StageDone: wire.PastStageDone, tracker.JobEnded: wire.PastEnded,
 }
 
-// entriesOf is a record as the history keeps it.
+// entriesOf returns a record as the history keeps it.
 func entriesOf(seq uint64, r *tracker.Record) []history.Entry {
 	kind, ok := pastKinds[r.Kind]
 	if !ok {
@@ -93,7 +94,7 @@ func entriesOf(seq uint64, r *tracker.Record) []history.Entry {
 	return []history.Entry{e}
 }
 
-// history is the store, or why there is none.
+// history returns the store, or the reason why there is none.
 func (m *Master) history() (*history.Store, error) {
 	if m.past == nil {
 		return nil, wire.Errorf(wire.Internal, "there is no history: %w", m.pastError)
@@ -108,8 +109,8 @@ func (m *Master) routePast() {
 	m.routeLogs()
 }
 
-// pastStatus describes a job that the master has forgotten. missing is what is said if the history does not
-// know it either.
+// pastStatus describes a job that the master has forgotten. It returns missing if the history does not know the job
+// either.
 func (m *Master) pastStatus(id wire.JobID, missing error) (wire.JobStatus, error) {
 	h, err := m.history()
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// accountOf finds the user id that has a connection from this machine open, by the kernel's list of sockets. Callers without a key say
-// who they are; this is what they cannot say.
+// accountOf returns the user id that owns a connection from this machine, by the kernel's list of sockets. Callers
+// without a key say themselves who they are; the kernel's answer is independent of that.
 func accountOf(addr string) (int, error) {
 	peer, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return 0, err
 	}
-	for range 10 { // a list that changes while it is read can lack a socket
+	for range 10 { // a list that changes during the read can lack a socket
 		for _, list := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 			f, err := os.Open(list)
 			if err != nil {
@@ -34,7 +34,8 @@ func accountOf(addr string) (int, error) {
 	return 0, fmt.Errorf("no process of this machine has the connection from %s", addr)
 }
 
-// findSocket reads a list of sockets, a line for each: number, local address, remote address, state, queues, timer, retries, user id.
+// findSocket searches a list of sockets. Each line has: number, local address, remote address, state, queues, timer,
+// retries, user id.
 func findSocket(list io.Reader, local netip.AddrPort) (uid int, found bool) {
 	local = netip.AddrPortFrom(local.Addr().Unmap(), local.Port())
 	const established = "01"
@@ -49,8 +50,8 @@ func findSocket(list io.Reader, local netip.AddrPort) (uid int, found bool) {
 	return 0, false
 }
 
-// socketAddr reads an address as the kernel prints it: words of four bytes in the machine's order, which is the little end first wherever
-// millrace runs, a colon, and the port.
+// socketAddr parses an address as the kernel prints it: words of four bytes in the machine's order (little-endian
+// wherever millrace runs), a colon, and the port.
 func socketAddr(text string) netip.AddrPort {
 	words, port, _ := strings.Cut(text, ":")
 	b, err := hex.DecodeString(words)

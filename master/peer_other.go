@@ -4,7 +4,7 @@ package master
 
 import "errors"
 
-// accountOf is for kernels that list the owners of sockets.
+// accountOf fails: only kernels that list the owners of sockets can answer.
 func accountOf(string) (int, error) {
 	return 0, errors.New("this system does not say whose a connection is")
 }

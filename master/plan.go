@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// plan takes a driver's plan, or a part of one.
+// plan accepts a driver's plan, or a part of one.
 func (m *Master) plan(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (wire.Planned, error) {
 	if err := ownJob(c, r.ID.Job); err != nil {
 		return wire.Planned{}, err

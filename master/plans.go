@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// plans takes announcements of jobs, or takes them back, and says what is planned. What an announced job reads need not be there
-// yet: that it comes is why it is announced.
+// plans announces jobs, or takes announcements back, and returns what is planned. The input of an announced job need
+// not exist yet: it is announced because the input will come.
 func (m *Master) plans(ctx context.Context, c rpc.Caller, r wire.PlanRequest) (wire.Plans, error) {
 	if r.Again && !c.Admin && m.cfg.Key != nil {
 		return wire.Plans{}, wire.Errorf(wire.Denied, "only administrators plan the jobs of all anew: input may lie where the plans of others say")
@@ -37,7 +37,7 @@ func (m *Master) plans(ctx context.Context, c rpc.Caller, r wire.PlanRequest) (w
 	})
 }
 
-// announced completes an announced job, or refuses it.
+// announced completes the specification of an announced job, or refuses it.
 func (m *Master) announced(c rpc.Caller, spec *wire.JobSpec) error {
 	spec.User, spec.Local, spec.Under, spec.Request = c.User, m.localRights(c, c.User), nil, ""
 	if err := m.maySubmit(c, spec.User, spec.Queue); err != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// platforms remembers what shipped executables are made for, by user, place and hash: nobody has verified the hash yet, so it
-// says nothing about the file of another.
+// platforms caches the platform of shipped executables by user, place and hash. Nobody has verified the hash yet, so it
+// says nothing about another user's file.
 type platforms struct {
 	mu  sync.Mutex // guards all
 	all map[string]string
 }
 
-// maxPlatforms bounds what is remembered; beyond, all is forgotten and learned again.
+// maxPlatforms bounds the cache. A full cache is emptied and filled again.
 const maxPlatforms = 1000
 
 func (p *platforms) get(key string) (string, bool) {
@@ -41,10 +41,10 @@ func (p *platforms) put(key, platform string) {
 	p.all[key] = platform
 }
 
-// headTimeout bounds how long the beginning of an executable may take to be read: then the workers find out.
+// headTimeout bounds how long the master tries to read the beginning of an executable. After that the workers find out.
 const headTimeout = time.Second
 
-// platformOf is what an executable is made for, as linux/amd64; empty if that cannot be told.
+// platformOf returns the platform of an executable, such as linux/amd64, or "" if that is unknown.
 func (m *Master) platformOf(ctx context.Context, p *wire.Program, user string) string {
 	known := user + "\x00" + p.Exe + "\x00" + p.Hash
 	if s, ok := m.made.get(known); ok {
@@ -67,12 +67,12 @@ func (m *Master) platformOf(ctx context.Context, p *wire.Program, user string) s
 	return s
 }
 
-// files is the block store as any client sees it.
+// files returns a client of the block store, like that of any client.
 func (m *Master) files() *dfs.Client {
 	return dfs.NewClient(dfs.Config{Master: m.addr, Client: m.peers, NoLocal: true})
 }
 
-// platformIn reads the beginning of an executable. Scripts and the like are for any.
+// platformIn returns the platform that the beginning of an executable names. Scripts and the like run on any.
 func platformIn(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("MZ")):
@@ -102,7 +102,7 @@ var machines = map[elf.Machine]string{
 	elf.EM_PPC64: "ppc64", elf.EM_S390: "s390x", elf.EM_LOONGARCH: "loong64",
 }
 
-// runs reports whether a worker of one platform runs programs of another. Kernels of 64 bits run those of 32.
+// runs reports whether a worker of one platform runs programs of another. 64-bit kernels run 32-bit programs.
 func runs(have, wants string) bool {
 	return have == wants || have == "linux/amd64" && wants == "linux/386" || have == "linux/arm64" && wants == "linux/arm"
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// What programs of a job have printed, and the data that they stumbled over, is in the errors of its attempts and in the list of the
-// records that it skipped. On a cluster with a key both are the owner's and the administrators', as logs are; others see
-// that there is something.
+// What programs of a job have printed, and the data that they failed on, is in the errors of its attempts and in the
+// list of the records that it skipped. On a cluster with a key only the owner and administrators see either, as with
+// logs; others see that there is something.
 
 // private reports whether the caller may not see what owner's job has printed or skipped.
 func (m *Master) private(c rpc.Caller, owner string) bool {
 	return m.cfg.Key != nil && c.User != owner && !c.Admin && c.Node == ""
 }
 
-// hide takes a text away.
+// hide replaces a text by a note of whose it is.
 func hide(text *string, owner string) {
 	if *text != "" {
 		*text = "(for " + owner + " only)"
@@ -32,14 +32,14 @@ func (m *Master) hideStatus(c rpc.Caller, s *wire.JobStatus) {
 	}
 }
 
-// publicStatus is status as the caller may see it.
+// publicStatus returns status without what the caller may not see.
 func (m *Master) publicStatus(ctx context.Context, c rpc.Caller, r wire.JobRequest) (wire.JobStatus, error) {
 	s, err := m.status(ctx, c, r)
 	m.hideStatus(c, &s)
 	return s, err
 }
 
-// list is all jobs that the master remembers.
+// list returns all jobs that the master remembers.
 func (m *Master) list(ctx context.Context, c rpc.Caller, r wire.JobsRequest) ([]wire.JobStatus, error) {
 	list, err := ask(ctx, m, func(time.Duration) ([]wire.JobStatus, error) { return m.jobs.List(r), nil })
 	for i := range list {
@@ -70,7 +70,7 @@ func (m *Master) pastJob(ctx context.Context, c rpc.Caller, r wire.JobRequest) (
 	s, err := h.Summary(r.Job)
 	if wire.KindOf(err) == wire.NotFound && err != nil {
 		if _, missing := m.status(ctx, c, wire.JobRequest{Job: r.Job}); missing != nil {
-			err = missing // it says which job may have been meant
+			err = missing // it names the job that may have been meant
 		}
 	}
 	if err != nil || !m.private(c, s.User) {

@@ -10,11 +10,12 @@ import (
 	"github.com/millrace/millrace/master/tracker"
 )
 
-// The master misses a worker whose report waits here as soon as its connection breaks. One that died between two reports has no
-// connection to break: when it is overdue the master connects to its address, and if the machine says that nobody listens there, the worker is dead.
-// A machine that does not answer at all proves nothing; the worker is then dead when it has been silent for too long.
+// A connection that breaks tells the master at once that the worker whose report waits on it is gone. A worker that
+// dies between two reports has no connection to break. When its report is overdue, the master connects to its address.
+// If the machine says that nobody listens there, the worker is dead. A machine that does not answer at all proves
+// nothing; the worker is then dead when it has been silent for too long.
 
-// probe, in the loop, looks after workers that should have reported by now.
+// probe, called in the loop, probes workers that should have reported by now.
 func (m *Master) probe(now time.Duration) {
 	for _, o := range m.jobs.Overdue(now, m.cfg.Hold+m.cfg.Gone) {
 		if m.probing[o.Node] {
@@ -42,7 +43,7 @@ func (m *Master) probed(now time.Duration, o tracker.Late, gone bool) {
 	}
 }
 
-// refused reports whether the machine of an address says that nobody listens there.
+// refused reports whether the machine at an address says that nobody listens there.
 func (m *Master) refused(addr string) bool {
 	ctx, cancel := context.WithTimeout(m.ctx, time.Second)
 	defer cancel()
@@ -51,6 +52,6 @@ func (m *Master) refused(addr string) bool {
 	if err != nil {
 		return errors.Is(err, syscall.ECONNREFUSED)
 	}
-	_ = c.Close() // nothing was said
+	_ = c.Close() // nothing was sent
 	return false
 }

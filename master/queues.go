@@ -21,7 +21,7 @@ func listed(list []string, user string) bool {
 	return slices.Contains(list, "*") || slices.Contains(list, user)
 }
 
-// maySubmit refuses jobs for queues that the user may not use. Without any lists all are open.
+// maySubmit refuses jobs for queues that the user may not use. If no queues are configured, all are open.
 func (m *Master) maySubmit(c rpc.Caller, user, queue string) error {
 	if len(m.cfg.Queues) == 0 || c.Admin && m.cfg.Key != nil { // without a key everybody is an administrator
 		return nil
@@ -41,7 +41,7 @@ func (m *Master) maySubmit(c rpc.Caller, user, queue string) error {
 
 const defaultQueue = "default"
 
-// mayKill refuses those who have no say about a job.
+// mayKill refuses callers who may not kill the job.
 func (m *Master) mayKill(c rpc.Caller, s *wire.JobStatus) error {
 	queue := s.Queue
 	if queue == "" {
@@ -62,7 +62,7 @@ func (m *Master) queueNames() []string {
 	return names
 }
 
-// queues lists the queues that are configured or have jobs.
+// queues returns the queues that are configured or have jobs.
 func (m *Master) queues(ctx context.Context, _ rpc.Caller, _ none) ([]wire.QueueStatus, error) {
 	all, err := ask(ctx, m, func(time.Duration) ([]wire.QueueStatus, error) { return m.jobs.Queues(), nil })
 	if err != nil {

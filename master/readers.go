@@ -8,13 +8,14 @@ import (
 	"github.com/millrace/millrace/master/tracker"
 )
 
-// readers are the announced jobs that have a plan. The loop sets them, the name service asks for them.
+// readers are the announced jobs that have a plan. The loop sets them; the name service reads them.
 type readers struct{ list atomic.Pointer[[]planned] }
 
-// planned is one of their inputs.
+// planned is one of their inputs and where it will be read.
 type planned struct {
 	user string
-	// at is a file or directory; work begins the names of those in which a job writes what will be called so.
+	// at is a file or directory; work is the prefix of the directories into which a job writes before they get that
+	// name.
 	at, work string
 	racks    []string
 }
@@ -31,7 +32,7 @@ func (r *readers) set(list []tracker.Reader) {
 	r.list.Store(&out)
 }
 
-// storeDir is the path of an input in the block store, of a pattern the directory above it.
+// storeDir returns the path of an input in the block store; of a pattern, the directory above it.
 func storeDir(name string) (string, bool) {
 	if p, ok := storePath(name); ok {
 		return p, p != "/"
@@ -43,8 +44,8 @@ func storeDir(name string) (string, bool) {
 	return "", false
 }
 
-// racks are those in which a user's file will be read, none if no plan says so: of the user's own jobs only, as others have no say in
-// where it lies.
+// racks returns the racks in which a user's file will be read, or none if no plan says so. Only the user's own jobs
+// count: others have no say in where the file lies.
 func (r *readers) racks(file, user string) []string {
 	list := r.list.Load()
 	if list == nil {

@@ -15,8 +15,8 @@ type parked struct {
 	session string
 }
 
-// report answers a worker: at once if there is something to say, else when there is, or when the
-// worker should speak again.
+// report answers a worker: at once if there is something to say, else when there is, or when the worker should report
+// again.
 func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.Answer, error) {
 	if c.Node != string(r.Node) {
 		return wire.Answer{}, wire.Errorf(wire.Denied, "node %s reports as %s", c.Node, r.Node)
@@ -28,8 +28,8 @@ func (m *Master) report(ctx context.Context, c rpc.Caller, r wire.Report) (wire.
 			p.refused <- err
 			return
 		}
-		m.release(r.Node)             // it has spoken again
-		if r.Fresh || hasNews(&ans) { // a worker opens its block store when it is taken in
+		m.release(r.Node)             // the worker has reported again
+		if r.Fresh || hasNews(&ans) { // a worker opens its block store once the master has accepted it
 			p.reply <- ans
 		} else {
 			m.parked[r.Node] = p
@@ -63,12 +63,12 @@ func (m *Master) overdue(ctx context.Context, n wire.NodeName, p *parked) (wire.
 	select {
 	case ans := <-p.reply:
 		return ans, nil
-	case err := <-p.refused: // while it was no longer waited for
+	case err := <-p.refused: // it came as the wait ended
 		return wire.Answer{}, err
 	case <-ctx.Done():
 		m.lostTouch(n, p)
 		return wire.Answer{}, ctx.Err()
-	case <-m.ctx.Done(): // nobody is there any more who would answer
+	case <-m.ctx.Done(): // nobody is left to answer
 		return wire.Answer{}, wire.Errorf(wire.Unavailable, "the master is stopping")
 	}
 }
@@ -77,8 +77,7 @@ func hasNews(a *wire.Answer) bool {
 	return a.Full || len(a.Ended)+len(a.Launch)+len(a.Kill)+len(a.Drop) > 0
 }
 
-// unpark answers the report that waits, in the loop, if there is something to say or it has waited
-// long enough.
+// unpark, called in the loop, answers the waiting report if there is something to say or it has waited long enough.
 func (m *Master) unpark(n wire.NodeName, late bool) {
 	p := m.parked[n]
 	if p == nil {
@@ -90,7 +89,7 @@ func (m *Master) unpark(n wire.NodeName, late bool) {
 	}
 }
 
-// release ends a report that was overtaken: with an answer that says nothing.
+// release answers, with an empty answer, a report that a newer one has overtaken.
 func (m *Master) release(n wire.NodeName) {
 	if p := m.parked[n]; p != nil {
 		delete(m.parked, n)
@@ -98,8 +97,7 @@ func (m *Master) release(n wire.NodeName) {
 	}
 }
 
-// lostTouch is told that the connection of a waiting report broke. If the worker does not speak
-// again soon it is dead.
+// lostTouch handles a broken connection of a waiting report. The worker is dead if it does not report again soon.
 func (m *Master) lostTouch(n wire.NodeName, p *parked) {
 	if m.ctx.Err() != nil {
 		return

@@ -55,7 +55,7 @@ func (m *Master) routes() {
 	m.routeDashboard()
 }
 
-// routeTasks adds what drivers and reduces call.
+// routeTasks adds the calls of drivers and reduces.
 func (m *Master) routeTasks() {
 	rpc.Handle(m.server, api.StageInfo, func(ctx context.Context, c rpc.Caller, r wire.StageRef) (wire.StageInfo, error) {
 		if err := ownJob(c, r.Job); err != nil {
@@ -74,7 +74,8 @@ func (m *Master) routeTasks() {
 	})
 }
 
-// setPolicy replaces a policy while jobs run. It lasts until the master is restarted; a script lasts longer.
+// setPolicy replaces a policy while jobs run. The change lasts until the master is restarted; that to a script lasts
+// longer.
 func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (none, error) {
 	if r.Name == scheduler.ScriptName {
 		return m.setScript(ctx, c, r)
@@ -108,7 +109,7 @@ func (m *Master) setPolicy(ctx context.Context, c rpc.Caller, r wire.Choice) (no
 	})
 }
 
-// ownJob keeps a task to its own job.
+// ownJob refuses a task that asks about another job.
 func ownJob(c rpc.Caller, job wire.JobID) error {
 	if c.Node == "" && c.Job != string(job) {
 		return wire.Errorf(wire.Denied, "a task of job %s asks about %s", c.Job, job)
@@ -116,7 +117,7 @@ func ownJob(c rpc.Caller, job wire.JobID) error {
 	return nil
 }
 
-// status describes a job, with Wait when there is news of it or the time is up.
+// status describes a job. With Wait it answers when there is news of the job or the time is up.
 func (m *Master) status(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (wire.JobStatus, error) {
 	var news chan struct{}
 	s, err := ask(ctx, m, func(now time.Duration) (wire.JobStatus, error) {
@@ -144,7 +145,7 @@ func (m *Master) status(ctx context.Context, _ rpc.Caller, r wire.JobRequest) (w
 // maxWait bounds how long a call may wait for news.
 const maxWait = 30 * time.Second
 
-// waitFor is false if nothing came in time.
+// waitFor reports whether news came in time.
 func waitFor(ctx context.Context, news <-chan struct{}, millis int) bool {
 	t := time.NewTimer(min(time.Duration(millis)*time.Millisecond, maxWait))
 	defer t.Stop()
@@ -184,7 +185,7 @@ func (m *Master) kill(ctx context.Context, c rpc.Caller, r wire.JobRequest) (non
 	})
 }
 
-// driverStep says what a driver is to do; with Wait it says "wait" only when the time is up.
+// driverStep tells a driver what to do next. With Wait it answers "wait" only when the time is up.
 func (m *Master) driverStep(ctx context.Context, c rpc.Caller, r wire.DriverRequest) (wire.DriverStep, error) {
 	if err := ownJob(c, r.ID.Job); err != nil {
 		return wire.DriverStep{}, err
@@ -207,7 +208,7 @@ func (m *Master) driverStep(ctx context.Context, c rpc.Caller, r wire.DriverRequ
 	return ask(ctx, m, func(time.Duration) (wire.DriverStep, error) { return m.jobs.DriverStep(r.ID), nil })
 }
 
-// outputs lists where map output is; with Wait it answers when there is more than was known.
+// outputs returns where map output is. With Wait it answers when there is more than the caller knew.
 func (m *Master) outputs(ctx context.Context, c rpc.Caller, r wire.OutputsRequest) (wire.OutputsResponse, error) {
 	if err := ownJob(c, r.Job); err != nil {
 		return wire.OutputsResponse{}, err

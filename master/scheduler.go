@@ -11,8 +11,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// sameBroken is how long a broken rule is not logged again in the same words: a policy that breaks one breaks it in
-// every round.
+// sameBroken is how long the same broken rule is not logged again: a policy that breaks a rule breaks it in every
+// round.
 const sameBroken = time.Minute
 
 // broken is the rule that was last logged as broken.
@@ -33,17 +33,17 @@ func (m *Master) logBroken(list []error) {
 	}
 }
 
-// schedulerStatus says what the policies have done.
+// schedulerStatus returns what the policies have done.
 func (m *Master) schedulerStatus(ctx context.Context, _ rpc.Caller, _ none) (wire.SchedulerStatus, error) {
 	return ask(ctx, m, func(now time.Duration) (wire.SchedulerStatus, error) { return m.tally(now), nil })
 }
 
-// forecast says what is known of jobs that recur; of the caller's where no user is named.
+// forecast returns what is known of recurring jobs: of the caller's own if no user is named.
 func (m *Master) forecast(ctx context.Context, c rpc.Caller, r wire.ForecastRequest) (wire.Forecast, error) {
 	return ask(ctx, m, func(time.Duration) (wire.Forecast, error) { return m.jobs.Forecast(r.Name, cmp.Or(r.User, c.User)) })
 }
 
-// figured is the status of a job with the figures of the policies, and why it waits.
+// figured returns the status of a job with the figures of the policies, and why it waits.
 func (m *Master) figured(now time.Duration, id wire.JobID) (wire.JobStatus, error) {
 	s, err := m.jobs.Status(id)
 	if err != nil || m.jobs.HasEnded(id) {
@@ -62,7 +62,7 @@ func (m *Master) figured(now time.Duration, id wire.JobID) (wire.JobStatus, erro
 	return s, nil
 }
 
-// policies are those in use, and what they work with.
+// policies returns the policies in use, and what they work with.
 func (m *Master) policies(now time.Duration) wire.Policies {
 	notes := m.jobs.Notes()
 	if m.script.note != "" {

@@ -15,13 +15,14 @@ import (
 	"github.com/millrace/millrace/scheduler/script"
 )
 
-// situations is in how many random situations a script must keep what every policy promises before it may decide for a cluster.
+// situations is the number of random situations in which a script must keep what every policy promises before it may
+// decide for a cluster.
 const situations = 40
 
-// scripted is the script that decides, if one does; of the loop only.
+// scripted is the script that decides, if one does; used by the loop only.
 type scripted struct {
 	host *scripthost.Host
-	note string // why one does no more
+	note string // why a script no longer decides
 }
 
 // startScript starts the process of a script, which lives until it is closed or the master ends.
@@ -54,8 +55,8 @@ func (m *Master) startScript(ctx context.Context, c wire.Choice, situations int)
 	return h, nil
 }
 
-// setScript puts a script in place, once it has been read and tried. It stays over restarts. If whoever asks goes away before the loop
-// has it, its process ends and the policy stays as it was.
+// setScript puts a script in place once it has been parsed and tried. The script survives restarts. If the caller goes
+// away before the loop has the script, its process ends and the policy stays as it was.
 func (m *Master) setScript(ctx context.Context, c rpc.Caller, r wire.Choice) (none, error) {
 	name, text, err := script.Text(r.Params, scheduler.ScriptName)
 	if err != nil {
@@ -66,10 +67,10 @@ func (m *Master) setScript(ctx context.Context, c rpc.Caller, r wire.Choice) (no
 		return none{}, wire.Errorf(wire.Invalid, "the policy stays as it was: %w", err)
 	}
 	r.Params = script.Params(name, text)
-	var owned atomic.Bool // the process has an owner: the loop, or who ends it
+	var owned atomic.Bool // the process has an owner: the loop, or the caller that ends it
 	_, err = ask(ctx, m, func(now time.Duration) (none, error) {
 		if owned.Swap(true) {
-			return none{}, context.Canceled // nobody reads it
+			return none{}, context.Canceled // nobody reads this error
 		}
 		m.put(now, r, h.Policy(), h)
 		m.jobs.KeepScript(now, &r)
@@ -92,7 +93,7 @@ func (m *Master) put(now time.Duration, r wire.Choice, p scheduler.Policy, h *sc
 	m.jobs.SetPolicy(now, p)
 }
 
-// usual is the policy that the master was started with.
+// usual returns the policy that the master was started with.
 func (m *Master) usual() (wire.Choice, scheduler.Policy, error) {
 	c, err := m.choose(m.cfg.Policy, m.cfg.PolicyParams)
 	if err != nil {
@@ -102,10 +103,10 @@ func (m *Master) usual() (wire.Choice, scheduler.Policy, error) {
 	return c, p, err
 }
 
-// mendScript, called in the loop, puts the usual policy in the place of a script that has failed: it decides nothing any more.
+// mendScript, called in the loop, replaces a script that has failed, and so no longer decides, by the usual policy.
 func (m *Master) mendScript() {
 	h := m.script.host
-	if h == nil || h.Policy().Err() == nil || m.ctx.Err() != nil { // at the end of the master scripts end, too
+	if h == nil || h.Policy().Err() == nil || m.ctx.Err() != nil { // a closing master ends its scripts
 		return
 	}
 	now, failure := m.now(), h.Policy().Err()
@@ -121,7 +122,7 @@ func (m *Master) mendScript() {
 	m.script.note = fmt.Sprintf("%s has taken the place of a script that failed: %v", c.Name, failure)
 }
 
-// restoreScript puts the script in place that an earlier master had. It was tried then.
+// restoreScript starts the script that decided under an earlier master, which tried it.
 func (m *Master) restoreScript() {
 	c := m.jobs.Script()
 	if c == nil {

@@ -24,8 +24,8 @@ const (
 	maxSnapshotRec  = 64 << 20
 )
 
-// writeSnapshot writes records that stand for everything up to record seq of the journal, beside the
-// snapshot before, and then in its place: at any moment one of the two is there, whole.
+// writeSnapshot writes records that replace everything up to record seq of the journal. It writes a new file and
+// renames it over the old snapshot: at any moment one of the two is there, whole.
 func writeSnapshot(fsys disk.FS, seq uint64, records []tracker.Record) (size int64, err error) {
 	const tmp = snapshotName + ".new"
 	if err := fsys.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -77,8 +77,8 @@ func encodeSnapshot(w io.Writer, seq uint64, records []tracker.Record) (size int
 	return size + int64(len(end)), out.Flush()
 }
 
-// readSnapshot gives fn the records of the snapshot and returns the last record of the journal that it
-// stands for; 0 if there is no snapshot. Damage is refused: nothing is skipped.
+// readSnapshot calls fn with the records of the snapshot and returns the last record of the journal that they replace;
+// 0 if there is no snapshot. It refuses a damaged snapshot and never skips a part.
 func readSnapshot(fsys disk.FS, fn func(r *tracker.Record)) (seq uint64, size int64, err error) {
 	f, err := fsys.Open(snapshotName)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,11 +21,12 @@ import (
 // maxQueued is how many pages may wait for a slow disk. Each is an eighth of what the tracker remembers.
 const maxQueued = 8
 
-// A spool keeps on disk what the tracker's memory of the decision log has no place for: a log replays only from its first line.
-// It takes pages from the loop, never waits there, and writes beside it. What it cannot keep, it forgets with all before it.
+// A spool keeps on disk what the tracker's memory of the decision log has no space for: a log replays only from its
+// first line. It takes pages from the loop without blocking it and writes in another goroutine. If it cannot keep a
+// page, it forgets that page and all before it.
 type spool struct {
 	file *os.File
-	most int64 // bytes of the file
+	most int64 // the largest size of the file
 	log  *slog.Logger
 	poke chan struct{} // there is something in queue
 
@@ -43,7 +44,7 @@ type block struct {
 	bytes       int
 }
 
-// openSpool begins a new file: a log is of one start of a master.
+// openSpool begins a new file: each start of a master has its own log.
 func openSpool(name string, most int64, log *slog.Logger) (*spool, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -52,7 +53,7 @@ func openSpool(name string, most int64, log *slog.Logger) (*spool, error) {
 	return &spool{file: f, most: most, log: log, poke: make(chan struct{}, 1)}, nil
 }
 
-// take is given lines that the tracker forgets, in order.
+// take queues lines that the tracker forgets, in order.
 func (s *spool) take(p tracker.Page) {
 	s.mu.Lock()
 	if len(s.queue) == maxQueued {
@@ -62,11 +63,11 @@ func (s *spool) take(p tracker.Page) {
 	s.mu.Unlock()
 	select {
 	case s.poke <- struct{}{}:
-	default: // run knows already
+	default: // run has been told
 	}
 }
 
-// forget drops the lines before next. The file begins anew. The caller holds mu.
+// forget drops the lines before next and starts the file afresh. The caller holds mu.
 func (s *spool) forget(next uint64) {
 	s.blocks, s.size, s.first = nil, 0, next
 	for len(s.queue) > 0 && s.queue[0].First < next {
@@ -74,7 +75,7 @@ func (s *spool) forget(next uint64) {
 	}
 }
 
-// run writes what comes, until stop.
+// run writes queued pages until stop is closed.
 func (s *spool) run(stop <-chan struct{}) {
 	for {
 		select {
@@ -87,7 +88,7 @@ func (s *spool) run(stop <-chan struct{}) {
 	}
 }
 
-// next writes the first page of the queue, and is false if there is none.
+// next writes the first page of the queue. It returns false if there is none.
 func (s *spool) next(stop <-chan struct{}) bool {
 	s.mu.Lock()
 	if len(s.queue) == 0 {
@@ -124,7 +125,7 @@ func (s *spool) next(stop <-chan struct{}) bool {
 	return true
 }
 
-// write puts lines at the end of the file. A file that is full begins anew.
+// write appends lines to the file. A full file starts afresh.
 func (s *spool) write(first uint64, lines *wire.DecisionLines) error {
 	data := s2.Encode(nil, joinLines(lines.Lines))
 	s.mu.Lock()
@@ -153,8 +154,8 @@ func joinLines(lines []json.RawMessage) (out []byte) {
 	return out
 }
 
-// read returns lines from a number on, or from the oldest that is kept, and the number of the first. It is false if there are
-// none before end.
+// read returns lines from the number from on, or from the oldest that is kept, and the number of the first. It returns
+// false if there are none before end.
 func (s *spool) read(from, end uint64) (lines wire.DecisionLines, first uint64, ok bool, err error) {
 	b, p := s.find(from)
 	first = max(b.first, p.First, from)
@@ -170,14 +171,14 @@ func (s *spool) read(from, end uint64) (lines wire.DecisionLines, first uint64, 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if first < s.first { // and another may lie in its place
+	if first < s.first { // another block may be in its place
 		err = wire.Errorf(wire.Unavailable, "the master forgot lines of the decision log while they were read: try again")
 	}
 	lines.More = true
 	return lines, first, true, err
 }
 
-// find returns the block, or the page, that has a line, or the first behind it.
+// find returns the block or the page that has a line, or the first one after it.
 func (s *spool) find(from uint64) (block, tracker.Page) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +193,7 @@ func (s *spool) find(from uint64) (block, tracker.Page) {
 	return block{first: math.MaxUint64}, tracker.Page{}
 }
 
-// load reads the lines of a block from one of them on.
+// load reads the lines of a block, starting at line from.
 func (s *spool) load(b block, from uint64) (out wire.DecisionLines, err error) {
 	data := make([]byte, b.bytes)
 	if _, err := s.file.ReadAt(data, b.at); err != nil {
@@ -212,7 +213,7 @@ func (s *spool) load(b block, from uint64) (out wire.DecisionLines, err error) {
 	return out, nil
 }
 
-// Close removes the file: the log of the next start is another. run has ended.
+// Close removes the file: the next start has a log of its own. run must have ended.
 func (s *spool) Close() error {
 	if s == nil {
 		return nil

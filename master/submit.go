@@ -23,7 +23,7 @@ type Program struct {
 	Shape  wire.Shape // of the first stage
 }
 
-// Describe tells what a chain of jobs reads and writes.
+// Describe returns what a chain of jobs reads and writes.
 func Describe(stages []mapreduce.Job) Program {
 	out := Program{Stages: len(stages)}
 	for i := range stages {
@@ -39,8 +39,8 @@ func Describe(stages []mapreduce.Job) Program {
 	return out
 }
 
-// submit takes a job in. What cannot work is refused here, with the reason, instead of by a driver that has to be
-// started first: a job that waits for an hour and then has no input is an hour lost.
+// submit accepts a job. It refuses what cannot work here, with the reason, because a driver would find out only after
+// it has started: a job that waits for an hour and then has no input is an hour lost.
 func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (wire.Submitted, error) {
 	if c.Node == "" || spec.User == "" {
 		spec.User = c.User
@@ -52,7 +52,7 @@ func (m *Master) submit(ctx context.Context, c rpc.Caller, spec wire.JobSpec) (w
 		return wire.Submitted{}, err
 	}
 	spec.Local = m.localRights(c, spec.User)
-	if spec.Request != "" { // its output may be there by now
+	if spec.Request != "" { // the first submission may have made the output by now
 		id, err := ask(ctx, m, func(time.Duration) (wire.JobID, error) { return m.jobs.Requested(&spec), nil })
 		if err != nil || id != "" {
 			return wire.Submitted{Job: id}, err
@@ -102,7 +102,7 @@ func (m *Master) describe(spec *wire.JobSpec) (inputs []string, err error) {
 	return inputs, nil
 }
 
-// checkSpec refuses what the master can see to be wrong. The driver looks again when it runs.
+// checkSpec refuses a job that the master can see is wrong. The driver checks again when it runs.
 func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
 	if spec.Program.Exe != "" {
 		if err := m.checkProgram(ctx, spec); err != nil {
@@ -141,7 +141,8 @@ func (m *Master) checkSpec(ctx context.Context, spec *wire.JobSpec) error {
 	return nil
 }
 
-// storePath is the path of a single file or directory in the block store; false for patterns and for other places.
+// storePath returns the path of a single file or directory in the block store. It returns false for patterns and for
+// other places.
 func storePath(name string) (string, bool) {
 	p, ok := strings.CutPrefix(name, "dfs:")
 	if !ok || !strings.HasPrefix(p, "/") || strings.ContainsAny(p, `*?[{\`) {
@@ -150,7 +151,7 @@ func storePath(name string) (string, bool) {
 	return path.Clean(p), true
 }
 
-// mustExist refuses what is not in the block store. While the name service cannot say, it may be.
+// mustExist refuses a path that is not in the block store. If the name service cannot say, the path is accepted.
 func (m *Master) mustExist(what, p, user string) error {
 	_, err := m.names.Stat(wire.PathRequest{Path: p, User: user})
 	if err != nil && wire.KindOf(err) == wire.NotFound {
@@ -162,7 +163,7 @@ func (m *Master) mustExist(what, p, user string) error {
 	return nil
 }
 
-// meant asks for the path nearest to one that is not there, among those that the user may see.
+// meant returns a question that names the path nearest to a missing one, among those that the user may see.
 func (m *Master) meant(p, user string) string {
 	return suggest.Path(p, func(dir string) ([]string, error) {
 		list, err := m.names.List(wire.ListRequest{Path: dir, User: user, Limit: suggest.MostNames})

@@ -9,10 +9,10 @@ import (
 	"github.com/millrace/millrace/master/tracker"
 )
 
-// taskGrace is how long after the end of a job its tasks are still answered: drivers clean up.
+// taskGrace is how long after the end of a job the master still answers its tasks, because drivers clean up.
 const taskGrace = 2 * time.Minute
 
-// taskLife knows which jobs have tasks. A certificate of a task is good as long as its job is.
+// taskLife knows which jobs have tasks. A task's certificate is valid as long as its job lives.
 type taskLife struct {
 	mu   sync.RWMutex // guards the fields below
 	jobs map[wire.JobID]*jobLife
@@ -34,7 +34,7 @@ func (l *taskLife) begin(id wire.JobID, user string) {
 	l.jobs[id] = &jobLife{user: user}
 }
 
-// follow takes in what happened to jobs, and forgets those that have ended some time ago.
+// follow updates the jobs from records, and forgets those that ended some time ago.
 func (l *taskLife) follow(records []tracker.Record, now time.Time) {
 	for i := range records {
 		switch r := &records[i]; r.Kind {
@@ -59,7 +59,7 @@ func (l *taskLife) end(id wire.JobID, now time.Time) {
 	}
 }
 
-// refuses says why a task is not answered.
+// refuses returns an error if a task gets no answer, with the reason.
 func (l *taskLife) refuses(c rpc.Caller, now time.Time) error {
 	if c.Job == "" {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"github.com/millrace/millrace/master/tracker"
 )
 
-// mostTexts bounds the texts that are remembered: jobs refer to the last.
+// mostTexts bounds the texts that are remembered: jobs refer to the most recent ones.
 const mostTexts = 1000
 
-// texts are those of scripts that records refer to.
+// texts are the scripts' texts that records refer to.
 type texts struct {
 	mu    sync.Mutex // guards bySum
 	bySum map[string]string
 }
 
-// stored is a record as it is written: a job under a script refers to its text, which stands in a record before.
+// stored returns a record as it is written: a job under a script refers to its text, which is in an earlier record.
 func stored(r *tracker.Record) *tracker.Record {
 	if r.Kind != tracker.Submitted || tracker.ScriptOf(r.Spec) == "" {
 		return r
@@ -25,8 +25,9 @@ func stored(r *tracker.Record) *tracker.Record {
 	return withUnder(r, under)
 }
 
-// take remembers a text, and gives a job that was read the one that it refers to. Jobs of older masters have it with them. A job
-// whose text is gone keeps its sum: that happens when the history lags behind for longer than the journal reaches back.
+// take remembers a text, and restores the text that a job's record refers to. Records of older masters contain their
+// text. If the text is gone, the job keeps its sum: that happens when the history lags behind for longer than the
+// journal reaches back.
 func (t *texts) take(r *tracker.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,7 +44,7 @@ func (t *texts) take(r *tracker.Record) {
 	*r = *withUnder(r, r.Spec.Under.Restore(func(sum string) string { return t.bySum[sum] }))
 }
 
-// withUnder is a record whose job came under other policies. What the record shares with others stays.
+// withUnder returns a copy of a record with other policies. What the record shares with others stays unchanged.
 func withUnder(r *tracker.Record, under *wire.Policies) *tracker.Record {
 	out, spec := *r, *r.Spec
 	spec.Under, out.Spec = under, &spec

@@ -13,14 +13,15 @@ import (
 	"github.com/millrace/millrace/scheduler/policies"
 )
 
-// TrainedFile is what the classifier of hybrid is called in the master's directory, and MaxTrained how large it may be: it is a
-// parameter of the policy, which stands in the decision log and in the history.
+// TrainedFile is the name of the hybrid policy's classifier in the master's directory. MaxTrained bounds its size: the
+// classifier is a parameter of the policy, and so appears in the decision log and in the history.
 const (
 	TrainedFile = "hybrid.json"
 	MaxTrained  = 256 << 10
 )
 
-// choose is a policy with the parameters of live clusters; hybrid has the classifier that was trained, if there is one and no other is given.
+// choose returns a policy with the parameters of live clusters. hybrid gets the trained classifier if there is one and
+// no other is given.
 func (m *Master) choose(name string, given map[string]string) (wire.Choice, error) {
 	c := wire.Choice{Name: name, Params: policies.LiveParams(name, given)}
 	if name != "hybrid" {

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// routeUsers adds what is about users.
+// routeUsers adds the calls about users.
 func (m *Master) routeUsers() {
 	rpc.Handle(m.server, api.UserList, m.users)
 	rpc.Handle(m.server, api.UserLimit, m.setLimits)
@@ -24,13 +24,14 @@ func (m *Master) routeUsers() {
 	})
 }
 
-// historyLimits are the bytes of history that users may have, for the history's own goroutine: by user, as of the last change.
+// historyLimits are the bytes of history that users may have, as of the last change. The history's own goroutine reads
+// them.
 type historyLimits struct {
 	by     atomic.Pointer[map[string]int64]
 	exempt func(user string) bool
 }
 
-// of is the limit of a user; 0 if there is none.
+// of returns the limit of a user; 0 if there is none.
 func (l *historyLimits) of(user string) int64 {
 	by := l.by.Load()
 	if by == nil {
@@ -44,13 +45,13 @@ func (l *historyLimits) of(user string) int64 {
 	return own.Or(all).History
 }
 
-// noteLimits, called in the loop, passes on what has changed.
+// noteLimits, called in the loop, passes changed limits on to the history.
 func (m *Master) noteLimits() {
 	by := m.jobs.HistoryLimits()
 	m.kept.by.Store(&by)
 }
 
-// setLimits changes what a user may have.
+// setLimits changes the limits of a user.
 func (m *Master) setLimits(ctx context.Context, c rpc.Caller, r wire.LimitRequest) (none, error) {
 	return ask(ctx, m, func(now time.Duration) (none, error) {
 		if err := m.jobs.SetLimits(now, r); err != nil {
@@ -62,7 +63,8 @@ func (m *Master) setLimits(ctx context.Context, c rpc.Caller, r wire.LimitReques
 	})
 }
 
-// users lists those who have jobs, limits or files. Users see themselves and what all may have; administrators see all.
+// users returns those who have jobs, limits or files. Users see themselves and the limits of all; administrators see
+// everybody.
 func (m *Master) users(ctx context.Context, c rpc.Caller, _ none) ([]wire.UserStatus, error) {
 	owners, err := m.names.Owners()
 	if err != nil {

@@ -39,7 +39,7 @@ type Monitor struct {
 	nodes     []Link
 	rackMeter []meter
 	nodeMeter []meter
-	warm      []topology.NodeID // nodes with bytes to take in, or with a utilisation that is not 0 yet
+	warm      []topology.NodeID // nodes with bytes to sample, or a utilisation that is not yet 0
 	isWarm    []bool            // by node
 	matrix    []int64           // rack to rack, row by sender
 	side      int               // racks in matrix
@@ -107,7 +107,8 @@ func (m *Monitor) Count(src, dst topology.NodeID, bytes int64) {
 	}
 }
 
-// Circuit adds bytes that went from src to dst by an optical circuit between their racks, past cards and racks' links.
+// Circuit adds bytes that went from src to dst by an optical circuit between their racks, bypassing cards and racks'
+// links.
 func (m *Monitor) Circuit(src, dst topology.NodeID, bytes int64) {
 	if bytes <= 0 || !m.topo.Has(src) || !m.topo.Has(dst) {
 		return
@@ -152,7 +153,7 @@ func (m *Monitor) Sample(now time.Duration) (changed int) {
 	return changed
 }
 
-// warmUp makes the next samples look at a node.
+// warmUp includes a node in the next samples.
 func (m *Monitor) warmUp(n topology.NodeID) {
 	if !m.isWarm[n] {
 		m.isWarm[n] = true
@@ -160,7 +161,7 @@ func (m *Monitor) warmUp(n topology.NodeID) {
 	}
 }
 
-// sampleNodes closes the interval of the cards. Those that sent nothing and are idle stay as they are: a simulation counts by racks
+// sampleNodes closes the interval of the cards. It skips idle cards that sent nothing: a simulation counts by racks
 // alone, and has thousands of cards.
 func (m *Monitor) sampleNodes(span time.Duration) {
 	kept := m.warm[:0]

@@ -29,7 +29,7 @@ func (r *Recorder) finished(v *scheduler.View, at int64, e *scheduler.Event) {
 	}
 }
 
-// output notes in which rack a map of a job has left its output.
+// output records in which rack a map of a job has left its output.
 func (r *Recorder) output(v *scheduler.View, job int32, e *scheduler.Event) {
 	m := r.made[job]
 	if m == nil {
@@ -45,8 +45,8 @@ func (r *Recorder) output(v *scheduler.View, job int32, e *scheduler.Event) {
 	m.maps++
 }
 
-// fetched is what a reduce of a job has read from other racks: of its input the part that maps made there. Where nobody says how much
-// it read, it is its share of what the maps of the job make.
+// fetched returns what a reduce of a job has read from other racks: the part of its input that maps made there. If its
+// input is unknown, it is the reduce's share of what the job's maps make.
 func (r *Recorder) fetched(v *scheduler.View, job int32, e *scheduler.Event) int64 {
 	m, j := r.made[job], &r.rec.Jobs[job]
 	if m.all == 0 {

@@ -3,5 +3,5 @@
 // recordings on one clock into a page that needs no server. [Playground] serves a page that makes recordings itself: choose a
 // workload, a cluster and two policies, run, play, change, run again.
 //
-// The package simulates nothing and knows no policy: who records hands both in.
+// The package simulates nothing and knows no policy: the caller that records supplies both.
 package play

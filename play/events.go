@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// event takes in something that happened to the cluster.
+// event records something that happened to the cluster.
 func (r *Recorder) event(v *scheduler.View, now time.Duration, e *scheduler.Event) {
 	at := now.Milliseconds()
 	switch e.Kind {
@@ -35,7 +35,7 @@ func (r *Recorder) event(v *scheduler.View, now time.Duration, e *scheduler.Even
 	}
 }
 
-// node makes a machine known, with its room.
+// node adds a machine, with its room.
 func (r *Recorder) node(v *scheduler.View, n topology.NodeID, c scheduler.Capacity) {
 	t := v.Topology()
 	for len(r.rec.Racks) < t.NumRacks() {
@@ -60,7 +60,7 @@ func (r *Recorder) submitted(now time.Duration, s *scheduler.JobSpec) {
 	r.rec.Jobs = append(r.rec.Jobs, Job{Name: name, User: s.User, Queue: s.Queue, Pool: s.Pool, Maps: s.Maps, Reduces: s.Reduces, Submit: now.Milliseconds(), Deadline: s.Deadline.Milliseconds(), Admit: -1, End: -1})
 }
 
-// newName is a name that no other job of the recording has: the second that is called sort is sort (2).
+// newName returns a name that no other job of the recording has: the second job called sort is sort (2).
 func (r *Recorder) newName(name string) string {
 	one := name
 	for r.names[one] > 0 {
@@ -71,7 +71,7 @@ func (r *Recorder) newName(name string) string {
 	return one
 }
 
-// ready notes how many tasks a job has: where its driver plans them, nobody knew before.
+// ready records how many tasks a job has: if its driver plans them, they were not known before.
 func (r *Recorder) ready(at int64, e *scheduler.Event) {
 	i := r.job(e.Job)
 	if i < 0 {
@@ -107,7 +107,7 @@ func (r *Recorder) jobEnded(now time.Duration, e *scheduler.Event) {
 	}
 }
 
-// start adds an attempt, in the first place of its node that is free.
+// start adds an attempt, in the first free place of its node.
 func (r *Recorder) start(v *scheduler.View, at int64, s *drive.Step) int32 {
 	a, j := &r.rec.Attempts, r.job(s.Task.Job)
 	if len(a.Job) >= maxAttempts || j < 0 {
@@ -130,7 +130,7 @@ func (r *Recorder) start(v *scheduler.View, at int64, s *drive.Step) int32 {
 	a.Job, a.Kind, a.Task, a.Node = append(a.Job, j), append(a.Kind, uint8(s.Task.Kind)), append(a.Task, s.Task.Index), append(a.Node, int32(s.Node))
 	a.Place = append(a.Place, r.take(s.Node, running{s.Task, i}))
 	a.Start = append(a.Start, at-r.last.attempt)
-	a.Took = append(a.Took, at) // its start, until it ends
+	a.Took = append(a.Took, at) // its start, until the attempt ends
 	a.Near, a.How, a.Away = append(a.Near, uint8(s.Locality)), append(a.How, how), append(a.Away, 0)
 	r.last.attempt = at
 	return i
@@ -163,7 +163,7 @@ func (r *Recorder) end(at int64, t scheduler.TaskID, n topology.NodeID, how uint
 	return -1
 }
 
-// closeAll ends the attempts that which names.
+// closeAll ends the attempts for which which returns true.
 func (r *Recorder) closeAll(at int64, how uint8, which func(topology.NodeID, scheduler.TaskID) bool) {
 	for n, places := range r.nodes {
 		for i := range places {

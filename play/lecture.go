@@ -10,8 +10,9 @@ import (
 //go:embed lectures/*.md
 var lectures embed.FS
 
-// A Lecture is a page of text with a scenario to watch. Its file begins with a heading and ends in a block of JSON, the scenario; a block
-// "sweep" before that is a chart that the page makes. Words in braces in the text are figures of the runs: lecture.js says which.
+// A Lecture is a page of text with a scenario to watch. Its file begins with a heading and ends in a block of JSON, the
+// scenario. A block "sweep" before that is a chart that the page makes. Words in braces in the text are figures of the
+// runs; lecture.js defines them.
 type Lecture struct {
 	Name     string          `json:"name"`
 	Title    string          `json:"title"`
@@ -20,11 +21,11 @@ type Lecture struct {
 	Sweep    json.RawMessage `json:"sweep,omitempty"`
 }
 
-// Lectures are those that come with the program, by name.
+// Lectures returns the lectures that come with the program, by name.
 func Lectures() []Lecture {
 	files, err := lectures.ReadDir("lectures")
 	if err != nil {
-		panic(err) // the compiler has put them there
+		panic(err) // they are embedded
 	}
 	out := make([]Lecture, len(files))
 	for i, f := range files {
@@ -39,7 +40,7 @@ func Lectures() []Lecture {
 	return out
 }
 
-// Example is the script that the playground begins with: shortest remaining maps first.
+// Example returns the script that the playground begins with: shortest remaining maps first.
 func Example() string { return asset("example.star") }
 
 func parseLecture(name, text string) (Lecture, error) {

@@ -7,12 +7,12 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// kills are the attempts that the last mark of a kill is about.
+// kills are the attempts of the last mark of a kill.
 type kills struct {
 	at   int64
 	node topology.NodeID
 	many int
-	mark int // its place
+	mark int // the mark's place
 }
 
 func (r *Recorder) mark(at int64, what, text string) {
@@ -21,12 +21,12 @@ func (r *Recorder) mark(at int64, what, text string) {
 	}
 }
 
-// nameOf says which task it is, as users read it.
+// nameOf returns a task as users read it.
 func (r *Recorder) nameOf(t scheduler.TaskID) string {
 	return fmt.Sprintf("%v %d of %s", t.Kind, t.Index, r.jobName(t.Job))
 }
 
-// jobName is what the recording calls a job.
+// jobName returns what the recording calls a job.
 func (r *Recorder) jobName(id scheduler.JobID) string {
 	if i := r.job(id); i >= 0 {
 		return r.rec.Jobs[i].Name
@@ -34,8 +34,8 @@ func (r *Recorder) jobName(id scheduler.JobID) string {
 	return id.String()
 }
 
-// killed ends an attempt that was not to go on, and marks it. Attempts that one moment kills on one machine share a mark: a lost
-// machine has many.
+// killed ends an attempt that was killed, and marks it. Attempts killed at the same time on one machine share a mark: a
+// lost machine has many.
 func (r *Recorder) killed(v *scheduler.View, at int64, e *scheduler.Event) {
 	if r.end(at, e.Task, e.Node, Stopped) < 0 {
 		return // a policy stopped it, with a mark and a reason
@@ -53,13 +53,13 @@ func (r *Recorder) killed(v *scheduler.View, at int64, e *scheduler.Event) {
 	}
 	k.at, k.node, k.many, k.mark = at, e.Node, 1, len(r.rec.Marks)
 	r.mark(at, "kill", text)
-	if k.mark == len(r.rec.Marks) { // there was no room for it
+	if k.mark == len(r.rec.Marks) { // there was no space for it
 		k.many = 0
 	}
 }
 
-// nodeDown ends what ran on a machine that is lost. Its attempts were killed just before, and marked: the mark of the machine takes the place
-// of theirs.
+// nodeDown ends what ran on a lost machine. Its attempts were killed and marked just before: the mark of the machine
+// replaces theirs.
 func (r *Recorder) nodeDown(v *scheduler.View, at int64, n topology.NodeID) {
 	r.closeAll(at, Stopped, func(on topology.NodeID, _ scheduler.TaskID) bool { return on == n })
 	text := v.Topology().Node(n).Name + " is gone"
@@ -71,7 +71,7 @@ func (r *Recorder) nodeDown(v *scheduler.View, at int64, n topology.NodeID) {
 	r.mark(at, "node", text)
 }
 
-// sample notes how full the links of a rack are, and marks where a congestion begins.
+// sample records how full the links of a rack are, and marks where a congestion begins.
 func (r *Recorder) sample(v *scheduler.View, at int64, e *scheduler.Event) {
 	n := &r.rec.Net
 	if len(n.At) >= maxSamples {

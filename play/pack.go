@@ -13,10 +13,10 @@ import (
 	"github.com/millrace/millrace/scheduler/drive"
 )
 
-// Pack makes bytes of recordings, for a page to read: the length of a head in four bytes, the head, which is the recordings as
-// JSON without their columns, and then the columns, one recording after the other, each as it is listed below. Numbers are varints,
-// most of them the difference from what a reader would expect: of a column of expected numbers little is left when it is compressed.
-// assets/unpack.js reads them, and expects the same.
+// Pack encodes recordings for a page to read: the length of a head in four bytes; the head, which is the recordings as
+// JSON without their columns; and then the columns, one recording after the other, each as it is listed below. Numbers
+// are varints, most of them the difference from what a reader would expect: a column of expected numbers compresses to
+// almost nothing. assets/unpack.js reads them, and expects the same.
 func Pack(recordings []*Recording) ([]byte, error) {
 	type counts struct {
 		*Recording
@@ -59,7 +59,7 @@ func (p *packer) recording(r *Recording, took lengths) {
 	p.net(&r.Net)
 }
 
-// packText packs recordings into text that a page can hold.
+// packText packs recordings into text for a page.
 func packText(recordings []*Recording) (string, error) {
 	plain, err := Pack(recordings)
 	if err != nil {
@@ -89,7 +89,7 @@ type packer struct {
 	out []byte
 }
 
-// put appends numbers of either sign.
+// put appends signed numbers.
 func put[T int32 | int64](p *packer, n int, at func(i int) T) {
 	for i := range n {
 		p.out = binary.AppendVarint(p.out, int64(at(i)))
@@ -106,7 +106,7 @@ func after(p *packer, list []int32) {
 	})
 }
 
-// about appends the attempts that decisions are about: 0 for none; most start the attempt after the last.
+// about appends the attempts that decisions are about: 0 for none. Most start the attempt after the last.
 func (p *packer) about(attempts []int32) {
 	next := int32(0)
 	for _, x := range attempts {
@@ -125,10 +125,10 @@ func (p *packer) decisions(d *Decisions, a *Attempts) {
 	at, last := int64(0), int64(0)
 	for i, x := range d.Attempt {
 		at += d.At[i]
-		if x < 0 { // else it is that of the attempt
+		if x < 0 { // otherwise it is the attempt's
 			p.out = binary.AppendVarint(p.out, int64(d.Job[i]))
 		}
-		if x < 0 || d.Do[i] != uint8(drive.Launch) { // else it is when the attempt starts
+		if x < 0 || d.Do[i] != uint8(drive.Launch) { // otherwise it is the start of the attempt
 			p.out = binary.AppendVarint(p.out, at-last)
 		} else if at != starts[x] {
 			panic(fmt.Sprintf("attempt %d starts at %d, and is decided at %d", x, starts[x], at)) // the recorder does both at once
@@ -151,7 +151,7 @@ func sumsOf(list []int64) []int64 {
 
 func zigzag(x int32) uint64 { return uint64(uint32(x<<1) ^ uint32(x>>31)) }
 
-// places appends places in a list that was filled in their order: 0 for one that is new.
+// places appends indices into a list that was filled in their order: 0 for a new entry.
 func (p *packer) places(list []int32) {
 	next := int32(0)
 	put(p, len(list), func(i int) int32 {
@@ -181,7 +181,7 @@ func (p *packer) net(n *Net) {
 	after(p, n.Rack)
 	p.out = append(p.out, n.Congested...)
 	for _, shares := range [][]int32{n.Up, n.Down} {
-		last := map[int32]int32{} // of the rack
+		last := map[int32]int32{} // by rack
 		put(p, len(shares), func(i int) int32 {
 			d := shares[i] - last[n.Rack[i]]
 			last[n.Rack[i]] = shares[i]

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Attempts are most of what a page holds: a simulation of a thousand jobs has hundreds of thousands. Of so many, lengths are rounded down,
-// and only those that a decision is about have the number of their task.
+// Attempts are most of a page: a simulation of a thousand jobs has hundreds of thousands. With more than fineAttempts,
+// lengths are rounded down, and only attempts that a decision is about have the number of their task.
 const (
 	fineAttempts = 60_000
 	coarseGrain  = 64 // milliseconds
@@ -20,7 +20,7 @@ func grainOf(a *Attempts) int64 {
 	return 1
 }
 
-// alike numbers the tasks of a job of one kind, as which attempts are alike, and says how many numbers there may be.
+// alike numbers the tasks by job and kind, whose attempts are alike, and returns how many numbers there may be.
 func alike(a *Attempts) (of func(i int) int, most int) {
 	const kinds = 4
 	for _, j := range a.Job {
@@ -29,7 +29,7 @@ func alike(a *Attempts) (of func(i int) int, most int) {
 	return func(i int) int { return kinds*int(a.Job[i]) + int(a.Kind[i])%kinds }, most
 }
 
-// named marks the attempts, of so many, that decisions are about.
+// named returns which of so many attempts decisions are about.
 func named(about []int32, attempts int) []bool {
 	out := make([]bool, attempts)
 	for _, i := range about {
@@ -40,13 +40,14 @@ func named(about []int32, attempts int) []bool {
 	return out
 }
 
-// lengths are those of attempts in grains, and by how much they differ from what a reader expects.
+// lengths are the lengths of attempts in grains, and how much they differ from what a reader expects.
 type lengths struct {
 	grain        int64
 	took, differ []int64
 }
 
-// lengthsOf are the lengths of a recording. A task is expected to take as long as in the recordings before, which in many it does.
+// lengthsOf returns the lengths of a recording. A task is expected to take as long as in the recordings before, which
+// is often true.
 func lengthsOf(a *Attempts, grain int64, before map[taskOf]int64) lengths {
 	l := lengths{grain, make([]int64, len(a.Took)), make([]int64, len(a.Took))}
 	for i, took := range a.Took {
@@ -66,7 +67,7 @@ func (p *packer) attempts(a *Attempts, l lengths, named []bool) {
 	p.recent(a.Job)
 	p.out = append(append(append(p.out, a.Kind...), a.Near...), a.How...)
 	of, most := alike(a)
-	next := make([]int32, most) // tasks start in order, more or less
+	next := make([]int32, most) // tasks mostly start in order
 	for i := range n {
 		if l.grain == 1 || named[i] {
 			p.out = binary.AppendVarint(p.out, int64(a.Task[i]-next[of(i)]))
@@ -84,8 +85,8 @@ func (p *packer) attempts(a *Attempts, l lengths, named []bool) {
 	})
 }
 
-// recent appends how many other jobs were served since the last time: a policy that takes turns has the same number again and again.
-// A job that is new has the number of all before it.
+// recent appends how many other jobs were served since the last time: a policy that takes turns has the same number
+// again and again. A new job has the number of all before it.
 func (p *packer) recent(list []int32) {
 	var last []int32 // the latest first
 	for _, job := range list {
@@ -103,8 +104,9 @@ func (p *packer) recent(list []int32) {
 	}
 }
 
-// starts appends when and on which machine attempts start. Machines report at times of their own in each period: it writes those times down,
-// and of each start by how many of them it is later than the one before; the time tells the machine.
+// starts appends when and on which machine attempts start. Machines report at times of their own in each period. starts
+// writes those times down, and for each start how many of them it is later than the one before; the time gives the
+// machine.
 func (p *packer) starts(nodes []int32, starts []int64) {
 	period := reportPeriod(nodes, starts)
 	place := map[int64]int64{}
@@ -132,7 +134,7 @@ func (p *packer) starts(nodes []int32, starts []int64) {
 	})
 }
 
-// reportPeriod finds the period in which machines report: that after which the same machine comes most often.
+// reportPeriod returns the period in which machines report: the one after which the same machine comes most often.
 func reportPeriod(list []int32, starts []int64) (best int64) {
 	most := -1
 	for _, period := range []int64{1000, 100, 200, 250, 500, 2000, 3000, 5000, 10_000} {
@@ -151,7 +153,7 @@ func reportPeriod(list []int32, starts []int64) (best int64) {
 	return best
 }
 
-// placesOf appends the places of a machine: most attempts take the first that is free.
+// placesOf appends the places on a machine: most attempts take the first free one.
 func (p *packer) placesOf(a *Attempts, starts []int64, l lengths) {
 	var until [][]int64 // by node
 	put(p, len(a.Place), func(i int) int32 {

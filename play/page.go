@@ -18,7 +18,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 // page is what the template shows.
 type page struct {
 	Title, About   string
-	Back           string // a way back, where there is one
+	Back           string // address of the page before, if there is one
 	CSS            template.CSS
 	JS, Playground template.JS
 	Data           template.HTML // recordings: packed, gzip, base64
@@ -33,13 +33,13 @@ func newPage(title, about string) page {
 func asset(name string) string {
 	b, err := assets.ReadFile("assets/" + name)
 	if err != nil {
-		panic(err) // the compiler has put it there
+		panic(err) // it is embedded
 	}
 	return string(b)
 }
 
-// Write writes a page that plays one recording, or two on one clock. It is one file that loads nothing. back, if not empty, is the address
-// of the page that leads to it.
+// Write writes a page that plays one recording, or two on one clock. It is a single file that loads nothing. back, if
+// not empty, is the address of the page that leads to it.
 func Write(w io.Writer, back, about string, recordings ...*Recording) error {
 	if n := len(recordings); n != 1 && n != 2 {
 		return fmt.Errorf("a page shows one or two recordings, not %d", n)

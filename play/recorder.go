@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// What a recording holds at most. Of more decisions every second, fourth or further one is kept, but all that stop or refuse
-// something; attempts beyond end the recording of attempts.
+// The limits of a recording. Of more decisions every second, fourth or further one is kept, and all that stop or refuse
+// something. Attempts beyond the limit end the recording of attempts.
 const (
 	MaxDecisions = 40_000
 	maxAttempts  = 1_200_000
@@ -25,15 +25,15 @@ const (
 type Recorder struct {
 	rec     Recording
 	jobs    map[scheduler.JobID]int32
-	names   map[string]int    // of jobs: the last number that one has
+	names   map[string]int    // of jobs: the last number used for a name
 	ids     []scheduler.JobID // by place
 	came    []time.Duration   // likewise
 	nodes   []node
 	texts   map[string]int32
-	said    map[scheduler.Reason]int32 // places of sentences, by what they were made of
-	again   [maxAgain]said             // the last that were looked up there
+	said    map[scheduler.Reason]int32 // places of sentences, by their reasons
+	again   [maxAgain]said             // the last ones looked up in said
 	others  map[string]int32
-	pairs   []int32 // of the list that is made; with key, so that making one takes no memory
+	pairs   []int32 // scratch for the list under construction, as is key
 	key     []byte
 	figures map[string]float64
 	last    struct{ attempt, net int64 } // times
@@ -43,17 +43,18 @@ type Recorder struct {
 
 	made      []*made // by job, while it runs
 	congested map[topology.RackID]bool
-	done      scheduler.TaskID // that was finished last
+	done      scheduler.TaskID // the task that finished last
 	kills     kills
 }
 
-// A said is a reason, and the place of its sentence.
+// A said is a reason with the place of its sentence.
 type said struct {
 	why  scheduler.Reason
 	text int32
 }
 
-// A node has what runs on a machine, by place. There are few, and many attempts: a search here is cheaper than a map of all.
+// A node has what runs on a machine, by place. A machine has few places, so a search here is cheaper than a map of all
+// attempts.
 type node []running
 
 type running struct {
@@ -61,7 +62,7 @@ type running struct {
 	attempt int32 // -1: the place is free
 }
 
-// NewRecorder returns a recorder of a run. The name is what the page calls it.
+// NewRecorder returns a recorder of a run. name is what the page calls the run.
 func NewRecorder(name, admission string) *Recorder {
 	return &Recorder{
 		rec:  Recording{Name: name, Admission: admission, Marks: []Mark{}, Texts: []string{}, Others: [][]int32{}, Listed: maxOthers},
@@ -70,7 +71,7 @@ func NewRecorder(name, admission string) *Recorder {
 	}
 }
 
-// Hear takes in a line of the decision log of a driver, right after it was written.
+// Hear adds a line of the decision log of a driver, right after it was written.
 func (r *Recorder) Hear(d *drive.Loop, l *drive.Line) {
 	at := l.At.Milliseconds()
 	r.rec.End = max(r.rec.End, at)
@@ -82,14 +83,14 @@ func (r *Recorder) Hear(d *drive.Loop, l *drive.Line) {
 	}
 }
 
-// Recording returns what was heard. The recorder is used up.
+// Recording returns what was recorded. The recorder must not be used afterwards.
 func (r *Recorder) Recording() *Recording {
 	r.closeAll(r.rec.End, Running, func(topology.NodeID, scheduler.TaskID) bool { return true })
 	r.finish()
 	return &r.rec
 }
 
-// round writes down what a round decided.
+// round records what a round decided.
 func (r *Recorder) round(d *drive.Loop, l *drive.Line) {
 	at, who := l.At.Milliseconds(), int32(-2) // not asked yet
 	for i := range l.Steps {
@@ -113,7 +114,7 @@ func (r *Recorder) round(d *drive.Loop, l *drive.Line) {
 
 func (r *Recorder) decision(v *scheduler.View, at int64, s *drive.Step, attempt, who int32) {
 	c := &r.rec.Decisions
-	c.At = append(c.At, at) // finish makes differences of it
+	c.At = append(c.At, at) // finish turns it into a difference
 	c.Do = append(c.Do, uint8(s.Do))
 	c.Job = append(c.Job, r.job(s.Task.Job))
 	c.Attempt = append(c.Attempt, attempt)
@@ -121,7 +122,7 @@ func (r *Recorder) decision(v *scheduler.View, at int64, s *drive.Step, attempt,
 	c.Others = append(c.Others, who)
 }
 
-// step carries a decision out in the recording, and returns the attempt that it is about.
+// step applies a decision to the recording, and returns the attempt that it is about.
 func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 	switch s.Do {
 	case drive.Launch:
@@ -144,7 +145,8 @@ func (r *Recorder) step(v *scheduler.View, at int64, s *drive.Step) int32 {
 	return -1
 }
 
-// waiting lists those who have something to run and did not get a place, with why not. All decisions of a round share it.
+// waiting returns the list of jobs that have something to run and got no place, with the reasons. All decisions of a
+// round share it.
 func (r *Recorder) waiting(d *drive.Loop, now time.Duration) int32 {
 	v := d.View()
 	r.pairs = r.pairs[:0]
@@ -154,7 +156,7 @@ func (r *Recorder) waiting(d *drive.Loop, now time.Duration) int32 {
 	return r.list(r.pairs)
 }
 
-// ask adds jobs to the list that is made, each with why it waits.
+// ask adds jobs to the list under construction, each with why it waits.
 func (r *Recorder) ask(d *drive.Loop, now time.Duration, jobs scheduler.Jobs) {
 	for i := 0; i < jobs.Len() && len(r.pairs) < 2*maxOthers; i++ {
 		id := jobs.At(i).ID()
@@ -175,7 +177,7 @@ func has(pairs []int32, job int32) bool {
 	return false
 }
 
-// figure writes down what the policies work with, where it has changed. Figures of single jobs are left out.
+// figure records the policies' figures that have changed. It leaves out figures of single jobs.
 func (r *Recorder) figure(d *drive.Loop, now time.Duration) {
 	for _, f := range d.Figures(now) {
 		if old, known := r.figures[f.Name]; f.Job == scheduler.NoJob && (!known || old != f.Value) && len(r.rec.Figures) < maxFigures {
@@ -185,13 +187,14 @@ func (r *Recorder) figure(d *drive.Loop, now time.Duration) {
 	}
 }
 
-// maxSaid bounds what is remembered to make no sentence twice, and maxAgain what of it is found without a search.
+// maxSaid bounds the reasons that are remembered so that no sentence is made twice, and maxAgain those found without a
+// map lookup.
 const (
 	maxSaid  = 50_000
 	maxAgain = 1 << 12
 )
 
-// reason returns the place of the sentence of a reason. Most are said again and again, and comparing is cheaper than looking up.
+// reason returns the place of the sentence of a reason. Most recur, and a comparison is cheaper than a map lookup.
 func (r *Recorder) reason(v *scheduler.View, why scheduler.Reason) int32 {
 	mixed := uint64(why.Job)<<40 + uint64(why.Other)<<20 + uint64(why.Node) + uint64(why.A)<<30 + uint64(why.B)<<10 + uint64(why.C) + uint64(why.Kind)<<50
 	last := &r.again[mixed*0x9e3779b97f4a7c15>>52]
@@ -201,7 +204,7 @@ func (r *Recorder) reason(v *scheduler.View, why scheduler.Reason) int32 {
 	return last.text
 }
 
-// looked looks the place of a sentence up.
+// looked looks up the place of a sentence.
 func (r *Recorder) looked(v *scheduler.View, why scheduler.Reason) int32 {
 	i, known := r.said[why]
 	if !known {
@@ -214,7 +217,7 @@ func (r *Recorder) looked(v *scheduler.View, why scheduler.Reason) int32 {
 	return i
 }
 
-// say is a reason as a sentence, with jobs by the names that they have in the recording.
+// say returns a reason as a sentence, with jobs by their names in the recording.
 func (r *Recorder) say(v *scheduler.View, why scheduler.Reason) string {
 	return why.TextWith(v, r.jobName)
 }
@@ -224,7 +227,7 @@ func (r *Recorder) text(s string) int32 {
 	return place(r.texts, s, func() { r.rec.Texts = append(r.rec.Texts, s) })
 }
 
-// list returns the place of a list of those who waited.
+// list returns the place of a list of waiting jobs.
 func (r *Recorder) list(pairs []int32) int32 {
 	r.key = r.key[:0]
 	for _, n := range pairs {
@@ -236,7 +239,7 @@ func (r *Recorder) list(pairs []int32) int32 {
 	return place(r.others, string(r.key), func() { r.rec.Others = append(r.rec.Others, append([]int32{}, pairs...)) })
 }
 
-// place returns where a thing stands, and adds it where it is new.
+// place returns the index of a thing, and adds it if it is new.
 func place(seen map[string]int32, s string, add func()) int32 {
 	i, ok := seen[s]
 	if !ok {
@@ -247,7 +250,7 @@ func place(seen map[string]int32, s string, add func()) int32 {
 	return i
 }
 
-// job returns the place of a job, -1 if it has none. Most workloads number their jobs as they come.
+// job returns the place of a job, or -1. Most workloads number their jobs in order.
 func (r *Recorder) job(id scheduler.JobID) int32 {
 	if id >= 0 && int(id) < len(r.ids) && r.ids[id] == id {
 		return int32(id)
@@ -258,14 +261,14 @@ func (r *Recorder) job(id scheduler.JobID) int32 {
 	return -1
 }
 
-// Alone notes what a job would take by itself, of which its slowdown is made.
+// Alone sets how long a job would take by itself, which its slowdown is relative to.
 func (r *Recorder) Alone(id scheduler.JobID, d time.Duration) {
 	if i := r.job(id); i >= 0 {
 		r.rec.Jobs[i].Alone = max(1, millis(d))
 	}
 }
 
-// millis is a time in milliseconds, with nine digits: more would make the page larger and no number on it another.
+// millis returns a time in milliseconds, with nine digits: more would make the page larger but change no number on it.
 func millis(d time.Duration) float64 {
 	ms, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 9, 64), 64) // reads what was written
 	return ms

@@ -2,13 +2,13 @@ package play
 
 import "slices"
 
-// A Recording is all that a page needs to show a run. Lists of one kind of thing are columns, which pack well; times are
-// milliseconds, those of starts and decisions counted from the one before.
+// A Recording is all that a page needs to show a run. Lists of one kind of thing are columns, which pack well. Times
+// are milliseconds; starts and decisions count from the one before.
 type Recording struct {
 	Name      string `json:"name"` // of the policy, as users call this run
 	Admission string `json:"admission,omitempty"`
 	End       int64  `json:"end"`
-	// Left is how many decisions were not kept, and Every says that one of so many was.
+	// Left is how many decisions were not kept; of the others one in Every was.
 	Left  int `json:"left,omitempty"`
 	Every int `json:"every,omitempty"`
 
@@ -21,10 +21,11 @@ type Recording struct {
 	Marks     []Mark    `json:"marks"`
 	// Texts are the sentences that decisions say, each once.
 	Texts []string `json:"texts"`
-	// Others are those who waited at a decision, as pairs of job and text; each list once. Of more than Listed it has the first.
+	// Others are the jobs that waited at a decision, as pairs of job and text; each list once. A list has at most
+	// Listed pairs.
 	Others [][]int32 `json:"others"`
 	Listed int       `json:"listed"`
-	// Figures are what the policies worked with, as they changed: a limit that is tuned.
+	// Figures are what the policies worked with, as it changed, such as a limit that is tuned.
 	Figures []Figure `json:"figures,omitempty"`
 	// Report is what the run's own report says, so that a page can be checked against it.
 	Report map[string]float64 `json:"report,omitempty"`
@@ -38,8 +39,8 @@ type Node struct {
 	Class  string `json:"class,omitempty"`
 }
 
-// A Job is one of the workload. A time of -1 has not come. Took and Alone have nine digits, so that means are those of the report: of a
-// job of a few milliseconds whole ones would be far off.
+// A Job is one of the workload. A time of -1 has not come. Took and Alone have nine digits, so that means equal those
+// of the report: for a job of a few milliseconds whole ones would be far off.
 type Job struct {
 	Name    string `json:"name"`
 	User    string `json:"user,omitempty"`
@@ -53,9 +54,9 @@ type Job struct {
 	// Took is from its submission to its end.
 	Took   float64 `json:"took"`
 	Failed bool    `json:"failed,omitempty"`
-	// Deadline is when it is to be done; 0 if nobody wants that.
+	// Deadline is when it is to be done; 0 if it has none.
 	Deadline int64 `json:"deadline,omitempty"`
-	// Alone is what it takes by itself, for its slowdown; 0 if nobody knows.
+	// Alone is what it takes by itself, for its slowdown; 0 if unknown.
 	Alone float64 `json:"alone,omitempty"`
 }
 
@@ -69,11 +70,11 @@ type Attempts struct {
 	Start []int64 `json:"start"` // since the start of the one before
 	Took  []int64 `json:"took"`
 	Near  []uint8 `json:"near"` // 0 on the node of its input, 1 in its rack, 2 elsewhere, 3 no matter
-	How   []uint8 `json:"how"`  // the hows below
+	How   []uint8 `json:"how"`  // one of the constants below
 	Away  []int64 `json:"away"` // bytes that it read from other racks, once it is done: input of a map, map output of a reduce
 }
 
-// reserve makes room for so many.
+// reserve makes space for n attempts.
 func (a *Attempts) reserve(n int) {
 	for _, c := range []*[]int32{&a.Job, &a.Task, &a.Node, &a.Place} {
 		*c = slices.Grow(*c, n)

@@ -23,7 +23,7 @@ type Choices struct {
 	Lectures   []Lecture `json:"lectures"`
 }
 
-// A Policy is one that can be chosen, with its parameters. Usual are those that it has where none are given.
+// A Policy is a policy to choose, with its parameters. Usual are the values of those that are not given.
 type Policy struct {
 	Name    string            `json:"name"`
 	Summary string            `json:"summary"`
@@ -45,17 +45,17 @@ type Param struct {
 	Choices []string `json:"choices,omitempty"`
 }
 
-// What a playground takes and gives.
+// The limits of a playground.
 const (
 	maxScenario = 256 << 10
 	runTimeout  = 60 * time.Second
 )
 
-// A Runner runs a scenario, which is JSON in the form of the files of sim run, until it is done or the context ends. It may tell how
-// far it is while it runs, from one goroutine at a time, and returns what the page reads.
+// A Runner runs a scenario, which is JSON in the form of the files of sim run, until it is done or the context ends.
+// While it runs it may report its progress, from one goroutine at a time. It returns what the page reads.
 type Runner func(ctx context.Context, scenario []byte, tell func(Progress)) ([]byte, error)
 
-// Progress is how far a run is.
+// Progress is how far a run has come.
 type Progress struct {
 	Done int `json:"done"` // jobs, or runs of a sweep
 	All  int `json:"all"`
@@ -68,8 +68,9 @@ type Playground struct {
 	turn    chan struct{}
 }
 
-// NewPlayground returns a page where a scenario is chosen, run and played. run returns recordings as Pack does. sweep is given a scenario
-// of which parameters are ranges, and returns a list of JSON with the name, the parameters and the report of each run.
+// NewPlayground returns a page where a scenario is chosen, run and played. run returns recordings as Pack does. sweep
+// gets a scenario with ranges of parameters, and returns a list of JSON with the name, the parameters and the report of
+// each run.
 func NewPlayground(c Choices, run, sweep Runner) http.Handler {
 	offered, err := json.Marshal(c)
 	if err != nil {
@@ -98,7 +99,7 @@ func NewPage(page []byte) http.Handler {
 	return guarded(mux)
 }
 
-// guarded keeps pages of others away: they could name this machine by a name of their own, or post to it.
+// guarded refuses requests of other sites' pages: they could name this machine by a name of their own, or post to it.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -137,8 +138,8 @@ func sendError(w http.ResponseWriter, status int, err error) {
 	send(w, status, body)
 }
 
-// serve runs a scenario, and streams how it goes: lines of JSON with how far it is, then one with what was wrong, or with the number of
-// bytes of the result, which follow it. Those who come while another runs wait for their turn. Who goes away ends their run.
+// serve runs a scenario, and streams its progress: lines of JSON, then one with the error, or with the number of bytes
+// of the result, which follow it. Requests wait for their turn while another runs. A run ends when its client leaves.
 func (g *Playground) serve(w http.ResponseWriter, r *http.Request, run Runner) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		sendError(w, http.StatusUnsupportedMediaType, errors.New("send the scenario as application/json"))
@@ -166,7 +167,7 @@ func (g *Playground) serve(w http.ResponseWriter, r *http.Request, run Runner) {
 	_, _ = w.Write(result)
 }
 
-// inTurn runs when nobody else does.
+// inTurn runs run when no other runs.
 func (g *Playground) inTurn(ctx context.Context, say func(any), run func() ([]byte, error)) ([]byte, error) {
 	select {
 	case g.turn <- struct{}{}:

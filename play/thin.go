@@ -2,14 +2,14 @@ package play
 
 import "github.com/millrace/millrace/scheduler/drive"
 
-// thinning is which decisions are kept: launches and starts whose number every divides, and all others.
+// thinning is which decisions are kept: launches and starts whose number every divides, and all other kinds.
 type thinning struct {
 	every   int64   // 0 as 1
 	seen    int64   // decisions that may be left out, so far
 	numbers []int64 // of those that are kept; -1 where they always are
 }
 
-// Expect says how many tasks will start at least. A recorder that knows it writes nothing down that it would leave out later.
+// Expect says how many tasks will start at least. The recorder then records nothing that it would leave out later.
 func (r *Recorder) Expect(tasks int) {
 	for r.thin.every = 1; int64(tasks)/r.thin.every >= MaxDecisions; {
 		r.thin.every *= 2
@@ -31,7 +31,7 @@ func (r *Recorder) keeps(do drive.Do) bool {
 	}
 	if len(t.numbers) >= MaxDecisions {
 		r.halve()
-		if len(t.numbers) >= MaxDecisions || number >= 0 && number%t.every != 0 { // all of them stop something, or this one is left out now
+		if len(t.numbers) >= MaxDecisions || number >= 0 && number%t.every != 0 { // all of them stop something, or this one is left out
 			r.rec.Left++
 			return false
 		}
@@ -40,7 +40,7 @@ func (r *Recorder) keeps(do drive.Do) bool {
 	return true
 }
 
-// halve leaves every second decision of those that may be left out.
+// halve keeps every second decision of those that may be left out.
 func (r *Recorder) halve() {
 	t, d := &r.thin, &r.rec.Decisions
 	t.every = max(1, t.every) * 2
@@ -56,7 +56,7 @@ func (r *Recorder) halve() {
 	t.numbers, d.At, d.Do, d.Job, d.Attempt, d.Text, d.Others = t.numbers[:n], d.At[:n], d.Do[:n], d.Job[:n], d.Attempt[:n], d.Text[:n], d.Others[:n]
 }
 
-// finish makes differences of times, and leaves out sentences and lists that no decision has any more.
+// finish turns times into differences, and removes sentences and lists that no decision uses any longer.
 func (r *Recorder) finish() {
 	d, last := &r.rec.Decisions, int64(0)
 	for i, at := range d.At {
@@ -89,7 +89,7 @@ func (r *Recorder) finish() {
 	}
 }
 
-// renumber keeps what is used, in the order of its first use, and returns the new place of each, from 1 on.
+// renumber keeps what is used, in the order of its first use, and returns the new place of each, from 1.
 func renumber[T any](used []int32, all []T, kept *[]T) []int32 {
 	places, out := make([]int32, len(all)), make([]T, 0, len(all))
 	for _, i := range used {

@@ -192,8 +192,7 @@ next:
 	}
 }
 
-// end takes the job off every book. Its attempts are released: whoever ends a
-// job also stops its tasks.
+// end removes the job from all books. Its attempts are released: whoever ends a job also stops its tasks.
 func (s *State) end(now time.Duration, j *Job) {
 	for k := range j.tasks {
 		for j.tasks[k].head >= 0 {

@@ -19,7 +19,7 @@ func (s *State) finish(now time.Duration, j *Job, e *Event, at int32) {
 	s.settle(now, j, e, length)
 }
 
-// restore makes a pending task done: it was so before its job came here.
+// restore makes a pending task done that was already done before its job came here.
 func (s *State) restore(now time.Duration, j *Job, e *Event) error {
 	set := &j.tasks[e.Task.Kind]
 	if st := set.state[e.Task.Index]; st != TaskPending || e.Task.Kind == Driver || !s.topo.Has(e.Node) {

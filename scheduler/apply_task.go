@@ -47,7 +47,7 @@ func (s *State) findAttempt(j *Job, t TaskID, n topology.NodeID) int32 {
 			}
 		}
 	}
-	// A left-over attempt of a task that another attempt has finished.
+	// An attempt left over of a task that another attempt has finished.
 	for at := set.head; at >= 0; at = s.attempts.all[at].nextJob {
 		if a := &s.attempts.all[at]; a.Node == n && a.Task == t {
 			return at
@@ -95,7 +95,7 @@ func (s *State) launch(now time.Duration, j *Job, e *Event) error {
 	return nil
 }
 
-// takePending counts a pending task out.
+// takePending removes a task from the pending ones.
 func (s *State) takePending(j *Job, t TaskID) {
 	set := &j.tasks[t.Kind]
 	set.pending--
@@ -162,7 +162,7 @@ func second(a *attempt) int32 {
 	return 0
 }
 
-// release takes attempt at off every chain and book and recycles it.
+// release removes attempt at from every chain and book and recycles it.
 func (s *State) release(now time.Duration, j *Job, at int32) {
 	a := s.attempts.all[at]
 	k, n, set := a.Task.Kind, &s.nodes[a.Node], &j.tasks[a.Task.Kind]
@@ -205,7 +205,7 @@ func (s *State) unlink(n *node, set *taskSet, a *attempt) {
 	}
 }
 
-// unchain takes at out of the attempts of running task i.
+// unchain removes at from the attempts of running task i.
 func (s *State) unchain(set *taskSet, i, at int32) {
 	if set.ref[i] == at {
 		set.ref[i] = s.attempts.all[at].sibling

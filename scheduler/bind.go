@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/human"
 )
 
-// The functions below declare a parameter and bind it to a field, as flags are bound: the default is what the field holds,
-// and what is given is set there. Name, source of the default and meaning stand in one place.
+// The functions below declare a parameter and bind it to a field, as package flag does: the field's value is the
+// default, and a given value is set there. Name, source of the default and meaning are in one place.
 
 // Int binds a whole number.
 func Int[T ~int | ~int64 | ~uint64](field *T, name, source, doc string) Param {
@@ -114,7 +114,7 @@ func (p Param) Above0(most float64) Param {
 	return p
 }
 
-// Also sets further fields to the same value, after the first: what binds one parameter to several fields.
+// Also calls more after the field is set, to bind one parameter to several fields.
 func (p Param) Also(more func()) Param {
 	set := p.set
 	p.set = func(v value) { set(v); more() }

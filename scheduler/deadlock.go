@@ -24,7 +24,7 @@ func Deadlock(v *View) (victim Victim, found bool) {
 			continue
 		}
 		if j.mapsDoneAt >= 0 {
-			return Victim{}, false // this one will finish
+			return Victim{}, false // this reduce will finish
 		}
 		newest = j
 	}

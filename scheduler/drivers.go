@@ -8,9 +8,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A driver holds its room until its job ends, and a job ends by tasks. If drivers held all
-// the room, none of their jobs would ever end: so a driver is not placed where it would
-// take the last room that a task could have.
+// A driver holds its room until its job ends, and a job ends by its tasks. If drivers held all the room, no job would
+// ever end. So a driver is not placed where it would take the last room that a task could have.
 
 // driverFor finds a driver that may be placed on n: highest priority first, then oldest job.
 func (g *Engine) driverFor(n topology.NodeID) (Decision, bool) {
@@ -29,11 +28,12 @@ func runDriver(j *Job) Decision {
 	return Run(TaskID{Job: j.id, Kind: Driver}, Anywhere, Reason{Say: "driver of {job}", Job: j.id})
 }
 
-// PlaceDrivers gives every waiting driver a place, highest priority and then oldest job first, on a node with as few drivers as any that could take
-// it: neither the loss of one node nor a partition of few nodes then hits them all. Give places none from then on.
+// PlaceDrivers gives every waiting driver a place, by priority and then age of its job, on a node with as few drivers
+// as any that could take it, so that neither the loss of one node nor a partition of few nodes hits them all. Give
+// places none from then on.
 func (g *Engine) PlaceDrivers(now time.Duration, each func(topology.NodeID, Decision)) error {
 	g.state.apart = true
-	var without [][NumKinds]Demand // of jobs that have found no place, and might have any: who asks for as much need not look
+	var without [][NumKinds]Demand // of jobs for which no node had a place: a job that asks for as much need not look
 	for _, j := range slices.Clone(g.state.drivers.list) {
 		if j.AtLimit(Driver) || slices.Contains(without, j.demand) {
 			continue
@@ -59,9 +59,9 @@ func (s *State) takesDriver(n topology.NodeID, j *Job) bool {
 	return s.view.Fits(n, j, Driver) && s.leavesRoom(n, j)
 }
 
-// fewestDrivers returns the first of the nodes with fewest drivers that could take j's, NoNode if none could. A node that has
-// a driver gives its last place for a task to another only where every node would: a partition of few nodes would have no
-// task any more while the others are busy with theirs.
+// fewestDrivers returns the first of the nodes with fewest drivers that could take j's, or NoNode if none could. A node
+// that has a driver gives its last place for a task to another driver only if every node would have to: otherwise a
+// partition of few nodes would have no place left for tasks while its drivers keep the others busy.
 func (s *State) fewestDrivers(j *Job) topology.NodeID {
 	spare := s.spareTasks(j)
 	best, least := topology.NoNode, int32(math.MaxInt32)
@@ -84,13 +84,13 @@ func (s *State) spareTasks(j *Job) bool {
 	return false
 }
 
-// wantsDriver reports whether j's driver may be placed on n once n has room for it; spare is of spareTasks.
+// wantsDriver reports whether j's driver may be placed on n once n has room for it; spare is the result of spareTasks.
 func (s *State) wantsDriver(n topology.NodeID, j *Job, spare bool) bool {
 	return s.nodes[n].state == NodeIsReady && !j.Banned(n) && s.leavesRoom(n, j) &&
 		(!spare || !s.apart || s.nodes[n].use.Tasks[Driver] == 0 || s.keepsTask(n, j))
 }
 
-// placeableDriver is the first job in line whose driver waits for a place and not for its user's limit; nil if there is none.
+// placeableDriver returns the first job in line whose driver waits for a place and not for its user's limit, or nil.
 func (s *State) placeableDriver() *Job {
 	for _, j := range s.drivers.list {
 		if !j.AtLimit(Driver) {
@@ -100,14 +100,15 @@ func (s *State) placeableDriver() *Job {
 	return nil
 }
 
-// keepsTask reports whether n, with j's driver, could hold a task of j beside its drivers, once its tasks have ended.
+// keepsTask reports whether n, with j's driver, could hold a task of j beside its drivers once its other tasks have
+// ended.
 func (s *State) keepsTask(n topology.NodeID, j *Job) bool {
 	held := s.heldByDrivers(n)
 	held.add(Driver, j.demand[Driver])
 	return s.nodes[n].state == NodeIsReady && !j.Banned(n) && s.nodes[n].cap.fits(&held, Map, j.demand[Map])
 }
 
-// explainDriver says why an admitted job has no driver yet.
+// explainDriver returns why an admitted job has no driver yet.
 func (g *Engine) explainDriver(j *Job) Reason {
 	s := g.state
 	r := Reason{Code: ForDriver, Say: "{job} waits for its driver: {a} run, and one more would take the last room that tasks can have", Job: j.id, A: int64(s.use.Tasks[Driver])}
@@ -148,7 +149,7 @@ func (s *State) leavesRoom(n topology.NodeID, j *Job) bool {
 	return false
 }
 
-// heldByDrivers is what the drivers on a node hold.
+// heldByDrivers returns what the drivers on a node hold.
 func (s *State) heldByDrivers(n topology.NodeID) (u Usage) {
 	if s.nodes[n].use.Tasks[Driver] == 0 {
 		return u
@@ -187,8 +188,7 @@ func (s *State) driversHoldAll() (victim Victim, found bool) {
 	return Victim{Task: a.Task, Node: a.Node, Reason: why}, true
 }
 
-// firstStuck is the oldest job with a pending task that could run, if none of those tasks
-// fits on any node.
+// firstStuck returns the oldest job with a pending task that could run, if none of those tasks fits on any node.
 func (s *State) firstStuck() (first *Job) {
 	for _, k := range [...]Kind{Map, Reduce} {
 		for _, j := range s.runnable[k].list {

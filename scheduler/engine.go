@@ -41,8 +41,8 @@ func (g *Engine) Policy() Policy { return g.policy }
 // Admission returns the admission policy; nil admits every job.
 func (g *Engine) Admission() Admission { return g.admission }
 
-// SetPolicy replaces the policy while jobs run. The new one is shown every
-// unfinished job and running attempt, as if they had just arrived.
+// SetPolicy replaces the policy while jobs run. The new one is shown every unfinished job and running attempt as if it
+// had just arrived.
 func (g *Engine) SetPolicy(now time.Duration, p Policy) {
 	g.setPolicy(p)
 	g.due[1] = 0
@@ -175,12 +175,10 @@ func (g *Engine) Offer(now time.Duration, n topology.NodeID, each func(Decision)
 	return g.Give(now, n, 0, each)
 }
 
-// Give fills the room of node n: pending drivers first, those of a higher priority before others, then
-// whatever the policy names, one at a time, each seen by the next; at most that
-// many launches, 0 means as many as fit. each is called with every launch, which
-// has been applied and observed already; the caller carries it out. Give returns
-// the policy's reason for stopping. A decision that breaks a rule wraps ErrPolicy
-// and ends the round.
+// Give fills the room of node n: first pending drivers, by priority, then whatever the policy names, one at a time,
+// each seen by the next. It launches at most that many; 0 means as many as fit. It calls each with every launch, which
+// has already been applied and observed; the caller carries it out. Give returns the policy's reason for stopping. A
+// decision that breaks a rule wraps ErrPolicy and ends the round.
 func (g *Engine) Give(now time.Duration, n topology.NodeID, most int, each func(Decision)) (Reason, error) {
 	v := &g.state.view
 	if s := v.NodeState(n); s != NodeIsReady {

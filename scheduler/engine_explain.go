@@ -2,9 +2,8 @@ package scheduler
 
 import "time"
 
-// Explain says why job id is not getting more: what State knows first
-// (unknown, too large for any node, not admitted, no driver, nothing pending), then the policy's own
-// words if it has any.
+// Explain returns why job id is not getting more: first what State knows (unknown, too large for any node, not
+// admitted, no driver, nothing pending), then the policy's own words, if any.
 func (g *Engine) Explain(now time.Duration, id JobID) Reason {
 	v := &g.state.view
 	j := v.Job(id)

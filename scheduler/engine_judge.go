@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// judge asks an admission that wants to see plans about one; judged is false if it does not, or the job does not wait
-// for its plan.
+// judge asks an admission that implements Judge about a plan. judged is false if it does not, or if the job does not
+// wait for its plan.
 func (g *Engine) judge(now time.Duration, e Event) (d AdmitDecision, judged bool) {
 	who, ok := g.admission.(Judge)
 	j := g.state.jobs[e.Job]
@@ -16,7 +16,7 @@ func (g *Engine) judge(now time.Duration, e Event) (d AdmitDecision, judged bool
 	return who.Judge(now, j, e.Spec, &g.state.view), true
 }
 
-// release judges again the plans that were held back. A plan whose job has ended is forgotten.
+// release judges again the plans that were held back. It drops a plan whose job has ended.
 func (g *Engine) release(now time.Duration, each func(AdmitDecision)) {
 	held := g.held
 	g.held = nil
@@ -35,13 +35,13 @@ func (g *Engine) release(now time.Duration, each func(AdmitDecision)) {
 			}
 		default:
 			e.Flag = true
-			_ = g.Feed(now, e) // the state took it when it came, and the job has not changed
+			_ = g.Feed(now, e) // the state accepted it when it came, and the job has not changed
 		}
 	}
 	g.held = append(still, g.held...)
 }
 
-// explainHeld says why the plan of a job is held back; false if it is not.
+// explainHeld returns why the plan of a job is held back, and whether it is.
 func (g *Engine) explainHeld(now time.Duration, id JobID) (Reason, bool) {
 	i := slices.IndexFunc(g.held, func(e Event) bool { return e.Job == id })
 	if i < 0 {

@@ -7,9 +7,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// NodeLost takes a dead node off the books: its attempts are reported killed,
-// and with outputs true the finished maps of unfinished jobs whose output lay
-// there are reported lost, except those of jobs without reduces; then NodeDown.
+// NodeLost removes a dead node from the books. It reports the node's attempts as killed and, if outputs is true, the
+// finished maps of unfinished jobs whose output lay there as lost, except those of jobs without reduces; then NodeDown.
 // each, if not nil, is called with every event fed.
 func (g *Engine) NodeLost(now time.Duration, n topology.NodeID, outputs bool, each func(Event)) error {
 	v := &g.state.view

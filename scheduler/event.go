@@ -20,11 +20,11 @@ const (
 	EvHeartbeat              // Node: reported, at its interval
 	EvJobSubmitted           // Job, Spec; Flag: it came before, at Spec.Submit
 	EvJobAdmitted            // Job
-	EvJobReady               // Job, Spec (nil: as submitted): tasks are known; Flag: they were before, and no admission is asked
+	EvJobReady               // Job, Spec (nil: as submitted): tasks are known; Flag: they were known before, so no admission is asked
 	EvJobFinished            // Job
 	EvJobFailed              // Job
 	EvJobVanished            // Job: killed by its owner, or forgotten
-	EvLaunched               // Task, Node, Locality, Second, Duration: how long it ran already, unheard of
+	EvLaunched               // Task, Node, Locality, Second, Duration: how long it has already run unnoticed
 	EvTaskFinished           // Task, Node, Duration, InBytes, OutBytes
 	EvTaskFailed             // Task, Node: the job's fault; pending again
 	EvTaskKilled             // Task, Node: not the job's fault; pending again
@@ -81,8 +81,8 @@ type Event struct {
 	_ even
 }
 
-// even fills a structure up to a multiple of 16 bytes. Copies go by 16: without it the last
-// two writes of a copy overlap, and the next copy waits until both have reached the cache.
+// even pads a structure to a multiple of 16 bytes. Copies go by 16: without the padding the last two writes of a copy
+// overlap, and the next copy waits until both have reached the cache.
 type even [8]byte
 
 // String names the event and what it is about.
@@ -146,7 +146,7 @@ func JobSubmitted(s *JobSpec) Event {
 	return e
 }
 
-// JobReturned is JobSubmitted of a job that came before the driver of the engine was restarted, at s.Submit.
+// JobReturned is JobSubmitted for a job that came at s.Submit, before the driver of the engine was restarted.
 func JobReturned(s *JobSpec) Event {
 	e := JobSubmitted(s)
 	e.Flag = true
@@ -164,7 +164,7 @@ func JobReady(j JobID, s *JobSpec) Event {
 	return e
 }
 
-// JobResumed is JobReady of a job whose tasks were scheduled before, by a driver of the engine that was restarted: no
+// JobResumed is JobReady for a job whose tasks were already scheduled by a driver of the engine that was restarted: no
 // admission is asked again.
 func JobResumed(j JobID, s *JobSpec) Event {
 	e := JobReady(j, s)
@@ -188,7 +188,7 @@ func Launched(t TaskID, n topology.NodeID, l Locality, second bool) Event {
 	return e
 }
 
-// Found says that an attempt of t runs on n that began d ago, when nobody told the driver of the engine.
+// Found says that an attempt of t runs on n that began d ago without the driver of the engine being told.
 func Found(t TaskID, n topology.NodeID, d time.Duration) Event {
 	e := Launched(t, n, Anywhere, false)
 	e.Duration = d
@@ -210,11 +210,11 @@ func TaskFailed(t TaskID, n topology.NodeID) Event { return taskEvent(EvTaskFail
 // without blame.
 func TaskKilled(t TaskID, n topology.NodeID) Event { return taskEvent(EvTaskKilled, t, n) }
 
-// TaskLost says that the output of the finished task t cannot be had any more.
+// TaskLost says that the output of the finished task t is gone.
 func TaskLost(t TaskID) Event { return taskEvent(EvTaskLost, t, topology.NoNode) }
 
-// Restored says that t was done on n before its job was taken over from a driver that was
-// restarted. Policies that count attempts have seen none for it. at is when that was; maps are restored before reduces.
+// Restored says that t was done on n, at at, before its job was taken over from a driver that was restarted. Policies
+// that count attempts have seen none for it. Maps are restored before reduces.
 func Restored(t TaskID, n topology.NodeID, at, d time.Duration, in, out int64) Event {
 	e := taskEvent(EvRestored, t, n)
 	e.At, e.Duration, e.InBytes, e.OutBytes = at, d, in, out

@@ -2,11 +2,10 @@ package scheduler
 
 import "time"
 
-// A Figure is a number that a policy works with, for those who watch it: a limit that it tunes, what a job
-// lacks.
+// A Figure is a number that a policy works with, for those who watch it: a limit that it tunes, or what a job lacks.
 type Figure struct {
 	Name  string // in small letters, words joined by hyphens
-	Job   JobID  // whose it is; NoJob: the cluster's
+	Job   JobID  // the job that it is about; NoJob: the cluster
 	Value float64
 }
 
@@ -18,7 +17,7 @@ type Figurer interface {
 
 // A Noter is a policy or admission that says what the cluster lacks for it, and what it does meanwhile.
 type Noter interface {
-	// Notes returns a sentence for each, without a stop; none if nothing is amiss.
+	// Notes returns one sentence for each, without a full stop; none if nothing is missing.
 	Notes(v *View) []string
 }
 

@@ -8,9 +8,9 @@ type Measure uint8
 // The measures of room.
 const (
 	Places Measure = iota // slots or containers
-	VCores                // of a node that counts them
+	VCores                // virtual cores, if a node counts them
 	Memory                // in MB
-	Joint                 // of each there is enough, and on no node of all
+	Joint                 // there is enough of each, but no node has enough of all
 	measures
 )
 
@@ -18,8 +18,8 @@ const (
 type Misfit struct {
 	Kind  Kind
 	Lacks Measure
-	Asked int64 // of what it lacks
-	Most  int64 // that one node has of it
+	Asked int64 // how much of that it asks for
+	Most  int64 // the most that one node has of it
 }
 
 var sayMisfit = [measures]string{
@@ -29,8 +29,8 @@ var sayMisfit = [measures]string{
 	Joint:  "{job} cannot go on: no machine that is up has both the memory and the vcores that a {kind} of it asks for",
 }
 
-// Misfit reports whether nodes are in a state or a better one, and not one of them could ever hold a task of kind k and
-// demand d. While there are no such nodes nobody knows.
+// Misfit reports whether there are nodes in a state at least as good as from, but none of them could ever hold a task
+// of kind k and demand d. Without such nodes it is unknown.
 func (v *View) Misfit(k Kind, d Demand, from NodeState) (Misfit, bool) {
 	d = d.or(v.s.cfg.Unit)
 	var most [measures]int64
@@ -56,7 +56,8 @@ func (v *View) Misfit(k Kind, d Demand, from NodeState) (Misfit, bool) {
 	return Misfit{Kind: k, Lacks: lacks, Asked: asked[lacks], Most: most[lacks]}, some
 }
 
-// most is what an empty node has for a task of kind k; as much as is asked for of what it does not count.
+// most returns what an empty node has for a task of kind k; for measures that it does not count, as much as is asked
+// for.
 func (c *Capacity) most(k Kind, d Demand) (out [measures]int64) {
 	out = [measures]int64{Places: int64(d.Slots), VCores: int64(d.VCores), Memory: d.MemoryMB}
 	if k != Driver && c.Slotted() || !c.Slotted() && c.Containers > 0 || *c == (Capacity{}) {
@@ -71,8 +72,8 @@ func (c *Capacity) most(k Kind, d Demand) (out [measures]int64) {
 	return out
 }
 
-// TooLarge reports whether no node that takes tasks could ever hold one that j still needs, as far as that is known, and
-// says so. Room that others hold does not matter: they end.
+// TooLarge reports whether no node that takes tasks could ever hold a task that j still needs, as far as is known, and
+// gives the reason. Room that others hold does not matter: they will end.
 func (v *View) TooLarge(j *Job) (Reason, bool) {
 	for _, k := range [...]Kind{Driver, Map, Reduce} {
 		if !j.needs(k) {

@@ -28,7 +28,7 @@ func (k GroupKind) String() string {
 type Group struct {
 	kind  GroupKind
 	slot  int32
-	limit int32 // of a user: containers; 0 means any number
+	limit int32 // a user's limit on containers; 0 means any number
 	name  string
 	queue *Group // of a member
 	use   Usage
@@ -91,7 +91,7 @@ func (l Jobs) At(i int) *Job { return l.list[i] }
 // All yields the jobs in order.
 func (l Jobs) All() iter.Seq[*Job] { return slices.Values(l.list) }
 
-// jobList keeps jobs ascending by seq, in a ranked one those of a higher priority first.
+// jobList keeps jobs ascending by seq; if ranked, those of a higher priority first.
 type jobList struct {
 	list   []*Job
 	ranked bool
@@ -150,7 +150,7 @@ func (gs *groups) get(kind GroupKind, queue *Group, name string) *Group {
 	return g
 }
 
-// of calls f for the four groups of j.
+// groups returns the four groups of j.
 func (j *Job) groups() [numGroupKinds]*Group {
 	return [numGroupKinds]*Group{j.user, j.queue, j.pool, j.member}
 }

@@ -27,16 +27,16 @@ type Info struct {
 	Seam    Seam
 	Summary string // one line
 	Source  string // which document and section
-	// Setup starts from the defaults: it returns the parameters, bound to the fields of a configuration, and what makes
-	// the policy from that. Bind returns one.
+	// Setup starts from the defaults. It returns the parameters, bound to the fields of a configuration, and a function
+	// that makes the policy from that. Bind returns such a Setup.
 	Setup func() ([]Param, func() (any, error))
 
-	// Live are defaults of a cluster where those of the simulations would not do, and LiveUnless are parameters that
+	// Live are defaults of a live cluster where those of the simulations would not do. LiveUnless are parameters that
 	// make no sense beside them: if one of them is given, Live does not apply.
 	Live       map[string]string
 	LiveUnless []string
-	// Usual are what a cluster and sim run use where nothing is given, while the defaults of its parameters are those of
-	// the sources; UsualUnless as LiveUnless.
+	// Usual are what a cluster and sim run use for parameters that are not given, while the declared defaults are those
+	// of the sources. UsualUnless is to Usual as LiveUnless is to Live.
 	Usual       map[string]string
 	UsualUnless []string
 }
@@ -51,7 +51,7 @@ func (i *Info) UsualParams(given map[string]string) map[string]string {
 	return addParams(given, i.Usual, i.UsualUnless)
 }
 
-// addParams adds what is not given, unless something is given that makes no sense beside it.
+// addParams adds to given what it lacks of more, unless it has a parameter that makes no sense beside more.
 func addParams(given, more map[string]string, unless []string) map[string]string {
 	if len(more) == 0 {
 		return given
@@ -67,7 +67,7 @@ func addParams(given, more map[string]string, unless []string) map[string]string
 	return all
 }
 
-// Params are the parameters of the policy.
+// Params returns the parameters of the policy.
 func (i *Info) Params() []Param {
 	params, _ := i.Setup()
 	return params
@@ -86,7 +86,8 @@ func (i *Info) Make(given map[string]string) (any, error) {
 	return made, nil
 }
 
-// Bind makes the Setup of a policy from its default configuration, what binds parameters to its fields, and what builds it.
+// Bind makes the Setup of a policy from its default configuration, a function that binds parameters to its fields, and
+// one that builds it.
 func Bind[C, P any](defaults func() C, params func(*C) []Param, build func(C) (P, error)) func() ([]Param, func() (any, error)) {
 	return func() ([]Param, func() (any, error)) {
 		c := defaults()
@@ -94,7 +95,7 @@ func Bind[C, P any](defaults func() C, params func(*C) []Param, build func(C) (P
 	}
 }
 
-// Unset is the Setup of a policy without parameters.
+// Unset returns the Setup of a policy without parameters.
 func Unset[P any](build func() (P, error)) func() ([]Param, func() (any, error)) {
 	return func() ([]Param, func() (any, error)) {
 		return nil, func() (any, error) { return build() }

@@ -12,25 +12,25 @@ import (
 // only State writes it. A *Job stays valid until the event that ends the job
 // has been observed; after that, forget it.
 type Job struct {
-	// What a decision asks of each job that waits, most of which get nothing, lies together.
+	// What a decision asks of each waiting job, most of which get nothing, is kept together.
 	id       JobID
 	slot     int32
 	seq      int64
 	phase    Phase
 	priority Priority
-	stored   bool  // some node holds input of it
+	stored   bool  // some node holds input of the job
 	copies   int32 // replicas of each map's input, where all have the same number; else 0
 	user     *Group
 	banned   []topology.NodeID
 	demand   [NumKinds]Demand
 
 	spec     *JobSpec
-	replicas []topology.NodeID // those of its spec
+	replicas []topology.NodeID // the replicas of its spec
 	weight   float64
 
 	submitted, admitted, ready time.Duration
 	firstStart, mapsDoneAt     time.Duration
-	lastMap                    time.Duration // when a map was started or done last
+	lastMap                    time.Duration // when a map last started or finished
 
 	queue, pool, member *Group
 
@@ -176,8 +176,8 @@ func (j *Job) Samples(k Kind) (n int32, sum, longest time.Duration) {
 	return t.samples, t.sum, t.max
 }
 
-// WorkSum is the sum of Samples with the time that reduces waited for the last
-// map left out (spec/deadline 3.2, spec/slowdown 6.2).
+// WorkSum returns the sum of Samples without the time that reduces waited for the last map (spec/deadline 3.2,
+// spec/slowdown 6.2).
 func (j *Job) WorkSum(k Kind) time.Duration { return j.tasks[k].work }
 
 // Elapsed returns how long the running attempts of kind k have run together.
@@ -223,8 +223,8 @@ func (j *Job) Replicas(i int32) []topology.NodeID {
 	return j.spec.Splits.Of(i)
 }
 
-// Stored reports whether input of the job lies on nodes, from phase Ready on. Where it does not, a map is as near to it on one node as on
-// another.
+// Stored reports whether nodes hold input of the job, from phase Ready on. If none does, a map is as near to its input
+// on one node as on another.
 func (j *Job) Stored() bool { return j.stored }
 
 // TaskState returns the state of task i of kind k.

@@ -2,22 +2,22 @@ package scheduler
 
 import "time"
 
-// A Lesson is what a job that succeeded teaches policies that learn: all they may keep of it. Whoever drives an
-// engine keeps lessons over a restart and feeds them again, in order, with Taught.
+// A Lesson is what a successful job teaches policies that learn: all they may keep of it. The driver of an engine keeps
+// lessons over a restart and feeds them again, in order, with Taught.
 type Lesson struct {
 	Name       string        `json:"name,omitempty"`
 	User       string        `json:"user,omitempty"`
 	Recurring  bool          `json:"recurring,omitempty"`
 	Maps       int32         `json:"maps,omitempty"`
 	Reduces    int32         `json:"reduces,omitempty"`
-	Input      int64         `json:"input,omitempty"`       // bytes, as the job was described; 0: nobody knew
-	Work       time.Duration `json:"work,omitempty"`        // of all its tasks, as the job was described; 0: nobody knew
+	Input      int64         `json:"input,omitempty"`       // bytes, as the job was described; 0: unknown
+	Work       time.Duration `json:"work,omitempty"`        // of all its tasks, as the job was described; 0: unknown
 	Shuffle    int64         `json:"shuffle,omitempty"`     // bytes that its maps made
 	MapTime    time.Duration `json:"map_time,omitempty"`    // of all maps together
 	ReduceTime time.Duration `json:"reduce_time,omitempty"` // of all reduces
-	ReduceWork time.Duration `json:"reduce_work,omitempty"` // without what they waited for the last map
+	ReduceWork time.Duration `json:"reduce_work,omitempty"` // without the time they waited for the last map
 	Ratio      float64       `json:"ratio,omitempty"`       // mean of output over input of its maps
-	Samples    int32         `json:"samples,omitempty"`     // maps that say so
+	Samples    int32         `json:"samples,omitempty"`     // maps in that mean
 }
 
 // Lesson returns what the job teaches, so far.
@@ -37,7 +37,7 @@ func (j *Job) Lesson() *Lesson {
 	return l
 }
 
-// InputBytes is the size of the job's input: as declared, or that of its splits. 0: nobody knows.
+// InputBytes returns the size of the job's input, as declared or as the sum of its splits; 0 means unknown.
 func (s *JobSpec) InputBytes() (bytes int64) {
 	if s.Input.Known {
 		return s.Input.Bytes
@@ -48,7 +48,7 @@ func (s *JobSpec) InputBytes() (bytes int64) {
 	return bytes
 }
 
-// Taught tells policies that learn what a job taught that ended before they were there.
+// Taught tells policies what a job taught that ended before they were put in place.
 func Taught(l *Lesson) Event {
 	e := jobEvent(EvTaught, NoJob)
 	e.Lesson = l

@@ -1,12 +1,12 @@
 package scheduler
 
-// A user's limit bounds the containers that the jobs of the user hold together. It is a matter of what fits, as room on a node is,
-// so that every policy keeps it.
+// A user's limit bounds the containers that the user's jobs hold together. It is part of what fits, like room on a
+// node, so that every policy keeps it.
 
 // maxLimit is far above what any cluster has.
 const maxLimit = 1 << 30
 
-// setLimit takes in how many containers a user may hold; 0 does not bound.
+// setLimit sets how many containers a user may hold; 0 means any number.
 func (s *State) setLimit(user string, containers int32) {
 	if containers <= 0 {
 		delete(s.limits, user)
@@ -21,9 +21,9 @@ func (s *State) setLimit(user string, containers int32) {
 // UserLimit returns how many containers a user may hold; 0 means any number.
 func (v *View) UserLimit(user string) int32 { return v.s.limits[user] }
 
-// AtLimit reports whether the job's user may hold no container for one more task of kind k. A driver, and a reduce while maps of
-// the user wait, leave the last container to a task that ends by itself. Where the limit was lowered, or map output was lost, that
-// one is beyond the limit: else nothing of the user would ever end.
+// AtLimit reports whether the job's user may hold no container for one more task of kind k. A driver, and a reduce
+// while maps of the user wait, leave the last container to a task that ends by itself. If the limit was lowered, or map
+// output was lost, that task may exceed the limit: else no job of the user would ever end.
 func (j *Job) AtLimit(k Kind) bool {
 	g := j.user
 	if g.limit == 0 {
@@ -41,7 +41,7 @@ func (j *Job) AtLimit(k Kind) bool {
 	return !within && u.Tasks[Map] > 0
 }
 
-// explainLimit says that a job waits because its user holds what they may; false if that is not so.
+// explainLimit returns that a job waits because its user is at the limit, and whether that is so.
 func (j *Job) explainLimit() (Reason, bool) {
 	stuck := j.phase == Admitted && j.AtLimit(Driver)
 	if j.phase == Ready {

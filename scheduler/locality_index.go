@@ -6,21 +6,18 @@ import (
 	"slices"
 )
 
-// A localIndex finds the pending maps of one job that have a replica at a
-// place; places are nodes or racks. It is built once, in compressed rows; a
-// launched map is only counted out, and its entry is stepped over. Looking a place up costs two loads, whether it has a row or
-// not.
+// A localIndex finds the pending maps of one job that have a replica at a place; places are nodes or racks. It is built
+// once, in compressed rows. A launched map is only counted out, and its entry is skipped. Looking a place up costs two
+// loads, whether it has a row or not.
 type localIndex struct {
 	rows  []localRow
 	items []int32 // map indices, ascending inside a row
-	// next, if a row is long, says of each row where its first pending item can
-	// be at the earliest. Short rows are looked through from their start: what
-	// makes this index slow is the memory that it touches.
+	// next, if a row is long, gives for each row the earliest place of its first pending item. Short rows are searched
+	// from their start: what makes this index slow is the memory that it touches.
 	next []int32
-	// bits finds the row of a place: bit p&63 of word p>>6 is set iff place p has
-	// a row, and before counts the rows of earlier words. They lie apart because
-	// most questions are answered "no" by the bit alone. With few rows keys is
-	// used instead: the places, ascending.
+	// bits finds the row of a place: bit p&63 of word p>>6 is set iff place p has a row, and before counts the rows of
+	// earlier words. They are apart because the bit alone answers most questions with "no". If there are few rows, keys
+	// is used instead: the places, ascending.
 	bits   []uint64
 	before []int32
 	keys   []int32
@@ -159,7 +156,7 @@ func (x *localIndex) all(p int32, state []TaskState) iter.Seq[int32] {
 	}
 }
 
-// take counts out one map at p that stopped being pending, and returns how many are left.
+// take counts out one map at p that is no longer pending, and returns how many are left.
 func (x *localIndex) take(p int32) int32 {
 	r := x.row(p)
 	if r < 0 {
@@ -185,7 +182,7 @@ func (x *localIndex) places(yield func(p int32) bool) {
 	}
 }
 
-// put counts map m at p in again and steps the cursor back to it.
+// put counts map m at p in again and moves the cursor back to it.
 func (x *localIndex) put(p, m int32) {
 	i := x.row(p)
 	if i < 0 {

@@ -2,8 +2,9 @@ package scheduler
 
 import "github.com/millrace/millrace/topology"
 
-// near says of each node which jobs have a pending map with its input there: bits by the job's slot. Most jobs have none on a node that
-// asks, and a decision asks about many jobs; the node's bits lie together, what a job knows of its own maps lies all over memory.
+// near records for each node which jobs have a pending map with its input there, as bits by job slot. Most jobs have
+// none on a node that asks, and a decision asks about many jobs. The node's bits lie together, while the jobs' own
+// indexes are spread over memory.
 type near [][]uint64
 
 // has reports whether the job with this slot has such a map on n.
@@ -32,7 +33,7 @@ func (b near) remove(n, slot int32) {
 	}
 }
 
-// nearAll notes, or forgets, where a job has pending maps. After its end its slot is another job's.
+// nearAll records or clears where a job has pending maps. After its end its slot is another job's.
 func (s *State) nearAll(j *Job, note bool) {
 	for n := range j.byNode.places {
 		if j.byNode.count(n) == 0 {
@@ -46,7 +47,7 @@ func (s *State) nearAll(j *Job, note bool) {
 	}
 }
 
-// takeLocal counts out a map of j on n that stopped being pending, putLocal one that is pending again.
+// takeLocal counts out a map of j on n that is no longer pending; putLocal counts in one that is pending again.
 func (s *State) takeLocal(j *Job, n int32) {
 	if j.byNode.take(n) == 0 {
 		s.near.remove(n, j.slot)

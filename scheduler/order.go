@@ -53,7 +53,7 @@ func (o *Order[T, K]) Has(item T) bool {
 // find returns where (key, seq) is or would be.
 func (o *Order[T, K]) find(key K, seq int64) int { return o.findIn(0, len(o.entries), key, seq) }
 
-// findIn is find where it is known to be from lo to hi.
+// findIn is find for a place known to be in lo..hi.
 func (o *Order[T, K]) findIn(lo, hi int, key K, seq int64) int {
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -79,7 +79,7 @@ func (o *Order[T, K]) Set(item T, key K) {
 		o.entries = slices.Insert(o.entries, o.find(key, seq), e)
 	} else if c := o.compare(o.keys[s], key); c != 0 {
 		from, to := o.find(o.keys[s], seq), 0
-		if c < 0 { // it moves up
+		if c < 0 { // the item moves up
 			to = o.findIn(from+1, len(o.entries), key, seq) - 1
 			copy(o.entries[from:to], o.entries[from+1:to+1])
 		} else {
@@ -115,7 +115,7 @@ func CompareFloatKeys(a, b FloatKey) int {
 		return -1
 	case a.First > b.First:
 		return 1
-	case a.First != b.First: // NaN is rare, and what follows is dear
+	case a.First != b.First: // NaN is rare, and the test below is expensive
 		if c := cmp.Compare(a.First, b.First); c != 0 {
 			return c
 		}

@@ -41,7 +41,7 @@ type Param struct {
 	Doc      string   // meaning, unit, what gets worse when it grows
 	Source   string   // where the default comes from
 
-	set func(v value) // into the field that the parameter is bound to
+	set func(v value) // sets the field that the parameter is bound to
 }
 
 // Range describes the allowed values in words.
@@ -64,7 +64,7 @@ func (p *Param) Range() string {
 	return "any"
 }
 
-// say writes a bound as a person would.
+// say formats a bound for a reader.
 func (p *Param) say(v float64) string {
 	switch {
 	case p.Type == DurationParam:
@@ -75,7 +75,7 @@ func (p *Param) say(v float64) string {
 	return fmt.Sprintf("%g", v)
 }
 
-// value is what a parameter was given, as its type reads it.
+// value is a given value, parsed by its type.
 type value struct {
 	text   string
 	number float64
@@ -84,8 +84,8 @@ type value struct {
 	table  map[string]float64
 }
 
-// SetParams checks what was given against what a policy declares, and sets the fields that the parameters are bound to.
-// Names may be written in any case (K is k). An unknown name is an error that lists the known ones.
+// SetParams checks the given parameters against those that a policy declares, and sets the fields that they are bound
+// to. Names may be written in any case (K is k). An unknown name is an error that lists the known ones.
 func SetParams(policy string, declared []Param, given map[string]string) error {
 	given, err := lowerNames(policy, given)
 	if err != nil {

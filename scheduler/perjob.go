@@ -5,7 +5,7 @@ type PerJob[T any] struct {
 	bySlot []*T
 }
 
-// Of returns what is known of a job; nil: nothing.
+// Of returns what is known of a job, or nil.
 func (p *PerJob[T]) Of(j *Job) *T {
 	if j.Slot() < len(p.bySlot) {
 		return p.bySlot[j.Slot()]
@@ -13,12 +13,12 @@ func (p *PerJob[T]) Of(j *Job) *T {
 	return nil
 }
 
-// Arrives reports whether an event makes a job ready of which nothing is known.
+// Arrives reports whether an event makes a job ready that is not in the table.
 func (p *PerJob[T]) Arrives(e Event, j *Job) bool {
 	return (e.Kind == EvJobAdmitted || e.Kind == EvJobReady) && j.Phase() == Ready && p.Of(j) == nil
 }
 
-// Set keeps v for a job; nil forgets the job, whose slot another may get.
+// Set keeps v for a job. nil removes the job, whose slot another may get.
 func (p *PerJob[T]) Set(j *Job, v *T) {
 	for len(p.bySlot) <= j.Slot() {
 		p.bySlot = append(p.bySlot, nil)

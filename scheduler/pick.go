@@ -142,13 +142,11 @@ var (
 	mapsOnly     = []Kind{Map}
 )
 
-// KindOrder says which kinds to try for one free place on n, in order; the
-// caller must not change the slice. On a node with slots the kinds do not
-// compete: maps, then reduces. In a shared pool a reduce comes first when no map
-// is pending anywhere, or while reduces hold less than reduceShare (0..1) of the
-// places of n, rounded up (spec/nas 3). Once they would hold more than that of all
-// places that drivers leave, while a map is pending, reduces are not tried at
-// all: else they could fill the cluster and wait for ever for their own maps.
+// KindOrder returns which kinds to try for one free place on n, in order; the caller must not change the slice. On a
+// node with slots the kinds do not compete: maps, then reduces. In a shared pool a reduce comes first when no map is
+// pending anywhere, or while reduces hold less than reduceShare (0..1) of the places of n, rounded up (spec/nas 3). If
+// they would hold more than that share of all places that drivers leave, while a map is pending, reduces are not tried
+// at all: else they could fill the cluster and wait for ever for their own maps.
 func (v *View) KindOrder(n topology.NodeID, reduceShare float64) []Kind {
 	if kinds := v.undisputed(n); kinds != nil {
 		return kinds
@@ -157,8 +155,9 @@ func (v *View) KindOrder(n topology.NodeID, reduceShare float64) []Kind {
 	return v.disputed(n, reduceShare, used.Slots[Reduce], v.s.total.Slots[Map]-used.Slots[Driver])
 }
 
-// KindOrderAmong is KindOrder where n is one of a group of nodes that is for some jobs alone: all places are those of the group.
-// Else the reduces of others, which fill their own nodes and wait there for their maps, would keep those of this group from starting.
+// KindOrderAmong is KindOrder for n in a group of nodes reserved for some jobs: it counts only the places of the group.
+// Otherwise reduces of other jobs, which fill their own nodes and wait there for maps, would keep those of this group
+// from starting.
 func (v *View) KindOrderAmong(n topology.NodeID, reduceShare float64, group func(topology.NodeID) bool) []Kind {
 	if kinds := v.undisputed(n); kinds != nil {
 		return kinds
@@ -173,7 +172,7 @@ func (v *View) KindOrderAmong(n topology.NodeID, reduceShare float64, group func
 	return v.disputed(n, reduceShare, reduces, places)
 }
 
-// undisputed is the order where the kinds do not compete for n, else nil.
+// undisputed returns the order if the kinds do not compete for n, else nil.
 func (v *View) undisputed(n topology.NodeID) []Kind {
 	c := &v.s.nodes[n].cap
 	switch {
@@ -196,9 +195,10 @@ func (v *View) disputed(n topology.NodeID, reduceShare float64, reduces, places 
 	return mapsFirst
 }
 
-// RipeFirst turns an order that tries no reduces into one that tries those first which wait for nobody: ripe reports that the others, of
-// which Job.Waits is true, are to be passed over. They end by themselves, and so do their jobs; drivers can leave a group of nodes a single
-// place, of which no part is one, and its jobs would then not end as long as a map is pending anywhere.
+// RipeFirst turns an order without reduces into one that first tries reduces which wait for nobody. ripe reports that
+// the other reduces, those for which Job.Waits is true, must be skipped. Ripe reduces end by themselves, and so do
+// their jobs. Drivers can leave a group of nodes a single place, which no share can divide; without this its jobs would
+// not end as long as a map is pending anywhere.
 func RipeFirst(kinds []Kind) (order []Kind, ripe bool) {
 	if len(kinds) == 1 {
 		return reducesFirst, true
@@ -206,7 +206,8 @@ func RipeFirst(kinds []Kind) (order []Kind, ripe bool) {
 	return kinds, false
 }
 
-// PastShare reports whether reduces hold as many of n's places, and of all, as reduceShare lets them while a map is pending.
+// PastShare reports whether reduces hold all the places, of n and in total, that reduceShare lets them have while a map
+// is pending.
 func (v *View) PastShare(n topology.NodeID, reduceShare float64) bool {
 	return len(v.KindOrder(n, reduceShare)) == 1
 }

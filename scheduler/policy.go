@@ -104,12 +104,12 @@ type Placement struct {
 	Job                   JobID
 	Name                  string
 	MapRacks, ReduceRacks []topology.RackID
-	Why                   string `json:"-"` // so many racks
+	Why                   string `json:"-"` // why it is so many racks
 }
 
-// A Follower is a Planner that says which plan a job follows that has arrived, announced or not.
+// A Follower is a Planner that says which plan an arrived job follows, announced or not.
 type Follower interface {
-	// Follows is false for a job that follows none.
+	// Follows returns false for a job that follows no plan.
 	Follows(j JobID, v *View) (Placement, bool)
 }
 

@@ -7,9 +7,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// With ReduceRule.Ramp a job's reduces follow its maps, as Hadoop's application master
-// asks for them, where maps and reduces share containers. A reduce that was launched
-// before the last map has ended holds a container and waits; so
+// With ReduceRule.Ramp a job's reduces follow its maps where maps and reduces share containers, as Hadoop's application
+// master requests them. A reduce that is launched before the last map has ended holds a container and waits; so
 //
 //   - while maps of a job have no place, its reduces hold at most min(share of its maps
 //     done, Ramp) of what the job holds and could get;
@@ -19,12 +18,11 @@ import (
 //     place and the first rule is broken, or when a map or the driver of a job that is owed
 //     more has found none for a moment. It starts again later, and fetches again.
 
-// Owed reports whether job b is owed a container that job a holds, if a held more of them
-// than it does now and b got the free ones: the order of shares of a policy.
+// Owed reports whether job b is owed a container that job a holds, if a held more of them than it does now and b got
+// the free ones, by the shares of a policy.
 type Owed func(a *Job, more int32, b *Job, free int32) bool
 
-// Needy is the job whose map a policy would serve first, nil if there is none, and the order
-// of the policy.
+// Needy is the job whose map a policy would serve first, or nil, with the policy's order.
 type Needy struct {
 	Job  *Job
 	Owed Owed
@@ -39,8 +37,8 @@ func (v *View) Free() int32 {
 	return max(0, v.s.total.Slots[Map]-v.s.use.Work()-v.s.use.Slots[Driver])
 }
 
-// Kinds is View.KindOrder. With Ramp or Ripe, reduces that wait for nobody come first also where reduces hold as much as they may: they
-// end by themselves, and so do their jobs. AllowsReduce refuses the others there.
+// Kinds is View.KindOrder. With Ramp or Ripe, reduces that wait for nobody come first even if reduces hold all they
+// may: they end by themselves, and so do their jobs. AllowsReduce then refuses the other reduces.
 func (r *ReduceRule) Kinds(v *View, n topology.NodeID) []Kind {
 	kinds := v.KindOrder(n, r.Share)
 	if r.Ramp > 0 || r.Ripe {
@@ -66,18 +64,18 @@ func (r *ReduceRule) AllowsReduce(v *View, n topology.NodeID, j *Job, first Need
 	if first.Job == nil || first.Job == j {
 		return true
 	}
-	// What its own maps will take of the free room counts as taken: else reduces would start
-	// whenever many maps have just ended, and give way again when others have started.
+	// The free room that its own maps will take counts as taken: else reduces would start whenever many maps have just
+	// ended, and give way again when others have started.
 	more := 1 + min(j.tasks[Map].pending, max(0, v.Free()-1))
 	return !first.Owed(j, more, first.Job, 0)
 }
 
-// most is how many reduces j may hold while maps of it have no place.
+// most returns how many reduces j may hold while its maps wait for room.
 func (r *ReduceRule) most(j *Job, couldGet int32) int32 {
 	return int32(math.Min(j.MapProgress(), r.Ramp) * float64(j.use.Work()+couldGet))
 }
 
-// spare is what j could get beside its maps: free containers that no map waits for.
+// spare returns what j could get beside its maps: free containers that no map waits for.
 func (v *View) spare(j *Job) int32 {
 	if len(v.s.pending[Map].list) > 1 {
 		return 0
@@ -85,12 +83,12 @@ func (v *View) spare(j *Job) int32 {
 	return max(0, v.Free()-j.tasks[Map].pending)
 }
 
-// giveBackAfter is how long a job must have found no place before reduces of others give way.
-// Ours: two ticks of the master. Where many tasks run one ends every moment, and its place
-// will do; larger, and small jobs wait longer on a small cluster.
+// giveBackAfter is how long a job must have found no place before reduces of others give way. Ours: two ticks of the
+// master. If many tasks run, one ends every moment, and its place will do. Larger: small jobs wait longer on a small
+// cluster.
 const giveBackAfter = 200 * time.Millisecond
 
-// starves reports whether a job that has found no place since then has waited long enough.
+// starves reports whether a job without a place since then has waited long enough.
 func starves(now, since time.Duration) bool { return now-since >= giveBackAfter }
 
 // GiveBack names a reduce that only waits and should give its container to a map. A policy
@@ -125,8 +123,8 @@ func (r *ReduceRule) toOwnMap(v *View, free int32) (victim Victim, found bool) {
 	return Victim{}, false
 }
 
-// richest is a waiting reduce, by which, of the job that holds most of those that owe the needy job a container; nil if there
-// is none. Of equals the newest.
+// richest returns a waiting reduce, chosen by which, of the job that holds most among those that owe the needy job a
+// container; nil if there is none. Of equals it takes the newest.
 func richest(v *View, first Needy, free int32, which func(*Job) *attempt) (a *attempt) {
 	most := int32(-1)
 	for _, j := range v.s.live.list {
@@ -140,7 +138,7 @@ func richest(v *View, first Needy, free int32, which func(*Job) *attempt) (a *at
 	return a
 }
 
-// newestReduce is the newest reduce of j if it shares its node's containers with maps.
+// newestReduce returns the newest reduce of j if it shares its node's containers with maps.
 func (s *State) newestReduce(j *Job) *attempt {
 	if a := &s.attempts.all[j.tasks[Reduce].head]; !s.nodes[a.Node].cap.Slotted() {
 		return a
@@ -148,8 +146,8 @@ func (s *State) newestReduce(j *Job) *attempt {
 	return nil
 }
 
-// reduceForDriver finds the newest reduce of a job whose place to's driver would take. Any other would be launched again where
-// it was, and give way again, for ever.
+// reduceForDriver finds the newest reduce of a job whose place to's driver would take. Any other would be launched
+// again in its old place, and give way again, for ever.
 func (s *State) reduceForDriver(to *Job) func(*Job) *attempt {
 	spare := s.spareTasks(to)
 	return func(j *Job) *attempt {
@@ -167,13 +165,13 @@ func (s *State) reduceForDriver(to *Job) func(*Job) *attempt {
 
 const toMap = "a reduce of {job} that waits for maps gives its container to a map of {other}"
 
-// giveBack makes a reduce give its container to another job, or its own.
+// giveBack returns the victim for a reduce that gives its container to another job, or its own.
 func giveBack(a *attempt, to *Job, say string) Victim {
 	return Victim{Task: a.Task, Node: a.Node, Reason: Reason{Code: ForSlowstart, Say: say, Job: a.Task.Job, Other: to.id}}
 }
 
-// Follows says why a reduce of j may have to wait although slow start is over: it would itself
-// wait for maps, which come first.
+// Follows returns why a reduce of j may have to wait although slow start is over: it would itself wait for maps, which
+// come first.
 func (r *ReduceRule) Follows(j *Job, k Kind) (Reason, bool) {
 	return Reason{
 		Code: ForSlowstart, Say: "reduces of {job} follow its maps: {a} run, {b} of {c} maps are done, and maps that wait come first",
@@ -181,7 +179,7 @@ func (r *ReduceRule) Follows(j *Job, k Kind) (Reason, bool) {
 	}, r.Ramp > 0 && k == Reduce && j.Waits(Reduce)
 }
 
-// RampParams binds the parameters of the rule with that of its ramp.
+// RampParams binds the parameters of the rule and of its ramp.
 func (r *ReduceRule) RampParams() []Param {
 	return append(r.Params(), Float(&r.Ramp, "rampup", "ours, after Hadoop's application master",
 		"reduces follow their maps: the most of what a job holds that its reduces may hold while maps of it wait; they give way to maps. 0: as published").In(0, 1))
@@ -192,15 +190,15 @@ func RipeParam(ripe *bool) Param {
 	return Bool(ripe, "ripe-first", "ours", "where kinds share containers, reduces whose maps have all ended come first, also past reduce-share; false: as published")
 }
 
-// RipeUsually are the values with which a live cluster and sim run start such reduces, under policies that have no ramp, and
-// the parameter beside which they do not.
+// RipeUsually are the values with which a live cluster and sim run start such reduces under policies without a ramp.
+// RipeUnless is the parameter that turns this off.
 var (
 	RipeUsually = map[string]string{"ripe-first": "true"}
 	RipeUnless  = []string{"reduce-share"}
 )
 
-// Ramped are the values with which a live cluster and sim run follow maps with reduces, and
-// the parameters beside which they do not: who sets those wants a published rule.
+// Ramped are the values with which a live cluster and sim run let reduces follow maps. RampedUnless are the parameters
+// that turn this off: whoever sets them wants a published rule.
 var (
 	Ramped       = map[string]string{"rampup": "0.5"}
 	RampedUnless = []string{"reduce-share", "hold-reduces"}

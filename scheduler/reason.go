@@ -66,8 +66,7 @@ func (r Reason) Text(v *View) string {
 	return r.TextWith(v, func(id JobID) string { return jobName(id, v) })
 }
 
-// TextWith is Text with other names for jobs: where several share one, users know them
-// by something else.
+// TextWith is Text with other names for jobs, for callers whose users know them by something else.
 func (r Reason) TextWith(v *View, job func(JobID) string) string {
 	if r.Say == "" {
 		return r.Code.String()

@@ -14,11 +14,11 @@ type ReduceRule struct {
 	// Hold keeps a job's reduces back until its last map is placed. It cures the
 	// slow-start deadlock of spec/marp 2.3 and delays shuffles. Default false.
 	Hold bool
-	// Ramp makes a job's reduces follow its maps: while maps of it have no place its
-	// reduces hold at most this part of what it holds, and those that wait give way to
-	// maps. 0 (default): as published. A live cluster and sim run use 0.5, as Hadoop.
+	// Ramp makes a job's reduces follow its maps: while maps of it wait for room, its reduces hold at most this part of
+	// what it holds, and waiting ones give way to maps. 0 (default): as published. A live cluster and sim run use 0.5,
+	// as Hadoop.
 	Ramp float64
-	// Ripe starts reduces that wait for nobody first, also where reduces hold their share. Ramp does, too. Default false: as
+	// Ripe starts reduces that wait for nobody first, even if reduces hold their share, as Ramp does. Default false: as
 	// published. A live cluster and sim run use true.
 	Ripe bool
 }

@@ -68,8 +68,8 @@ type JobSpec struct {
 	// Work is the job's total slot time, where an oracle knows it (SRPT,
 	// SITA in the simulator). 0 unknown.
 	Work time.Duration
-	// MapRacks and ReduceRacks are where an earlier plan has the job run, its input being stored for it: a
-	// planner leaves it there while those racks are up. Empty: there was none.
+	// MapRacks and ReduceRacks are where an earlier plan has the job run, with its input stored there: a planner leaves
+	// it there while those racks are up. Empty: there was no plan.
 	MapRacks, ReduceRacks []topology.RackID
 }
 
@@ -109,7 +109,7 @@ func (s *Splits) Of(i int32) []topology.NodeID {
 	return s.Replicas[start:s.Ends[i]]
 }
 
-// copies returns how many replicas each split has; 0 if they differ in that.
+// copies returns how many replicas each split has; 0 if the numbers differ.
 func (s *Splits) copies() int32 {
 	if len(s.Ends) == 0 {
 		return 0

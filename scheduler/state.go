@@ -8,9 +8,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// ErrStale marks an event about a job, task, attempt or node that is not, or no
-// longer, what the event takes it to be. State is unchanged; the driver may
-// count it and go on.
+// ErrStale marks an event about a job, task, attempt or node that is not, or is no longer, in the state that the event
+// assumes. State is unchanged; the driver may count it and go on.
 var ErrStale = errors.New("stale event")
 
 // ErrInvalid marks an event that could never be right, such as a malformed job.
@@ -116,7 +115,7 @@ func (s *State) grow() {
 // An error wraps ErrStale or ErrInvalid and means that nothing changed.
 func (s *State) Apply(now time.Duration, e Event) error { return s.apply(now, &e) }
 
-// apply is Apply. An event is large: it is copied for policies, not for each function here.
+// apply is Apply by pointer: an event is large, and is copied only for policies.
 func (s *State) apply(now time.Duration, e *Event) error {
 	s.dropEnded()
 	switch e.Kind {
@@ -140,20 +139,20 @@ func (s *State) apply(now time.Duration, e *Event) error {
 	return fmt.Errorf("%v: %w", e.Kind, ErrInvalid)
 }
 
-// recentJobs is some of the jobs of State, each in the place that its id names: ids are given in turn, so that jobs that live at one time rarely
-// share a place. Invariant: none has gone.
+// recentJobs caches some jobs of State, each at the place that its id gives. Ids are given in turn, so jobs that live
+// at the same time rarely share a place. Invariant: none has gone.
 type recentJobs [256]*Job
 
 func (r *recentJobs) place(id JobID) **Job { return &r[uint32(id)%uint32(len(r))] }
 
-// forget takes a job out that has gone.
+// forget removes a job that has gone.
 func (r *recentJobs) forget(id JobID) {
 	if at := r.place(id); *at != nil && (*at).id == id {
 		*at = nil
 	}
 }
 
-// find returns the unfinished job with this id, or nil, and keeps it at hand.
+// find returns the unfinished job with this id, or nil, and caches it.
 func (s *State) find(id JobID) *Job {
 	j := s.jobs[id]
 	if j != nil {

@@ -46,8 +46,8 @@ func (v *View) Waiting() Jobs { return Jobs{v.s.waiting.list} }
 // Pending returns the ready jobs with pending tasks of kind k.
 func (v *View) Pending(k Kind) Jobs { return Jobs{v.s.pending[k].list} }
 
-// Runnable returns the jobs with runnable tasks of kind k: pending and, for
-// reduces, past the job's own slow start. Those whose drivers wait are in order of priority first.
+// Runnable returns the jobs with runnable tasks of kind k: pending and, for reduces, past the job's own slow start. For
+// drivers, jobs of higher priority come first.
 func (v *View) Runnable(k Kind) Jobs {
 	if k == Driver {
 		return Jobs{v.s.drivers.list}
@@ -141,8 +141,8 @@ func (v *View) HasRoom(n topology.NodeID, k Kind) bool {
 	return nd.cap.fits(&nd.use, k, Demand{Slots: 1, VCores: 1, MemoryMB: 1})
 }
 
-// Fits reports whether n is up and has room for one more task of kind k of j,
-// j is not banned from it, and its user not at their limit.
+// Fits reports whether n is up and has room for one more task of kind k of j, j is not banned from it, and j's user is
+// not at their limit.
 func (v *View) Fits(n topology.NodeID, j *Job, k Kind) bool {
 	if v.NodeState(n) != NodeIsReady {
 		return false

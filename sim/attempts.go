@@ -65,8 +65,7 @@ func (r *JobResult) began(a Attempt) {
 	}
 }
 
-// ready makes a job's tasks known, unless its driver has died meanwhile, or a driver
-// before it has done so.
+// ready makes a job's tasks known, unless its driver has died meanwhile or an earlier driver has already done so.
 func (s *simulation) ready(h happening) {
 	i := h.job
 	id := s.jobs[i].Spec.ID
@@ -83,7 +82,7 @@ func (s *simulation) ready(h happening) {
 	s.finishIfComplete(i)
 }
 
-// startedUp ends the start of a job's driver, if there is one: it is ready, has died, or its job has ended.
+// startedUp ends the start of a job's driver, if it has one: the driver is ready or has died, or its job has ended.
 func (s *simulation) startedUp(i int32) {
 	if s.starts[i] {
 		delete(s.starts, i)
@@ -91,14 +90,14 @@ func (s *simulation) startedUp(i int32) {
 	}
 }
 
-// phase tells a model that wants to know that a job starts up or cleans up.
+// phase tells a model that implements Phases that a job starts up or cleans up.
 func (s *simulation) phase(i int32, what func(Phases, time.Duration, *Job, bool), on bool) {
 	if p, ok := s.cfg.Model.(Phases); ok {
 		what(p, s.now, s.jobs[i], on)
 	}
 }
 
-// report feeds what the model's gauge shows.
+// report feeds the values of the model's gauge.
 func (s *simulation) report() {
 	g := s.cfg.Model.(Gauge)
 	s.feed(scheduler.CPUSample(topology.NoNode, g.IdlePercent(s.now)))
@@ -110,8 +109,7 @@ func (s *simulation) report() {
 	s.agenda.add(s.now+s.cfg.ReportEvery, happening{what: gauge})
 }
 
-// ended is called when the work of an attempt is done. The master may learn of it
-// later.
+// ended handles an attempt whose work is done. The master may learn of it later.
 func (s *simulation) ended(a Attempt) {
 	s.moved = s.now
 	s.wake(a.Node)
@@ -123,7 +121,7 @@ func (s *simulation) ended(a Attempt) {
 	s.reportNow(a.Node)
 }
 
-// reportNow makes the node ask for work at once where the cluster works that way.
+// reportNow makes the node ask for work at once if the cluster reports out of band.
 func (s *simulation) reportNow(n topology.NodeID) {
 	if s.cfg.Heartbeat > 0 && s.cfg.OutOfBand {
 		s.offer(n)
@@ -200,7 +198,7 @@ func (s *simulation) finish(i int32) {
 	}
 }
 
-// dropDriver forgets the driver's attempt, which the end of the job has ended.
+// dropDriver removes the driver's attempt, which the end of the job has ended.
 func (s *simulation) dropDriver(id scheduler.JobID) {
 	t := scheduler.TaskID{Job: id, Kind: scheduler.Driver}
 	for n := range s.running {

@@ -19,7 +19,7 @@ type Config struct {
 	// Capacity is the room of every node; Capacities, by node, replaces it.
 	Capacity   scheduler.Capacity
 	Capacities []scheduler.Capacity
-	// Speeds, by node, are parts of the speed for which the times of tasks are given: at 0.5 they take twice as
+	// Speeds, by node, are relative to the speed for which the times of tasks are given: at 0.5 they take twice as
 	// long. Nil means 1. The model of devices has speeds of its own.
 	Speeds []float64
 
@@ -33,13 +33,13 @@ type Config struct {
 	// BreakDeadlocks stops a reduce that waits for maps which can never run
 	// (spec/marp 2.3).
 	BreakDeadlocks bool
-	// Refill gives the room that a broken deadlock frees to a map at once, as the master
-	// does. Where reduces may hold every container it must be on: a reduce would take the room again.
+	// Refill gives the room that a broken deadlock frees to a map at once, as the master does. It must be on if reduces
+	// may hold every container: a reduce would take the room again.
 	Refill bool
 
 	Model Model
-	// Monitor watches the racks' links where the model has a network; its zero value
-	// means the published one (spec/nas 3.3).
+	// Monitor watches the racks' links if the model has a network; its zero value means the published one (spec/nas
+	// 3.3).
 	Monitor netmon.Config
 	Input
 	Reports
@@ -50,10 +50,9 @@ type Config struct {
 	Seconds drive.Rule
 	Seed    uint64
 
-	// Stop, if set, is asked now and then; an error ends the run.
+	// Stop, if set, is called now and then; an error from it ends the run.
 	Stop func() error
-	// Patience is how long nothing may run while jobs wait before the run is
-	// called stalled. 0 means an hour.
+	// Patience is how long nothing may run while jobs wait before the run counts as stalled. 0 means an hour.
 	Patience time.Duration
 }
 
@@ -64,9 +63,9 @@ type Reports struct {
 	// (spec/slowdown 2.5). The first report of each node comes at a random time
 	// within the first period (spec/capacity 2.3).
 	Heartbeat time.Duration
-	// AskAgain, where Heartbeat is 0, is how often nodes with room ask although nothing has
-	// happened: policies that wait for a time want it. The master does so ten times a second.
-	// Heartbeats then come once a second, as on a live cluster, not with each offer, and drivers are spread over the nodes.
+	// AskAgain, if Heartbeat is 0, is how often nodes with room ask although nothing has happened: policies that wait
+	// for a time need it. The master does so ten times a second. Heartbeats then come once a second, as on a live
+	// cluster, not with each offer, and drivers are spread over the nodes.
 	AskAgain time.Duration
 	// OutOfBand adds a report when an attempt ends (spec/deadline 6.13).
 	OutOfBand bool
@@ -76,11 +75,10 @@ type Reports struct {
 	// PerHeartbeat is how many containers one report may be given; 0 means as many
 	// as fit (spec/marp 6: one).
 	PerHeartbeat int
-	// ReportEvery is the period of processor and progress reports, where the model
-	// has a Gauge. 0 means a second.
+	// ReportEvery is the period of processor and progress reports, if the model is a Gauge. 0 means a second.
 	ReportEvery time.Duration
-	// AllHeartbeats simulates also reports that change nothing: of a node that is full, and of
-	// all nodes while no task waits. Nothing but the number of events depends on it.
+	// AllHeartbeats also simulates reports that change nothing: of a full node, and of all nodes while no task waits.
+	// It changes only the number of events.
 	AllHeartbeats bool
 }
 
@@ -108,14 +106,14 @@ type Script struct {
 	Switches []Switch
 }
 
-// Views are those who look on. None of them changes the run.
+// Views observe a run without changing it.
 type Views struct {
 	// Watch, if set, sees every launch and every end of an attempt.
 	Watch func(now time.Duration, a Attempt, started bool)
 	// Sample, if set, is called every SampleEvery with the state as it is then.
 	Sample      func(now time.Duration, v *scheduler.View)
 	SampleEvery time.Duration
-	// Lines, if set, is told each line of the driver's decision log right after it was written.
+	// Lines, if set, is called with each line of the driver's decision log right after it was written.
 	Lines func(d *drive.Loop, l *drive.Line)
 	// LogAttempts keeps every attempt in Result.Log; Timeline, if positive, a sample of
 	// the cluster in Result.Timeline every so often.

@@ -37,8 +37,8 @@ func DefaultContention() ContentionConfig {
 	return ContentionConfig{Threads: 16, Disk: 4.6, Beta: 0.68, Gamma: 2.5, Latency: 3500 * time.Millisecond, Noise: 2}
 }
 
-// contention moves two virtual clocks, one for maps and one for reduces, at the speed
-// that one of them gets of the machine; a task ends when its clock has moved by its work.
+// contention moves two virtual clocks, one for maps and one for reduces, at the speed that one such task gets of the
+// machine. A task ends when its clock has moved by its work.
 type contention struct {
 	cfg ContentionConfig
 	rng *rand.Rand
@@ -47,7 +47,7 @@ type contention struct {
 	clock    [2]float64 // by kind, seconds of work done by each task that runs
 	rate     [2]float64
 	begin    queue[Attempt] // containers that start up
-	ends     [2]floatQueue  // by kind: what runs, by the clock's value at its end
+	ends     [2]floatQueue  // by kind: running tasks, by the clock's value at their end
 	live     map[key]*work
 	waits    map[scheduler.JobID][]Attempt
 	done     map[scheduler.JobID]bool
@@ -184,10 +184,10 @@ func (c *contention) End(now time.Duration) (Attempt, bool) {
 	return Attempt{}, false
 }
 
-// Starting and Cleaning count the jobs that keep the machine busy beside their tasks.
+// Starting counts the jobs that start up, which keep the machine busy beside their tasks.
 func (c *contention) Starting(now time.Duration, _ *Job, on bool) { c.beside(now, on) }
 
-// Cleaning is the same at the other end.
+// Cleaning counts the jobs that clean up, which do so, too.
 func (c *contention) Cleaning(now time.Duration, _ *Job, on bool) { c.beside(now, on) }
 
 func (c *contention) beside(now time.Duration, on bool) {
@@ -200,7 +200,7 @@ func (c *contention) beside(now time.Duration, on bool) {
 	c.setRates()
 }
 
-// IdlePercent is what vmstat would show.
+// IdlePercent returns what vmstat would show.
 func (c *contention) IdlePercent(now time.Duration) float64 {
 	c.advance(now)
 	busy := min(c.cfg.Threads, float64(c.ends[0].len())+2.5*float64(c.ends[1].len())+float64(c.starting)+0.4)

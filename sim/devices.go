@@ -17,7 +17,7 @@ type DeviceConfig struct {
 	Cores     float64 `yaml:"cores" help:"cores of a machine"`
 	DiskRead  float64 `yaml:"disk_read" help:"bytes a second"`
 	DiskWrite float64 `yaml:"disk_write" help:"bytes a second"`
-	// NIC counts what is received; 0: never the bottleneck.
+	// NIC is the rate at which a card receives; 0: it is never the bottleneck.
 	NIC               float64 `yaml:"nic" help:"bytes a second that a machine's card receives; 0: no limit"`
 	StartCycles       float64 `yaml:"start_cycles" help:"cycles of every task before it works"`
 	SortCyclesPerByte float64 `yaml:"sort_cycles_per_byte" help:"of map output, for each spill"`
@@ -69,7 +69,7 @@ type Cost struct {
 	OutputRatio             float64 // reduce output over reduce input
 }
 
-// CostOf is what a job costs whose maps and reduces take so many cycles for a byte.
+// CostOf returns the cost of a job whose maps and reduces take so many cycles for a byte.
 func CostOf(j *Job, mapCycles, reduceCycles float64) Cost {
 	c := Cost{MapCycles: mapCycles, ReduceCycles: reduceCycles}
 	if in := j.Spec.Input.Bytes; in > 0 {
@@ -94,7 +94,7 @@ type devices struct {
 	over  []Attempt // ended, to be handed out
 }
 
-// deviceJob is what reduces must know of their job.
+// deviceJob is what reduces need to know of their job.
 type deviceJob struct {
 	job     *Job
 	done    bool // all maps have ended
@@ -103,7 +103,7 @@ type deviceJob struct {
 	reduces []*deviceTask
 }
 
-// segment is map output on a node, for each reduce a part of it.
+// segment is map output on a node; each reduce fetches a part of it.
 type segment struct {
 	node  topology.NodeID
 	bytes float64
@@ -159,7 +159,7 @@ func (d *devices) of(job *Job) *deviceJob {
 	return j
 }
 
-// demand puts a task on a device; a demand of nothing is met at once.
+// demand puts a task on a device; a demand of 0 is met at once.
 func (d *devices) demand(now time.Duration, t *deviceTask, n topology.NodeID, on use, amount, sigma float64, then func(time.Duration)) {
 	if sigma > 0 {
 		amount *= math.Exp(sigma * d.rng.NormFloat64())
@@ -196,7 +196,7 @@ func (d *devices) read(now time.Duration, t *deviceTask, n topology.NodeID, byte
 	d.demand(now, t, n, useDisk, bytes, d.cfg.Noise, then)
 }
 
-// write costs as much as reading so many bytes more as writing is slower.
+// write costs as much as reading more bytes, by the ratio of the two rates.
 func (d *devices) write(now time.Duration, t *deviceTask, bytes float64, then func(time.Duration)) {
 	d.demand(now, t, t.a.Node, useDisk, bytes*d.cfg.DiskRead/d.cfg.DiskWrite, d.cfg.Noise, then)
 }
@@ -213,7 +213,7 @@ func (d *devices) Start(now time.Duration, a Attempt, job *Job) {
 	})
 }
 
-// end hands the attempt out.
+// end queues the attempt for End.
 func (d *devices) end(t *deviceTask) {
 	delete(d.live, keyOf(t.a))
 	d.over = append(d.over, t.a)

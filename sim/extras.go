@@ -9,8 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// startExtras plans what not every run has: the monitor of a network, changes of
-// settings, the timeline, plans.
+// startExtras plans what not every run has: the monitor of a network, changes of settings, the timeline, plans.
 func (s *simulation) startExtras(rng *rand.Rand) {
 	s.rng = rand.New(rand.NewPCG(s.cfg.Seed, 0x657874))
 	if _, ok := s.cfg.Model.(Carrier); ok {
@@ -29,7 +28,7 @@ func (s *simulation) startExtras(rng *rand.Rand) {
 	s.announce(rng)
 }
 
-// setGate lets a policy that holds shuffles back do so, and one that does not let them go.
+// setGate makes the model ask the policy before shuffles if the policy holds them back, and removes the gate if not.
 func (s *simulation) setGate() {
 	g, gated := s.cfg.Model.(Gated)
 	if !gated {
@@ -90,14 +89,13 @@ func (s *simulation) extra(h happening) {
 	}
 }
 
-// watch tells the monitor what crossed the racks' links, and the policies what it makes
-// of that where it has changed.
+// watch tells the monitor what crossed the racks' links, and the policies what has changed by that.
 func (s *simulation) watch() {
 	c := s.cfg.Model.(Carrier)
 	for r := range s.counted {
 		up, down := c.RackBytes(s.now, topology.RackID(r))
 		was := &s.counted[r]
-		// What was told is counted in whole bytes; the rest is told next time.
+		// The monitor gets whole bytes; the rest follows next time.
 		du, dd := max(0, int64(up-was[0])), max(0, int64(down-was[1]))
 		s.monitor.Background(topology.RackID(r), du, dd)
 		was[0] += float64(du)
@@ -127,7 +125,7 @@ func (s *simulation) point() {
 	s.res.Timeline = append(s.res.Timeline, p)
 }
 
-// logged keeps an ended attempt where that is wanted.
+// logged keeps an ended attempt if Config.LogAttempts is set.
 func (s *simulation) logged(a Attempt, ok bool) {
 	if s.cfg.LogAttempts && a.Task.Kind != scheduler.Driver {
 		s.res.Log = append(s.res.Log, AttemptLog{Attempt: a, End: s.now, OK: ok})

@@ -7,15 +7,15 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// gauged is fixed on machines whose tasks each compute on a processor of their own: it knows how idle those are, as emulated machines of a
-// cluster do, and how far jobs have come. Reduces that wait for maps do not compute.
+// gauged is fixed for machines whose tasks each compute on a processor of their own. It knows how idle those are, as
+// emulated machines of a cluster do, and how far jobs have come. Reduces that wait for maps do not compute.
 type gauged struct {
 	*fixed
 	processors int
 	computing  map[try]span
 	ended      map[scheduler.JobID][2]int // maps and reduces
-	busy       time.Duration              // of all processors, since it was asked last
-	noted      time.Duration              // up to when busy counts
+	busy       time.Duration              // of all processors, since IdlePercent was last called
+	noted      time.Duration              // the time up to which busy counts
 	asked      time.Duration
 }
 
@@ -27,7 +27,7 @@ type span struct {
 
 var _ Gauge = (*gauged)(nil)
 
-// NewGauged returns the model of fixed times that says how idle so many processors are.
+// NewGauged returns the model of fixed times for machines with that many processors, which says how idle they are.
 func NewGauged(processors int) Model {
 	return &gauged{fixed: NewFixed().(*fixed), processors: max(1, processors), computing: map[try]span{}, ended: map[scheduler.JobID][2]int{}}
 }
@@ -71,13 +71,13 @@ func (g *gauged) End(now time.Duration) (Attempt, bool) {
 	return a, ok
 }
 
-// count brings busy up to now.
+// count updates busy to now.
 func (g *gauged) count(now time.Duration) {
 	g.busy += time.Duration(min(len(g.computing), g.processors)) * (now - g.noted)
 	g.noted = now
 }
 
-// IdlePercent is over the time since it was asked last.
+// IdlePercent covers the time since it was last called.
 func (g *gauged) IdlePercent(now time.Duration) float64 {
 	g.count(now)
 	if now == g.asked {

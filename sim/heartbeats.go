@@ -10,18 +10,18 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// heartbeats plans the reports of nodes. A report that would change nothing is not planned: a day of a large cluster has tens of millions
-// of them. A node that is full sleeps until an attempt on it ends. Nodes with room sleep while nobody has work; when somebody has, they
-// report one after the other, each at its own time in the period, as long as there is some.
+// heartbeats plans the reports of nodes. It does not plan reports that would change nothing: a day of a large cluster
+// has tens of millions of them. A full node sleeps until an attempt on it ends. Nodes with room sleep while there is no
+// work; when there is some, they report one after the other, each at its own time in the period, as long as it lasts.
 type heartbeats struct {
 	phases []time.Duration   // by node: when in the period it reports
 	asleep []bool            // by node: its next report is not planned
 	slept  []time.Duration   // by node: its last report before that
 	idle   []bool            // by node: it sleeps because there is no work
-	idlers int               // of them
+	idlers int               // idle nodes
 	order  []topology.NodeID // by phase
 	next   bool              // the report of an idle node is planned
-	lives  []uint32          // by node: how often it has come back; reports planned in a life before count no more
+	lives  []uint32          // by node: how often it has come back; reports planned in an earlier life do not count
 }
 
 func newHeartbeats(n int) heartbeats {
@@ -71,7 +71,7 @@ func (b *heartbeats) nextIdle(now, period time.Duration) topology.NodeID {
 			return n
 		}
 	}
-	return b.order[begin%len(b.order)] // it alone, which has just reported
+	return b.order[begin%len(b.order)] // the only idle node, which has just reported
 }
 
 // nextHeartbeat plans a node's next report, unless it would change nothing.
@@ -86,7 +86,7 @@ func (s *simulation) nextHeartbeat(n topology.NodeID) {
 	s.heartbeats.asleep[n], s.heartbeats.slept[n] = true, s.now
 }
 
-// reportOf is a report of a node in its present life.
+// reportOf returns a report of a node in its present life.
 func (s *simulation) reportOf(n topology.NodeID) happening {
 	return happening{what: heartbeat, node: n, try: s.heartbeats.lives[n]}
 }
@@ -95,7 +95,7 @@ func (s *simulation) reportOf(n topology.NodeID) happening {
 func (s *simulation) anyPending() bool {
 	v := s.drive.View()
 	if s.cfg.Admission != nil && v.Waiting().Len() > 0 {
-		return true // each report asks who may come in
+		return true // each report asks whom to admit
 	}
 	return v.Runnable(scheduler.Map).Len() > 0 || v.Runnable(scheduler.Reduce).Len() > 0 || s.drivers > 0
 }
@@ -120,7 +120,8 @@ func (s *simulation) wakeIdle() {
 	s.agenda.add(s.heartbeats.at(n, s.now, s.cfg.Heartbeat), happening{what: heartbeatIdle, node: n})
 }
 
-// heartbeatIdle is the report that wakeIdle has planned. The node may have been woken since, or others have taken all work.
+// heartbeatIdle handles the report that wakeIdle has planned. The node may have been woken since, or others have taken
+// all the work.
 func (s *simulation) heartbeatIdle(n topology.NodeID) {
 	s.heartbeats.next = false
 	if !s.heartbeats.idle[n] || !s.anyPending() {

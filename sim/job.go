@@ -23,7 +23,7 @@ type Job struct {
 	StartUp time.Duration
 	// CleanUp is from the end of its last task to its own end.
 	CleanUp time.Duration
-	// Late is how much later it arrives than policies that plan are told.
+	// Late is how much later the job arrives than planning policies are told.
 	Late time.Duration
 }
 
@@ -93,7 +93,7 @@ type Attempt struct {
 	// Second attempts race another one of their task.
 	Second bool
 
-	_ [8]byte // a multiple of 16 is quicker to copy
+	_ [8]byte // padding: a multiple of 16 bytes is quicker to copy
 }
 
 // A JobResult is what became of a job.
@@ -117,13 +117,13 @@ type JobResult struct {
 	started  bool
 }
 
-// Wait is from submission to the first task.
+// Wait returns the time from submission to the first task.
 func (r *JobResult) Wait() time.Duration { return r.FirstStart - r.Submitted }
 
-// Completion is from submission to the end.
+// Completion returns the time from submission to the end.
 func (r *JobResult) Completion() time.Duration { return r.Finished - r.Submitted }
 
-// Execution is from the first task to the end.
+// Execution returns the time from the first task to the end.
 func (r *JobResult) Execution() time.Duration { return r.Finished - r.FirstStart }
 
 // A Result is what became of a run.
@@ -142,8 +142,7 @@ type Result struct {
 	// Congestion is what the monitor saw of it.
 	Network    *Traffic
 	Congestion netmon.Summary
-	// Log has every ended attempt where Config.LogAttempts is set, Timeline a sample
-	// every Config.Timeline.
+	// Log has every ended attempt if Config.LogAttempts is set, and Timeline a sample every Config.Timeline.
 	Log      []AttemptLog
 	Timeline []Sample
 }

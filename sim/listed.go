@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// A Listed job is one that somebody wrote down by hand. Times are seconds.
+// A Listed job is written down by hand. Times are seconds.
 type Listed struct {
 	Name       string  `yaml:"name" json:"name,omitempty" help:"name"`
 	User       string  `yaml:"user" json:"user,omitempty" help:"whose it is"`
@@ -30,7 +30,7 @@ const (
 	maxListedTime  = 1e8 // seconds, three years
 )
 
-// Check refuses a job that cannot be.
+// Check refuses impossible jobs.
 func (l *Listed) Check() error {
 	switch {
 	case l.Maps < 1 || l.Maps > maxListedTasks || l.Reduces < 0 || l.Reduces > maxListedTasks:
@@ -45,7 +45,7 @@ func (l *Listed) Check() error {
 
 func lasts(seconds, least float64) bool { return seconds >= least && seconds <= maxListedTime }
 
-// FromList turns listed jobs into a workload: a block for each map, placed as those of a trace are.
+// FromList turns listed jobs into a workload with a block for each map, placed as those of a trace are.
 func FromList(list []Listed, cfg WorkloadConfig, rng *rand.Rand) ([]*Job, error) {
 	out := make([]*Job, len(list))
 	for i := range list {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// SetLoad stretches the times of arrival so that the work of the jobs takes a share of so many containers between the first
-// arrival and the last. Deadlines keep their distance.
+// SetLoad scales the times of arrival so that the work of the jobs uses the given share of the containers between the
+// first arrival and the last. Deadlines keep their distance.
 func SetLoad(jobs []*Job, containers int, share float64) error {
 	if len(jobs) == 0 {
 		return nil
@@ -25,7 +25,8 @@ func SetLoad(jobs []*Job, containers int, share float64) error {
 	return nil
 }
 
-// Spread multiplies the times between arrivals by a factor: with 0.5 twice as many jobs come in an hour. Deadlines keep their distance.
+// Spread multiplies the times between arrivals by a factor: at 0.5 twice as many jobs arrive in an hour. Deadlines keep
+// their distance.
 func Spread(jobs []*Job, factor float64) {
 	if len(jobs) == 0 {
 		return

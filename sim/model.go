@@ -11,9 +11,8 @@ import (
 // Never is later than anything.
 const Never = time.Duration(math.MaxInt64)
 
-// A Model says how long attempts take. The simulation tells it what starts and stops;
-// the model tells when the next attempt ends. One simulation drives it; it must be
-// deterministic.
+// A Model says how long attempts take. The simulation tells it what starts and stops; the model says when the next
+// attempt ends. One simulation drives it. It must be deterministic.
 type Model interface {
 	// Start begins an attempt of a map or reduce of job.
 	Start(now time.Duration, a Attempt, job *Job)
@@ -25,7 +24,7 @@ type Model interface {
 	Stop(now time.Duration, a Attempt)
 	// Next returns when the next attempt ends, Never if none does by itself.
 	Next() time.Duration
-	// End takes one attempt that ends at now off the books; false if none does.
+	// End removes and returns one attempt that ends at now; it returns false if there is none.
 	End(now time.Duration) (Attempt, bool)
 }
 
@@ -42,15 +41,15 @@ type Phases interface {
 	Cleaning(now time.Duration, job *Job, on bool)
 }
 
-// fixed holds containers for the times given with the jobs. A reduce's time counts from
-// its launch or from the end of its job's last map, whichever is later (spec/slowdown
-// 2.5): until then it sits in its slot.
+// fixed holds containers for the times given with the jobs. A reduce's time counts from its launch or from the end of
+// its job's last map, whichever is later (spec/slowdown 2.5): until then it waits in its slot.
 type fixed struct {
 	ends queue[Attempt]
-	// stopped has the attempts in ends and waits that were stopped, by their try: few are, so what runs is in no map.
+	// stopped has the attempts in ends and waits that were stopped, by their try. Few are, so there is no map of
+	// running attempts.
 	stopped map[uint32][]key
 	waits   map[scheduler.JobID][]Attempt     // reduces that wait for maps, by launch
-	doneAt  map[scheduler.JobID]time.Duration // when all maps of a job had ended; a job with maps to run is not there
+	doneAt  map[scheduler.JobID]time.Duration // when all maps of a job had ended; jobs with maps to run are absent
 }
 
 type key struct {
@@ -103,7 +102,7 @@ func (f *fixed) Stop(_ time.Duration, a Attempt) {
 	f.stopped[a.Try] = append(f.stopped[a.Try], keyOf(a))
 }
 
-// isStopped reports whether an attempt that leaves ends or waits was stopped, and forgets it.
+// isStopped reports whether an attempt that leaves ends or waits was stopped, and removes it from stopped.
 func (f *fixed) isStopped(a *Attempt) bool {
 	keys, some := f.stopped[a.Try]
 	if !some {

@@ -10,9 +10,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// NetworkConfig describes the model in which tasks read, shuffle and write over a network
-// (spec/nas 2.2, 2.6). The time of a map is its computing, the time of a reduce its reduce
-// phase; what the network takes comes on top.
+// NetworkConfig describes the model in which tasks read, shuffle and write over a network (spec/nas 2.2, 2.6). A map's
+// time is its computing, a reduce's time its reduce phase; the network's time is added.
 type NetworkConfig struct {
 	Topology *topology.Topology
 	// Tick is that of the network: 0 is exact.
@@ -25,18 +24,17 @@ type NetworkConfig struct {
 	// what is ready for all reduces there (spec/jobpacker 3.3), and asks the policy's
 	// ShuffleGate before each.
 	Pairs bool
-	// Parts is in how many parts a reduce fetches from a source while the job's maps
-	// still run: it waits until such a part is ready. Smaller: cheaper, later. 0
-	// fetches whenever a map has ended.
+	// Parts is the number of parts in which a reduce fetches from a source while the job's maps still run: it waits
+	// until a part is ready. Smaller: cheaper, later. 0 fetches whenever a map has ended.
 	Parts int
-	// Instant is the bytes up to which a transfer takes no time; it is counted all
-	// the same, but not on links.
+	// Instant is the size up to which a transfer takes no time: it is counted, but not on links.
 	Instant float64
 	// WriteCopies is how many copies of reduce output go to other nodes: one to
 	// another rack, the next beside it. 0, as published: writing is part of the
 	// reduce phase.
 	WriteCopies int
-	// Factor, if set, is how much longer than the job says an attempt computes on its node: machines may be of several speeds.
+	// Factor, if set, returns how many times longer than its job says an attempt computes on its node: machines may
+	// differ in speed.
 	Factor func(a Attempt, job *Job) float64
 	// Plain is flow.Config.Plain.
 	Plain bool
@@ -81,12 +79,12 @@ type network struct {
 	free    []int32
 	spare   []*netTask
 	over    []Attempt
-	taken   int // of over
+	taken   int // attempts of over that End has returned
 	gate    Gate
 	traffic Traffic
 }
 
-// timer is the end of a phase in which the network has no part.
+// timer is the end of a phase that does not use the network.
 type timer struct {
 	task *netTask
 	try  uint32
@@ -113,7 +111,7 @@ const (
 	writing
 )
 
-// netJob is what reduces must know of their job.
+// netJob is what reduces need to know of their job.
 type netJob struct {
 	job     *Job
 	made    []uint64  // by map, a bit: its output is counted in ready
@@ -169,7 +167,7 @@ func (m *network) of(job *Job) *netJob {
 	return j
 }
 
-// task takes an attempt on.
+// task adds an attempt.
 func (m *network) task(a Attempt, j *netJob) *netTask {
 	var t *netTask
 	if k := len(m.spare); k > 0 {
@@ -183,7 +181,7 @@ func (m *network) task(a Attempt, j *netJob) *netTask {
 	return t
 }
 
-// drop forgets an attempt.
+// drop removes an attempt.
 func (m *network) drop(t *netTask) {
 	list := m.live[t.a.Node]
 	for i, o := range list {
@@ -242,7 +240,7 @@ func (m *network) End(now time.Duration) (Attempt, bool) {
 	return m.over[m.taken-1], true
 }
 
-// end hands an attempt out.
+// end queues an attempt for End.
 func (m *network) end(t *netTask) {
 	m.over = append(m.over, t.a)
 	m.drop(t)

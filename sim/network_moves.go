@@ -9,7 +9,7 @@ import (
 
 // move is a transfer under way.
 type move struct {
-	task  *netTask // nil where it is for several reduces
+	task  *netTask // nil for a transfer to several reduces
 	pair  *pairMove
 	src   int32
 	what  moveKind
@@ -29,7 +29,7 @@ const (
 	numMoves
 )
 
-// send begins a transfer, or makes it at once where it is too small to matter.
+// send begins a transfer, or completes it at once if it is too small to matter.
 func (m *network) send(now time.Duration, v move, from, to flow.End) {
 	v.cross = m.net.RackOf(from) != m.net.RackOf(to)
 	v.ocs = v.ocs || m.elephant(v)
@@ -49,8 +49,8 @@ func (m *network) send(now time.Duration, v move, from, to flow.End) {
 	m.moves[at].id = m.net.Start(now, flow.Spec{From: from, To: to, Bytes: v.bytes, Optical: v.ocs, Tag: at})
 }
 
-// elephant reports whether a transfer is one for the optical switch: shuffle between
-// racks above the threshold (spec/jobpacker 3.1).
+// elephant reports whether a transfer is for the optical switch: shuffle between racks above the threshold
+// (spec/jobpacker 3.1).
 func (m *network) elephant(v move) bool {
 	return v.cross && v.what == moveShuffle && m.cfg.Topology.OCS().Elephant(int64(v.bytes))
 }
@@ -65,7 +65,7 @@ func (m *network) slot() int32 {
 	return int32(len(m.moves) - 1)
 }
 
-// moved is called when a transfer has ended.
+// moved handles the end of a transfer.
 func (m *network) moved(now time.Duration, at int32) {
 	v := m.moves[at]
 	m.moves[at] = move{}
@@ -90,7 +90,7 @@ func (m *network) moved(now time.Duration, at int32) {
 	}
 }
 
-// count adds a transfer to the books.
+// count adds a transfer to the totals.
 func (m *network) count(v *move) {
 	side := 0
 	if v.cross {
@@ -113,7 +113,7 @@ func (v *move) pairJob() *netJob {
 	return v.task.job
 }
 
-// Stop ends an attempt and what it has under way.
+// Stop ends an attempt and its transfers.
 func (m *network) Stop(now time.Duration, a Attempt) {
 	t := m.find(a)
 	if t == nil {

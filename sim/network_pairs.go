@@ -9,23 +9,22 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Gate says whether map output of a job that is ready may go from one rack to another
-// now: scheduler.ShuffleGate with the view filled in.
+// A Gate reports whether ready map output of a job may now go from one rack to another: it is scheduler.ShuffleGate
+// with the view filled in.
 type Gate func(now time.Duration, j scheduler.JobID, src, dst topology.RackID, avail int64) bool
 
-// Gated is a model that holds transfers back as a gate says. Ask makes it ask again for
-// what it holds.
+// Gated is a model that holds transfers back as a gate says. Ask makes it ask the gate again for what it holds.
 type Gated interface {
 	SetGate(g Gate)
 	Ask(now time.Duration)
 }
 
-// pairBook is what a job has sent between racks, where reduces of a rack fetch together.
+// pairBook is what a job has sent between racks if the reduces of a rack fetch together.
 type pairBook struct {
 	racks  int
 	placed [][]*netTask // by destination: reduces that fetch
 	open   []*pairMove  // by pair: the transfer under way
-	held   bool         // something is ready that the gate does not let go
+	held   bool         // the gate holds back something that is ready
 }
 
 // pairMove is one transfer for several reduces.
@@ -53,7 +52,7 @@ func (m *network) Ask(now time.Duration) {
 	m.holding = slices.DeleteFunc(m.holding, func(j *netJob) bool { return !j.pairs.held })
 }
 
-// place notes a reduce that begins to fetch and offers it what is ready.
+// place adds a reduce that begins to fetch and offers it what is ready.
 func (m *network) place(now time.Duration, t *netTask) {
 	j := t.job
 	if j.pairs == nil {
@@ -92,8 +91,7 @@ func (m *network) offerAll(now time.Duration, j *netJob) {
 	}
 }
 
-// offerPair sends what is ready on one rack for the reduces of another, if the gate lets
-// it go.
+// offerPair sends what is ready on one rack for the reduces of another, if the gate allows it.
 func (m *network) offerPair(now time.Duration, j *netJob, src, dst topology.RackID) {
 	if j.pairs == nil || len(j.pairs.placed[dst]) == 0 {
 		return
@@ -145,13 +143,13 @@ func (m *network) sendPair(now time.Duration, j *netJob, src, dst topology.RackI
 	m.moves[p.at].id = m.net.Start(now, flow.Spec{From: flow.Rack(src), To: flow.Rack(dst), Bytes: bytes, Optical: v.ocs, Tag: p.at})
 }
 
-// joins reports whether bytes may join a transfer: an elephant takes elephants along and a mouse mice
-// (spec/jobpacker 5, item 9).
+// joins reports whether bytes may join a transfer: elephants join elephants, and mice join mice (spec/jobpacker 5, item
+// 9).
 func (m *network) joins(p *pairMove, src, dst topology.RackID, bytes float64) bool {
 	return m.moves[p.at].ocs == m.elephant(move{what: moveShuffle, cross: src != dst, bytes: bytes})
 }
 
-// pairMoved is called when a transfer has ended: its reduces have their shares.
+// pairMoved handles the end of a transfer: its reduces have their shares.
 func (m *network) pairMoved(now time.Duration, p *pairMove) {
 	book := p.job.pairs
 	if book.open[p.pair] == p {

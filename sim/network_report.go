@@ -15,16 +15,16 @@ type Traffic struct {
 	// JobShare is the mean over jobs of the share of their shuffle that crossed
 	// racks (spec/nas 5, item 7).
 	JobShare float64
-	// Matrix is rack to rack, row by sender.
+	// Matrix has the bytes from rack to rack, row by sender.
 	Matrix [][]float64
 
-	bytes [numMoves][2]float64 // in the rack, across
+	bytes [numMoves][2]float64 // inside racks, across racks
 }
 
-// Cross is all that crossed racks.
+// Cross returns all that crossed racks.
 func (t *Traffic) Cross() float64 { return t.Input + t.Shuffle + t.Output }
 
-// OpticalShare is the part of the shuffle between racks that used circuits.
+// OpticalShare returns the part of the shuffle between racks that used circuits.
 func (t *Traffic) OpticalShare() float64 {
 	if t.Shuffle == 0 {
 		return 0

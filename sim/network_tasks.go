@@ -34,7 +34,7 @@ func (m *network) read(now time.Duration, t *netTask) {
 	}
 }
 
-// endAt is where flows from a node begin.
+// endAt returns where flows from a node begin.
 func (m *network) endAt(n topology.NodeID) flow.End {
 	if m.cfg.ByNode {
 		return flow.Node(n)
@@ -42,8 +42,7 @@ func (m *network) endAt(n topology.NodeID) flow.End {
 	return flow.Rack(m.cfg.Topology.RackOf(n))
 }
 
-// source is the number under which output on node n is kept, and sourceEnd where flows
-// from it begin.
+// source returns the number under which output on node n is kept; sourceEnd returns where flows from it begin.
 func (m *network) source(n topology.NodeID) int32 {
 	if m.cfg.ByNode {
 		return int32(n)
@@ -63,7 +62,7 @@ func (m *network) compute(now time.Duration, t *netTask) {
 	m.timers.after(now, m.length(t), timer{t, t.a.Try})
 }
 
-// length is how long a task computes where it runs.
+// length returns how long a task computes where it runs.
 func (m *network) length(t *netTask) time.Duration {
 	d := t.job.job.length(t.a)
 	if m.cfg.Factor == nil {
@@ -72,7 +71,7 @@ func (m *network) length(t *netTask) time.Duration {
 	return time.Duration(float64(d) * m.cfg.Factor(t.a, t.job.job))
 }
 
-// elapsed is called when the computing of a task is over.
+// elapsed handles the end of a task's computing.
 func (m *network) elapsed(now time.Duration, t *netTask) {
 	switch {
 	case t.phase == computing:
@@ -85,8 +84,8 @@ func (m *network) elapsed(now time.Duration, t *netTask) {
 	}
 }
 
-// publish makes the output of a map known to reduces. A map that runs again, because its
-// output was lost, has nothing new.
+// publish makes the output of a map known to reduces. A map that runs again because its output was lost adds nothing
+// new.
 func (m *network) publish(now time.Duration, t *netTask) {
 	j, i := t.job, t.a.Task.Index
 	if j.ready == nil || j.made[i/64]&(1<<(i%64)) != 0 {
@@ -151,7 +150,7 @@ func (m *network) fetch(now time.Duration, t *netTask, src int32) {
 	m.send(now, move{task: t, what: moveShuffle, src: src, bytes: bytes}, m.sourceEnd(src), flow.Node(t.a.Node))
 }
 
-// fetched is called when a flow of a reduce has ended.
+// fetched handles the end of a reduce's flow.
 func (m *network) fetched(now time.Duration, t *netTask, src int32) {
 	t.busy[src] = false
 	if t.job.done || t.job.ready[src]-t.got[src] >= max(t.job.part, 1e-9) {

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// heartbeat is a node's report: what has ended is told, then work is handed out.
+// heartbeat handles a node's report: it reports what has ended, then gets work.
 func (s *simulation) heartbeat(n topology.NodeID) {
 	if s.drive.View().NodeState(n) == scheduler.NodeIsDown {
 		return // its next report is planned when it comes back
@@ -24,8 +24,8 @@ func (s *simulation) heartbeat(n topology.NodeID) {
 	s.nextHeartbeat(n)
 }
 
-// idleNodes is the set of nodes that may have room for tasks of a kind, in the order in
-// which they got it: where no period makes nodes report, this is who asks.
+// idleNodes is the set of nodes that may have room for tasks of a kind, in the order in which they got it. Without a
+// reporting period these nodes ask.
 type idleNodes struct {
 	in   []bool
 	list []topology.NodeID
@@ -46,7 +46,7 @@ func (s *idleNodes) add(n topology.NodeID) {
 	}
 }
 
-// gotRoom notes that a node may have room again.
+// gotRoom records that a node may have room again.
 func (s *simulation) gotRoom(n topology.NodeID) {
 	s.wake(n)
 	for _, idle := range s.idle {
@@ -54,7 +54,7 @@ func (s *simulation) gotRoom(n topology.NodeID) {
 	}
 }
 
-// offerIdle lets every node with room ask, as long as there is work that could run.
+// offerIdle lets every node with room ask while there is work that could run.
 func (s *simulation) offerIdle() {
 	s.offerKind(scheduler.Map)
 	s.offerKind(scheduler.Reduce)
@@ -91,7 +91,7 @@ func (s *simulation) anyWork(v *scheduler.View, k scheduler.Kind) bool {
 	return v.Runnable(k).Len() > 0 || s.drivers > 0
 }
 
-// breakDown takes a node away with everything that runs on it.
+// breakDown removes a node with everything that runs on it.
 func (s *simulation) breakDown(f Fault) {
 	if f.Until > 0 {
 		s.agenda.add(f.Until, happening{what: comeBack, node: f.Node})
@@ -119,7 +119,7 @@ func (s *simulation) breakDown(f Fault) {
 func (s *simulation) stop(a Attempt) {
 	s.running[a.Node].remove(a.Task)
 	if a.Task.Kind == scheduler.Driver {
-		s.drivers++ // it is placed again
+		s.drivers++ // the driver is placed again
 		s.startedUp(s.index(a.Task.Job))
 		return
 	}
@@ -131,7 +131,7 @@ func (s *simulation) stop(a Attempt) {
 
 func (s *simulation) comeBack(n topology.NodeID) {
 	if slices.ContainsFunc(s.cfg.Faults, func(f Fault) bool { return f.Node == n && f.At <= s.now && (f.Until == 0 || f.Until > s.now) }) {
-		return // another fault has it
+		return // another fault has taken the node down
 	}
 	s.feed(scheduler.NodeUp(n, s.cfg.capacity(n)))
 	s.heartbeats.asleep[n] = false // its report is planned below

@@ -61,8 +61,8 @@ func (d *devices) mergeSpills(now time.Duration, t *deviceTask, spills int) {
 	d.read(now, t, t.a.Node, out, func(now time.Duration) { d.write(now, t, out, finish) })
 }
 
-// publish makes the output of a map known to the reduces that run. A map that runs again, because its output was lost, has nothing new
-// for those that have fetched it; others find it in its new place.
+// publish makes the output of a map known to running reduces. A map that runs again because its output was lost has
+// nothing new for reduces that have fetched it; the others find it in its new place.
 func (d *devices) publish(now time.Duration, j *deviceJob, index int32, s segment) {
 	if at, again := j.made[index]; again {
 		j.outputs[at] = s
@@ -77,7 +77,7 @@ func (d *devices) publish(now time.Duration, j *deviceJob, index int32, s segmen
 
 // fetcher is the shuffle phase of a reduce.
 type fetcher struct {
-	next     int // of the job's outputs
+	next     int // index of the next of the job's outputs
 	active   int // copies under way
 	fetched  int
 	merging  int     // merges under way
@@ -93,7 +93,7 @@ func (d *devices) startFetching(now time.Duration, t *deviceTask) {
 	d.tryFinishFetching(now, t)
 }
 
-// minPart is the least that is fetched of a map's output.
+// minPart is the smallest part of a map's output that is fetched.
 const minPart = 10
 
 // copyMore starts copies up to the limit.

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// announce tells a policy that plans which jobs will come, and places the input of all
-// jobs. In windows the first is announced now, and each other at its beginning.
+// announce tells a planning policy which jobs will come, and places the input of all jobs. With windows, the first is
+// announced now and each other at its beginning.
 func (s *simulation) announce(rng *rand.Rand) {
 	s.placing = rand.New(rand.NewPCG(rng.Uint64(), 0x706c61))
 	until := Never
@@ -51,7 +51,7 @@ func (s *simulation) plan(now, until time.Duration) {
 	}
 }
 
-// expected is the job as it is announced.
+// expected returns the job as it is announced.
 func (j *Job) expected() *scheduler.JobSpec {
 	if j.Late == 0 {
 		return j.Spec

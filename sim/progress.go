@@ -13,7 +13,7 @@ type Meter interface {
 	AttemptProgress(now time.Duration, a Attempt, job *Job) float64
 }
 
-// meter asks the model how far an attempt is; nil if the model cannot say.
+// meter returns how to ask the model how far an attempt is, or nil if the model cannot say.
 func (s *simulation) meter() drive.Meter {
 	m, ok := s.cfg.Model.(Meter)
 	if !ok {
@@ -28,7 +28,7 @@ func (s *simulation) meter() drive.Meter {
 	}
 }
 
-// secondsEvery is how often second attempts are thought of: as often as nodes report.
+// secondsEvery returns how often second attempts are considered: as often as nodes report.
 func (c *Config) secondsEvery() time.Duration {
 	return cmp.Or(c.Heartbeat, c.AskAgain, time.Second)
 }
@@ -74,7 +74,7 @@ func (m *network) AttemptProgress(now time.Duration, a Attempt, job *Job) float6
 	return 1.0/3 + 2.0/3*passed(now-t.began, job.length(a))
 }
 
-// passed is the part of a time that is over.
+// passed returns the part of a time that is over.
 func passed(elapsed, whole time.Duration) float64 {
 	if elapsed >= whole {
 		return 1

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// share is a device that its users share equally: processors, a disk, a network card.
-// Each of n users gets rate(n) units a second. A virtual clock counts the units that
-// every present user has got, so that a user is done when the clock has moved by its
-// demand, and a change of n touches nobody.
+// share is a device that its users share equally: processors, a disk, a network card. Each of n users gets rate(n)
+// units a second. A virtual clock counts the units that every present user has got. A user is done when the clock has
+// moved by its demand, and a change of n changes no user.
 type share struct {
 	rate  func(n int) float64
 	clock float64
@@ -25,12 +24,12 @@ type user struct {
 
 func (u *user) before(v *user) bool { return u.mark < v.mark || u.mark == v.mark && u.seq < v.seq }
 
-// equal is a device of total units a second.
+// equal returns the rate of a device of total units a second.
 func equal(total float64) func(int) float64 {
 	return func(n int) float64 { return total / float64(max(1, n)) }
 }
 
-// cores is a processor of so many cores, of which one user can have one.
+// cores returns the rate of a processor with so many cores, of which one user gets at most one.
 func cores(each, count float64) func(int) float64 {
 	return func(n int) float64 { return each * min(1, count/float64(max(1, n))) }
 }
@@ -66,7 +65,7 @@ func (s *share) next() time.Duration {
 	return s.at + time.Duration(math.Ceil(max(0, left)*float64(time.Second))) + 1
 }
 
-// done takes a user off whose demand is met at now.
+// done removes a user whose demand is met at now.
 func (s *share) done(now time.Duration) (*step, bool) {
 	s.advance(now)
 	if len(s.users) == 0 || s.users[0].mark > s.clock {
@@ -107,7 +106,7 @@ func (s *share) drop(i int) {
 	}
 }
 
-// remove takes off every user of an attempt.
+// remove removes every user of an attempt.
 func (s *share) remove(now time.Duration, t *deviceTask) {
 	s.advance(now)
 	for i := 0; i < len(s.users); {

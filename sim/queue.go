@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// queue is a 4-ary heap of things to happen, by time, then by order of making. The heap moves times and places only; what
-// happens lies still. Things that happen equally long after they were made come in the order of making: they stand in a lane, and the heap
-// has the first of each lane only.
+// queue is a 4-ary heap of future happenings, by time, then by order of making. The heap moves only times and places;
+// the happenings stay where they are. Happenings with the same delay come in the order of making: they stand in a lane,
+// and only the first of each lane is in the heap.
 type queue[T any] struct {
 	items []item
 	whats []T
 	links []link       // by place in whats
 	free  []int32      // places in whats
-	tails [lanes]int32 // by lane: the place of its last, plus one; 0: nobody
+	tails [lanes]int32 // by lane: the place of its last, plus one; 0: empty
 	seq   uint64
 }
 
@@ -28,25 +28,25 @@ type item struct {
 	what int32 // place in whats
 }
 
-// link is where a thing stands in a lane.
+// link is the position of a happening in a lane.
 type link struct {
 	at   time.Duration
 	seq  uint64
-	next int32 // place of the one behind it, plus one; 0: nobody
-	lane int32 // plus one; 0: it stands in none
+	next int32 // place of the next, plus one; 0: none
+	lane int32 // lane plus one; 0: none
 }
 
 func (a *item) before(b *item) bool { return a.sooner(b) != 0 }
 
-// sooner is 1 if a comes before b, else 0: the borrow of a long subtraction, for times are not negative. Nobody can foretell which of two comes
-// first, so a jump here would be guessed wrong half of the time.
+// sooner returns 1 if a comes before b, else 0: the borrow of a long subtraction, as times are not negative. Which of
+// two comes first is unpredictable, so the processor would mispredict half of the branches here.
 func (a *item) sooner(b *item) int {
 	_, borrow := bits.Sub64(a.seq, b.seq, 0)
 	_, borrow = bits.Sub64(uint64(a.at), uint64(b.at), borrow)
 	return int(borrow)
 }
 
-// some reports whether anything is to happen.
+// some reports whether the queue has anything.
 func (q *queue[T]) some() bool { return len(q.items) > 0 }
 
 // next returns the time of the first item. The queue is not empty.
@@ -55,14 +55,14 @@ func (q *queue[T]) next() time.Duration { return q.items[0].at }
 // first returns what happens first. The queue is not empty.
 func (q *queue[T]) first() *T { return &q.whats[q.items[0].what] }
 
-// add lets something happen at a time.
+// add queues what at a time.
 func (q *queue[T]) add(at time.Duration, what T) {
 	it := q.put(at, what)
 	q.links[it.what] = link{}
 	q.rise(it)
 }
 
-// after lets something happen that long after now. Nothing depends on what now is: where it goes back, lanes are of no use.
+// after queues what for d after now. Correctness does not depend on now, but lanes do not help if it goes back.
 func (q *queue[T]) after(now, d time.Duration, what T) {
 	it := q.put(now+d, what)
 	lane := uint64(d) * 0x9e3779b97f4a7c15 >> (64 - laneBits)
@@ -82,7 +82,7 @@ func (q *queue[T]) after(now, d time.Duration, what T) {
 	}
 }
 
-// put finds a place for what.
+// put stores what and returns its item.
 func (q *queue[T]) put(at time.Duration, what T) item {
 	q.seq++
 	it := item{at, q.seq, int32(len(q.whats))}
@@ -96,7 +96,7 @@ func (q *queue[T]) put(at time.Duration, what T) item {
 	return it
 }
 
-// rise puts it into the heap from below.
+// rise inserts an item into the heap from below.
 func (q *queue[T]) rise(it item) {
 	q.items = append(q.items, it)
 	i := len(q.items) - 1
@@ -122,7 +122,7 @@ func (q *queue[T]) take() (time.Duration, T) {
 	return first.at, what
 }
 
-// refill puts who stands behind the first into the hole at the top, else the last of the heap.
+// refill fills the hole at the top with the next of the first's lane, else with the last of the heap.
 func (q *queue[T]) refill(first *link) {
 	if first.next > 0 {
 		behind := &q.links[first.next-1]
@@ -140,7 +140,7 @@ func (q *queue[T]) refill(first *link) {
 	}
 }
 
-// sink puts it into the hole at the top.
+// sink inserts an item into the hole at the top.
 func (q *queue[T]) sink(it item) {
 	n := len(q.items)
 	i := 0

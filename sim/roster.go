@@ -2,7 +2,7 @@ package sim
 
 import "github.com/millrace/millrace/scheduler"
 
-// roster is what runs on one node: few, so a list is quicker than a map.
+// roster is what runs on one node: so few that a list is quicker than a map.
 type roster []Attempt
 
 func (r roster) find(t scheduler.TaskID) (Attempt, bool) {
@@ -14,7 +14,7 @@ func (r roster) find(t scheduler.TaskID) (Attempt, bool) {
 	return Attempt{}, false
 }
 
-// remove takes the attempt of a task off. The order of the others is not kept.
+// remove removes the attempt of a task. It does not keep the order of the others.
 func (r *roster) remove(t scheduler.TaskID) {
 	list := *r
 	for i := range list {
@@ -26,7 +26,7 @@ func (r *roster) remove(t scheduler.TaskID) {
 	}
 }
 
-// removeTry takes this very attempt off; false if it is not there.
+// removeTry removes this very attempt; it returns false if it is not there.
 func (r *roster) removeTry(a *Attempt) bool {
 	list := *r
 	for i := range list {

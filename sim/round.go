@@ -9,8 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// round asks the driver and carries out what it decides. A policy that breaks a rule ends
-// the run.
+// round runs a round of the driver and carries out its decisions. A policy that breaks a rule ends the run.
 func (s *simulation) round(r drive.Round) {
 	if r.Parts == 0 || s.err != nil {
 		return
@@ -25,8 +24,8 @@ func (s *simulation) round(r drive.Round) {
 	}
 }
 
-// admits is the part of a round that asks the admission policy. Where there is none, and
-// nobody waits, there is nothing to ask: this is called at every event.
+// admits returns the part of a round that asks the admission policy. Without such a policy, and if nobody waits, there
+// is nothing to ask: admits is called at every event.
 func (s *simulation) admits() drive.Part {
 	if s.cfg.Admission == nil && s.drive.View().Waiting().Len() == 0 {
 		return 0
@@ -43,11 +42,11 @@ func (s *simulation) offer(n topology.NodeID) {
 	s.round(drive.Round{Parts: drive.Offer, Nodes: s.asking[:], Most: s.cfg.PerHeartbeat})
 }
 
-// liveHeartbeat is how often a worker with nothing to say reports on a live cluster.
+// liveHeartbeat is how often a worker without news reports on a live cluster.
 const liveHeartbeat = time.Second
 
-// reports says whether an offer is a heartbeat of the node. Each is, except where nodes
-// ask again as on a live cluster: there heartbeats have an interval of their own.
+// reports reports whether an offer is a heartbeat of the node. Each is, unless nodes ask again as on a live cluster,
+// where heartbeats have an interval of their own.
 func (s *simulation) reports(n topology.NodeID) bool {
 	if s.cfg.AskAgain == 0 {
 		return true
@@ -83,11 +82,11 @@ func (s *simulation) carryOut(d drive.Step) {
 	}
 }
 
-// mostStops is how many attempts a policy may stop at one time, beside ten for every container: one that starts again what it
-// has stopped would go on for ever, and no time would pass.
+// mostStops is how many attempts a policy may stop at one time, in addition to ten for every container. A policy that
+// starts again what it has stopped would go on for ever, and no time would pass.
 const mostStops = 1000
 
-// countStop ends a run that stands still.
+// countStop counts a stop, and ends a run whose time stands still.
 func (s *simulation) countStop(d *drive.Step) {
 	if s.stopsAt != s.now {
 		s.stopsAt, s.stops = s.now, 0
@@ -98,7 +97,7 @@ func (s *simulation) countStop(d *drive.Step) {
 	}
 }
 
-// judged notes who was let in or turned away.
+// judged records which job was admitted or rejected.
 func (s *simulation) judged(d *drive.Step) {
 	i := s.index(d.Task.Job)
 	s.moved = s.now
@@ -115,11 +114,10 @@ func (s *simulation) judged(d *drive.Step) {
 	s.started = append(s.started, i)
 }
 
-// tickEvery is how often deadlocks are looked for where no policy asks for a timer.
+// tickEvery is how often the simulation looks for deadlocks if no policy asks for ticks.
 const tickEvery = 10 * time.Second
 
-// tick lets policies do periodic work, starts second attempts and breaks deadlocks, and
-// plans the next.
+// tick lets policies do periodic work, starts second attempts, breaks deadlocks, and plans the next tick.
 func (s *simulation) tick() {
 	s.round(drive.Round{Parts: drive.Tick})
 	next, ok := s.drive.NextTick()

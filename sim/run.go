@@ -31,14 +31,14 @@ type happening struct {
 	what what
 	node topology.NodeID
 	job  int32  // index of the workload
-	try  uint32 // of the attempt that is meant
+	try  uint32 // try of the attempt
 }
 
 type what uint8
 
 const (
 	heartbeat     what = iota // a node reports
-	heartbeatIdle             // a node reports that slept for want of work
+	heartbeatIdle             // a node that slept for want of work reports
 	ready                     // a driver has started
 	breakDown                 // job is the index of the fault
 	comeBack
@@ -47,7 +47,7 @@ const (
 	gauge
 	finish // a job has cleaned up
 	watch  // the network is sampled
-	point  // of the timeline
+	point  // a sample of the timeline is due
 	change // job is the index of the change
 	expect // recurring jobs are announced
 	swap   // job is the index of the switch
@@ -58,7 +58,7 @@ type simulation struct {
 	cfg      Config
 	drive    *drive.Loop
 	agenda   queue[happening]
-	arrivals []int32 // jobs that have not arrived, by time; they come before all else that happens then
+	arrivals []int32 // jobs that have not arrived, by time; they come before all else at that time
 	now      time.Duration
 	jobs     []*Job
 	byID     map[scheduler.JobID]int32
@@ -86,7 +86,7 @@ type simulation struct {
 	counted     [][2]float64 // by rack: bytes told to the monitor, up and down
 	heartbeats  heartbeats
 	placing     *rand.Rand         // of blocks
-	heartbeatAt []time.Duration    // by node: from when on an offer is a heartbeat; only with AskAgain
+	heartbeatAt []time.Duration    // by node: when an offer is next a heartbeat; only with AskAgain
 	asking      [1]topology.NodeID // the node of a round, so that asking allocates nothing
 	started     []int32            // jobs that the round has admitted
 	do          func(drive.Step)   // carryOut, so that a round allocates nothing
@@ -157,7 +157,7 @@ func (s *simulation) start(rng *rand.Rand) {
 	}
 }
 
-// listArrivals puts the jobs in the order in which they arrive: by time, and those of one moment as they were given.
+// listArrivals sorts the jobs by arrival; jobs of the same time keep their order.
 func (s *simulation) listArrivals() {
 	for i := range s.jobs {
 		s.arrivals = append(s.arrivals, int32(i))
@@ -165,7 +165,7 @@ func (s *simulation) listArrivals() {
 	slices.SortStableFunc(s.arrivals, func(a, b int32) int { return cmp.Compare(s.jobs[a].Spec.Submit, s.jobs[b].Spec.Submit) })
 }
 
-// index returns the place of a job in the workload. Most workloads number their jobs so.
+// index returns the index of a job in the workload, which in most workloads is its id.
 func (s *simulation) index(id scheduler.JobID) int32 {
 	if int(id) < len(s.jobs) && s.jobs[id].Spec.ID == id {
 		return int32(id)
@@ -286,8 +286,8 @@ func (s *simulation) result() *Result {
 	return &s.res
 }
 
-// nothingEnds says that no attempt will end by itself: none runs, or all that run are
-// reduces that wait for maps which find no room (spec/marp 2.3).
+// nothingEnds reports whether no attempt will end by itself: none runs, or all that run are reduces that wait for maps
+// which find no room (spec/marp 2.3).
 func (s *simulation) nothingEnds() bool { return s.active == 0 || s.cfg.Model.Next() == Never }
 
 // A StallError says that nothing will ever happen again although jobs have not ended.
@@ -305,7 +305,7 @@ func (e *StallError) Error() string {
 	return fmt.Sprintf("stalled at %v: %d jobs have not ended and nothing runs:%s", e.At, e.Left, why.String())
 }
 
-// stalled diagnoses: the policies themselves say what each job waits for.
+// stalled returns an error in which the policies say what each job waits for.
 func (s *simulation) stalled() error {
 	e := &StallError{At: s.now, Left: s.left}
 	v := s.drive.View()

@@ -89,7 +89,7 @@ func (c *WorkloadConfig) times(rng *rand.Rand, seconds float64, n int) []time.Du
 	return out
 }
 
-// mostReplicas is how many place puts.
+// mostReplicas is the most replicas that place makes.
 const mostReplicas = 3
 
 // place puts one replica on a node and two on nodes of another rack (spec/nas 2.2), as far
@@ -113,7 +113,7 @@ func (c *WorkloadConfig) place(out []topology.NodeID, rng *rand.Rand) []topology
 	return out
 }
 
-// Work is the total of the job's task times.
+// Work returns the total of the job's task times.
 func (j *Job) Work() (total time.Duration) {
 	for i := range j.Spec.Maps {
 		total += j.Time(scheduler.TaskID{Kind: scheduler.Map, Index: i})

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// MaxBuilt is how many jobs and attempts a [Builder] takes that does not say otherwise: each costs about 300 bytes.
+// MaxBuilt is how many jobs and attempts a [Builder] accepts by default: each costs about 300 bytes.
 const MaxBuilt = 5_000_000
 
-// A Builder makes a history of what the log of another system tells: in any order, with times from any origin, with tasks that
+// A Builder makes a history from the log of another system: in any order, with times from any origin, with tasks that
 // have names instead of numbers.
 type Builder struct {
 	Most int // jobs, and attempts; 0 means MaxBuilt
@@ -30,10 +30,10 @@ type builtJob struct {
 
 type taskName struct{ kind, name string }
 
-// Unknown is the submit time of a job of which only the attempts tell when it came.
+// Unknown is the submit time of a job whose attempts alone tell when it came.
 const Unknown = time.Duration(-1)
 
-// maxStamp bounds times as logs give them, since any origin: the year 2100 since 1970.
+// maxStamp bounds times in logs, whatever their origin: the year 2100 since 1970.
 const maxStamp = 4_102_444_800 * time.Second
 
 // Job returns the job with an id, to be filled in. A job that is new has no submit time yet.
@@ -62,7 +62,7 @@ func (b *Builder) most() int { return cmp.Or(b.Most, MaxBuilt) }
 // maxName bounds names of jobs, tasks and machines.
 const maxName = 4096
 
-// Leave counts something that is left out, for a reason.
+// Leave counts something that is left out, by the reason.
 func (b *Builder) Leave(reason string) {
 	if b.Left == nil {
 		b.Left = map[string]int{}
@@ -70,7 +70,7 @@ func (b *Builder) Leave(reason string) {
 	b.Left[reason]++
 }
 
-// Attempt adds an attempt of a task. Its job must be there; index, job and whether it was lost follow from the rest.
+// Attempt adds an attempt of a task. Its job must exist; index, job and whether it was lost follow from the rest.
 func (b *Builder) Attempt(job, task string, a PastAttempt) error {
 	j := b.jobs[job]
 	switch {
@@ -93,8 +93,8 @@ func (b *Builder) Attempt(job, task string, a PastAttempt) error {
 	return nil
 }
 
-// History returns all that was told. Times begin with the first submission; of each task, the attempt that ended last counts as
-// the one that gave its result.
+// History returns all that was added. Times begin with the first submission. The attempt of a task that ended last
+// counts as the one that gave its result.
 func (b *Builder) History(source string) (*History, error) {
 	h := &History{Origin: Origin{Source: source}}
 	for _, j := range b.order {
@@ -116,7 +116,7 @@ func (b *Builder) History(source string) (*History, error) {
 	return h, nil
 }
 
-// number gives tasks their index and returns all attempts; the job learns from them what nobody said.
+// number gives tasks their index and returns all attempts. It infers from them what the job did not say.
 func (j *builtJob) number() []PastAttempt {
 	var out []PastAttempt
 	first, last := time.Duration(-1), j.End
@@ -129,7 +129,7 @@ func (j *builtJob) number() []PastAttempt {
 		slices.SortStableFunc(tries, func(a, b PastAttempt) int { return cmp.Compare(a.End, b.End) })
 		n := count[key.kind]
 		if n == nil {
-			n = new(int32) // a kind that is neither: validate says so
+			n = new(int32) // neither kind: validate refuses it
 		}
 		for i, a := range tries {
 			a.Index, a.Lost = *n, i < len(tries)-1

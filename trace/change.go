@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Cut keeps the jobs that came in [from, to), at most so many (0: all), with their attempts; times begin with from.
+// Cut keeps the jobs that came in [from, to), at most most of them (0: all), with their attempts; times begin with
+// from.
 func (h *History) Cut(from, to time.Duration, most int) *History {
 	out := &History{Origin: h.Origin}
 	for _, j := range h.Jobs {
@@ -18,7 +19,7 @@ func (h *History) Cut(from, to time.Duration, most int) *History {
 		}
 	}
 	out.adopt(h.Attempts)
-	out.Origin.Periods = nil // they begin at times of the whole
+	out.Origin.Periods = nil // their times are those of the whole history
 	out.shift(-from)
 	return out
 }
@@ -51,7 +52,7 @@ func (h *History) adopt(all []PastAttempt) {
 // Factors change a history; 1 leaves things as they are.
 type Factors struct {
 	Arrivals float64 // of the times at which jobs come: 0.5 doubles the load
-	Tasks    float64 // of how long jobs and attempts wait and take after that
+	Tasks    float64 // of how long jobs and attempts then wait and take
 	Bytes    float64 // of all sizes
 }
 

@@ -34,7 +34,7 @@ type Description struct {
 	TopShuffle float64
 	// Correlations of the logarithms (of 1 + bytes).
 	InputShuffle, InputOutput, ShuffleOutput float64
-	// Past is what attempts tell, of a history that has some.
+	// Past is what the attempts of a history tell, if it has some.
 	Past *PastDescription `json:",omitempty"`
 }
 
@@ -148,7 +148,7 @@ func topShare(x []float64, n int) float64 {
 	return top / all
 }
 
-// correlation is Pearson's; 0 where one side does not vary.
+// correlation returns Pearson's; 0 if one side does not vary.
 func correlation(x, y []float64) float64 {
 	mx, my := mean(x), mean(y)
 	var sxy, sxx, syy float64

@@ -10,7 +10,8 @@ import (
 type PastDescription struct {
 	Maps, Reduces, Attempts, Lost int64
 	Machines, Users, Queues       int
-	// Held is how long all attempts took, Peak how many there were at a time at most, Mean on average until the last ended.
+	// Held is the total time of all attempts, Peak the most at one time, and Mean their average number until the last
+	// ended.
 	Held time.Duration
 	Peak int
 	Mean float64
@@ -59,7 +60,7 @@ func (h *History) Describe() *PastDescription {
 	return d
 }
 
-// spent appends how long a job waited and lasted, where that is known.
+// spent appends how long a job waited and lasted, if that is known.
 func (j *PastJob) spent(waits, lasted []float64) ([]float64, []float64) {
 	if j.End == 0 || j.State == JobRejected {
 		return waits, lasted
@@ -70,7 +71,7 @@ func (j *PastJob) spent(waits, lasted []float64) ([]float64, []float64) {
 	return waits, append(lasted, (j.End - j.Submit).Seconds())
 }
 
-// Held returns the most attempts at a time, and how long all of them took.
+// Held returns the most attempts at one time, and the total time of all of them.
 func Held(attempts []PastAttempt) (most int, took time.Duration) {
 	type edge struct {
 		at time.Duration

@@ -35,7 +35,7 @@ type Origin struct {
 	Optical  *Optical  `json:"optical,omitempty"`  // the optical switch between the racks, if there is one
 }
 
-// A Period begins with the first job that came under other policies than the one before.
+// A Period begins with the first job that came under other policies than the job before it.
 type Period struct {
 	From            time.Duration     `json:"from_ns"`
 	Policy          string            `json:"policy"`
@@ -55,7 +55,7 @@ type Machine struct {
 	Name  string  `json:"name"`
 	Rack  string  `json:"rack"`
 	Class string  `json:"class,omitempty"`
-	Speed float64 `json:"speed,omitempty"` // part of that of the others: at 0.5 tasks took twice as long; 0: 1
+	Speed float64 `json:"speed,omitempty"` // relative to the others: at 0.5 tasks took twice as long; 0 means 1
 	Room  int     `json:"room"`            // containers or slots
 	NIC   float64 `json:"nic,omitempty"`   // of its card, bytes a second; 0: not known
 }
@@ -100,7 +100,8 @@ type PastJob struct {
 	// Slowstart and ReduceCost are as the job said; 0 means that it did not.
 	Slowstart  float64 `json:"slowstart,omitempty"`
 	ReduceCost float64 `json:"reduce_cost,omitempty"`
-	// Expect is what the policies were told of it, who go by that and not by what it turned out to be; nil: the history does not say.
+	// Expect is what the policies were told of the job, by which they go rather than by what it turned out to be; nil:
+	// the history does not say.
 	Expect *Expected `json:"expect,omitempty"`
 
 	Submit   time.Duration `json:"submit_ns"`
@@ -118,7 +119,7 @@ type PastJob struct {
 	OutputBytes  int64 `json:"output_bytes,omitempty"`
 }
 
-// Expected is what was known of a job when its tasks were; 0 means that nobody knew. A task's times are of one.
+// Expected is what was known of a job when its tasks became known; 0 means unknown. The times are for one task.
 type Expected struct {
 	InputBytes   int64         `json:"input_bytes,omitempty"`
 	ShuffleBytes int64         `json:"shuffle_bytes,omitempty"`
@@ -158,7 +159,7 @@ func HistoryOf(jobs []Job) *History {
 	return h
 }
 
-// sort puts jobs and attempts into their order.
+// sort sorts jobs and attempts into their order.
 func (h *History) sort() {
 	slices.SortStableFunc(h.Jobs, func(a, b PastJob) int { return cmp.Compare(a.Submit, b.Submit) })
 	slices.SortStableFunc(h.Attempts, func(a, b PastAttempt) int {

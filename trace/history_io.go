@@ -150,7 +150,7 @@ func (h *reading) attempt(a PastAttempt) error {
 	return nil
 }
 
-// complete checks what only the whole shows.
+// complete checks what only the whole history shows.
 func (h *reading) complete() error {
 	if len(h.Jobs) == 0 {
 		return errors.New("the history has no jobs")
@@ -168,8 +168,8 @@ func (h *reading) complete() error {
 	return nil
 }
 
-// ReadOrigin reads where a history comes from, without reading the rest. It is false for anything
-// that is not a history.
+// ReadOrigin reads where a history comes from, without reading the rest. It returns false for anything that is not a
+// history.
 func ReadOrigin(r io.Reader) (Origin, bool) {
 	line, err := bufio.NewReader(io.LimitReader(r, maxLine)).ReadBytes('\n')
 	var head historyLine

@@ -16,13 +16,14 @@ const (
 type Shape struct {
 	// Kind is Fine or SWIM.
 	Kind string
-	// Scale multiplies all sizes, before the least ones count.
+	// Scale multiplies all sizes, before the minimum sizes apply.
 	Scale float64
 	// BlockBytes is what a map reads; ReduceBytes the shuffle and output for which a job has a reduce.
 	BlockBytes, ReduceBytes int64
 	// Containers of the whole cluster: with Fine a job has at most a fifth as many reduces.
 	Containers int
-	// Machines of the cluster: with SWIM a job that would have more reduces has a fifth as many as there are machines.
+	// Machines of the cluster: with SWIM a job that would have more reduces than machines has a fifth as many as
+	// machines.
 	Machines int
 	// With SWIM a job reads, shuffles and writes at least this much.
 	MinInput, MinShuffle, MinOutput int64
@@ -41,7 +42,7 @@ func SWIMShape(machines int) Shape {
 	}
 }
 
-// Sized returns the job with the sizes that it has on the cluster.
+// Sized returns the job with its sizes on the cluster.
 func (s Shape) Sized(j Job) Job {
 	scaled := func(n, least int64) int64 { return max(int64(float64(n)*s.Scale), least) }
 	if s.Kind != SWIM {
@@ -52,7 +53,7 @@ func (s Shape) Sized(j Job) Job {
 	return j
 }
 
-// Tasks returns how many maps and reduces a job of these sizes has; the job is as Sized returns it.
+// Tasks returns how many maps and reduces a job has whose sizes Sized returned.
 func (s Shape) Tasks(j Job) (maps, reduces int64) {
 	maps = max(1, (j.InputBytes+s.BlockBytes-1)/s.BlockBytes)
 	if s.Kind != SWIM && j.ShuffleBytes == 0 {
@@ -68,7 +69,7 @@ func (s Shape) Tasks(j Job) (maps, reduces int64) {
 	return maps, int64(n)
 }
 
-// Validate says what is wrong with a shape.
+// Validate returns what is wrong with a shape.
 func (s Shape) Validate() error {
 	switch {
 	case s.Kind != Fine && s.Kind != SWIM:

@@ -58,7 +58,7 @@ func (s *site) nodes(ctx context.Context, _ *http.Request) (view, error) {
 	return view{Page: "nodes", Title: "Nodes", Data: d}, nil
 }
 
-// Busy is how much of the node's processors is used, 0 to 1; negative if that is not known.
+// Busy returns how much of the node's processors is used, 0 to 1; negative if unknown.
 func (n nodeRow) Busy() float64 {
 	if n.Net.Idle < 0 {
 		return -1
@@ -66,7 +66,7 @@ func (n nodeRow) Busy() float64 {
 	return 1 - n.Net.Idle/100
 }
 
-// queuesData is the page of the queues, now and lately.
+// queuesData is the page of the queues, with their present and recent load.
 type queuesData struct {
 	Queues         []wire.QueueStatus
 	Plans          wire.Plans

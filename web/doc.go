@@ -1,5 +1,5 @@
-// Package web is the dashboard: what a cluster does, as pages for a browser. It looks and does not touch: every page is made
-// of answers of the JSON API, and where something could be done the page names the command that does it.
+// Package web is the dashboard: what a cluster does, as pages for a browser. It is read-only: every page is made of
+// answers of the JSON API, and where something could be done the page names the command that does it.
 //
 //	h := web.New(web.Config{Call: call})   // call makes a call of /api/v1 in the name of whoever looks
 //

@@ -33,7 +33,7 @@ type entry struct {
 	Name string
 }
 
-// A blockRow is a block and, for each node of the page, whether it has it.
+// A blockRow is a block, with whether each node of the page has it.
 type blockRow struct {
 	wire.LocatedBlock
 	Has []bool
@@ -91,7 +91,7 @@ func (s *site) directory(ctx context.Context, d *filesData, after string) error 
 func (s *site) file(ctx context.Context, d *filesData) error {
 	l, err := ask(ctx, s, api.DFSLocate, wire.LocateRequest{Path: d.Path, Len: -1, Count: shownBlocks})
 	if err != nil {
-		if wire.KindOf(err) == wire.Unavailable { // safe mode: the file is there, its blocks are not known yet
+		if wire.KindOf(err) == wire.Unavailable { // safe mode: the file exists, but its blocks are not yet known
 			d.Problem = err.Error()
 			return nil
 		}

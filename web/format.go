@@ -23,7 +23,7 @@ var funcs = template.FuncMap{
 
 func millis(n int64) string { return human.Duration(time.Duration(n) * time.Millisecond) }
 
-// when is a moment of the wall's clock, given in milliseconds since 1970.
+// when formats a time given in milliseconds since 1970.
 func when(ms int64) string {
 	if ms == 0 {
 		return ""
@@ -31,13 +31,13 @@ func when(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05")
 }
 
-// params are a policy's parameters in one line.
+// params returns a policy's parameters in one line.
 func params(c wire.Choice) string {
 	_, list, _ := strings.Cut(c.String(), " ")
 	return list
 }
 
-// share is how much of some tasks is done, those that run with what they say.
+// share returns how much of some tasks is done, counting running ones by their progress.
 func share(t wire.TaskTotals) float64 {
 	if t.Total == 0 {
 		return 0
@@ -50,13 +50,13 @@ func stored(path string) bool {
 	return strings.HasPrefix(path, "dfs:/") || strings.HasPrefix(path, "/")
 }
 
-// filesURL is the page of a file or directory.
+// filesURL returns the address of the page of a file or directory.
 func filesURL(path string) template.URL {
 	u := url.URL{Path: "/files/" + strings.TrimLeft(strings.TrimPrefix(path, "dfs:"), "/")}
 	return template.URL(u.String()) //nolint:gosec // url escapes it
 }
 
-// logURL is the page of what an attempt printed.
+// logURL returns the address of the page of what an attempt printed.
 func logURL(job wire.JobID, a wire.PastAttempt) template.URL {
 	q := url.Values{"stage": {fmt.Sprint(a.Stage)}, "task": {string(a.Task)}, "index": {fmt.Sprint(a.Index)}, "try": {fmt.Sprint(a.Try)}}
 	return template.URL("/jobs/" + url.PathEscape(string(job)) + "/log?" + q.Encode()) //nolint:gosec // url escapes it

@@ -31,13 +31,13 @@ const (
 
 var barNames = []string{"map beside its input", "map elsewhere", "reduce", "driver", "failed, lost or stopped"}
 
-// An attempt is put together from its events.
+// An attempt is built from its events.
 type attempt struct {
 	wire.PastAttempt
 	name string
 }
 
-// gantt draws what ran where and when. It is true if there was too much to draw.
+// gantt draws what ran where and when. It returns true if there was too much to draw.
 func (s *site) gantt(ctx context.Context, d *jobData, now int64) (chart.Chart, bool, error) {
 	g := chart.Gantt{Frame: chart.Frame{Title: "What ran where", Width: 1100, X: chart.Axis{Label: "seconds since the submission"}}, Groups: barNames}
 	if d.To > d.From {
@@ -60,7 +60,7 @@ func (s *site) gantt(ctx context.Context, d *jobData, now int64) (chart.Chart, b
 	return g, cut || tall, nil
 }
 
-// attempts asks for the job's events and puts its attempts together. It is true if there are more.
+// attempts gets the job's events and builds its attempts. It returns true if there are more.
 func (s *site) attempts(ctx context.Context, job wire.JobID) ([]attempt, bool, error) {
 	by := map[uint64]*attempt{}
 	var order []*attempt
@@ -87,8 +87,8 @@ func (s *site) attempts(ctx context.Context, job wire.JobID) ([]attempt, bool, e
 	return out, from != nil, nil
 }
 
-// apply takes an event in and returns the attempt if it is new. Of attempts before a restart of the master only the end may be
-// known; they have taken what they say.
+// apply adds an event and returns its attempt if that is new. Of attempts before a restart of the master only the end
+// may be known, with their length.
 func apply(by map[uint64]*attempt, e *wire.PastEvent) *attempt {
 	if e.Task == "" || e.Try == 0 {
 		return nil
@@ -102,7 +102,7 @@ func apply(by map[uint64]*attempt, e *wire.PastEvent) *attempt {
 	}
 	switch e.Kind {
 	case wire.PastLaunched:
-		// A master that came back finds attempts running: they began before.
+		// A restarted master reports running attempts again: the earlier begin is the true one.
 		a.Begin, a.Node, a.Locality, a.Second, a.Number = min(a.Begin, e.At), e.Node, e.Locality, e.Second, e.Number
 	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
 		a.End, a.How, a.Text = e.At, e.Kind, e.Text
@@ -147,8 +147,8 @@ func colour(a wire.PastAttempt) int {
 	return mapHere
 }
 
-// lanesOf sorts attempts by node and start, and gives each a row: a node has as many as it ran attempts at once. What
-// lies beyond maxLanes is cut off.
+// lanesOf sorts attempts by node and start, and gives each a row. A node has as many rows as it ran attempts at the
+// same time; rows beyond maxLanes are cut off.
 func lanesOf(list []attempt, end int64) (names []string, at []int, cut bool) {
 	slices.SortStableFunc(list, func(a, b attempt) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Begin, b.Begin))

@@ -7,10 +7,11 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A tile is a value and what it is.
+// A tile is a value with an explanation.
 type tile struct{ Value, Text string }
 
-// goalTiles are the goal of a job, what became of it, and the figures of the policies with what they are, as millrace job status has them.
+// goalTiles returns the goal of a job, whether it was met, and the policies' figures with explanations, as millrace job
+// status has them.
 func goalTiles(s *wire.JobStatus, now int64) (out []tile) {
 	if s.Deadline > 0 {
 		out = append(out, tile{goalValue(s, now), "goal: " + millis(s.Allowed()) + " after its submission"})
@@ -33,7 +34,7 @@ func goalTiles(s *wire.JobStatus, now int64) (out []tile) {
 	return out
 }
 
-// few is a number of containers, of which a tenth is little.
+// few formats a number of containers, where less than a tenth is negligible.
 func few(n float64) string {
 	if n > 0 && n < 0.1 {
 		return "under 0.1"
@@ -53,7 +54,7 @@ func goalValue(s *wire.JobStatus, now int64) string {
 	return "missed"
 }
 
-// distance is how far a moment is from now.
+// distance returns how far a time is from now.
 func distance(at, now int64) string {
 	if at < now {
 		return millis(now-at) + " ago"

@@ -78,7 +78,7 @@ func (s *site) job(ctx context.Context, r *http.Request) (view, error) {
 	return view{Page: "job", Title: string(id), Data: d, Still: d.Over}, nil
 }
 
-// seconds reads a time from a page's address; what is no number is nothing.
+// seconds parses a time in a page's address; an invalid number counts as none.
 func seconds(r *http.Request, name string) float64 {
 	f, err := strconv.ParseFloat(r.URL.Query().Get(name), 64)
 	if err != nil || f < 0 || f > 1e9 {
@@ -126,7 +126,7 @@ func (s *site) log(ctx context.Context, r *http.Request) (view, error) {
 	return view{Page: "log", Title: "Log", Data: logData{id.Job, id, string(l.Text), l.Node, l.Open}, Still: !l.Open}, nil
 }
 
-// Took is how long an attempt took, or has taken so far.
+// Took returns how long an attempt took, or has taken so far.
 func (d *jobData) Took(a wire.PastAttempt) string {
 	if a.End == 0 {
 		return "runs"

@@ -28,7 +28,7 @@ func tableOf(list []wire.JobStatus, now int64) (t jobTable) {
 	return t
 }
 
-// age is how long ago something was; it does not change with every look.
+// age returns how long ago a time was, rounded so that it rarely changes.
 func age(now, then int64) string {
 	d := time.Duration(max(now-then, 0)) * time.Millisecond
 	if d < time.Minute {
@@ -43,7 +43,7 @@ const maxActive = 500
 // jobsData is the page of all jobs: what runs, and what has ended, page by page.
 type jobsData struct {
 	Active   jobTable
-	More     bool // there are older ones that have not ended
+	More     bool // there are older jobs that have not ended
 	Past     []pastRow
 	Query    wire.PastQuery
 	Older    wire.JobID // where the next page begins
@@ -92,10 +92,10 @@ type pastRow struct {
 	Took string
 }
 
-// States are those that a job can end in.
+// States returns those that a job can end in.
 func (d *jobsData) States() []wire.JobState { return wire.JobStates[2:] }
 
-// OlderURL is the next page.
+// OlderURL returns the address of the next page.
 func (d *jobsData) OlderURL() string {
 	return "/jobs?" + url.Values{"user": {d.Query.User}, "state": {string(d.Query.State)}, "before": {string(d.Older)}}.Encode()
 }

@@ -86,7 +86,7 @@ func (d *overviewData) countNodes() {
 	}
 }
 
-// racksOf puts nodes into their racks.
+// racksOf groups nodes by their racks.
 func racksOf(nodes []wire.NodeStatus) []rackData {
 	by := map[string]*rackData{}
 	var racks []*rackData
@@ -115,10 +115,10 @@ func racksOf(nodes []wire.NodeStatus) []rackData {
 	return out
 }
 
-// More is how many jobs there are that the page does not list.
+// More returns how many jobs the page does not list.
 func (d *overviewData) More() int { return d.Running + d.Waiting - len(d.Jobs) }
 
-// health looks at the store and the network. What cannot be asked is a problem, not the end of the page.
+// health checks the store and the network. If one cannot be asked, that is a problem on the page, not the end of it.
 func (s *site) health(ctx context.Context, d *overviewData) {
 	var err error
 	if d.Usage, err = ask(ctx, s, api.DFSUsage, wire.QuotaRequest{Path: "/"}); err != nil {

@@ -31,7 +31,8 @@ func (s *site) reports(context.Context, *http.Request) (view, error) {
 	return view{Page: "reports", Title: "Reports", Data: d, Still: true}, nil
 }
 
-// reportFiles serves reports. They come from a directory, not from us: they may draw themselves and nothing else.
+// reportFiles serves reports. They come from a directory and are not trusted: they may draw themselves and do nothing
+// else.
 func reportFiles(dir fs.FS) http.Handler {
 	h := http.FileServerFS(dir)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A Call makes a call of the API: the method's name, what is asked, and where the answer goes. Its errors have kinds.
+// A Call makes a call of the API, with the method's name, the request, and where the answer goes. Its errors have
+// kinds.
 type Call func(ctx context.Context, method string, req, resp any) error
 
 // Config is what the dashboard needs.
@@ -24,8 +25,8 @@ type Config struct {
 	Call Call
 	// Reports holds reports of the laboratory, as millrace lab run --out writes them; nil means none.
 	Reports fs.FS
-	// Player makes the page that plays what the cluster's policies decided, where somebody has the time to replay it; nil: the
-	// page names the command that does.
+	// Player makes the page that plays what the cluster's policies decided, which takes time to replay. If it is nil,
+	// the page names the command that does so.
 	Player func(ctx context.Context) ([]byte, error)
 	// Timeout bounds the making of a page; 0 means 10 s.
 	Timeout time.Duration
@@ -68,17 +69,17 @@ func New(cfg Config) http.Handler {
 	return mux
 }
 
-// A view is a page before it is drawn: the template's name, the title, and what is shown.
+// A view is a page before it is rendered: the template's name, the title, and what is shown.
 type view struct {
 	Page, Title string
 	Data        any
-	Still       bool // it does not change by itself
+	Still       bool // the page does not change by itself
 }
 
 // policy keeps a page from loading, sending to or being framed by anything else.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// serve looks at what a page shows and draws it.
+// serve calls look for the content of a page and renders it.
 func (s *site) serve(w http.ResponseWriter, r *http.Request, look func(context.Context, *http.Request) (view, error)) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
 	defer cancel()
@@ -104,7 +105,7 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, look func(context.C
 	send(w, r, status, b.Bytes())
 }
 
-// body draws the inside of a page.
+// body renders the inside of a page.
 func (s *site) body(v view) template.HTML {
 	var b bytes.Buffer
 	if err := s.pages.ExecuteTemplate(&b, v.Page, v.Data); err != nil {
@@ -113,7 +114,7 @@ func (s *site) body(v view) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // a template has made it
 }
 
-// send answers with a body that a browser may keep and ask about: what has not changed is not sent again.
+// send answers with a body that a browser may cache and revalidate: what has not changed is not sent again.
 func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	sum := fnv.New64a()
 	_, _ = sum.Write(body) // never fails
@@ -128,7 +129,7 @@ func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 		return
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the connection is the reader's to lose
+	_, _ = w.Write(body) // an error only means that the browser has left
 }
 
 func statusOf(err error) int {
@@ -168,7 +169,7 @@ func ask[Req, Resp any](ctx context.Context, s *site, method rpc.Method[Req, Res
 	return resp, err
 }
 
-// questions are what a page needs answers to. The first that has none ends them.
+// questions are what a page needs answers to. After the first error no more are asked.
 type questions struct {
 	site *site
 	err  error

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Records are those of the Sort Benchmark: 100 bytes, the first 10 are the key.
+// The records are those of the Sort Benchmark: 100 bytes, the first 10 are the key.
 const (
 	recordBytes = 100
 	bucketBits  = 16
@@ -45,9 +45,8 @@ func Sort(in, out string, procs int) error {
 	return writeOutput(out, s.write)
 }
 
-// sorter goes through three steps, each on all goroutines: load reads the data
-// and notes the rows, distribute puts them into buckets by the first 16 bits of
-// the key, write sorts the buckets and gathers their records.
+// sorter works in three steps, each on all goroutines: load reads the data and notes the rows, distribute puts them
+// into buckets by the first 16 bits of the key, write sorts the buckets and gathers their records.
 type sorter struct {
 	data  []byte
 	procs int

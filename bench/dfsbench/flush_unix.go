@@ -4,5 +4,5 @@ package dfsbench
 
 import "syscall"
 
-// flushDisks has the kernel write what it holds back, so that the next measurement does not pay for it.
+// flushDisks makes the kernel write its dirty pages, so that the next measurement does not pay for them.
 func flushDisks() { syscall.Sync() }

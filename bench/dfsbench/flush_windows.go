@@ -1,4 +1,4 @@
 package dfsbench
 
-// flushDisks leaves it to the system, which lets nobody ask for all disks.
+// flushDisks does nothing: Windows has no call that flushes all disks.
 func flushDisks() {}

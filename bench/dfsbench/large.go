@@ -53,7 +53,7 @@ func (s Setup) large(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
 	}, nil
 }
 
-// gone waits until no block file is left: the next round then has the memory that this one had.
+// gone waits until no block file is left, so that the next round has as much free memory as this one had.
 func (s Setup) gone(ctx context.Context) error {
 	for begin := time.Now(); time.Since(begin) < time.Minute; {
 		left, err := filepath.Glob(filepath.Join(s.Dir, "cluster", "*", "blocks", "blocks", "*", "*.blk"))
@@ -69,7 +69,7 @@ func (s Setup) gone(ctx context.Context) error {
 	return errors.New("blocks of a removed file are still there after a minute")
 }
 
-// writeRound writes the file with three copies, and the bytes that makes with dd: to the same disk.
+// writeRound writes the file with three copies, and as many bytes with dd to the same disk.
 func (s Setup) writeRound(ctx context.Context, c *live.Cluster, in, name string, write, once *live.Duel) error {
 	flushDisks()
 	ours, err := timed(ctx, c.Self, "dfs", "--master", c.Master, "--node", c.Workers[0].Name, "put", "--progress", "none", in, name)
@@ -109,7 +109,7 @@ func (s Setup) readRound(ctx context.Context, c *live.Cluster, in, name string, 
 	return nil
 }
 
-// makeInput writes bytes that no disk can shorten.
+// makeInput writes bytes that no disk can compress.
 func makeInput(name string, size int64) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -125,7 +125,7 @@ func makeInput(name string, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// timed runs a command and says how long it took by the clock.
+// timed runs a command and returns its wall time.
 func timed(ctx context.Context, args ...string) (time.Duration, error) {
 	wall, _, err := live.Timed(ctx, args...)
 	return wall, err

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// loss kills one of five nodes and measures how long it takes until every block has its copies
-// again, and what readers feel of it.
+// loss kills one of five nodes and measures how long it takes until every block has its copies again, and how much that
+// slows readers.
 func (s Setup) loss(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
 	cl, err := c.Client()
 	if err != nil {
@@ -103,8 +103,7 @@ func repaired(ctx context.Context, cl *dfs.Client, node string) error {
 	return ctx.Err()
 }
 
-// readers reads random files while something goes on, and returns the 99th percentile of how long
-// one takes.
+// readers reads random files while meanwhile runs, and returns the 99th percentile of the time of one read.
 func readers(ctx context.Context, cl *dfs.Client, files int, meanwhile func() error) (time.Duration, error) {
 	stop := make(chan struct{})
 	var mu sync.Mutex // guards all

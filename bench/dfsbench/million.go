@@ -41,7 +41,7 @@ func (s Setup) million(ctx context.Context) (rows []live.Row, err error) {
 	}
 	defer func() {
 		err = errors.Join(err, master.Process.Kill())
-		_ = master.Wait() // it says that it was killed
+		_ = master.Wait() // the error says that it was killed
 	}()
 	where, err := answers(ctx, addr)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s Setup) million(ctx context.Context) (rows []live.Row, err error) {
 	}, err
 }
 
-// fillNames makes files of one block in the directory of a name service that does not run.
+// fillNames makes files of one block in the directory of a stopped name service.
 func fillNames(ctx context.Context, dir string, files int) ([]wire.Block, error) {
 	root, err := disk.OpenRoot(dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func fillNames(ctx context.Context, dir string, files int) ([]wire.Block, error)
 	cfg.Superuser = "bench"
 	cfg.Disk, cfg.Checkpoint = root, filepath.Join(dir, "checkpoint.db")
 	cfg.Now, cfg.Wall = func() time.Duration { return time.Since(begin) }, time.Now
-	cfg.DeadAfter, cfg.CheckpointEvery = time.Hour, 10*files // one, at the end
+	cfg.DeadAfter, cfg.CheckpointEvery = time.Hour, 10*files // one checkpoint, at the end
 	s, err := names.Open(cfg)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func fileOfOneBlock(s *names.Service, i int) (wire.Block, error) {
 	return p.Block, err
 }
 
-// answers waits until a master says where it is and describes a file.
+// answers waits until a master has written its address and describes a file.
 func answers(ctx context.Context, addrFile string) (string, error) {
 	for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		b, err := os.ReadFile(addrFile)
@@ -135,7 +135,7 @@ func answers(ctx context.Context, addrFile string) (string, error) {
 	return "", ctx.Err()
 }
 
-// report has all nodes report all blocks.
+// report makes all nodes report all blocks.
 func report(ctx context.Context, addr string, list []wire.Block) error {
 	const page = 20_000
 	for _, n := range holders {
@@ -153,8 +153,7 @@ func report(ctx context.Context, addr string, list []wire.Block) error {
 	return nil
 }
 
-// resident is the memory of a process in bytes, without what it has mapped of files: that is the page
-// cache's.
+// resident returns the memory of a process in bytes, without mapped files, which belong to the page cache.
 func resident(pid int) (int64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

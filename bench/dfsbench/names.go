@@ -15,14 +15,14 @@ import (
 	"github.com/millrace/millrace/dfs"
 )
 
-// clients is how many ask at once, each over a connection of its own; each has so many
-// calls under way.
+// clients is how many clients call at the same time, each over a connection of its own; deep is how many calls each has
+// under way.
 const (
 	clients = 8
 	deep    = 8
 )
 
-// names measures how many files a second can be made and looked at.
+// names measures how many files a second can be made and described.
 func (s Setup) names(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
 	all := make([]*client.Client, clients)
 	for i := range all {
@@ -55,7 +55,7 @@ func (s Setup) names(ctx context.Context, c *live.Cluster) ([]live.Row, error) {
 	}, err
 }
 
-// rate is how often a second all clients together can do something.
+// rate returns how often a second all clients together can do something.
 func (s Setup) rate(ctx context.Context, all []*client.Client, do func(ctx context.Context, cl *client.Client, n int64) error) (float64, error) {
 	var next, done atomic.Int64
 	var once sync.Once

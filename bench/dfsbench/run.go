@@ -16,12 +16,12 @@ type Setup struct {
 	Self   string // this program
 	Dir    string // for the cluster and its files; emptied before and after
 	Size   int64  // of the large file
-	Rounds int    // of which the median counts
-	// Files is how many files of 1 MiB lie on five nodes when one of them is killed.
+	Rounds int    // the median of the rounds counts
+	// Files is how many files of 1 MiB are on five nodes when one of them is killed.
 	Files int
 	// Window is how long clients create and stat.
 	Window time.Duration
-	// Many is how many files a master has whose start and memory are measured.
+	// Many is how many files a master has when its start and memory are measured.
 	Many int
 }
 
@@ -43,7 +43,7 @@ func Run(ctx context.Context, s Setup, only []string, say func(what string)) ([]
 	return live.Measure(ctx, s.Dir, s.parts(), only, say)
 }
 
-// on measures on a fresh cluster of so many workers.
+// on returns a measurement on a fresh cluster with that many workers.
 func (s Setup) on(workers int, measure func(ctx context.Context, c *live.Cluster) ([]live.Row, error)) func(ctx context.Context) ([]live.Row, error) {
 	return func(ctx context.Context) (rows []live.Row, err error) {
 		err = live.With(ctx, s.Self, filepath.Join(s.Dir, "cluster"), nil, []string{"--workers", strconv.Itoa(workers), "--racks", "2"}, func(c *live.Cluster, _ *client.Client) (err error) {

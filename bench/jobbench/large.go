@@ -48,10 +48,10 @@ func (s Setup) large(ctx context.Context) (rows []live.Row, err error) {
 	return rows, err
 }
 
-// largeRounds is how often large jobs take turns: beside busy neighbours single ratios differ by a sixth.
+// largeRounds is how often large jobs take turns: with busy neighbours single ratios differ by a sixth.
 const largeRounds = 11
 
-// compare runs a job here and there in turn. The first round only warms up, as memory costs more when it is used for the first time.
+// compare runs a job here and there in turn. The first round only warms up, because first use of memory costs more.
 func (s Setup) compare(ctx context.Context, c *live.Cluster, cl *client.Client, r *live.Row, in string) error {
 	var cpu, wall live.Duel
 	for round := range 1 + largeRounds {
@@ -81,8 +81,8 @@ func (s Setup) compare(ctx context.Context, c *live.Cluster, cl *client.Client, 
 	return nil
 }
 
-// shuffle moves bytes from 8 maps to 4 reduces, which throw them away, and compares the time from
-// the last map's end with that of a bare stream.
+// shuffle moves bytes from 8 maps to 4 reduces, which discard them, and compares the time from the end of the last map
+// with that of a bare stream.
 func (s Setup) shuffle(ctx context.Context) (rows []live.Row, err error) {
 	raw := time.Duration(1 << 62)
 	for range s.Rounds {
@@ -123,7 +123,7 @@ func (s Setup) shuffle(ctx context.Context) (rows []live.Row, err error) {
 	}.Judged()}, nil
 }
 
-// stream sends so many bytes over the loopback to a reader that throws them away.
+// stream sends n bytes over the loopback to a reader that discards them.
 func stream(n int64) (time.Duration, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -163,7 +163,7 @@ func stream(n int64) (time.Duration, error) {
 	return took, err
 }
 
-// local counts the maps that ran where their block is.
+// local counts the maps that ran on a node with their block.
 func (s Setup) local(ctx context.Context) (rows []live.Row, err error) {
 	text := filepath.Join(s.Dir, "blocks")
 	if _, _, err := live.Timed(ctx, s.Self, "gen", "text", "--size", "96MiB", text); err != nil {

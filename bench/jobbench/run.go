@@ -23,7 +23,7 @@ type Setup struct {
 	Size   int64  // of large inputs
 	Rounds int
 	Tasks  int // of the job that does nothing; 0 means 10,000
-	// Swarm is how many simulated workers call one master, SwarmTasks what they run.
+	// Swarm is how many simulated workers call one master, and SwarmTasks how many tasks they run.
 	Swarm, SwarmTasks int
 }
 

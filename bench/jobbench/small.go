@@ -19,7 +19,7 @@ import (
 
 var fourWorkers = []string{"--workers", "4", "--racks", "2"}
 
-// tiny runs a job of one kilobyte again and again.
+// tiny runs a job on one kilobyte again and again.
 func (s Setup) tiny(ctx context.Context) (rows []live.Row, err error) {
 	const jobs = 200
 	var took []time.Duration
@@ -65,7 +65,7 @@ func putText(ctx context.Context, cl *client.Client, path, text string) error {
 	return w.Close()
 }
 
-// cold starts a cluster and runs a job on it, by commands as a person would.
+// cold starts a cluster and runs a job on it, by commands as a user would.
 func (s Setup) cold(ctx context.Context) ([]live.Row, error) {
 	in := filepath.Join(s.Dir, "cold.txt")
 	if err := os.WriteFile(in, []byte("one two two\n"), 0o644); err != nil {
@@ -127,8 +127,8 @@ func (s Setup) tasks(ctx context.Context) (rows []live.Row, err error) {
 // ChildCommand is the hidden command under which this program runs as a shipped one.
 const ChildCommand = "bench-child"
 
-// program is what a user would ship: bench/noop, built now, or where there is no Go or no source, this
-// program as its own child, which is four times as large and as slow to start.
+// program returns what a user would ship: bench/noop, built now or, without Go or its source, this program as its own
+// child, which is four times as large and as slow to start.
 func (s Setup) program(ctx context.Context) (name, note string, args []string) {
 	name = filepath.Join(s.Dir, "noop")
 	build := exec.CommandContext(ctx, "go", "build", "-o", name, "github.com/millrace/millrace/bench/noop")
@@ -139,13 +139,13 @@ func (s Setup) program(ctx context.Context) (name, note string, args []string) {
 	return name, "the program is bench/noop", nil
 }
 
-// shipped is a sleep job in a program of its own.
+// shipped returns a sleep job in a program of its own.
 func (s Setup) shipped(ctx context.Context, cl *client.Client, name, out string, args []string) (wire.JobSpec, error) {
 	path, hash, err := cl.Ship(ctx, name)
 	return wire.JobSpec{Output: out, Overwrite: true, Program: wire.Program{Exe: path, Hash: hash, Args: args}}, err
 }
 
-// idle looks at a cluster that has nothing to do.
+// idle measures a cluster that has nothing to do.
 func (s Setup) idle(ctx context.Context) (rows []live.Row, err error) {
 	const watch = 15 * time.Second
 	err = s.with(ctx, nil, fourWorkers, func(c *live.Cluster, cl *client.Client) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// splits counts what the workers send of blocks while maps of 512 KiB read input of which each node holds a part.
+// splits counts the block bytes that workers send while maps of 512 KiB read input of which each node holds a part.
 func (s Setup) splits(ctx context.Context) ([]live.Row, error) {
 	size := min(s.Size, 64<<20)
 	text := filepath.Join(s.Dir, "text")
@@ -49,7 +49,7 @@ func (s Setup) splits(ctx context.Context) ([]live.Row, error) {
 	}.Judged()}, nil
 }
 
-// blocksSent is what workers have sent of blocks, when nothing more is reported.
+// blocksSent returns the block bytes that workers have sent, once no more are reported.
 func blocksSent(ctx context.Context, cl *client.Client) (sum int64, err error) {
 	sum = -1
 	for last := int64(-2); sum != last && ctx.Err() == nil; time.Sleep(1200 * time.Millisecond) {

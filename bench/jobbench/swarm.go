@@ -19,8 +19,8 @@ import (
 	"github.com/millrace/millrace/worker/roster"
 )
 
-// swarm lets many workers call one real master. They are the workers' own state machines, each with
-// its own connection; only the tasks are not run but reported as done at once.
+// swarm makes many workers call one real master. They are the workers' own state machines, each with its own
+// connection, but they report tasks as done at once instead of running them.
 func (s Setup) swarm(ctx context.Context) (rows []live.Row, err error) {
 	addr, pid, stop, err := s.startMaster(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s Setup) swarm(ctx context.Context) (rows []live.Row, err error) {
 	}, nil
 }
 
-// startMaster starts a master alone.
+// startMaster starts a master without workers.
 func (s Setup) startMaster(ctx context.Context) (addr string, pid int, stop func() error, err error) {
 	dir := filepath.Join(s.Dir, "master")
 	file := filepath.Join(s.Dir, "addr")
@@ -153,8 +153,7 @@ func (w *swarm) worker(ctx context.Context, i int) {
 	}
 }
 
-// drive is the job's driver: it plans maps that have their blocks on three workers each, and
-// commits.
+// drive acts as the job's driver: it plans maps that have their blocks on three workers each, and commits.
 func (w *swarm) drive(ctx context.Context, c *rpc.Client, id wire.AttemptID) error {
 	plan := &wire.StagePlan{Parts: w.tasks, Name: "swarm", Work: "dfs:/swarm.work"}
 	for next := 0; next < w.tasks; {
@@ -177,7 +176,7 @@ func (w *swarm) drive(ctx context.Context, c *rpc.Client, id wire.AttemptID) err
 	return w.commit(ctx, c, id)
 }
 
-// commit waits for the last map and says that the output has its name.
+// commit waits for the last map and reports that the output has its name.
 func (w *swarm) commit(ctx context.Context, c *rpc.Client, id wire.AttemptID) error {
 	for {
 		step, err := api.DriverStep.Call(ctx, c, w.addr, wire.DriverRequest{ID: id, Wait: 1000})

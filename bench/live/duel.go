@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Duel is two commands that take turns. What counts is the median of the ratios of neighbours:
-// other work on the machine then slows both.
+// A Duel is two commands that take turns. What counts is the median of the ratios within rounds: other work on the
+// machine slows both alike.
 type Duel struct{ Ours, Theirs []time.Duration }
 
 // Note adds a round.
@@ -15,12 +15,12 @@ func (d *Duel) Note(ours, theirs time.Duration) {
 	d.Ours, d.Theirs = append(d.Ours, ours), append(d.Theirs, theirs)
 }
 
-// Speed is how fast we are, measured in what the other is.
+// Speed returns our speed relative to the other's.
 func (d *Duel) Speed() float64 {
 	return Median(d.ratios(func(ours, theirs float64) float64 { return theirs / ours }))
 }
 
-// Cost is how much we take, measured in what the other takes.
+// Cost returns our time relative to the other's.
 func (d *Duel) Cost() float64 {
 	return Median(d.ratios(func(ours, theirs float64) float64 { return ours / theirs }))
 }
@@ -33,7 +33,7 @@ func (d *Duel) ratios(of func(ours, theirs float64) float64) []float64 {
 	return all
 }
 
-// Median is the middle one of a list that is not empty.
+// Median returns the middle element of a list, which must not be empty.
 func Median[T cmp.Ordered](list []T) T {
 	list = slices.Clone(list)
 	slices.Sort(list)

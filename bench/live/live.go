@@ -1,4 +1,4 @@
-// Package live starts clusters of real processes to be measured, and holds what is said of them.
+// Package live starts clusters of real processes to be measured, and has the rows that report the results.
 //
 //	c, err := live.Up(ctx, self, dir, "--workers", "4")
 //	used, err := c.Spent(work)
@@ -23,8 +23,7 @@ import (
 	"github.com/millrace/millrace/internal/suggest"
 )
 
-// A Row is one figure. Value is what is judged; it must not be above Must, or with AtLeast not
-// below it.
+// A Row is one figure. Value is judged: it must not be above Must or, with AtLeast, below it.
 type Row struct {
 	ID      string  `json:"id"`
 	What    string  `json:"what"`
@@ -38,7 +37,7 @@ type Row struct {
 	Note    string  `json:"note,omitempty"`
 }
 
-// Judged fills in the verdict.
+// Judged returns the row with its verdict.
 func (r Row) Judged() Row {
 	meets := func(mark float64) bool { return r.AtLeast && r.Value >= mark || !r.AtLeast && r.Value <= mark }
 	switch {
@@ -59,7 +58,7 @@ type Part struct {
 	Measure func(ctx context.Context) ([]Row, error)
 }
 
-// IDs lists the rows of all parts.
+// IDs returns the rows of all parts.
 func IDs(parts []Part) (out []string) {
 	for _, p := range parts {
 		out = append(out, p.IDs...)
@@ -67,8 +66,8 @@ func IDs(parts []Part) (out []string) {
 	return out
 }
 
-// Measure runs the parts that have a row in only, or all, with an empty directory, which is removed in
-// the end. say is called before each part.
+// Measure runs the parts that have a row in only, or all, in an empty directory, which it removes in the end. It calls
+// say before each part.
 func Measure(ctx context.Context, dir string, parts []Part, only []string, say func(what string)) (rows []Row, err error) {
 	for _, id := range only {
 		if !slices.Contains(IDs(parts), id) {
@@ -96,7 +95,7 @@ func Measure(ctx context.Context, dir string, parts []Part, only []string, say f
 	return rows, nil
 }
 
-// A Cluster is processes of this program.
+// A Cluster is a cluster of processes of this program.
 type Cluster struct {
 	Self    string `json:"-"` // the program
 	dir     string
@@ -127,7 +126,7 @@ func Up(ctx context.Context, self, dir string, settings []string, flags ...strin
 	return c, err
 }
 
-// Down stops the cluster, also when the measuring was interrupted, and removes its files.
+// Down stops the cluster, even if the measurement was interrupted, and removes its files.
 func (c *Cluster) Down() error {
 	if out, err := exec.Command(c.Self, "cluster", "down", "--dir", c.dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("cluster down: %w: %s", err, out)
@@ -152,12 +151,12 @@ func With(ctx context.Context, self, dir string, settings, flags []string, fn fu
 // Kill ends a worker without warning.
 func (c *Cluster) Kill(i int) error { return procs.Kill(c.Workers[i].PID) }
 
-// Client talks to the cluster.
+// Client returns a client of the cluster.
 func (c *Cluster) Client() (*client.Client, error) {
 	return client.New(client.Config{Master: c.Master})
 }
 
-// PIDs lists the processes, the master first.
+// PIDs returns the processes, the master first.
 func (c *Cluster) PIDs() []int {
 	list := []int{c.PID}
 	for _, w := range c.Workers {
@@ -166,7 +165,7 @@ func (c *Cluster) PIDs() []int {
 	return list
 }
 
-// CPU is the processor time that all processes and their children have used.
+// CPU returns the processor time that all processes and their children have used.
 func (c *Cluster) CPU() (total time.Duration, err error) {
 	for _, pid := range c.PIDs() {
 		d, err := CPUOf(pid)
@@ -178,7 +177,7 @@ func (c *Cluster) CPU() (total time.Duration, err error) {
 	return total, nil
 }
 
-// Spent is how much processor time the processes of the cluster use while work is done.
+// Spent returns how much processor time the processes of the cluster use while work runs.
 func (c *Cluster) Spent(work func() error) (time.Duration, error) {
 	before, err := c.CPU()
 	if err != nil {
@@ -194,13 +193,13 @@ func (c *Cluster) Spent(work func() error) (time.Duration, error) {
 // tick is the kernel's unit of processor time.
 const tick = 10 * time.Millisecond
 
-// CPUOf is the processor time of a process and the children it has waited for.
+// CPUOf returns the processor time of a process and the children it has waited for.
 func CPUOf(pid int) (time.Duration, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	_, rest, ok := strings.Cut(string(b), ") ") // the name may hold anything
+	_, rest, ok := strings.Cut(string(b), ") ") // the name may contain anything
 	f := strings.Fields(rest)
 	if !ok || len(f) < 15 {
 		return 0, fmt.Errorf("/proc/%d/stat is not understood", pid)
@@ -216,7 +215,7 @@ func CPUOf(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * tick, nil
 }
 
-// MemoryOf is what a process holds now, in bytes.
+// MemoryOf returns the memory that a process holds now, in bytes.
 func MemoryOf(pid int) (int64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
@@ -230,8 +229,7 @@ func MemoryOf(pid int) (int64, error) {
 	return pages * int64(os.Getpagesize()), err
 }
 
-// Timed runs a command, its output thrown away, and says how long it took, by the clock and by the
-// processors.
+// Timed runs a command, discards its output, and returns its wall time and processor time.
 func Timed(ctx context.Context, args ...string) (wall, cpu time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	var text strings.Builder

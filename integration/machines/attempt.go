@@ -13,8 +13,7 @@ type attempt struct {
 	life int
 	l    wire.Launch
 
-	// Of a reduce: where it is in the list of outputs, what it has fetched, and from whom it
-	// may fetch the rest.
+	// For a reduce: its position in the list of outputs, what it has fetched, and from whom it may fetch the rest.
 	next  int
 	all   bool
 	have  map[int32]uint64
@@ -22,7 +21,7 @@ type attempt struct {
 	node  map[int32]wire.NodeName
 	tried map[int32]int
 
-	sent int // of a driver: how many splits the master has
+	sent int // for a driver: how many splits the master has
 }
 
 func (a *attempt) length() time.Duration {
@@ -87,7 +86,7 @@ func (a *attempt) shuffle() {
 	w.after(800*time.Millisecond, func() {
 		if !answered {
 			answered = true
-			a.next = 0 // the master may be another one
+			a.next = 0 // there may be a new master
 			a.shuffle()
 		}
 	})
@@ -96,7 +95,7 @@ func (a *attempt) shuffle() {
 func (a *attempt) take(r wire.OutputsResponse, epoch uint64) {
 	w := a.b.w
 	if r.Gone {
-		w.after(500*time.Millisecond, a.shuffle) // we shall be told to stop
+		w.after(500*time.Millisecond, a.shuffle) // the worker will be told to stop
 		return
 	}
 	for _, o := range r.Changes {
@@ -122,7 +121,7 @@ func (a *attempt) take(r wire.OutputsResponse, epoch uint64) {
 	})
 }
 
-// fetch tries every output that is known and not there yet.
+// fetch tries every output that is known and not yet fetched.
 func (a *attempt) fetch() {
 	w := a.b.w
 	for m := range int32(1000) {
@@ -167,7 +166,7 @@ func (a *attempt) endReduce() {
 	a.b.end(wire.Ended{ID: id, OK: true, Millis: 100, Counts: wire.Counts{"g": {"reduces": 1}}})
 }
 
-// drive is the job's driver: it asks what to do, again and again.
+// drive acts as the job's driver: it asks what to do, again and again.
 func (a *attempt) drive() {
 	if !a.b.running(a.life, a.l.ID) {
 		return
@@ -211,7 +210,7 @@ func (a *attempt) step(s wire.DriverStep) {
 	w.after(w.between(50*time.Millisecond, 300*time.Millisecond), a.drive)
 }
 
-// plan sends a plan, of every second job in parts: one with each step.
+// plan sends a plan; for every second job in parts, one with each step.
 func (a *attempt) plan(p *wire.StagePlan) {
 	w, id := a.b.w, a.l.ID
 	var part *wire.PlanPart
@@ -225,7 +224,7 @@ func (a *attempt) plan(p *wire.StagePlan) {
 	}
 	w.call(a.b, func(m *masterBox) (func(), bool) {
 		var next int
-		var err error // a driver that was replaced is told to stop
+		var err error // a replaced driver is told to stop
 		if part != nil {
 			next, err = m.core.PlanPart(w.now, id, part)
 		} else {

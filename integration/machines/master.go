@@ -42,11 +42,11 @@ func (w *World) startMaster() {
 }
 
 func (w *World) killMaster() {
-	// What was written and not synced may be on disk up to some record.
+	// Records that were written but not synced may be on disk up to some point.
 	w.masterDies(w.rng.IntN(len(w.master.unsynced)+1), w.between(100*time.Millisecond, 8*time.Second))
 }
 
-// masterDies ends the master; so many of its unsynced records are on disk all the same.
+// masterDies ends the master; keep of its unsynced records are on disk all the same.
 func (w *World) masterDies(keep int, away time.Duration) {
 	w.MasterDeaths++
 	m := w.master
@@ -57,7 +57,7 @@ func (w *World) masterDies(keep int, away time.Duration) {
 	w.after(away, w.startMaster)
 }
 
-// dueToDie reports whether this is where the master is to die, and how many of its unsynced records survive that.
+// dueToDie reports whether the master must die here, and how many of its unsynced records survive.
 func (m *masterBox) dueToDie() (keep int, due bool) {
 	w := m.w
 	if w.cfg.KillAt == 0 || w.MasterDeaths > 0 || len(w.all)+len(m.unsynced) < w.cfg.KillAt {
@@ -70,7 +70,7 @@ func (m *masterBox) dueToDie() (keep int, due bool) {
 	return keep, true
 }
 
-// durable is how many of this life's records are on disk.
+// durable returns how many of this life's records are on disk.
 func (m *masterBox) durable() int64 { return int64(len(m.w.all) - m.before) }
 
 func (m *masterBox) tick() {
@@ -119,7 +119,7 @@ func (m *masterBox) sync() {
 	}
 }
 
-// check holds the records against each other: a task is done once, unless it was lost.
+// check checks the records against each other: a task is done once, unless it was lost.
 func (m *masterBox) check(records []tracker.Record) {
 	for _, r := range records {
 		if r.Kind == tracker.TaskDone {
@@ -130,7 +130,7 @@ func (m *masterBox) check(records []tracker.Record) {
 	}
 }
 
-// push sends a worker an answer that it has not asked for just now, as a parked call does.
+// push sends a worker an answer without a new request, as a parked call does.
 func (m *masterBox) push(name wire.NodeName) {
 	w := m.w
 	i := slices.IndexFunc(w.workers, func(b *workerBox) bool { return b.name == name })
@@ -145,8 +145,8 @@ func (m *masterBox) push(name wire.NodeName) {
 	})
 }
 
-// call is a call of a worker or driver to whatever master there is. The answer goes out when what
-// the call changed is on disk, or at once. It is not given if the call, or the answer, is lost.
+// call is a call of a worker or driver to the current master. The answer goes out when what the call changed is on
+// disk, or at once. There is none if the call or the answer is lost.
 func (w *World) call(from *workerBox, ask func(m *masterBox) (answer func(), atOnce bool)) {
 	life := from.life
 	w.deliver(from.cut, func() {

@@ -21,8 +21,8 @@ func replay(c *tracker.Tracker, records []tracker.Record) {
 	}
 }
 
-// snapshot puts the tracker's snapshot, as it would be read again, into the place of the journal. Everything that
-// the tracker has written down is on disk when it is called.
+// snapshot replaces the journal by the tracker's snapshot, as it would be read again. Everything that the tracker has
+// recorded must be on disk.
 func (w *World) snapshot(c *tracker.Tracker) {
 	w.Snapshots++
 	w.journal = nil
@@ -40,8 +40,7 @@ func (w *World) snapshot(c *tracker.Tracker) {
 	w.trace("snapshot of %d records stands for %d", len(w.journal), len(w.all))
 }
 
-// compare holds a master that has come back from a snapshot and what followed it against one that has read
-// everything there ever was.
+// compare compares a master restored from a snapshot and what followed it with one that has read every record.
 func (w *World) compare(got *tracker.Tracker, cfg tracker.Config) {
 	want, err := tracker.New(cfg, w.cfg.Policy(), nil)
 	if err != nil {
@@ -61,7 +60,7 @@ func (w *World) compare(got *tracker.Tracker, cfg tracker.Config) {
 	}
 }
 
-// observe is all that can be asked of a master.
+// observe returns all that can be asked of a master.
 func (w *World) observe(c *tracker.Tracker) (out []string) {
 	say := func(v any) {
 		b, err := json.Marshal(v)

@@ -48,7 +48,7 @@ func (b *workerBox) start() {
 	b.reports(b.life)
 }
 
-// addr is another one in each life.
+// addr returns the worker's address, a different one in each life.
 func (b *workerBox) addr() string { return fmt.Sprint(b.name, ":", b.life) }
 
 func (b *workerBox) die(diskToo bool) {
@@ -59,7 +59,7 @@ func (b *workerBox) die(diskToo bool) {
 	}
 	b.w.trace("%s dies, disk lost: %v", b.name, diskToo)
 	if !b.w.chance(0.5) {
-		return // nobody sees its connection break
+		return // its connection is not seen to break
 	}
 	session := b.session
 	if m := b.w.master; m != nil {
@@ -73,7 +73,7 @@ func (b *workerBox) die(diskToo bool) {
 	})
 }
 
-// bounce lets the worker die that has done the last map, if it is time for that.
+// bounce kills the worker that has done the last map, if it is time for that.
 func (w *World) bounce() {
 	if w.cfg.BounceAt == 0 || w.bounced != nil || len(w.all) < w.cfg.BounceAt {
 		return
@@ -114,7 +114,7 @@ func (b *workerBox) report() {
 	b.parked = false
 	b.w.call(b, func(m *masterBox) (func(), bool) {
 		ans, err := m.core.Report(b.w.now, r, m.durable())
-		if wire.KindOf(err) == wire.Exists && err != nil { // its life before was heard of lately: it asks again
+		if wire.KindOf(err) == wire.Exists && err != nil { // its earlier life was heard recently: it asks again
 			return func() {}, true
 		}
 		if err != nil {
@@ -156,7 +156,7 @@ func (b *workerBox) do(e roster.Effects) {
 	}
 }
 
-// end is how an attempt ends; the master hears of it soon.
+// end ends an attempt; the master hears of it soon.
 func (b *workerBox) end(e wire.Ended) {
 	b.over[e.ID] = true
 	b.do(b.core.Ended(e))

@@ -1,7 +1,6 @@
-// Package machines runs the real state machines of master and workers in a world of its own:
-// network, disks, clock and user code are made of numbers from a seed. Messages are lost,
-// doubled and late, machines die, pause and come back, the master loses what it had not
-// synced; a failing seed fails again.
+// Package machines runs the real state machines of master and workers in a simulated world: network, disks, clock and
+// user code are made of numbers from a seed. Messages are lost, doubled and late; machines die, pause and come back;
+// the master loses what it had not synced. A failing seed fails again.
 package machines
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// Config is what one world is like. Chances are per message, or per second and machine.
+// Config describes one world. Chances are per message, or per second and machine.
 type Config struct {
 	Seed           uint64
 	Workers        int
@@ -30,7 +29,7 @@ type Config struct {
 	TaskFails      float64
 	TaskLost       float64
 	Policy         func() scheduler.Policy
-	FaultsUntil    time.Duration // after this nothing breaks any more
+	FaultsUntil    time.Duration // after this nothing breaks
 	Deadline       time.Duration // by when all jobs must have ended
 	MaxTime        time.Duration
 	PoisonedJobs   int // the first so many jobs fail whatever happens
@@ -38,11 +37,11 @@ type Config struct {
 	Trace          func(format string, args ...any)
 	MapsPerJob     int
 	ReducesPerJob  int
-	// KillAt, if not 0, is the record of the journal at which the master dies, once: with it on disk and nobody told, or,
-	// with KillLoses, just before it is.
+	// KillAt, if not 0, is the record of the journal at which the master dies, once: with the record on disk but nobody
+	// told or, with KillLoses, just before it is on disk.
 	KillAt    int
 	KillLoses bool
-	// BounceAt, if not 0, is the record at which the worker that has done the last map dies, once, and is back on its
+	// BounceAt, if not 0, is the record at which the worker that has done the last map dies, once. It is back with its
 	// disk after Away.
 	BounceAt int
 	Away     time.Duration
@@ -60,7 +59,7 @@ type World struct {
 	master  *masterBox
 	workers []*workerBox
 	journal []tracker.Record // what is on the master's disk: a snapshot and what came after it
-	all     []tracker.Record // what would be there without snapshots
+	all     []tracker.Record // what the journal would be without snapshots
 	snaps   *rand.Rand       // when snapshots are taken
 	epoch   uint64
 
@@ -68,12 +67,12 @@ type World struct {
 	committed map[wire.StageRef]string
 	done      map[wire.AttemptID]int // how often each map attempt was accepted
 	started   map[string]int         // how often each task was started
-	bounced   map[string]int         // of those that were done when the worker bounced
+	bounced   map[string]int         // those of tasks that were done when the worker bounced
 	stopped   []string               // attempts that were told to stop
 	problems  []string
 	ids       []wire.JobID
 
-	// Counts of what happened, so that tests can see that something did.
+	// Counts of what happened, so that tests can check that something did.
 	Deaths, MasterDeaths, Cuts, Reruns, Steps, Snapshots int
 }
 
@@ -83,7 +82,7 @@ type partKey struct {
 	try   uint64
 }
 
-// A part is a reduce's output: which attempt of each map it is made of.
+// A part is a reduce's output: the attempts of the maps that it is made of.
 type part []uint64
 
 type event struct {
@@ -165,7 +164,7 @@ func New(cfg Config) *World {
 	return w
 }
 
-// submit sends a job until it is taken.
+// submit sends a job until it is accepted.
 func (w *World) submit(i int) {
 	spec := wire.JobSpec{
 		Name: fmt.Sprint("job", i), User: "ann", Stages: 1 + i%2, Program: wire.Program{Builtin: "none"}, Request: fmt.Sprint("request", i),
@@ -225,8 +224,7 @@ func (w *World) mayhem() {
 	w.after(time.Second, w.mayhem)
 }
 
-// Run runs until every job has ended and everything is quiet, or time is up, and returns what
-// went wrong.
+// Run runs until every job has ended and nothing happens, or time is up, and returns what went wrong.
 func (w *World) Run() []string {
 	quiet := time.Duration(0)
 	for len(w.queue) > 0 && len(w.problems) == 0 {
@@ -278,7 +276,7 @@ func (w *World) unrest() (out string) {
 	return out
 }
 
-// verify looks at the end of the world.
+// verify checks the world at its end.
 func (w *World) verify() {
 	for _, id := range w.ids {
 		s, err := w.master.core.Status(id)

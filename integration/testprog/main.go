@@ -1,5 +1,4 @@
-// Command testprog is a word count whose mapper misbehaves as it is told: the programs that a
-// cluster must survive.
+// Command testprog is a word count whose mapper misbehaves on command: the programs that a cluster must survive.
 package main
 
 import (

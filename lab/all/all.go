@@ -16,7 +16,7 @@ import (
 	"github.com/millrace/millrace/lab/slowdown"
 )
 
-// Documents lists the documents in the order of a report. They are read when somebody asks for them: most commands do not.
+// Documents returns the documents in the order of a report. They are parsed on demand: most commands do not need them.
 func Documents() []*lab.Document {
 	return []*lab.Document{
 		capacity.Document(), deadline.Document(), hybrid.Document(), jobpacker.Document(), marp.Document(), nas.Document(), slowdown.Document(),

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/lab"
 )
 
-// avg is the mean of a quantity over runs.
+// avg returns the mean of a quantity over runs.
 func avg(runs []goalRun, of func(goalRun) float64) float64 {
 	_, mean, _ := stats.Range(lab.Each(runs, of))
 	return mean

@@ -100,7 +100,8 @@ func goalTable() lab.Table {
 // ownNodes is the size of the source's cluster.
 const ownNodes = 60
 
-// workers is a cluster whose workers have one map and one reduce slot and report every 3 s, or sooner when a task ends.
+// workers returns a cluster whose workers have one map and one reduce slot and report every 3 s, or sooner when a task
+// ends.
 func workers(n int, policy string, params map[string]string, seed uint64) (sim.Config, error) {
 	cfg, err := lab.Slotted(n, 1, 1, policy, params)
 	cfg.Heartbeat, cfg.OutOfBand, cfg.Seed = 3*time.Second, true, seed

@@ -52,7 +52,7 @@ func goalRuns(r *lab.Recorder, names []string, n int, faults []sim.Fault) map[st
 	})
 }
 
-// goalSetup is what a reader may set.
+// goalSetup is what a user may set.
 type goalSetup struct {
 	nodes int
 	goal  float64 // times the goals of the source
@@ -98,7 +98,7 @@ func (g goalSetup) run(name string, seed uint64, watched bool, faults []sim.Faul
 	return out, nil
 }
 
-// seen is a simulation that a watcher follows, if there is one.
+// seen runs a simulation, with a watcher if there is one.
 func seen(cfg sim.Config, jobs []*sim.Job, w *compare.Watcher) (*sim.Result, error) {
 	if w != nil {
 		w.Attach(&cfg)

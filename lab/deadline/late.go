@@ -15,7 +15,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// lateRun is how long after their goals two jobs end, and when all is done, in seconds.
+// lateRun is how long after their goals two jobs end, and when everything is done, in seconds.
 type lateRun struct {
 	late  [2]float64
 	total float64
@@ -86,7 +86,7 @@ func shrink(r *lab.Recorder) {
 	drawOverGoals(r, runs, names)
 }
 
-// mostAfter is the largest sum of all layers after a time.
+// mostAfter returns the largest sum of all layers after a time.
 func mostAfter(area chart.Area, from float64) (most float64) {
 	for i, at := range area.At {
 		sum := 0.0

@@ -50,8 +50,8 @@ func drawRules(r *lab.Recorder, slack []time.Duration, weight []float64, w *comp
 	r.Figure("order", g)
 }
 
-// statesInOrder gives one slot at a time to a job that is late, a job without data and
-// a job with data, and says whether they were served in this order.
+// statesInOrder gives one slot at a time to a job that is late, a job without data and a job with data, and reports
+// whether they were served in this order.
 func statesInOrder(seed uint64, w *compare.Watcher) (bool, error) {
 	rng := rand.New(rand.NewPCG(seed, 14))
 	cfg, err := lab.Slotted(1, 1, 1, "deadline-max", nil)

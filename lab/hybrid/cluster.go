@@ -67,19 +67,19 @@ func (c hybridCluster) build(w wire) (*topology.Topology, []scheduler.Capacity, 
 	return b.Topology(), room, nil
 }
 
-// config is a run on this cluster under a policy, with tasks that are faster on scale-up machines.
+// config returns a run on this cluster under a policy, with tasks that are faster on scale-up machines.
 func (c hybridCluster) config(policy scheduler.Policy) (sim.Config, error) {
 	topo, room, err := c.build(wire{})
 	return sim.Config{Topology: topo, Capacities: room, Policy: policy, State: scheduler.DefaultConfig(), Model: newTwoSpeeds(c.isUp), Reports: sim.Reports{AllHeartbeats: true}}, err
 }
 
-// slots is how many containers the cluster has.
+// slots returns how many containers the cluster has.
 func (c hybridCluster) slots() int { return c.racks*c.perRack*outSlots + c.up*upSlots }
 
 func (c hybridCluster) isUp(n topology.NodeID) bool { return int(n) >= c.racks*c.perRack }
 
-// workload makes the jobs of a variant. Lengths and arrivals depend on the seed only; what the scheduler is told of the shuffle size of
-// recurring jobs may be wrong. truth has the true one, by job.
+// workload makes the jobs of a variant. Lengths and arrivals depend only on the seed; the shuffle sizes that the
+// scheduler is told for recurring jobs may be wrong. truth has the true ones, by job.
 func (v hybridVariant) workload(seed uint64) (jobs []*sim.Job, truth []float64) {
 	rng := rand.New(rand.NewPCG(seed, 0x6879))
 	shape := v.shape()
@@ -148,7 +148,7 @@ func (v hybridVariant) shape() trace.Shape {
 	return s
 }
 
-// told is what the scheduler is told of a shuffle size, over the true one.
+// told returns the shuffle size that the scheduler is told, over the true one.
 func (v hybridVariant) told() float64 {
 	if v.wrong == 0 {
 		return 1
@@ -199,7 +199,7 @@ func (t *twoSpeeds) Start(now time.Duration, a sim.Attempt, job *sim.Job) {
 	t.Model.Start(now, a, job)
 }
 
-// factor is how much longer tasks of a job run on scale-up machines.
+// factor returns how much longer tasks of a job run on scale-up machines.
 func (t *twoSpeeds) factor(job *sim.Job) float64 {
 	shuffle := float64(job.Spec.Shuffle.Bytes)
 	if t.truth != nil {

@@ -24,7 +24,7 @@ type hybridVariant struct {
 	on      bool   // the hybrid policy
 	steal   bool
 	literal bool    // steals although scale-up has room
-	wrong   float64 // what the scheduler is told of shuffle sizes, over the true ones; 0: the truth
+	wrong   float64 // the shuffle sizes that the scheduler is told, over the true ones; 0: the truth
 	online  bool
 	apart   float64 // times the time between arrivals; 0 as 1
 	jobs    int
@@ -159,7 +159,7 @@ func (v hybridVariant) measure(res *sim.Result, onOut []bool, truth []float64) h
 	return out
 }
 
-// in returns the variant with what the reader has set. The whole day stays what it is.
+// in returns the variant with what the user has set. The whole day stays as it is.
 func (v hybridVariant) in(r *lab.Recorder) hybridVariant {
 	if v.whole {
 		return v

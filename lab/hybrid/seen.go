@@ -22,7 +22,7 @@ type seen struct {
 	submitted, began, ended float64 // s
 }
 
-// look takes from a result what is known of its jobs. onOut and truth are by job.
+// look extracts from a result what is known of its jobs. onOut and truth are by job.
 func (v hybridVariant) look(res *sim.Result, onOut []bool, truth []float64) []seen {
 	out := make([]seen, len(res.Jobs))
 	for i := range res.Jobs {
@@ -37,7 +37,7 @@ func (v hybridVariant) look(res *sim.Result, onOut []bool, truth []float64) []se
 	return out
 }
 
-// count is how many jobs of a run are so.
+// count returns how many jobs of a run satisfy so.
 func (h hybridRun) count(so func(seen) bool) (n float64) {
 	for _, j := range h.jobs {
 		if so(j) {
@@ -47,7 +47,7 @@ func (h hybridRun) count(so func(seen) bool) (n float64) {
 	return n
 }
 
-// last is the last small, or large, job of a run to end; ok is false if there is none.
+// last returns the last small, or large, job of a run to end; ok is false if there is none.
 func (h hybridRun) last(small bool) (at int, ok bool) {
 	for i, j := range h.jobs {
 		if j.small == small && (!ok || j.ended > h.jobs[at].ended) {
@@ -64,16 +64,16 @@ func smallEndOf(h hybridRun) float64 {
 	return 0
 }
 
-// stolenJobs is how many jobs of a run were called small and ran on scale-out machines.
+// stolenJobs returns how many jobs of a run were called small but ran on scale-out machines.
 func stolenJobs(h hybridRun) float64 { return h.count(func(j seen) bool { return j.called && !j.up }) }
 
-// calledSmall is how many jobs of a run the classifier called small.
+// calledSmall returns how many jobs of a run the classifier called small.
 func calledSmall(h hybridRun) float64 { return h.count(func(j seen) bool { return j.called }) }
 
-// leftOut is how many small jobs ran on scale-out machines, stolen or called large.
+// leftOut returns how many small jobs ran on scale-out machines, stolen or called large.
 func leftOut(h hybridRun) float64 { return h.count(func(j seen) bool { return j.small && !j.up }) }
 
-// largestUp is 1 if the job with the largest input ran on scale-up machines.
+// largestUp returns 1 if the job with the largest input ran on scale-up machines.
 func largestUp(h hybridRun) float64 {
 	largest := slices.MaxFunc(h.jobs, func(a, b seen) int { return cmp.Compare(a.input, b.input) })
 	if largest.up {
@@ -82,7 +82,7 @@ func largestUp(h hybridRun) float64 {
 	return 0
 }
 
-// smallWait is how long a small job waits for its first task, mean.
+// smallWait returns how long a small job waits for its first task on average.
 func smallWait(h hybridRun) float64 {
 	var x []float64
 	for _, j := range h.jobs {
@@ -93,7 +93,7 @@ func smallWait(h hybridRun) float64 {
 	return stats.Mean(x)
 }
 
-// describe says what a job is and when and where it ran.
+// describe returns what a job is and when and where it ran.
 func (j seen) describe() string {
 	class := map[bool]string{true: "small", false: "large"}[j.small]
 	return fmt.Sprintf("%s GB of a limit of %s (%s), %s, %s, %s to %s s", stats.Text(j.input), stats.Text(j.limit), class, human.Many(int64(j.maps), "map"), j.where(), stats.Text(j.began), stats.Text(j.ended))
@@ -101,8 +101,8 @@ func (j seen) describe() string {
 
 func (j seen) where() string { return map[bool]string{true: "scale-up", false: "scale-out"}[j.up] }
 
-// lasts describes, for each repetition, the job that ends last under a system, of all or of the small ones, and when it runs under
-// another.
+// lasts describes, for each repetition, the job that ends last under a system (of all jobs or of the small ones), and
+// when it runs under another.
 func lasts(under, other []hybridRun, last func(hybridRun) int) string {
 	var said []string
 	for i, run := range under {
@@ -124,7 +124,8 @@ func lastOfAll(h hybridRun) (at int) {
 
 func lastOfSmall(h hybridRun) int { at, _ := h.last(true); return at }
 
-// lastFacts are, of the jobs of lasts, the share of the limit, the wait, and the time from the first task to the end here and there.
+// lastFacts returns, for the jobs of lasts, the share of the limit, the wait, and the time from the first task to the
+// end here and there.
 func lastFacts(under, other []hybridRun, last func(hybridRun) int) lab.Facts {
 	var part, waited, took, there []float64
 	ups, small := 0, 0
@@ -141,7 +142,7 @@ func lastFacts(under, other []hybridRun, last func(hybridRun) int) lab.Facts {
 	return lab.Facts{"part": stats.Mean(part), "waited": stats.Mean(waited), "took": stats.Mean(took), "there": stats.Mean(there), "ups": ups, "small": small, "n": len(part)}
 }
 
-// smallRun is how long a small job takes from its first task on, mean.
+// smallRun returns how long a small job takes from its first task on average.
 func smallRun(h hybridRun) float64 { return meanSmall(h) - smallWait(h) }
 
 // smallFacts are what is known of small jobs beside their ratio.

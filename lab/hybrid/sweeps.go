@@ -64,7 +64,7 @@ func errorsText(s chart.Series) string {
 	return strings.Join(said, ", ")
 }
 
-// errorFacts are what the classifier makes of the largest errors.
+// errorFacts returns how the classifier decides under the largest errors.
 func errorFacts(got map[string][]hybridRun) lab.Facts {
 	facts := lab.Facts{}
 	for name, e := range map[string]float64{"None": 0, "Low": -100, "High": 100} {

@@ -67,14 +67,14 @@ var simulated = hybridNet{
 	threshold: 1_125_000_000, interval: time.Second, dark: 10 * time.Millisecond, slowstart: "0.7", workload: usual,
 }
 
-// in returns the network as the reader has set it.
+// in returns the network as the user has set it.
 func (h hybridNet) in(r *lab.Recorder) hybridNet {
 	h.servers, h.containers = r.NodesPerRack(h.racks, h.servers), r.Int("containers", h.containers)
 	h.packet, h.circuit = r.Rate("uplink", h.packet), r.Rate("circuit", h.circuit)
 	return h
 }
 
-// like returns the network as the reader has set the simulated one, but for what differs from that on purpose.
+// like returns the network with what the user has set for the simulated one, except for what differs on purpose.
 func (h hybridNet) like(set hybridNet) hybridNet {
 	h.servers, h.containers = set.servers, set.containers
 	if h.packet == simulated.packet {
@@ -236,20 +236,20 @@ func adhocMedian(p packRun) float64 { return stats.Median(p.large[1]) }
 func packMedianAll(p packRun) float64  { return stats.Median(p.recurring) }
 func adhocMedianAll(p packRun) float64 { return stats.Median(p.another) }
 
-// opticalShare is the share of what crosses racks that goes over circuits, in per cent.
+// opticalShare returns the share of the bytes across racks that uses circuits, in per cent.
 func opticalShare(p packRun) float64 { return 100 * p.optical }
 
-// heavyShare is the share of the shuffle bytes that belongs to jobs with an elephant, in per cent.
+// heavyShare returns the share of the shuffle bytes that belongs to jobs with an elephant, in per cent.
 func heavyShare(p packRun) float64 { return 100 * p.heavy }
 
-// sentByPackets is what the packet network carries between racks, in TB.
+// sentByPackets returns what the packet network carries between racks, in TB.
 func sentByPackets(p packRun) float64 { return p.packets / 1e12 }
 
-// readByPackets is what maps read from other racks, in TB.
+// readByPackets returns what maps read from other racks, in TB.
 func readByPackets(p packRun) float64 { return p.reads / 1e12 }
 
-// busyShare is how much of the containers tasks hold on average, in per cent.
+// busyShare returns how much of the containers tasks hold on average, in per cent.
 func busyShare(p packRun) float64 { return 100 * p.busy }
 
-// crossed is the shuffle that crosses racks, in TB.
+// crossed returns the shuffle that crosses racks, in TB.
 func crossed(p packRun) float64 { return p.cross / 1e12 }

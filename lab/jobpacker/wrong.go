@@ -8,8 +8,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// wrongPlans is a policy whose planner is told wrong sizes and arrivals. Everything else
-// goes to the policy as it is.
+// wrongPlans is a policy whose planner is told wrong sizes and arrivals. Everything else passes through unchanged.
 type wrongPlans struct {
 	scheduler.Policy
 	net hybridNet

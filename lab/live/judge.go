@@ -17,13 +17,13 @@ type Row struct {
 	Live      []float64 `json:"live"`      // by repetition
 	// Foretold says that the simulator is within a tenth of the mean on the cluster.
 	Foretold bool `json:"foretold"`
-	// Published is what a document says of this row, and Verdict whether the cluster agrees; both are empty where no document has a figure or a
-	// direction for it, and Verdict also where what it compares with was not run.
+	// Published is what a document says of this row, and Verdict whether the cluster agrees. Both are empty if no
+	// document has a figure or a direction for it, and Verdict also if what it compares with was not run.
 	Published string      `json:"published,omitempty"`
 	Verdict   lab.Verdict `json:"verdict,omitempty"`
 
 	check  *lab.Check // of Verdict
-	chance float64    // by how much the mean of the repetitions differs from run to run, as the draws of the simulator do: their standard error
+	chance float64    // how much the mean of the repetitions varies by chance: the standard error of the simulator's draws
 }
 
 // A Job is one job under one arm, by number from 1 in the order in which they come.
@@ -36,7 +36,7 @@ type Job struct {
 	Live      []float64 `json:"live"`               // seconds, by repetition
 }
 
-// off is by how much the simulator is off, as a part of the mean on the cluster.
+// off returns the simulator's error, as a part of the mean on the cluster.
 func (j *Job) off() float64 {
 	mean := stats.Mean(j.Live)
 	return math.Abs(j.Simulated-mean) / mean
@@ -46,17 +46,18 @@ func (j *Job) off() float64 {
 type Verdict struct {
 	Rows []Row `json:"rows"`
 	Jobs []Job `json:"jobs"`
-	// MedianError is of the time of a job, over all jobs and arms. Where all repetitions have the same jobs it is of the mean over the repetitions.
+	// MedianError is the median error of the time of a job, over all jobs and arms. If all repetitions have the same
+	// jobs, it is the error of the mean over the repetitions.
 	MedianError float64 `json:"median_error"`
-	// Tau is Kendall's, of the order of the arms by the first measure; two arms do not count that the
-	// simulator holds for equal: within 2 per cent, or within twice what chance makes of so many repetitions.
+	// Tau is Kendall's, for the order of the arms by the first measure. Pairs of arms that the simulator takes for
+	// equal do not count: those within 2 per cent, or within twice what chance makes of so many repetitions.
 	Tau float64 `json:"tau"`
-	// Ratio is by how much the simulator is off in the first measure of an arm over that of the first arm, in the worst arm.
+	// Ratio is the simulator's largest error in the first measure of an arm over that of the first arm.
 	Ratio  float64 `json:"ratio_error"`
 	Agrees bool    `json:"agrees"`
 }
 
-// The marks that a laboratory is held to.
+// The marks for a laboratory.
 const (
 	maxError = 0.10
 	minTau   = 0.9
@@ -64,7 +65,7 @@ const (
 	same     = 0.02
 )
 
-// Judge compares. live is by arm and repetition, and simulated has the draws of each.
+// Judge compares predictions with measurements. live is by arm and repetition, and simulated has the draws of each.
 func (l *Laboratory) Judge(arms []Arm, quick bool, simulated [][][]*Outcome, live [][]*Outcome) Verdict {
 	var v Verdict
 	var errors []float64
@@ -85,7 +86,7 @@ func (l *Laboratory) Judge(arms []Arm, quick bool, simulated [][][]*Outcome, liv
 	return v
 }
 
-// row is a measure of an arm.
+// row returns a measure of an arm.
 func (l *Laboratory) row(arm string, m Measure, quick bool, simulated [][]*Outcome, live []*Outcome) Row {
 	r := Row{Arm: arm, Measure: m.Name, Unit: m.Unit}
 	variance := 0.0
@@ -103,7 +104,7 @@ func (l *Laboratory) row(arm string, m Measure, quick bool, simulated [][]*Outco
 	return r
 }
 
-// jobs are those of an arm, over all repetitions or, where each has jobs of its own, of each.
+// jobs returns the jobs of an arm, over all repetitions or, if each has its own jobs, of each.
 func (l *Laboratory) jobs(arm string, quick bool, simulated [][]*Outcome, live []*Outcome) (out []Job) {
 	each := func(n, sequence int, simulated []*Outcome, live ...*Outcome) {
 		for i, j := range l.Repetition(n).Jobs(quick) {

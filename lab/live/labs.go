@@ -38,7 +38,7 @@ type shape struct {
 	mapTime, reduceTime time.Duration
 }
 
-// add appends a job. Its input is a MiB for each map: what policies that go by size see.
+// add appends a job. Its input is a MiB for each map, for policies that go by size.
 func add(jobs []*sim.Job, name string, at time.Duration, s shape) []*sim.Job {
 	times := func(n int, each time.Duration) (out []time.Duration) {
 		for range n {
@@ -57,8 +57,8 @@ func add(jobs []*sim.Job, name string, at time.Duration, s shape) []*sim.Job {
 
 const ms = time.Millisecond
 
-// bulk is a job of many short tasks: where others are to get containers they become free at all times, on a cluster and in the simulator
-// alike. With long tasks, which end in waves, it depends on milliseconds whether a job just misses a wave.
+// bulk is a job of many short tasks: if others are to get its containers, some become free all the time, on a cluster
+// and in the simulator alike. Long tasks end in waves, so that milliseconds decide whether a job just misses a wave.
 func bulk(quick bool) shape {
 	if quick {
 		return shape{maps: 120, mapTime: 150 * ms}
@@ -78,7 +78,8 @@ var smallJobs = Laboratory{
 	},
 	Jobs: func(quick bool) []*sim.Job {
 		var jobs []*sim.Job
-		// comp compares a job with the last that has ended, and tosses a coin between equals: each small job is smaller than those before it.
+		// comp compares a job with the last one to end, and decides between equals at random: each small job is smaller
+		// than those before it.
 		for i := range 3 {
 			jobs = add(jobs, "earlier", time.Duration(500*i)*ms, shape{maps: 8, mapTime: 500 * ms})
 		}
@@ -127,7 +128,7 @@ var marpCurve = Laboratory{
 	},
 }
 
-// controller is an admission policy that adapts, five times as fast as the source's: so much shorter are the jobs.
+// controller is an adaptive admission policy, five times as fast as the source's, because the jobs are so much shorter.
 func controller(name string, quick bool) Arm { return admission(name, name, quick, "time-scale", "5") }
 
 var deadlines = Laboratory{
@@ -168,7 +169,7 @@ var queues = Laboratory{
 	Published: "jobs of a small queue do not wait for those of a large one",
 }
 
-// userLimit is capacity with one queue, of which so many per cent are the least of a user who is not alone in it.
+// userLimit is capacity with one queue, of which a user who is not alone in it gets at least that percentage.
 func userLimit(percent string) Arm {
 	a := policy("capacity", true, "queues", "shared=100", "user-limit", "*="+percent)
 	a.Name = "user limit " + percent

@@ -11,18 +11,19 @@ import (
 type Laboratory struct {
 	ID, Title, Source string
 	Seconds           int // it takes about, on two cores
-	// Experiment is the one of a document whose workload this is, scaled; "" is none.
+	// Experiment is the experiment of a document whose workload this is, scaled; "" is none.
 	Experiment string
 
 	Machines Machines
 	Arms     []Arm
 	// Jobs makes the workload; quick is a shorter one of the same shape.
 	Jobs func(quick bool) []*sim.Job
-	// Drawn, if not nil, makes it by an arrival sequence: each repetition has one of its own, so that no lucky one is shown. Jobs are those of the first.
+	// Drawn, if not nil, makes the workload by an arrival sequence. Each repetition has a sequence of its own, so that
+	// no lucky one is shown; Jobs makes the first.
 	Drawn func(quick bool, sequence uint64) []*sim.Job
-	// Measures are what is looked at. By the first the arms are ranked.
+	// Measures are what is measured. The first ranks the arms.
 	Measures []Measure
-	// Published says what is published of the first measure, and Statements what is of single arms and measures.
+	// Published is what was published of the first measure, and Statements what of single arms and measures.
 	Published  string
 	Statements []Statement
 	// Announced says that recurring jobs are announced before the first comes, to policies that plan.
@@ -37,7 +38,7 @@ type Arm struct {
 	Quick bool
 }
 
-// Repetition is the laboratory as its n-th run has it, from 0.
+// Repetition returns the laboratory as its n-th run has it, from 0.
 func (l *Laboratory) Repetition(n int) *Laboratory {
 	if l.Drawn == nil {
 		return l
@@ -47,7 +48,7 @@ func (l *Laboratory) Repetition(n int) *Laboratory {
 	return &one
 }
 
-// sequences says which arrival sequences so many repetitions have.
+// sequences returns which arrival sequences so many repetitions have.
 func (l *Laboratory) sequences(repeat int) string {
 	switch {
 	case l.Drawn == nil:

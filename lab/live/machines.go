@@ -12,7 +12,7 @@ import (
 type Machines struct {
 	Racks   int
 	Classes []Class
-	// Links are emulated where they have rates.
+	// Links are emulated if they have rates.
 	Links     topology.Links
 	Placement string // of blocks; "" is the default
 	Copies    int    // of a block of input
@@ -30,8 +30,8 @@ func uniform(racks, machines, containers int) Machines {
 	return Machines{Racks: racks, Classes: []Class{{Count: machines, Containers: containers}}}
 }
 
-// Topology builds what a policy sees of the machines, in the order in which the master came to know them and their racks: who is asked
-// first goes by it. nil: in the order in which they are started.
+// Topology returns what a policy sees of the machines, in the order in which the master came to know them and their
+// racks, which decides who is asked first. If order is nil, it is the order in which they are started.
 func (m *Machines) Topology(order []int) (*topology.Topology, []scheduler.Capacity, error) {
 	b := topology.NewBuilder()
 	if err := b.SetOCS(m.Links.Optical); err != nil {
@@ -58,7 +58,7 @@ func (m *Machines) Topology(order []int) (*topology.Topology, []scheduler.Capaci
 	return b.Topology(), room, nil
 }
 
-// machine is the number of a node's machine, from 0 in the order in which they are started.
+// machine returns the number of a node's machine, from 0 in the order in which they are started.
 func machine(order []int, n topology.NodeID) int {
 	if order == nil {
 		return int(n)
@@ -66,7 +66,7 @@ func machine(order []int, n topology.NodeID) int {
 	return order[n]
 }
 
-// count is how many machines there are.
+// count returns how many machines there are.
 func (m *Machines) count() (n int) {
 	for _, c := range m.Classes {
 		n += c.Count
@@ -74,7 +74,7 @@ func (m *Machines) count() (n int) {
 	return n
 }
 
-// Class is the class of machine i.
+// Class returns the class of machine i.
 func (m *Machines) Class(i int) *Class {
 	for k := range m.Classes {
 		c := &m.Classes[k]
@@ -86,7 +86,7 @@ func (m *Machines) Class(i int) *Class {
 	return &m.Classes[len(m.Classes)-1]
 }
 
-// Alike reports whether it makes no difference to a task where it runs.
+// Alike reports whether all machines are the same for a task.
 func (m *Machines) Alike() bool { return m.even() && !m.linked() }
 
 // even reports whether all machines are as fast as this one.
@@ -97,7 +97,7 @@ func (m *Machines) even() bool {
 // linked reports whether links have rates.
 func (m *Machines) linked() bool { return m.Links.NIC != 0 || m.Links.Uplink != 0 }
 
-// emulated is how many processors emulated machines have together, one for each container; 0 where none are emulated.
+// emulated returns how many processors emulated machines have together, one for each container; 0 if none are emulated.
 func (m *Machines) emulated() (processors int) {
 	for _, c := range m.Classes {
 		if c.Speed > 0 {
@@ -107,7 +107,7 @@ func (m *Machines) emulated() (processors int) {
 	return processors
 }
 
-// Slower is how much longer a task takes on machine i.
+// Slower returns how much longer a task takes on machine i.
 func (m *Machines) Slower(i int) float64 {
 	if s := m.Class(i).Speed; s > 0 {
 		return 1 / s

@@ -19,10 +19,10 @@ type Outcome struct {
 type Measure struct {
 	Name, Unit string
 	Of         func(jobs []*sim.Job, o *Outcome) float64
-	which      func(j *sim.Job) bool // the jobs that it is a mean of; nil: it is none
+	which      func(j *sim.Job) bool // the jobs that it is a mean of; nil: it is no mean
 }
 
-// mean is the mean over jobs.
+// mean returns the measure of the mean over jobs.
 func mean(name string, which func(j *sim.Job) bool) Measure {
 	return Measure{Name: name, Unit: "s", which: which, Of: func(jobs []*sim.Job, o *Outcome) float64 {
 		return stats.Mean(o.of(jobs, which))
@@ -32,7 +32,7 @@ func mean(name string, which func(j *sim.Job) bool) Measure {
 // medianJob is the median over all jobs.
 var medianJob = Measure{Name: "the median job", Unit: "s", Of: func(jobs []*sim.Job, o *Outcome) float64 { return stats.Median(o.of(jobs, every)) }}
 
-// of is how long jobs took.
+// of returns how long jobs took.
 func (o *Outcome) of(jobs []*sim.Job, which func(j *sim.Job) bool) (seconds []float64) {
 	for i, j := range jobs {
 		if which(j) {
@@ -42,7 +42,8 @@ func (o *Outcome) of(jobs []*sim.Job, which func(j *sim.Job) bool) (seconds []fl
 	return seconds
 }
 
-// slowdown is a quantile over jobs of the time that each took over what it would take alone on so many containers.
+// slowdown returns the measure of a quantile over jobs of their times over what each would take alone on so many
+// containers.
 func slowdown(name string, q float64, containers int) Measure {
 	return Measure{Name: name, Unit: "x", Of: func(jobs []*sim.Job, o *Outcome) float64 {
 		var x []float64
@@ -75,7 +76,7 @@ var inTime = Measure{Name: "in time", Unit: "%", Of: func(jobs []*sim.Job, o *Ou
 	return 100 * met / all
 }}
 
-// share is the mean over jobs of a part of each, in per cent.
+// share returns the measure of the mean over jobs of a part of each, in per cent.
 func share(name string, which func(j *sim.Job) bool, of func(o *Outcome) []float64) Measure {
 	return Measure{Name: name, Unit: "%", Of: func(jobs []*sim.Job, o *Outcome) float64 {
 		var x []float64

@@ -13,24 +13,24 @@ import (
 
 // Overheads are what a job costs beside its tasks.
 type Overheads struct {
-	Submit time.Duration // from its submission to the launch of its driver, where it need not wait
+	Submit time.Duration // from its submission to the launch of its driver, if it need not wait
 	Start  time.Duration // from the launch of its driver to its plan
-	Task   time.Duration // that a task takes longer than it is told to
-	Reduce time.Duration // that a reduce does, beside what it waits for its input
+	Task   time.Duration // by which a task takes longer than it is told to
+	Reduce time.Duration // by which a reduce does, without the wait for its input
 	End    time.Duration // from the end of its last task to its own
-	// Maps and Reduces are how long each task took, by job, reduces from when they had all they needed; nil: as long as it was told to,
-	// and Task.
+	// Maps and Reduces are how long each task took, by job, where reduces count from when they had all they needed;
+	// nil: as long as each was told to, and Task.
 	Maps    [][]time.Duration `json:"-"`
 	Reduces [][]time.Duration `json:"-"`
-	// At is when each job came, since the first; nil: when it was to.
+	// At is when each job came, counted from the first; nil: when it was to come.
 	At []time.Duration `json:"-"`
-	// Places are the machines that have copies of each split of each job; nil: nobody knows.
+	// Places are the machines that have copies of each split of each job; nil: unknown.
 	Places [][][]int `json:"-"`
 	// Order is the machines in the order in which the master came to know them; nil: in which they were started.
 	Order []int `json:"-"`
 }
 
-// Costs are the same of many jobs and tasks, in nanoseconds.
+// Costs are the overheads of many jobs and tasks, in nanoseconds.
 type Costs struct {
 	Submit, Start, Task, Reduce, End []float64
 	Maps, Reduces                    [][]time.Duration // by job
@@ -39,13 +39,13 @@ type Costs struct {
 	Order                            []int
 }
 
-// Add adds others.
+// Add adds other costs.
 func (c *Costs) Add(o *Costs) {
 	c.Submit, c.Start = append(c.Submit, o.Submit...), append(c.Start, o.Start...)
 	c.Task, c.Reduce, c.End = append(c.Task, o.Task...), append(c.Reduce, o.Reduce...), append(c.End, o.End...)
 }
 
-// Overheads returns the medians; for tasks the mean, and for values that include waiting the smallest.
+// Overheads returns the medians, but for tasks the mean, and for values that include waiting the smallest.
 func (c *Costs) Overheads() Overheads {
 	of := func(x []float64, q float64) time.Duration {
 		if len(x) == 0 {
@@ -62,14 +62,15 @@ func (c *Costs) Overheads() Overheads {
 	return Overheads{Submit: of(c.Submit, 0), Start: of(c.Start, 0.5), Task: mean(c.Task), Reduce: mean(c.Reduce), End: of(c.End, 0.5), Maps: c.Maps, Reduces: c.Reduces, At: c.At, Places: c.Places, Order: c.Order}
 }
 
-// String writes them for users.
+// String returns them for users.
 func (o Overheads) String() string {
 	ms := func(d time.Duration) string { return d.Round(time.Millisecond).String() }
 	return fmt.Sprintf("%s until its driver starts, %s until its first task does, %s for each task, %s after the last", ms(o.Submit), ms(o.Start), ms(o.Task), ms(o.End))
 }
 
-// measured gives jobs the times that they had, tasks only where it makes no difference to them where they run: elsewhere a task of the
-// simulator may run on another machine than it did, or read over another link, and takes what it was told to and Task.
+// measured gives jobs the times that they had. It gives tasks theirs only if all machines are the same for them:
+// otherwise a task of the simulator may run on another machine than it did, or read over another link, and takes what
+// it was told to and Task.
 func (o *Overheads) measured(jobs []*sim.Job, m *Machines) []*sim.Job {
 	for i, j := range jobs {
 		j.Spec.HasDriver, j.CleanUp = true, o.End
@@ -90,7 +91,7 @@ func (o *Overheads) measured(jobs []*sim.Job, m *Machines) []*sim.Job {
 			j.Maps = o.Maps[i]
 		}
 		if m.Alike() && i < len(o.Reduces) {
-			j.Reduces = o.Reduces[i] // over links they have waited, each for others
+			j.Reduces = o.Reduces[i] // over links they have waited for each other
 		}
 		if i < len(o.Places) {
 			j.Spec.Splits = o.placed(j.Spec.Splits, o.Places[i])
@@ -99,7 +100,7 @@ func (o *Overheads) measured(jobs []*sim.Job, m *Machines) []*sim.Job {
 	return jobs
 }
 
-// placed is splits with the nodes that have them.
+// placed returns splits with the nodes that have them.
 func (o *Overheads) placed(s scheduler.Splits, at [][]int) (out scheduler.Splits) {
 	for i := range min(len(s.Bytes), len(at)) {
 		var nodes []topology.NodeID

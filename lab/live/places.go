@@ -127,7 +127,7 @@ var twoClasses = Laboratory{
 			jobs = add(jobs, "small", at, shape{maps: 4, reduces: 1, mapTime: 300 * ms, reduceTime: 100 * ms})
 			reads(jobs[len(jobs)-1], 64<<10)
 		}
-		for i := range maps / 15 { // one by one beside the large job
+		for i := range maps / 15 { // one after the other beside the large job
 			small(time.Duration(300+600*i) * ms)
 		}
 		for range maps / 7 { // all at once after it

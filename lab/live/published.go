@@ -62,7 +62,7 @@ var table2 = Laboratory{
 	Statements: agree("median slowdown", "p95 of slowdown"),
 }
 
-// agree is that simulator and cluster do, under the four policies that go by size.
+// agree states that simulator and cluster agree, under the four policies that go by size.
 func agree(measures ...string) (out []Statement) {
 	for _, arm := range []string{"fbq", "tags", "sita", "comp"} {
 		for _, m := range measures {
@@ -72,7 +72,7 @@ func agree(measures ...string) (out []Statement) {
 	return out
 }
 
-// driven is an arm in which drivers hold half of the containers at most.
+// driven returns an arm in which drivers hold at most half of the containers.
 func driven(a Arm) Arm {
 	a.Admission = chosen("marp", []string{"marp", "0.5"})
 	return a

@@ -25,7 +25,7 @@ func (l *Laboratory) Report(v Verdict, repeat int, costs Overheads) lab.Report {
 	return r
 }
 
-// checks are the marks that a laboratory is held to, what is published of its first measure, and the statements of single rows.
+// checks returns the marks for a laboratory, what is published of its first measure, and the statements of single rows.
 func (l *Laboratory) checks(v Verdict) []lab.Check {
 	var first []string
 	for i := 0; i < len(v.Rows); i += len(l.Measures) {
@@ -49,7 +49,7 @@ func (l *Laboratory) checks(v Verdict) []lab.Check {
 // HowToRead says what the column of verdicts means.
 const HowToRead = "verdict: what is published is reproduced (a ratio within 0.15), agrees in direction, or is not reproduced; foretold is what the simulator has within 10 %"
 
-// Table is all rows: published, simulated and live side by side.
+// Table returns all rows: published, simulated and live side by side.
 func (v *Verdict) Table() lab.Table {
 	t := lab.Table{Title: "Published, simulated and live; " + HowToRead, Head: []string{"arm", "measure", "published", "simulated", "live (least to most)", "error", "verdict"}}
 	for _, r := range v.Rows {
@@ -58,7 +58,7 @@ func (v *Verdict) Table() lab.Table {
 	return t
 }
 
-// says is the verdict of a row.
+// says returns the verdict of a row.
 func (r *Row) says() string {
 	said := "foretold"
 	if !r.Foretold {
@@ -70,7 +70,7 @@ func (r *Row) says() string {
 	return said
 }
 
-// bars are the arms by one measure.
+// bars returns the arms by one measure.
 func (v *Verdict) bars(m Measure) chart.Bars {
 	b := chart.Bars{Frame: chart.Frame{Title: m.Name, X: chart.Axis{Label: m.Unit}}, Reference: "simulated"}
 	for _, r := range v.Rows {
@@ -87,7 +87,7 @@ func (v *Verdict) bars(m Measure) chart.Bars {
 	return b
 }
 
-// off is by how much the simulator is off, in per cent; of nothing there is no part.
+// off returns the simulator's error in per cent, if that is defined.
 func (r *Row) off() string {
 	measured := stats.Mean(r.Live)
 	if measured != r.Simulated && measured == 0 || math.IsNaN(measured) {
@@ -99,7 +99,7 @@ func (r *Row) off() string {
 	return "0 %"
 }
 
-// String says what a cluster has.
+// String describes what a cluster has.
 func (m *Machines) String() string {
 	var classes []string
 	for _, c := range m.Classes {

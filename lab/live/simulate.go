@@ -13,14 +13,15 @@ import (
 	"github.com/millrace/millrace/sim"
 )
 
-// Where links are full a task that ends a moment earlier changes much of what follows (TestHowFarFullLinksCanBeForetold). What is
-// foretold there is the mean of draws, in each of which every task takes longer by a random share with this mean.
+// Where links are full, a task that ends a moment earlier changes much of what follows
+// (TestHowFarFullLinksCanBeForetold). The prediction is then the mean of draws, in each of which every task takes
+// longer by a random share with mean noise.
 const (
 	draws = 20
 	noise = 0.01
 )
 
-// Foretell predicts what becomes of the jobs: one outcome, and where links have rates one of each draw.
+// Foretell predicts what becomes of the jobs. It returns one outcome, or one for each draw if links have rates.
 func (l *Laboratory) Foretell(a *Arm, o Overheads, quick bool) ([]*Outcome, error) {
 	if !l.Machines.linked() {
 		one, err := l.simulate(a, o, o.measured(l.Jobs(quick), &l.Machines))
@@ -61,7 +62,7 @@ func (l *Laboratory) simulate(a *Arm, o Overheads, jobs []*sim.Job) (*Outcome, e
 		return nil, fmt.Errorf("%s: %w", a.Name, err)
 	}
 	if o.Places != nil || jobs[0].Spec.Splits.Len() == 0 {
-		cfg.Placement = nil // it is known where blocks are
+		cfg.Placement = nil // the places of blocks are known
 	}
 	strong, all := make([]float64, len(jobs)), make([]float64, len(jobs))
 	cfg.Watch = func(_ time.Duration, a sim.Attempt, started bool) {
@@ -89,7 +90,7 @@ func (l *Laboratory) simulate(a *Arm, o Overheads, jobs []*sim.Job) (*Outcome, e
 	return out, nil
 }
 
-// config is a run under an arm.
+// config returns the configuration of a run under an arm.
 func (l *Laboratory) config(a *Arm, o Overheads) (sim.Config, error) {
 	topo, room, err := l.Machines.Topology(o.Order)
 	if err != nil {

@@ -9,14 +9,16 @@ import (
 	"github.com/millrace/millrace/lab"
 )
 
-// A Statement is what a document says about one measure of one arm: how much of something else it is, or only that it is less or more.
+// A Statement is what a document says about one measure of one arm: its ratio to something else, or only that it is
+// less or more.
 type Statement struct {
 	Arm, Measure string
-	// Of is another arm, by its value of the same measure, or goal, or simulator.
+	// Of is another arm, whose value of the same measure counts, or goal, or simulator.
 	Of     string
 	Factor float64 // 1 with less or more: no figure is published
 	way    way
-	// Text says it in the document's words, where those are none of a factor; "" is made of the factor.
+	// Text is the statement in the document's words, if they are not of a factor; "" means that it is made from the
+	// factor.
 	Text string
 	At   string // where the specification has it
 }
@@ -35,7 +37,8 @@ const (
 	more
 )
 
-// The marks of a statement: how far a ratio of arms may be from the published one, and a cluster from its simulator where they are said to agree.
+// The marks of a statement: how far a ratio of arms may be from the published one, and a cluster from its simulator if
+// they are said to agree.
 const (
 	nearby = maxRatio
 	agreed = 0.01
@@ -46,17 +49,17 @@ func is(arm, measure string, factor float64, of, at string) Statement {
 	return Statement{Arm: arm, Measure: measure, Factor: factor, Of: of, At: at}
 }
 
-// lessThan makes one without.
+// lessThan makes a statement without a figure.
 func lessThan(arm, measure, of, at string) Statement {
 	return Statement{Arm: arm, Measure: measure, Factor: 1, Of: of, way: less, At: at}
 }
 
-// moreThan makes one without.
+// moreThan makes a statement without a figure.
 func moreThan(arm, measure, of, at string) Statement {
 	return Statement{Arm: arm, Measure: measure, Factor: 1, Of: of, way: more, At: at}
 }
 
-// inWords is a statement as the document words it.
+// inWords returns a statement in the document's words.
 func (s Statement) inWords(text string) Statement {
 	s.Text = text
 	return s
@@ -78,7 +81,7 @@ func (s *Statement) String() string {
 	return factor + s.Of
 }
 
-// judge holds a ratio to the statement.
+// judge compares a ratio with the statement.
 func (s *Statement) judge(ratio float64) lab.Check {
 	item, within := fmt.Sprintf("%s of %s over %s", s.Measure, s.Arm, s.Of), nearby
 	said := lab.Number(s.String())
@@ -100,7 +103,7 @@ func (s *Statement) judge(ratio float64) lab.Check {
 	return c.Because(s.At).Missed("the jobs and machines here are not the document's")
 }
 
-// quote puts beside each row what is published of it and how it compares, and whether the simulator has foretold it.
+// quote adds to each row what is published of it and how it compares, and whether the simulator has foretold it.
 func (l *Laboratory) quote(rows []Row, quick bool) {
 	for i := range rows {
 		r := &rows[i]
@@ -118,7 +121,7 @@ func (l *Laboratory) quote(rows []Row, quick bool) {
 	}
 }
 
-// whole is what a statement compares with; 0 where that was not run.
+// whole returns what a statement compares with; 0 if that was not run.
 func (l *Laboratory) whole(s *Statement, r *Row, rows []Row, quick bool) float64 {
 	switch s.Of {
 	case simulator:
@@ -132,7 +135,7 @@ func (l *Laboratory) whole(s *Statement, r *Row, rows []Row, quick bool) float64
 	return 0
 }
 
-// goals are how long jobs may take, in seconds, by the measure that is the mean of such jobs.
+// goals returns how long jobs may take, in seconds, by the measure that is the mean of such jobs.
 func (l *Laboratory) goals(quick bool) map[string]float64 {
 	out := map[string]float64{}
 	for _, j := range l.Jobs(quick) {
@@ -154,7 +157,8 @@ func rowOf(rows []Row, arm, measure string) *Row {
 	return nil
 }
 
-// foretold reports whether the simulator is within a tenth of the cluster; next to nothing, a hundredth of what the first arm has, is nothing.
+// foretold reports whether the simulator is within a tenth of the cluster. A difference of at most a hundredth of the
+// first arm's value does not count.
 func foretold(r, first *Row) bool {
 	live := stats.Mean(r.Live)
 	return math.Abs(r.Simulated-live) <= max(maxError*live, 0.01*stats.Mean(first.Live))

@@ -10,10 +10,10 @@ import (
 	"github.com/millrace/millrace/scheduler/admission"
 )
 
-// admitted is how many drivers a MARP admits here.
+// admitted returns how many drivers a MARP admits here.
 func admitted(marp float64) float64 { return float64(admission.Slots(marp, clusterMB, driverMB)) }
 
-// after is the MARP after increases of 0.04 and some decreases, as the scripts write it.
+// after returns the MARP after increases of 0.04 and some decreases, as the scripts write it.
 func after(raised, lowered int, dec float64) float64 {
 	return math.Round(1000*(0.05+0.04*float64(raised)-dec*float64(lowered))) / 1000
 }

@@ -49,7 +49,7 @@ func gains(r *lab.Recorder, k batchKind, jobs, n int) gainRuns {
 	return out
 }
 
-// texts lists the gains of the controllers.
+// texts returns the gains of the controllers as text.
 func (g gainRuns) texts() string {
 	return stats.Texts(g.gain["cbt"], g.gain["cbtws"], g.gain["cbtwat"])
 }

@@ -34,7 +34,7 @@ type profiled struct {
 	prj    float64                   // s
 }
 
-// best is the controller that gains most.
+// best returns the controller that gains most.
 func (p profiled) best() (who string, gain float64) {
 	gain = math.Inf(-1)
 	for _, name := range controllers {

@@ -63,7 +63,7 @@ func parallelRun(k batchKind, jobs int) batchSetup {
 	return batchSetup{kind: k, jobs: jobs, marp: max(0.25, admission.Smallest(jobs, clusterMB, driverMB))}
 }
 
-// in is the set-up as the reader has set it: with so many nodes, and so many times the work of each task.
+// in returns the set-up as the user has set it: with so many nodes, and so many times the work of each task.
 func (b batchSetup) in(r *lab.Recorder) batchSetup {
 	b.nodes = r.Int("nodes", ownNodes)
 	if f := r.Float("work", 1); f != 1 {

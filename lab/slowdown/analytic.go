@@ -50,7 +50,7 @@ func analytic(r *lab.Recorder) {
 	r.Figure("sizes", lines)
 }
 
-// oneSlot is a policy on one map slot at a load.
+// oneSlot is a policy on one map slot at a given load.
 type oneSlot struct {
 	policy string
 	load   float64

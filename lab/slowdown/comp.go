@@ -61,7 +61,7 @@ func tailOfComp(r *lab.Recorder, n int) lab.Facts {
 	return lab.Facts{"predicted": strings.Join(predicted, ", "), "above": strings.Join(above, ", "), "worse": worse, "n": len(compReadings)}
 }
 
-// mapLoad is the load of the map slots where that of all slots is so much.
+// mapLoad returns the load of the map slots when that of all slots is load.
 func (f fb1121) mapLoad(seed uint64, load float64) float64 {
 	var maps, all float64
 	for _, j := range f.workload(seed, arrival{load, ownNodes, usualStart}) {

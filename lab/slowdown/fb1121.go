@@ -21,7 +21,8 @@ type fb1121 struct {
 	reduces float64
 	// part is the mean part of a job's work for its reduces, before the rest of it goes to maps. 0: 0.35.
 	part float64
-	// pool is the seed of one set of jobs that every workload permutes, as the source did (V-C). 0: each workload draws its own.
+	// pool is the seed of one set of jobs that every workload permutes, as the source did (V-C). 0: each workload draws
+	// its own set.
 	pool uint64
 }
 

@@ -37,7 +37,7 @@ func (s spread) percentile(q int) stats.Estimate {
 	return stats.NewEstimate(lab.Each(s.runs, func(run spread) float64 { return run.q[q] }))
 }
 
-// estimate is a figure of averages over the same workloads, with its interval.
+// estimate returns a figure of averages over the same workloads, with its interval.
 func estimate(of func(...spread) float64, over ...spread) stats.Estimate {
 	return stats.LeaveOneOut(len(over[0].runs), func(without int) float64 {
 		kept := slices.Clone(over)
@@ -87,7 +87,7 @@ func spreads(r *lab.Recorder, settings []setting, n int) map[string]spread {
 	return out
 }
 
-// in returns the setting as the reader has set loads, nodes and the start of reduces.
+// in returns the setting with the loads, nodes and start of reduces that the user has set.
 func (s setting) in(r *lab.Recorder) setting {
 	loads := map[float64]float64{0.7: r.Float("load", 0.7), 0.9: r.Float("high-load", 0.9)}
 	s.nodes, s.load = r.Int("nodes", ownNodes), cmp.Or(loads[s.load], s.load)

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// split counts the work that is done in each of two partitions: the run times of tasks, without what reduces wait.
+// split counts the work that is done in each of two partitions: the run times of tasks, without the waiting of reduces.
 type split struct {
 	nodes topology.NodeID // of partition 1, which has the first ones; 0: there are no partitions
 	all   int
@@ -30,7 +30,7 @@ func newSplit(shares string, nodes int, jobs []*sim.Job) *split {
 	return &split{nodes: topology.NodeID(math.Round(float64(nodes) * part)), all: nodes, jobs: jobs}
 }
 
-// attach makes a run tell of its tasks.
+// attach makes a run report its tasks to the split.
 func (s *split) attach(cfg *sim.Config) {
 	if s.nodes == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Version is the version of keys and values that is written; docs/formats/jobs.md describes it.
+// Version is the version in which keys and values are written; docs/formats/jobs.md describes it.
 const Version = 1
 
 // The first byte of a key.
@@ -28,7 +28,7 @@ var (
 	appliedKey = []byte{metaKey, 'a'}
 )
 
-// number is the number of a job, 0 if the id is not one.
+// number returns the number of a job, or 0 if the id is not a job's.
 func number(id wire.JobID) uint64 {
 	digits, ok := strings.CutPrefix(string(id), "job-")
 	n, err := strconv.ParseUint(digits, 10, 63)
@@ -40,10 +40,11 @@ func number(id wire.JobID) uint64 {
 
 func keyOfJob(n uint64) []byte { return binary.BigEndian.AppendUint64([]byte{jobKey}, n) }
 
-// eventsOf is the beginning of the keys of a job's events.
+// eventsOf returns the prefix of the keys of a job's events.
 func eventsOf(n uint64) []byte { return binary.BigEndian.AppendUint64([]byte{eventKey}, n) }
 
-// keyOfEvent orders events by the journal. Those that are not in it follow the record they came after.
+// keyOfEvent returns a key that orders events by the journal. An event that is not in the journal follows the record it
+// came after.
 func keyOfEvent(n uint64, e *Entry) []byte {
 	k := binary.BigEndian.AppendUint64(eventsOf(n), e.Seq)
 	k = binary.BigEndian.AppendUint32(k, e.Epoch)
@@ -70,7 +71,7 @@ var (
 	localities = []string{"", "node", "rack", "remote"}
 )
 
-// maxText bounds a text of an event: the master has cut what it keeps long before.
+// maxText bounds a text of an event. The master has cut its texts to far less.
 const maxText = 1 << 20
 
 // encodeEvent encodes an event: version, kind, bits, time, then the parts that the bits name, in their order.
@@ -80,8 +81,8 @@ func encodeEvent(e *wire.PastEvent) []byte {
 	return f.Written()
 }
 
-// parseEvent is the inverse of appendEvent, or, if it is brief, that without what was counted, which is most of an attempt's end. It
-// takes any bytes.
+// parseEvent is the inverse of encodeEvent. If brief is set, it skips the counters, which are most of an attempt's end.
+// It accepts any bytes.
 func parseEvent(b []byte, brief bool) (e wire.PastEvent, err error) {
 	if err := checkVersion(b); err != nil {
 		return e, err
@@ -122,7 +123,7 @@ func eventFields(f *codec.Fields, e *wire.PastEvent, brief bool) {
 	resultFields(f, e, bits, brief)
 }
 
-// resultFields describes what came of it.
+// resultFields describes the result of an attempt.
 func resultFields(f *codec.Fields, e *wire.PastEvent, bits uint64, brief bool) {
 	if bits&hasSizes != 0 {
 		f.Int(&e.Millis)
@@ -146,7 +147,7 @@ func resultFields(f *codec.Fields, e *wire.PastEvent, bits uint64, brief bool) {
 	}
 }
 
-// A group is the counters of one group, and counter one of them, as events keep them: in order.
+// A group is one group of counters, and a counter one of them, in the order in which events keep them.
 type (
 	group struct {
 		name string
@@ -187,7 +188,7 @@ func countFields(f *codec.Fields, c *wire.Counts) {
 	}
 }
 
-// passCounts passes over what countFields would read.
+// passCounts skips what countFields would read.
 func passCounts(f *codec.Fields) {
 	f.PassList(func(f *codec.Fields) {
 		f.PassText()
@@ -213,7 +214,7 @@ func bit(b uint64, on bool) uint64 {
 	return 0
 }
 
-// appendJob encodes what is known of a job as a whole: it is read as often as written, and grows.
+// appendJob encodes what is known of a job as a whole, as JSON: rows are read as often as written, and grow.
 func appendJob(j *wire.PastJob) ([]byte, error) {
 	b, err := json.Marshal(j)
 	return append([]byte{Version}, b...), err

@@ -13,24 +13,25 @@ import (
 // Config is what a store needs to know. DefaultConfig fills in all but Dir, Durable and Scan.
 type Config struct {
 	Dir string
-	// FS is the disk; tests have others.
+	// FS is the disk; tests replace it.
 	FS vfs.FS
 	// MaxAge is how long an ended job is remembered; 0 means for ever. Default 30 days.
 	MaxAge time.Duration
 	// MaxJobs is how many jobs are remembered; 0 means any number. Default 100,000.
 	MaxJobs int
-	// MaxBytes is how much room the history may take, roughly; 0 means any. Default 2 GiB.
+	// MaxBytes is how much disk space the history may take, roughly; 0 means any. Default 2 GiB.
 	MaxBytes int64
-	// UserBytes is how much the ended jobs of a user may take; 0 means any. nil bounds nobody. It is called by another goroutine.
+	// UserBytes returns how many bytes a user's ended jobs may take; 0, or a nil UserBytes, means any. Another
+	// goroutine calls it.
 	UserBytes func(user string) int64
-	// Queue is how many entries may wait to be written. Beyond that those of the journal are read from it
-	// later, and others are lost. Larger: more memory, about 300 bytes each. Default 65,536.
+	// Queue is how many entries may wait to be written. Of those beyond, the store reads what is in the journal from
+	// there later, and loses the others. Larger: more memory, about 300 bytes each. Default 65,536.
 	Queue int
-	// Durable is the last record of the journal that is durable, and Scan reads records as entries: of none,
-	// one or more. It returns the first record that was there.
+	// Durable returns the last durable record of the journal. Scan calls fn with the entries of each record (none, one
+	// or more) and returns the first record that was there.
 	Durable func() uint64
 	Scan    func(from, to uint64, fn func(seq uint64, entries []Entry) error) (first uint64, err error)
-	// Wall is the time of day.
+	// Wall returns the time of day.
 	Wall func() time.Time
 	Log  *slog.Logger
 }
@@ -56,14 +57,14 @@ func (c *Config) validate() error {
 // An Entry is an event on its way into the history.
 type Entry struct {
 	Job wire.JobID
-	// Seq is the record of the journal that it is, or, if Count is not 0, the one it came after. Then Epoch
-	// and Count tell it from others.
+	// Seq is the entry's record in the journal, or, if Count is not 0, the record it came after. Then Epoch and Count
+	// distinguish it from others.
 	Seq   uint64
 	Epoch uint32
 	Count uint32
 	wire.PastEvent
-	// Spec is what was submitted; Wall is when a job was submitted or ended, in milliseconds since 1970; Tries
-	// is how many attempts one that ended has had.
+	// Spec is what was submitted. Wall is when a job was submitted or ended, in milliseconds since 1970. Tries is how
+	// many attempts an ended job has had.
 	Spec  *wire.JobSpec
 	Wall  int64
 	Tries int

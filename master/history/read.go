@@ -8,13 +8,13 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// The most that one answer holds.
+// The limits of one answer.
 const (
 	maxJobs   = 1000
 	maxEvents = 5000
 )
 
-// Job is what is known of a job as a whole.
+// Job returns what is known of a job as a whole.
 func (s *Store) Job(id wire.JobID) (*wire.PastJob, error) {
 	return guarded(s, func() (*wire.PastJob, error) {
 		v, err := s.get(keyOfJob(number(id)))
@@ -28,7 +28,7 @@ func (s *Store) Job(id wire.JobID) (*wire.PastJob, error) {
 	})
 }
 
-// Jobs lists jobs, newest first.
+// Jobs returns jobs, newest first.
 func (s *Store) Jobs(q wire.PastQuery) (out wire.PastJobs, err error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -68,7 +68,7 @@ func (s *Store) Jobs(q wire.PastQuery) (out wire.PastJobs, err error) {
 	return out, err
 }
 
-// Events lists the events of a job, a page at a time.
+// Events returns the events of a job, a page at a time.
 func (s *Store) Events(r wire.PastEventsRequest) (wire.PastEvents, error) {
 	n := number(r.Job)
 	start, end := eventsOf(n), eventsOf(n+1)
@@ -112,7 +112,8 @@ func (s *Store) each(id wire.JobID, fn func(e *wire.PastEvent)) error {
 // maxAttempts bounds the attempts of one answer.
 const maxAttempts = 200
 
-// Attempts lists attempts of a task, oldest first; without a task, drivers and those that failed or were lost.
+// Attempts returns the attempts of a task, oldest first. Without a task it returns drivers and the attempts that failed
+// or were lost.
 func (s *Store) Attempts(r wire.AttemptsRequest) ([]wire.PastAttempt, error) {
 	return guarded(s, func() ([]wire.PastAttempt, error) {
 		out, at := []wire.PastAttempt{}, map[uint64]int{}
@@ -139,7 +140,7 @@ func (s *Store) Attempts(r wire.AttemptsRequest) ([]wire.PastAttempt, error) {
 	})
 }
 
-// begun is an attempt of which only this event is known.
+// begun returns an attempt of which only this event is known.
 func begun(e *wire.PastEvent) wire.PastAttempt {
 	return wire.PastAttempt{
 		Stage: e.Stage, Task: e.Task, Index: e.Index, Try: e.Try, Number: e.Number, Node: e.Node,
@@ -147,11 +148,11 @@ func begun(e *wire.PastEvent) wire.PastAttempt {
 	}
 }
 
-// note adds what an event says about an attempt.
+// note adds to an attempt what an event says about it.
 func note(a *wire.PastAttempt, e *wire.PastEvent) {
 	switch e.Kind {
 	case wire.PastLaunched:
-		// A master that came back finds attempts running: they began before.
+		// A restarted master reports running attempts again: the earlier begin is the true one.
 		a.Begin, a.Node, a.Locality, a.Second = min(a.Begin, e.At), e.Node, e.Locality, e.Second
 	case wire.PastDone, wire.PastFailed, wire.PastLost, wire.PastStopped:
 		if a.How != wire.PastDone {

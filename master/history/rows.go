@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// summarise brings the row of a job up to date, if the event says something about it.
+// summarise updates the row of a job if the event says something about it.
 func (s *Store) summarise(rows map[uint64]*wire.PastJob, n uint64, e *Entry) error {
 	switch e.Kind {
 	case wire.PastSubmitted, wire.PastAdmitted, wire.PastPlanned, wire.PastEnded:
@@ -33,7 +33,7 @@ func (s *Store) summarise(rows map[uint64]*wire.PastJob, n uint64, e *Entry) err
 	return nil
 }
 
-// apply changes a row by an event. Doing so twice changes nothing more.
+// apply updates a row by an event. Applying an event twice changes nothing more.
 func apply(j *wire.PastJob, e *Entry) {
 	switch e.Kind {
 	case wire.PastSubmitted:
@@ -78,7 +78,7 @@ func (s *Store) retain() error {
 		many := s.cfg.MaxJobs > 0 && s.jobs-len(gone) > s.cfg.MaxJobs
 		large := s.cfg.MaxBytes > 0 && used > s.cfg.MaxBytes
 		if !many && !large && !old {
-			return !j.Over(), nil // behind the first job that stays, the others are younger
+			return !j.Over(), nil // the jobs after the first that stays are younger
 		}
 		if !j.Over() {
 			return true, nil
@@ -101,7 +101,7 @@ func (s *Store) retain() error {
 // maxGone is how many jobs are removed at a time.
 const maxGone = 10_000
 
-// remove deletes jobs and makes their room free.
+// remove deletes jobs and frees their disk space.
 func (s *Store) remove(jobs []uint64) error {
 	b := s.db.NewBatch()
 	for _, n := range jobs {

@@ -19,20 +19,20 @@ type Store struct {
 	wake chan struct{}
 	stop chan struct{}
 	done chan struct{} // the writer has ended
-	dead chan struct{} // the disk has failed; why says how
+	dead chan struct{} // closed when the disk has failed; why is the error
 
 	mu      sync.Mutex // guards the fields below
 	queue   []Entry
-	behind  bool   // entries of the journal are missing from the queue: they must be read from it
+	behind  bool   // the queue lacks entries that must be read from the journal
 	dropped int64  // entries that were lost for good
 	applied uint64 // the last record of the journal that is in the store
 	why     error
 	closed  bool
 	used    map[string]int64 // bytes of ended jobs, by user
 
-	jobs  int              // in the store; of the writer only
-	texts map[string]*text // by their sums; of the writer only
-	hard  atomic.Bool      // the log is to be synced for good
+	jobs  int              // in the store; used by the writer only
+	texts map[string]*text // by their sums; used by the writer only
+	hard  atomic.Bool      // syncs of the log must reach the disk
 	warm  warm
 }
 
@@ -70,7 +70,7 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// load checks the format and finds out how far the history has come.
+// load checks the format and reads how far the history has come.
 func (s *Store) load() error {
 	format, err := s.meta(formatKey)
 	if err == nil && format == 0 {
@@ -100,7 +100,7 @@ func (s *Store) load() error {
 	return s.loadTexts()
 }
 
-// meta reads a number; 0 if it is not there.
+// meta returns a stored number, or 0 if it is not there.
 func (s *Store) meta(key []byte) (uint64, error) {
 	v, err := s.get(key)
 	if err != nil || v == nil {
@@ -112,7 +112,7 @@ func (s *Store) meta(key []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(v), nil
 }
 
-// get returns a copy of a value, nil if there is none.
+// get returns a copy of a value, or nil if there is none.
 func (s *Store) get(key []byte) ([]byte, error) {
 	v, closer, err := s.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -125,8 +125,8 @@ func (s *Store) get(key []byte) ([]byte, error) {
 	return v, closer.Close()
 }
 
-// eachKey calls fn with the keys from start up to end until it returns false. What it is given is fn's only
-// during the call.
+// eachKey calls fn with the keys from start up to end until fn returns false. fn may use its arguments only during the
+// call.
 func (s *Store) eachKey(start, end []byte, fn func(key, value []byte) (bool, error)) error {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: start, UpperBound: end})
 	if err != nil {
@@ -145,14 +145,14 @@ func (s *Store) eachKey(start, end []byte, fn func(key, value []byte) (bool, err
 	return errors.Join(it.Error(), it.Close())
 }
 
-// guard runs fn so that whatever pebble does about a failed disk hurts nobody: it panics, or calls Fatalf while
-// it holds its locks. After that the store is dead and is not touched any more.
+// guard runs fn and shields the master from what pebble does about a failed disk: it panics, or calls Fatalf while it
+// holds its locks. After that the store is dead and nothing touches it again.
 func (s *Store) guard(fn func() error) error {
 	_, err := guarded(s, func() (struct{}, error) { return struct{}{}, fn() })
 	return err
 }
 
-// guarded is guard for what has a result. fn may still be at it when guarded has given up: it shares nothing with
+// guarded is guard for a function with a result. fn may still run when guarded has given up, so it shares nothing with
 // its caller.
 func guarded[T any](s *Store, fn func() (T, error)) (T, error) {
 	type result struct {
@@ -181,7 +181,7 @@ func guarded[T any](s *Store, fn func() (T, error)) (T, error) {
 	}
 }
 
-// die gives the store up.
+// die marks the store as dead.
 func (s *Store) die(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +193,7 @@ func (s *Store) die(err error) {
 	}
 }
 
-// Problem says why the history is no longer written, or that something is missing from it.
+// Problem returns an error that says why the history is no longer written, or what is missing from it.
 func (s *Store) Problem() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *Store) failed() bool {
 	}
 }
 
-// Close writes what waits and closes the store. It may be called twice.
+// Close writes what waits in the queue and closes the store. It may be called twice.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed
@@ -224,12 +224,12 @@ func (s *Store) Close() error {
 	}
 	<-s.done
 	if !first || s.failed() {
-		return nil // what a failed disk has left open stays so
+		return nil // what a failed disk left open stays open
 	}
 	return s.guard(s.db.Close)
 }
 
-// logger keeps pebble quiet, and alive where it would end the process.
+// logger discards pebble's messages and stops pebble from ending the process.
 type logger struct{ s *Store }
 
 func (logger) Infof(string, ...any) {}
@@ -238,7 +238,7 @@ func (l logger) Errorf(format string, args ...any) {
 	l.s.cfg.Log.Warn("history", "error", fmt.Sprintf(format, args...))
 }
 
-// Fatalf must not return: its caller would go on with what it must not.
+// Fatalf must not return: its caller would go on with a broken store.
 func (l logger) Fatalf(format string, args ...any) {
 	l.s.die(fmt.Errorf(format, args...))
 	select {}

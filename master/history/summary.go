@@ -12,7 +12,7 @@ const (
 	maxFailed = 100 // failed attempts in a summary
 )
 
-// Summary is a job's history in one page.
+// Summary returns a job's history in one page.
 func (s *Store) Summary(id wire.JobID) (*wire.PastSummary, error) {
 	j, err := s.Job(id)
 	if err != nil {
@@ -21,11 +21,11 @@ func (s *Store) Summary(id wire.JobID) (*wire.PastSummary, error) {
 	return guarded(s, func() (*wire.PastSummary, error) { return s.summaryOf(j) })
 }
 
-// A summary is one being made. It holds on to attempts that run or were lost, no more.
+// A summary is a summary under construction. It keeps only attempts that run or were lost.
 type summary struct {
 	out    *wire.PastSummary
 	began  map[uint64]*wire.PastEvent // by try
-	lost   map[uint64]bool            // tries that were given up, and may come back
+	lost   map[uint64]bool            // tries that were given up but may come back
 	phases map[phaseKey]*wire.Phase
 	tries  int
 }
@@ -39,7 +39,7 @@ func newSummary() *summary {
 	return &summary{out: &wire.PastSummary{Local: map[string]int{}, Slowest: []wire.PastAttempt{}}, began: map[uint64]*wire.PastEvent{}, lost: map[uint64]bool{}, phases: map[phaseKey]*wire.Phase{}}
 }
 
-// phase returns a phase of a stage, which has not begun yet if it is new.
+// phase returns a phase of a stage. It makes one that has not begun if there is none.
 func (m *summary) phase(stage int, name string) *wire.Phase {
 	k := phaseKey{stage, name}
 	if m.phases[k] == nil {
@@ -48,7 +48,7 @@ func (m *summary) phase(stage int, name string) *wire.Phase {
 	return m.phases[k]
 }
 
-// between widens a phase to hold the time from begin to end; negative ones say nothing.
+// between widens a phase to hold the time from begin to end; a negative time is ignored.
 func between(p *wire.Phase, begin, end int64) {
 	if begin >= 0 && (p.Begin < 0 || begin < p.Begin) {
 		p.Begin = begin
@@ -75,7 +75,8 @@ func (m *summary) event(e *wire.PastEvent) {
 	}
 }
 
-// launched takes in the begin of an attempt. A master that came back tells of those that it finds running once more: they began before.
+// launched adds the begin of an attempt. A restarted master reports running attempts again: the first report has the
+// true begin.
 func (m *summary) launched(e *wire.PastEvent) {
 	if m.began[e.Try] != nil {
 		return
@@ -90,8 +91,8 @@ func (m *summary) launched(e *wire.PastEvent) {
 	}
 }
 
-// ended takes in the end of an attempt. Its launch may be missing, or stand behind it: both can have been written
-// down in the same instant.
+// ended adds the end of an attempt. Its launch may be missing, or follow it: both can have been written in the same
+// instant.
 func (m *summary) ended(e *wire.PastEvent) {
 	a := begun(e)
 	if l := m.began[e.Try]; l != nil {
@@ -126,7 +127,7 @@ func (m *summary) slow(a wire.PastAttempt) {
 	}
 }
 
-// phasesOf lists the phases that have begun, in their order.
+// phasesOf returns the phases that have begun, in order.
 func (m *summary) phasesOf(j *wire.PastJob) (out []wire.Phase) {
 	order := []string{"wait", "plan", "map", "reduce", "commit"}
 	between(m.phase(0, "wait"), j.Submitted, -1)

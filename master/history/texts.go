@@ -6,9 +6,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A text is that of a script, and which jobs came under it: it goes with the last of them.
+// A text is the text of a script, with the jobs that ran under it. It is deleted with the last of them.
 type text struct {
-	kept bool // in the store, or in the batch that is being made
+	kept bool // in the store, or in the batch under construction
 	jobs map[uint64]bool
 }
 
@@ -16,7 +16,7 @@ func keyOfText(sum string) []byte { return append([]byte{textKey}, sum...) }
 
 func appendText(t string) []byte { return append([]byte{Version}, t...) }
 
-// loadTexts finds the texts that are there. Those that no job refers to are left by an older program, and go.
+// loadTexts finds the texts in the store. It deletes those that no job refers to, which an older version left.
 func (s *Store) loadTexts() error {
 	b := s.db.NewBatch()
 	err := s.eachKey([]byte{textKey}, []byte{textKey + 1}, func(key, _ []byte) (bool, error) {
@@ -32,7 +32,7 @@ func (s *Store) loadTexts() error {
 	return b.Commit(pebble.NoSync)
 }
 
-// refer notes that a job refers to a text; of one that refers to none it returns nil.
+// refer notes which text a job refers to. It returns nil if the job refers to none.
 func (s *Store) refer(n uint64, under *wire.Policies) *text {
 	sum := under.Refers()
 	if sum == "" {
@@ -65,7 +65,7 @@ func (s *Store) putJob(b *pebble.Batch, n uint64, j *wire.PastJob) error {
 	return b.Set(keyOfJob(n), value, nil)
 }
 
-// forget takes a job that goes off the text that it refers to.
+// forget removes a deleted job from the text that it refers to.
 func (s *Store) forget(b *pebble.Batch, n uint64, j *wire.PastJob) error {
 	sum := j.Under.Refers()
 	t := s.texts[sum]
@@ -101,7 +101,7 @@ func (r *reader) job(value []byte) (*wire.PastJob, error) {
 	return j, err
 }
 
-// text is one of the store; empty if it is not there.
+// text returns a text of the store, or "" if it is not there.
 func (s *Store) text(sum string) (string, error) {
 	v, err := s.get(keyOfText(sum))
 	if err != nil || v == nil {

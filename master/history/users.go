@@ -6,14 +6,14 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// UserBytes is how much the ended jobs of a user take.
+// UserBytes returns how many bytes the ended jobs of a user take.
 func (s *Store) UserBytes(user string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used[user]
 }
 
-// charge adds what a job takes to what its user has, or takes it away.
+// charge adds the bytes of a job to those of its user, or subtracts them.
 func (s *Store) charge(j *wire.PastJob, sign int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +22,7 @@ func (s *Store) charge(j *wire.PastJob, sign int64) {
 	}
 }
 
-// measure finds out how much the jobs take that end with these rows; added is what is being written of each.
+// measure sets the bytes that the jobs take that end with these rows; added is what is being written of each job.
 func (s *Store) measure(rows map[uint64]*wire.PastJob, added map[uint64]int64) error {
 	for n, j := range rows {
 		if !j.Over() {
@@ -43,7 +43,7 @@ func (s *Store) measure(rows map[uint64]*wire.PastJob, added map[uint64]int64) e
 	return nil
 }
 
-// tooMuch says of which users how many bytes have to go.
+// tooMuch returns how many bytes of each user have to be deleted.
 func (s *Store) tooMuch() map[string]int64 {
 	if s.cfg.UserBytes == nil {
 		return nil
@@ -59,7 +59,7 @@ func (s *Store) tooMuch() map[string]int64 {
 	return over
 }
 
-// retainUsers removes the oldest ended jobs of users who have more history than they may.
+// retainUsers removes the oldest ended jobs of users whose history is above their limit.
 func (s *Store) retainUsers() error {
 	over := s.tooMuch()
 	if len(over) == 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A walFS makes the log of the store cheap. Each batch goes to the operating system at once, so that a master that is killed
-// loses none; to the disk it goes when the store asks for it, or a file of the log is full. A power cut costs the last
-// batches, whole, and what of them is in the journal is read from there.
+// A walFS makes the log of the store cheap. Each batch goes to the operating system at once, so that killing the master
+// loses none. It goes to the disk when the store asks for that, or when a file of the log is full. A power cut costs
+// the last batches as a whole; the journal still has those of their entries that came from it.
 type walFS struct {
 	vfs.FS
 	hard *atomic.Bool
@@ -58,7 +58,7 @@ func (f walFile) SyncTo(length int64) (bool, error) {
 	return f.File.SyncTo(length)
 }
 
-// Close makes a file whole before the next one is begun.
+// Close syncs a file before the next one is begun.
 func (f walFile) Close() error {
 	if err := f.File.Sync(); err != nil {
 		return err

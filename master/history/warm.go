@@ -9,15 +9,16 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// maxWarm is how many jobs have a summary at hand.
+// maxWarm is how many summaries are kept in memory.
 const maxWarm = 256
 
-// warm keeps summaries of the jobs that were written or asked for last, so that a page about a job with hundreds of thousands of events
-// does not read them all. Take mu only within guarded: a failing disk may block its holder for ever.
+// warm keeps summaries of the jobs that were last written or asked for, so that a page about a job with hundreds of
+// thousands of events does not read them all. Take mu only within guarded: a failing disk may block its holder for
+// ever.
 type warm struct {
 	mu    sync.Mutex // guards the fields below, and is held while entries are written
 	jobs  map[uint64]*warmJob
-	order []uint64 // of their coming
+	order []uint64 // in which they came
 }
 
 type warmJob struct {
@@ -39,8 +40,8 @@ func (w *warm) put(n uint64, j *warmJob) {
 	}
 }
 
-// take brings the summaries up to date with an entry that was written. One that comes late, from the journal, does not fit behind
-// the others: its job's summary is made anew when somebody asks.
+// take updates the summaries with an entry that was written. A late entry, from the journal, is out of order: its job's
+// summary is rebuilt when somebody asks for it.
 func (w *warm) take(n uint64, key []byte, e *Entry) {
 	if e.Kind == wire.PastSubmitted {
 		w.put(n, &warmJob{summary: newSummary()})
@@ -60,7 +61,7 @@ func (w *warm) take(n uint64, key []byte, e *Entry) {
 	j.last = key
 }
 
-// summaryOf is the summary of a job with all that is written.
+// summaryOf returns the summary of a job with all that is written.
 func (s *Store) summaryOf(j *wire.PastJob) (*wire.PastSummary, error) {
 	n := number(j.Job)
 	w := &s.warm
@@ -69,7 +70,7 @@ func (s *Store) summaryOf(j *wire.PastJob) (*wire.PastSummary, error) {
 	found := w.jobs[n]
 	if found == nil {
 		found = &warmJob{summary: newSummary()}
-		if err := s.read(n, found); err != nil { // nothing is written meanwhile: it might go in before what was read
+		if err := s.read(n, found); err != nil { // mu keeps writers out: they could add an event before an older one was read
 			return nil, err
 		}
 		w.put(n, found)
@@ -89,7 +90,7 @@ func (s *Store) read(n uint64, j *warmJob) error {
 	})
 }
 
-// finish puts a summary together as it is now.
+// finish returns the summary as of now.
 func (m *summary) finish(j *wire.PastJob) *wire.PastSummary {
 	out := *m.out
 	out.PastJob, out.Local = *j, maps.Clone(m.out.Local)

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Add hands over entries, in order. It never blocks and keeps no more than the queue's length: entries of the
-// journal that do not fit are read from it later, others are lost and counted.
+// Add queues entries, in order. It never blocks and keeps at most Config.Queue entries: those of the journal that do
+// not fit are read from it later, others are lost and counted.
 func (s *Store) Add(entries []Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +27,7 @@ func (s *Store) Add(entries []Entry) {
 		case len(s.queue) >= s.cfg.Queue:
 			s.dropped++
 		case s.behind && e.inJournal():
-			// It will be read together with those before it.
+			// It will be read from the journal with those before it.
 		default:
 			s.queue = append(s.queue, *e)
 		}
@@ -42,14 +42,14 @@ func (s *Store) nudge() {
 	}
 }
 
-// Applied is the last record of the journal that is in the store.
+// Applied returns the last record of the journal that is in the store.
 func (s *Store) Applied() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.applied
 }
 
-// sweepEvery is how often the limits are looked at, if no job ends.
+// sweepEvery is how often the limits are checked if no job ends.
 const sweepEvery = 10 * time.Minute
 
 // writer is the only goroutine that writes.
@@ -85,26 +85,25 @@ func (s *Store) writer() {
 	}
 }
 
-// writeAll writes what waits, from the journal where the queue has gaps.
+// writeAll writes what waits. It reads from the journal what the queue lacks.
 func (s *Store) writeAll() (ended bool, err error) {
 	for {
 		s.mu.Lock()
 		behind, batch := s.behind, s.queue
 		s.queue = nil
-		// From here on the queue is whole again; what is durable now is read from the journal, what comes later
-		// is added behind it.
+		// From here on the queue has no gap: what is durable now is read from the journal, and what comes later is
+		// queued.
 		s.behind = false
 		s.mu.Unlock()
 		if !behind && len(batch) == 0 {
 			return ended, nil
 		}
 		if behind {
-			// Whatever was appended before this is durable by now or will be added: entries are added once
-			// they are durable.
+			// Every earlier record is durable by now or will be added: entries are added once they are durable.
 			if err := s.catchUp(s.cfg.Durable()); err != nil {
 				return ended, err
 			}
-			ended = true // some may have
+			ended = true // some job may have
 		}
 		for chunk := range slices.Chunk(batch, batchSize) {
 			e, err := s.write(chunk, 0)
@@ -116,7 +115,7 @@ func (s *Store) writeAll() (ended bool, err error) {
 	}
 }
 
-// catchUp reads the journal up to a record.
+// catchUp reads the journal up to the record to.
 func (s *Store) catchUp(to uint64) error {
 	from := s.Applied() + 1
 	if to < from {
@@ -151,8 +150,8 @@ const batchSize = 2048
 
 var errStopped = wire.Errorf(wire.Canceled, "the history is being closed")
 
-// write puts entries into the store in one step, together with how far the journal has been read: to, or the
-// last record among them.
+// write puts entries into the store in one batch, together with how far the journal has been read: to, or the last
+// record among them.
 func (s *Store) write(entries []Entry, to uint64) (ended bool, err error) {
 	from := s.Applied()
 	for i := range entries {
@@ -161,7 +160,7 @@ func (s *Store) write(entries []Entry, to uint64) (ended bool, err error) {
 		}
 		ended = ended || entries[i].Kind == wire.PastEnded
 	}
-	entries = slices.Clone(entries) // the next ones may overwrite them while a failing disk hangs
+	entries = slices.Clone(entries) // the next batch may overwrite them while a failing disk hangs
 	if err := s.guard(func() error { return s.put(entries, from, max(from, to)) }); err != nil {
 		return false, err
 	}
@@ -171,7 +170,7 @@ func (s *Store) write(entries []Entry, to uint64) (ended bool, err error) {
 	return ended, nil
 }
 
-// put writes entries; from is the last record that is there already.
+// put writes entries; from is the last record that is already in the store.
 func (s *Store) put(entries []Entry, from, to uint64) error {
 	b := s.db.NewBatch()
 	rows := map[uint64]*wire.PastJob{}
@@ -216,11 +215,11 @@ func (s *Store) commit(b *pebble.Batch, rows map[uint64]*wire.PastJob, applied u
 	if err := b.Set(appliedKey, binary.BigEndian.AppendUint64(nil, applied), nil); err != nil {
 		return err
 	}
-	return b.Commit(pebble.Sync) // as far as walFS means it
+	return b.Commit(pebble.Sync) // walFS decides whether this reaches the disk
 }
 
-// Keep makes what is written durable and returns the record of the journal below which nothing is needed. A
-// store that has failed needs nothing.
+// Keep makes what is written durable and returns the record of the journal below which the store needs nothing. A store
+// that has failed needs nothing at all.
 func (s *Store) Keep() uint64 {
 	applied := s.Applied()
 	s.hard.Store(true)

@@ -7,10 +7,10 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// AnswerTo is what a worker should do now. Launches are repeated until the worker reports them. The
-// answer may go out at once: ends that are not written down durably yet are not acknowledged, and
-// drivers of jobs that are not are not started. That other attempts start before the records they
-// follow from are durable does no harm: after a crash they are adopted, or stopped.
+// AnswerTo returns what a worker should do now. It repeats launches until the worker reports them. The answer may go
+// out at once: it does not acknowledge ends that are not durable, and starts no drivers of jobs that are not. Other
+// attempts may start before the records they follow from are durable: after a crash the next master adopts or stops
+// them.
 func (c *Tracker) AnswerTo(name wire.NodeName, durable int64) wire.Answer {
 	n := c.byName[name]
 	if n == nil {

@@ -18,9 +18,9 @@ type attempt struct {
 	number int     // of this try among those of its task, from 0; of a driver: how many have failed
 	done   float64 // 0 to 1, as reported
 	seen   bool    // its worker has reported it
-	sent   bool    // it was in an answer
+	sent   bool    // an answer to its worker has listed it
 	second bool
-	noted  int64 // records made before it
+	noted  int64 // number of records made before it
 }
 
 func (a *attempt) task() scheduler.TaskID {
@@ -39,7 +39,7 @@ func schedKind(k wire.TaskKind) scheduler.Kind {
 
 var wireKind = [scheduler.NumKinds]wire.TaskKind{wire.MapTask, wire.ReduceTask, wire.DriverTask}
 
-// launch puts an attempt on the books that the policies have decided on.
+// launch records an attempt that the policies have decided on.
 func (c *Tracker) launch(now time.Duration, n *node, t scheduler.TaskID, second bool, why string) {
 	st := c.stages[t.Job]
 	c.lastTry++
@@ -66,7 +66,7 @@ func (c *Tracker) attach(a *attempt) {
 	a.st.count(a, 1)
 }
 
-// detach takes an attempt off our books; the policies are told by the caller.
+// detach removes an attempt from the tracker's books; the caller tells the policies.
 func (c *Tracker) detach(a *attempt) {
 	delete(a.node.want, a.id)
 	if a.st.running[a] {
@@ -75,7 +75,7 @@ func (c *Tracker) detach(a *attempt) {
 	}
 }
 
-// count keeps the number of running attempts of each task and kind.
+// count updates the number of running attempts of a task and of its kind.
 func (st *stage) count(a *attempt, n int8) {
 	if set := st.tasks(a.id.Kind); int(a.id.Index) < len(set) {
 		set[a.id.Index].live += uint8(n)
@@ -83,7 +83,7 @@ func (st *stage) count(a *attempt, n int8) {
 	}
 }
 
-// attempts is how many attempts of a map or reduce run.
+// attempts returns how many attempts of a map or reduce run.
 func (st *stage) attempts(id wire.AttemptID) int {
 	set := st.tasks(id.Kind)
 	if int(id.Index) >= len(set) {
@@ -92,7 +92,7 @@ func (st *stage) attempts(id wire.AttemptID) int {
 	return int(set[id.Index].live)
 }
 
-// drop is detach for an attempt that may still run: its worker is told to stop it.
+// drop is detach for an attempt that may still run. It tells the worker to stop it.
 func (c *Tracker) drop(a *attempt, why string) {
 	c.detach(a)
 	if a.seen || a.sent {
@@ -101,14 +101,14 @@ func (c *Tracker) drop(a *attempt, why string) {
 	}
 }
 
-// stop ends an attempt; its task waits again.
+// stop ends an attempt and lets its task wait again.
 func (c *Tracker) stop(now time.Duration, a *attempt, why string) {
 	c.drop(a, why)
 	c.tellEnd(now, wire.PastStopped, a, why, nil)
 	c.feed(now, scheduler.TaskKilled(a.task(), a.node.id))
 }
 
-// lost is an attempt that ended without a word.
+// lost handles an attempt that ended without a result.
 func (c *Tracker) lost(now time.Duration, a *attempt, why string) {
 	a.st.lastError = why
 	c.detach(a)
@@ -116,7 +116,7 @@ func (c *Tracker) lost(now time.Duration, a *attempt, why string) {
 	c.feed(now, scheduler.TaskKilled(a.task(), a.node.id))
 }
 
-// takeEnd takes in one end. The first good result of a task counts, whoever brings it.
+// takeEnd handles the end of one attempt. The first good result of a task counts, whichever attempt brings it.
 func (c *Tracker) takeEnd(now time.Duration, n *node, e *wire.Ended) {
 	c.runsNoMore(n, e.ID)
 	a := n.want[e.ID]
@@ -156,7 +156,7 @@ func (c *Tracker) takeEnd(now time.Duration, n *node, e *wire.Ended) {
 	}
 }
 
-// taskDone makes a result count and stops other attempts of the task.
+// taskDone makes a result count and stops the task's other attempts.
 func (c *Tracker) taskDone(now time.Duration, n *node, st *stage, a *attempt, e *wire.Ended) {
 	id := e.ID
 	t := scheduler.TaskID{Job: st.sid, Index: id.Index, Kind: schedKind(id.Kind)}
@@ -207,8 +207,9 @@ func (c *Tracker) runsElsewhere(st *stage, id wire.AttemptID) bool {
 	return false
 }
 
-// afterProgress starts what a finished task makes possible: the first reduces, those that wait for the last map, or the commit. What the maps
-// between allow waits for the next Tick: with many workers, to ask about all of them at the end of each map is what a master does most.
+// afterProgress starts what a finished task makes possible: the first reduces, those that wait for the last map, or the
+// commit. What the maps in between make possible waits for the next Tick: with many workers, the master would otherwise
+// spend most of its time asking about all of them at the end of each map.
 func (c *Tracker) afterProgress(now time.Duration, st *stage, kind wire.TaskKind) {
 	if st.complete() {
 		c.startCommit(now, st)
@@ -246,8 +247,8 @@ func (c *Tracker) taskFailed(now time.Duration, n *node, a *attempt, e *wire.End
 	c.offerAll(now)
 }
 
-// machineFailed is an attempt that its worker could not run, for want of a disk that works, say. That is not the
-// job's fault, and the job goes elsewhere; but where it happens everywhere, again and again, the job ends and says why.
+// machineFailed handles an attempt that its worker could not run, for want of a working disk, say. That is not the
+// job's fault, and the task runs elsewhere. But a task that fails so again and again ends its job, with the reason.
 func (c *Tracker) machineFailed(now time.Duration, n *node, a *attempt, e *wire.Ended) {
 	st, losses := a.st, 0
 	c.lost(now, a, e.Error)
@@ -266,7 +267,7 @@ func (c *Tracker) machineFailed(now time.Duration, n *node, a *attempt, e *wire.
 	c.changed(st.job)
 }
 
-// lossFactor is how many times as often as an attempt may fail it may be lost by the machines' fault.
+// lossFactor is how many times more often a task's attempts may be lost by the machines' fault than fail by the job's.
 const lossFactor = 4
 
 // loseOutput runs a finished map again because its output is gone.
@@ -278,7 +279,7 @@ func (c *Tracker) loseOutput(now time.Duration, st *stage, index int32, why stri
 	c.feed(now, scheduler.TaskLost(scheduler.TaskID{Job: st.sid, Index: index}))
 }
 
-// forgetResult takes the result of a finished map or reduce off our books; the policies are told by the caller.
+// forgetResult discards the result of a finished map or reduce; the caller tells the policies.
 func (c *Tracker) forgetResult(now time.Duration, st *stage, kind wire.TaskKind, index int32, why string) {
 	set := st.tasks(kind)
 	if int(index) >= len(set) || set[index].try == 0 {
@@ -296,9 +297,9 @@ func (c *Tracker) forgetResult(now time.Duration, st *stage, kind wire.TaskKind,
 	c.changed(st.job)
 }
 
-// badFetch hears that a reduce cannot get a map's output. One report may be the reduce's own
-// trouble; several, or a dead node, mean that the output is gone. Right after a restart it is not
-// known yet who is dead and how many reduces there are; a reduce that still fails reports again.
+// badFetch handles a reduce's report that it cannot fetch a map's output. One report may be the reduce's own trouble;
+// several, or a dead node, mean that the output is gone. Right after a restart the master does not know yet who is dead
+// and how many reduces there are; a reduce that still fails reports again.
 func (c *Tracker) badFetch(now time.Duration, b wire.BadFetch) {
 	if now < c.graceEnd {
 		return
@@ -309,7 +310,7 @@ func (c *Tracker) badFetch(now time.Duration, b wire.BadFetch) {
 	}
 	n := c.nodes[st.maps[b.Map.Index].node]
 	if b.Addr != "" && b.Addr != n.addr || !n.up && n.keeps[st] {
-		return // it has moved, or giveUp will see to it
+		return // the output has moved, or giveUp will handle it
 	}
 	by := st.fetch[b.Map.Index]
 	if by == nil {

@@ -14,8 +14,8 @@ import (
 // Config is how patient and how strict the master is.
 type Config struct {
 	Scheduler scheduler.Config
-	// Links says how fast the racks' links and the nodes' cards are; what it does not say is not
-	// watched for congestion.
+	// Links says how fast the racks' links and the nodes' cards are. A link without a speed is not watched for
+	// congestion.
 	Links topology.Links
 	// Monitor is how the network is watched.
 	Monitor netmon.Config
@@ -26,41 +26,40 @@ type Config struct {
 	// Silence is how long a worker may send nothing before it counts as dead. Larger: work of
 	// dead nodes is given away later, and fewer live ones are taken for dead. Default 10 s.
 	Silence time.Duration
-	// Held is how long after it was heard a worker keeps its name: another that comes with it is refused. A worker whose
-	// connection broke, or that is down, has lost it already. Default 3 s.
+	// Held is how long after a worker was last heard its name is kept for it: another worker that claims the name is
+	// refused. A worker whose connection broke, or that is down, has already lost its name. Default 3 s.
 	Held time.Duration
-	// Return is how long a worker whose death was seen may take to come back before maps whose output lies there are run
-	// again, if no other map of the job waits for room; else they are after Silence. Larger: fewer maps are done twice
-	// when workers are started again, and reduces wait for longer when they are not. Default 400 ms.
+	// Return is how long a worker whose death was seen has to come back before maps whose output lies on it run again.
+	// That holds if no other map of the job waits for room; else they run again after Silence. Larger: fewer maps run
+	// twice when workers are restarted, and reduces wait longer when they are not. Default 400 ms.
 	Return time.Duration
-	// Heartbeat is the interval in which a worker's reports count as its heartbeats for the policies, which allow so
-	// much in one: a worker with news reports more often. Default 1 s.
+	// Heartbeat is the interval at which a worker's reports count as heartbeats for the policies, which allow so much
+	// in each. A worker with news reports more often. Default 1 s.
 	Heartbeat time.Duration
-	// Grace is how long after a restart work of workers that have not reported yet is left to
-	// them. Default 3 s.
+	// Grace is how long after a restart the master leaves work to workers that have not reported yet. Default 3 s.
 	Grace time.Duration
-	// NodeFailures is how many attempts of a job may fail on one node before the job avoids
-	// it, for as long as Avoid says. Default 3 and 10 min; at most a third of the nodes are avoided, beyond that none is.
+	// NodeFailures is how many attempts of a job may fail on one node before the job avoids the node, for as long as
+	// Avoid says. Default 3 and 10 min. A job avoids at most a third of the nodes; beyond that it avoids none.
 	NodeFailures int
 	Avoid        time.Duration
 	// Deaths is how many times a worker may be taken for dead within Exclude before it gets no work for as
 	// long. Default 3 in 2 min; at most a third of the nodes are excluded.
 	Deaths  int
 	Exclude time.Duration
-	// FetchFailures is how many reduces must fail to fetch a map's output before the map is run
-	// again; half of the running reduces suffice, and so does one if the node is down. Default 3.
+	// FetchFailures is how many reduces must fail to fetch a map's output before the map runs again. Half of the
+	// running reduces suffice, and so does one if the node is down. Default 3.
 	FetchFailures int
 	// MaxPlan is how many bytes the splits of a stage may take in memory and in the journal: a split with three hosts takes
 	// some 40. A job beyond it fails. Default 256 MiB.
 	MaxPlan int
-	// Decisions, if set, is given the log of what the policies were told and decided. It must not
-	// call back.
+	// Decisions, if set, gets the log of what the policies were told and decided. It must not call back.
 	Decisions func(l *drive.Line)
-	// KeepDecisions is how many decisions are remembered in words, and KeepLines how many bytes, roughly, of the log that a
-	// simulator replays. Larger: a longer memory, and more of it taken. Default 20,000 and 32 MiB, two hours of a small cluster.
+	// KeepDecisions is how many decisions are remembered in words, and KeepLines roughly how many bytes of the log that
+	// a simulator replays. Larger: they reach further back, and take more memory. Default 20,000 and 32 MiB, two hours
+	// of a small cluster.
 	KeepDecisions int
 	KeepLines     int64
-	// Spill, if set, is given the lines that leave that memory, in order. It must not call back, nor wait.
+	// Spill, if set, gets the lines that leave that memory, in order. It must neither call back nor block.
 	Spill func(p Page)
 	// SecondAttempts starts second attempts of slow tasks.
 	SecondAttempts SecondAttempts
@@ -68,7 +67,7 @@ type Config struct {
 	MaxTasks int
 	// MaxJobs bounds the unfinished jobs. Default 20,000.
 	MaxJobs int
-	// Exempt says who is not bound by the limits of all users, but only by their own: administrators. nil: nobody.
+	// Exempt reports whether only a user's own limits apply, not those of all: so for administrators. nil: for nobody.
 	Exempt func(user string) bool
 	// KeepEnded is how many ended jobs are remembered. Default 1,000.
 	KeepEnded int
@@ -83,7 +82,7 @@ type SecondAttempts struct {
 	Lag drive.Lag
 }
 
-// Rule is what decides; nil starts none.
+// Rule returns the rule that decides; nil means no second attempts.
 func (s *SecondAttempts) Rule() drive.Rule {
 	switch {
 	case s.Off:
@@ -94,7 +93,7 @@ func (s *SecondAttempts) Rule() drive.Rule {
 	return s.LATE
 }
 
-// Choice is that rule by its name, none if there is none.
+// Choice returns the name of that rule, or that of none.
 func (s *SecondAttempts) Choice() *wire.Choice {
 	c := wire.Choice(drive.NameOf(s.Rule()))
 	return &c
@@ -110,7 +109,7 @@ func (s *SecondAttempts) validate() error {
 	return nil
 }
 
-// drive is how the rounds of a live cluster go.
+// drive returns the configuration of the rounds of a live cluster.
 func (c *Config) drive(m drive.Meter, log func(*drive.Line)) drive.Config {
 	return drive.Config{Seconds: c.SecondAttempts.Rule(), Meter: m, Refill: true, Spread: true, Log: log}
 }

@@ -17,12 +17,12 @@ type decisions struct {
 	next   uint64 // number of the next
 	lines  []drive.Line
 	bytes  int64  // of lines, roughly
-	before uint64 // lines that are forgotten
+	before uint64 // lines that were forgotten
 	held   map[scheduler.JobID]held
-	looked time.Duration // at who waits for admission
+	looked time.Duration // when jobs awaiting admission were last checked
 }
 
-// held is why a job last got nothing, and when that was told.
+// held is the reason why a job last got nothing, and when it was logged.
 type held struct {
 	code scheduler.Code
 	say  string
@@ -31,27 +31,28 @@ type held struct {
 
 const (
 	maxOthers = 5
-	// holdEvery is how often at most it is told that a job gets nothing for another reason.
+	// holdEvery is the shortest interval between two reasons logged for a job that gets nothing.
 	holdEvery = time.Second
-	// holdAfter is how long a job may wait for admission in silence: one that is admitted at the next look waits for nothing.
+	// holdAfter is how long a job waits for admission before a reason is logged: a job that is admitted at the next
+	// look is not held up.
 	holdAfter = 100 * time.Millisecond
-	// maxWaiting bounds the jobs in line for admission of which is told why they wait.
+	// maxWaiting bounds the jobs waiting for admission for which a reason is logged.
 	maxWaiting = 1000
 )
 
-// decided writes down a decision in words.
+// decided logs a decision in words.
 func (c *Tracker) decided(d wire.Decision) {
 	if c.cfg.KeepDecisions == 0 {
 		return
 	}
 	d.Seq = c.log.next
 	c.log.next++
-	if c.log.said = append(c.log.said, d); len(c.log.said) > c.cfg.KeepDecisions*5/4 { // not one by one: that copies all each time
+	if c.log.said = append(c.log.said, d); len(c.log.said) > c.cfg.KeepDecisions*5/4 { // not one by one, which would copy all each time
 		c.log.said = append([]wire.Decision(nil), c.log.said[len(c.log.said)-c.cfg.KeepDecisions:]...)
 	}
 }
 
-// decide writes down a step, and returns why it was taken.
+// decide logs a step and returns why it was taken.
 func (c *Tracker) decide(now time.Duration, st *stage, s *drive.Step) string {
 	d := wire.Decision{At: int64(now), Do: s.Do.String(), Job: st.job.id, Stage: st.n, Second: s.Second, Why: wire.Clip(c.spell(s.Reason), wire.MaxText)}
 	if s.Do == drive.Launch || s.Do == drive.Stop || s.Do == drive.Forget {
@@ -67,7 +68,7 @@ func (c *Tracker) decide(now time.Duration, st *stage, s *drive.Step) string {
 	return d.Why
 }
 
-// others are jobs with a task of the kind that waits.
+// others returns other jobs with a waiting task of that kind; more counts those left out.
 func (c *Tracker) others(t scheduler.TaskID) (out []wire.JobID, more int) {
 	wait := c.engine.View().Runnable(t.Kind)
 	for i := 0; i < wait.Len() && len(out) < maxOthers; i++ {
@@ -81,19 +82,19 @@ func (c *Tracker) others(t scheduler.TaskID) (out []wire.JobID, more int) {
 	return out, max(0, wait.Len()+more-len(out))
 }
 
-// hear takes in a line of the log.
+// hear adds a line to the log.
 func (c *Tracker) hear(l *drive.Line) {
 	if c.cfg.Decisions != nil {
 		c.cfg.Decisions(l)
 	}
 	kept := *l
-	kept.Steps = nil // those that are no rest follow
+	kept.Steps = nil // the steps that are not a rest follow
 	kept = kept.Clone()
 	for _, s := range l.Steps {
 		if s.Do != drive.Rest {
 			kept.Steps = append(kept.Steps, s)
 		} else if s.Node == topology.NoNode {
-			c.holdWaiting(l.At) // what admission says itself is of the first only
+			c.holdWaiting(l.At) // admission's own reason is about the first job only
 		} else if st := c.stages[s.Reason.Job]; st != nil && s.Reason.Code != scheduler.Chosen {
 			c.hold(l.At, st, s.Reason)
 		}
@@ -113,7 +114,7 @@ func (c *Tracker) hear(l *drive.Line) {
 	}
 }
 
-// sizeOfLine is what a line takes, roughly.
+// sizeOfLine returns roughly how many bytes a line takes.
 func sizeOfLine(l *drive.Line) int64 {
 	n := int64(500 + 100*len(l.Steps) + 40*len(l.Asked) + 8*len(l.Round.Nodes) + 400*len(l.Expected) + 100*len(l.Plans))
 	for _, v := range l.Policy.Params {
@@ -125,8 +126,9 @@ func sizeOfLine(l *drive.Line) int64 {
 	return n
 }
 
-// holdWaiting tells of jobs that wait for admission why. It looks at the first maxWaiting once in holdAfter, since rounds may come ten
-// thousand times a second, and asks once in holdEvery for each: the answer may take a walk over all that wait.
+// holdWaiting logs why jobs wait for admission. It looks at the first maxWaiting once in holdAfter, since rounds may
+// come ten thousand times a second. It asks once in holdEvery for each job: the answer may take a walk over all that
+// wait.
 func (c *Tracker) holdWaiting(now time.Duration) {
 	if now-c.log.looked < holdAfter {
 		return
@@ -144,13 +146,13 @@ func (c *Tracker) holdWaiting(now time.Duration) {
 	}
 }
 
-// toldLately is whether it was told a moment ago that a job gets nothing.
+// toldLately reports whether a reason for this job was logged within the last holdEvery.
 func (c *Tracker) toldLately(now time.Duration, st *stage) bool {
 	was, told := c.log.held[st.sid]
 	return told && now-was.at < holdEvery
 }
 
-// hold tells that a job gets nothing, if that is for another reason than before.
+// hold logs why a job gets nothing, if the reason has changed.
 func (c *Tracker) hold(now time.Duration, st *stage, why scheduler.Reason) {
 	was, told := c.log.held[st.sid]
 	if told && was.code == why.Code && was.say == why.Say || c.toldLately(now, st) {
@@ -165,7 +167,7 @@ func (c *Tracker) hold(now time.Duration, st *stage, why scheduler.Reason) {
 	c.tell(now, wire.PastHeld, wire.AttemptID{Job: st.job.id, Stage: st.n}, nil, d.Why)
 }
 
-// Announce writes down which policy is put in place, or which admission policy; at the start, both.
+// Announce logs which policy or admission policy is put in place; at the start, both.
 func (c *Tracker) Announce(now time.Duration, policy, admission wire.Choice) {
 	c.engine.Announce(now, drive.Named(policy), drive.Named(admission))
 	for _, p := range []wire.Choice{policy, admission} {
@@ -194,7 +196,7 @@ func (c *Tracker) DecisionsFrom(r wire.DecisionsRequest) (out wire.Decisions) {
 	return out
 }
 
-// A Page is some lines of the log. They are not to be changed.
+// A Page is some lines of the log. Callers must not change them.
 type Page struct {
 	Header drive.Header // Lost counts from where the page was asked for
 	Lines  []drive.Line
@@ -202,7 +204,7 @@ type Page struct {
 	More   bool
 }
 
-// Lines returns lines of the log from a number on, or from the oldest that is remembered.
+// Lines returns lines of the log, starting at a number or at the oldest that is remembered.
 func (c *Tracker) Lines(from uint64) Page {
 	const page = 5_000
 	p := Page{First: max(from, c.log.before), Header: drive.HeaderOf(c.cfg.Scheduler, c.cfg.drive(nil, nil))}
@@ -212,10 +214,10 @@ func (c *Tracker) Lines(from uint64) Page {
 	return p
 }
 
-// maxPage bounds the bytes of a page, but for one line.
+// maxPage bounds the bytes of a page, unless its only line is longer.
 const maxPage = 2 << 20
 
-// Encode writes the page as files have it, as much of it as fits.
+// Encode returns as much of the page as fits, in the form of a log file.
 func (p *Page) Encode() (out wire.DecisionLines, err error) {
 	out.Next, out.More, out.Lines = p.First, p.More, []json.RawMessage{}
 	if out.Header, err = json.Marshal(p.Header); err != nil {

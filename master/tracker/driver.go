@@ -9,13 +9,13 @@ import (
 	"github.com/millrace/millrace/scheduler/drive"
 )
 
-// DriverStep says what a driver should do next. "wait" means that nothing is to be done yet; ask
-// again when the job is among [Output.Drivers].
+// DriverStep returns what a driver should do next. "wait" means nothing yet: ask again when the job is among
+// [Output.Drivers].
 func (c *Tracker) DriverStep(id wire.AttemptID) wire.DriverStep {
 	st := c.driven(id)
 	switch {
 	case st == nil && c.graceEnd > 0 && c.stageOf(id) != nil:
-		return wire.DriverStep{Do: "wait"} // its worker has not reported yet that it runs
+		return wire.DriverStep{Do: "wait"} // its worker has not yet reported that it runs
 	case st == nil:
 		j := c.jobs[id.Job]
 		return wire.DriverStep{Do: "stop", Why: c.whyStopped(id), Abort: j != nil && (j.state == Failed || j.state == Cancelled)}
@@ -34,7 +34,7 @@ func (c *Tracker) whyStopped(id wire.AttemptID) string {
 	return "another driver runs"
 }
 
-// driven returns the stage that an attempt drives, or nil if it drives none, or no longer does.
+// driven returns the stage that an attempt drives, or nil if it drives none (or no longer does).
 func (c *Tracker) driven(id wire.AttemptID) *stage {
 	if a := c.driverOf(id); a != nil {
 		return a.st
@@ -42,7 +42,7 @@ func (c *Tracker) driven(id wire.AttemptID) *stage {
 	return nil
 }
 
-// driverOf is the attempt of a driver that runs, or nil.
+// driverOf returns the running driver with that id, or nil.
 func (c *Tracker) driverOf(id wire.AttemptID) *attempt {
 	st := c.stageOf(id)
 	if st == nil || id.Kind != wire.DriverTask {
@@ -56,7 +56,7 @@ func (c *Tracker) driverOf(id wire.AttemptID) *attempt {
 	return nil
 }
 
-// winners lists the attempts whose parts are the output.
+// winners returns the attempts whose parts are the output.
 func (st *stage) winners() []uint64 {
 	set := st.reduces
 	if len(set) == 0 {
@@ -77,7 +77,7 @@ func (c *Tracker) info(st *stage) *wire.StageInfo {
 	return i
 }
 
-// StageInfo is what attempts of a stage have in common.
+// StageInfo returns what attempts of a stage have in common.
 func (c *Tracker) StageInfo(ref wire.StageRef) (wire.StageInfo, error) {
 	j := c.jobs[ref.Job]
 	if j == nil || ref.Stage < 0 || ref.Stage >= len(j.stages) {
@@ -86,8 +86,7 @@ func (c *Tracker) StageInfo(ref wire.StageRef) (wire.StageInfo, error) {
 	return *c.info(j.stages[ref.Stage]), nil
 }
 
-// startCommit lets the driver give the output its name. From here on the job can only succeed,
-// or fail by a failed commit.
+// startCommit lets the driver give the output its name. From here on the job can only succeed, or fail in its commit.
 func (c *Tracker) startCommit(now time.Duration, st *stage) {
 	if st.committing {
 		return
@@ -97,7 +96,7 @@ func (c *Tracker) startCommit(now time.Duration, st *stage) {
 	c.changed(st.job)
 }
 
-// Commit hears from a driver that the output has its name, or why not.
+// Commit handles a driver's report that the output has its name, or why it has not.
 func (c *Tracker) Commit(now time.Duration, id wire.AttemptID, problem string) error {
 	driver := c.driverOf(id)
 	if driver == nil || !driver.st.committing {
@@ -123,8 +122,8 @@ func (c *Tracker) Commit(now time.Duration, id wire.AttemptID, problem string) e
 	return nil
 }
 
-// goOn takes a job into its next stage: it was admitted and does not queue again, and the next driver has the container of
-// the one before, which nobody else is offered in between.
+// goOn moves a job into its next stage. The job was admitted and does not queue again. The next driver gets the
+// container of the last one, which is offered to nobody else in between.
 func (c *Tracker) goOn(now time.Duration, next *stage, n *node) {
 	c.feed(now, scheduler.JobAdmitted(next.sid))
 	c.tell(now, wire.PastAdmitted, wire.AttemptID{Job: next.job.id, Stage: next.n}, nil, "")
@@ -139,7 +138,7 @@ func (c *Tracker) goOn(now time.Duration, next *stage, n *node) {
 	}
 }
 
-// driverEnded hears of a driver's end. A driver that ends before its stage has is tried again.
+// driverEnded handles the end of a driver. A driver that ends before its stage does is tried again.
 func (c *Tracker) driverEnded(now time.Duration, st *stage, a *attempt, e *wire.Ended) {
 	if a == nil {
 		return

@@ -7,14 +7,14 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// An Event is something worth telling that is not journalled: it can be learned again, or is of no
-// consequence after a restart.
+// An Event is something worth telling that is not journalled: the master can learn it again, or does not need it after
+// a restart.
 type Event struct {
-	ID wire.AttemptID // of a job that was admitted only Job and Stage
+	ID wire.AttemptID // only Job and Stage if a job was admitted
 	wire.PastEvent
 }
 
-// tell puts an event among what is left to be done.
+// tell adds an event to the output.
 func (c *Tracker) tell(now time.Duration, kind wire.PastKind, id wire.AttemptID, n *node, text string) *Event {
 	e := Event{ID: id, PastEvent: wire.PastEvent{
 		At: int64(now), Kind: kind, Stage: id.Stage, Task: id.Kind, Index: id.Index, Try: id.Try, Text: wire.Clip(text, wire.MaxText),

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A worker that is taken for dead again and again does more harm than good: what it has done is done once more elsewhere
-// each time. It gets nothing for a while. So does a worker on which attempts of a job fail again and again, from that job.
+// A worker that dies again and again does more harm than good: each time its work is done once more elsewhere. It gets
+// no work for a while. A worker on which attempts of a job fail again and again gets no work from that job.
 
 // A ban keeps a job off a node.
 type ban struct {
@@ -20,8 +20,8 @@ type ban struct {
 	node  topology.NodeID
 }
 
-// died counts a death of n and excludes it if there were too many lately, unless that is true of a third of the nodes:
-// then it is the network, or the master, and not they.
+// died counts a death of n and excludes n after too many of them, unless a third of the nodes would then be excluded:
+// in that case the network or the master is to blame.
 func (c *Tracker) died(now time.Duration, n *node) {
 	n.deaths = slices.DeleteFunc(n.deaths, func(at time.Duration) bool { return now-at > c.cfg.Exclude })
 	n.deaths = append(n.deaths, now)
@@ -39,7 +39,7 @@ func (c *Tracker) died(now time.Duration, n *node) {
 	}
 }
 
-// excludedWhy says why a node gets nothing, empty if that is not so.
+// excludedWhy returns why a node is excluded, or "" if it is not.
 func (c *Tracker) excludedWhy(now time.Duration, n *node) string {
 	if now >= n.excluded {
 		return ""
@@ -47,7 +47,7 @@ func (c *Tracker) excludedWhy(now time.Duration, n *node) string {
 	return fmt.Sprintf("was taken for dead %d times in %s; gets nothing for another %s", len(n.deaths), c.cfg.Exclude, (n.excluded - now).Round(time.Second))
 }
 
-// restWhy says why a node that is up takes no work, empty if it does: sick, excluded or draining.
+// restWhy returns why a node that is up takes no work (sick, excluded or draining), or "" if it takes work.
 func (c *Tracker) restWhy(now time.Duration, n *node) string {
 	switch {
 	case n.sick != "":
@@ -60,7 +60,7 @@ func (c *Tracker) restWhy(now time.Duration, n *node) string {
 	return ""
 }
 
-// tellRest tells the policies when a node begins or ceases to take no work. While it takes none its room counts nowhere:
+// tellRest tells the policies when a node stops or resumes taking work. While it takes none, its room does not count:
 // else drivers would take the last room that is left, and deadlocks would not be seen.
 func (c *Tracker) tellRest(now time.Duration, n *node) {
 	rests := c.restWhy(now, n) != ""
@@ -96,8 +96,8 @@ func (c *Tracker) notServing(now time.Duration) string {
 // maxResters is how many nodes a sentence names.
 const maxResters = 5
 
-// avoid bans a node for a job on which its attempts fail again and again, unless that is true of one in so many
-// nodes: then the job is bad, not they.
+// avoid counts a failure and bans a node for a job once NodeFailures of its attempts have failed there. When all nodes,
+// or more than one in oneIn, are banned, the job is to blame and avoid lifts the bans.
 func (c *Tracker) avoid(now time.Duration, st *stage, n *node, oneIn int) {
 	st.fails[n.id]++
 	if st.fails[n.id] != c.cfg.NodeFailures {
@@ -127,7 +127,7 @@ func (c *Tracker) leaveNode(now time.Duration, st *stage, n *node) {
 	}
 }
 
-// unban ends bans whose time is over. Those of stages that have ended have nothing left to end.
+// unban lifts bans whose time is over. Bans of ended stages are dropped.
 func (c *Tracker) unban(now time.Duration) {
 	for len(c.bans) > 0 && now >= c.bans[0].until {
 		b := c.bans[0]

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// expect fills in how many tasks a job will have, as far as its input and the cluster say. Its driver, which looks at the
-// files, has the last word.
+// expect fills in how many tasks a job will have, as far as its input and the cluster tell. Its driver, which looks at
+// the files, has the last word.
 func (c *Tracker) expect(s *wire.JobSpec) {
 	if s.Expect.Reduces == 0 && !s.Shape.MapOnly {
 		s.Expect.Reduces = int32(min(s.Shape.Reducers, c.cfg.MaxTasks))
@@ -32,13 +32,13 @@ func (c *Tracker) expect(s *wire.JobSpec) {
 	}
 }
 
-// absurd is more than any job has, in bytes and in milliseconds.
+// absurdBytes and absurdMillis are more than any job has.
 const (
 	absurdBytes  = 1 << 56
 	absurdMillis = 1 << 40
 )
 
-// checkHints refuses what no job can be like.
+// checkHints refuses values that no job can have.
 func (c *Tracker) checkHints(s *wire.JobSpec) error {
 	e := &s.Expect
 	switch {
@@ -65,7 +65,7 @@ func (c *Tracker) checkHints(s *wire.JobSpec) error {
 	return nil
 }
 
-// hint tells the policies what is expected of a stage. Of the later stages of a chain nobody knows more than times.
+// hint adds what is expected of a stage. For the later stages of a chain only the times are known.
 func hint(spec *scheduler.JobSpec, st *stage) {
 	e := &st.job.spec.Expect
 	spec.MapTime, spec.ReduceTime = time.Duration(e.MapMillis)*time.Millisecond, time.Duration(e.ReduceMillis)*time.Millisecond
@@ -78,7 +78,7 @@ func hint(spec *scheduler.JobSpec, st *stage) {
 
 func sizeOf(bytes int64) scheduler.Size { return scheduler.Size{Bytes: bytes, Known: bytes > 0} }
 
-// demand is the room of an attempt; what is not said is as a map's.
+// demand returns the room that an attempt asks for. What r does not say is taken from usual.
 func demand(r, usual wire.Demand) scheduler.Demand {
 	d := scheduler.Demand{VCores: r.VCores, MemoryMB: r.MemoryMB}
 	if d.VCores == 0 {

@@ -10,37 +10,38 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// expected is a job that somebody has announced, or that was planned when it came, until it has ended. The announcement and the racks of its plan are journalled: its
-// input may lie there, so that the plan stays while the racks are up.
+// expected is a job that somebody has announced, or that was planned when it came, until it has ended. The journal has
+// the announcement and the racks of its plan. Its input may lie there, so the plan stays as long as the racks are up.
 type expected struct {
 	spec  wire.JobSpec
 	at    time.Duration
-	id    scheduler.JobID // what plans call it: negative, so that it is no job's
-	job   wire.JobID      // that it has become; "" while it is expected
-	taken bool            // its tasks are known: the policy follows its plan, or has none
-	lost  bool            // the policy has heard of its tasks before its racks were back
+	id    scheduler.JobID // its id in plans: negative, so that no job has it
+	job   wire.JobID      // the job that it has become; "" while it is expected
+	taken bool            // its tasks are known: from here on the policy follows its plan, if it has one
+	lost  bool            // the policy heard of its tasks before its racks were back
 	racks [2][]string     // of maps and reduces, as planned last; empty: there is no plan
-	why   string          // it has so many racks
+	why   string          // why it has so many racks
 }
 
 // planning is what is known of plans.
 type planning struct {
 	expected []*expected
 	last     scheduler.JobID // the lowest id in use
-	machines int             // that were up when it was planned last
+	machines int             // workers that were up when jobs were last planned
 	at       time.Duration   // when that was
 }
 
 const (
-	// maxExpected bounds the announced jobs, maxExpectedUser those of one user: nobody may take the places of all.
+	// maxExpected bounds the announced jobs, and maxExpectedUser those of one user, so that nobody can take the places
+	// of all.
 	maxExpected, maxExpectedUser = 1_000, 200
-	// planEvery is how often jobs without a plan are looked at again: what they are like may be known by now.
+	// planEvery is how often the tracker tries again to plan jobs without a plan: more may be known about them by now.
 	planEvery = time.Minute
-	// keepExpected is how long an announced job may take to come after its time, and how far ahead that may be.
+	// keepExpected is how late an announced job may come, and how far ahead it may be announced.
 	keepExpected = 24 * time.Hour
 )
 
-// Expect announces jobs that will come, and plans them with those that are expected already.
+// Expect announces jobs and plans them together with those already announced.
 func (c *Tracker) Expect(now time.Duration, specs []wire.JobSpec) error {
 	if len(c.plans.expected)+len(specs) > maxExpected {
 		return wire.Errorf(wire.Quota, "%d jobs are announced already and %d more would be: at most %d (millrace scheduler plan drop)", len(c.plans.expected), len(specs), maxExpected)
@@ -64,7 +65,7 @@ func (c *Tracker) Expect(now time.Duration, specs []wire.JobSpec) error {
 	return nil
 }
 
-// Drop takes back the announcement of the jobs of a name and user that have not come.
+// Drop withdraws the announcements of jobs of a name and user that have not come.
 func (c *Tracker) Drop(now time.Duration, name, user string) error {
 	for _, e := range c.plans.expected {
 		if e.job == "" && e.spec.Name == name && e.spec.User == user {
@@ -76,7 +77,7 @@ func (c *Tracker) Drop(now time.Duration, name, user string) error {
 	return wire.Errorf(wire.NotFound, "no job called %q of %s is announced (millrace scheduler plan ls)", name, user)
 }
 
-// Replan plans all jobs that are expected anew, wherever they were planned to run.
+// Replan plans all expected jobs anew, wherever they were planned to run.
 func (c *Tracker) Replan(now time.Duration) {
 	for _, e := range c.plans.expected {
 		if !e.taken {
@@ -86,7 +87,7 @@ func (c *Tracker) Replan(now time.Duration) {
 	c.replan(now)
 }
 
-// replan asks the policy for a plan of all jobs that are expected. Those that have one keep it, while their racks are up.
+// replan asks the policy for a plan of all expected jobs. A job that has a plan keeps it while its racks are up.
 func (c *Tracker) replan(now time.Duration) {
 	c.plans.at, c.plans.machines = now, c.up()
 	var specs []*scheduler.JobSpec
@@ -95,7 +96,7 @@ func (c *Tracker) replan(now time.Duration) {
 		s := c.foreseen(now, e)
 		back := c.rackIDs(e.racks[0], &s.MapRacks) && c.rackIDs(e.racks[1], &s.ReduceRacks)
 		switch st := c.running(e); {
-		case e.lost && st != nil && back && len(s.MapRacks) > 0: // it goes on where it was
+		case e.lost && st != nil && back && len(s.MapRacks) > 0: // the job goes on in its racks
 			s.ID, s.Maps, s.Reduces = st.sid, st.total[0], st.total[1]
 			specs, byID[s.ID], e.lost = append(specs, s), e, false
 		case !e.taken && (back || now-c.resumedAt > c.cfg.Silence): // after a restart workers may still come
@@ -114,7 +115,8 @@ func (c *Tracker) replan(now time.Duration) {
 	}
 }
 
-// keepPlan writes down where the policy has planned a job that nobody announced: after a restart it goes on there.
+// keepPlan records where the policy has planned a job that nobody announced, so that the job goes on there after a
+// restart.
 func (c *Tracker) keepPlan(st *stage) {
 	p, ok := c.engine.Follows(st.sid)
 	if !ok || st.n > 0 || len(c.plans.expected) >= maxExpected || slices.ContainsFunc(c.plans.expected, func(e *expected) bool { return e.job == st.job.id }) {
@@ -126,7 +128,7 @@ func (c *Tracker) keepPlan(st *stage) {
 	})
 }
 
-// running is the stage that an announced job is in, nil where none has tasks. Only first stages are planned.
+// running returns the stage that an announced job is in, or nil if it has no tasks yet. Only first stages are planned.
 func (c *Tracker) running(e *expected) *stage {
 	if j := c.jobs[e.job]; j != nil && !j.state.Ended() {
 		if st := j.current(); st != nil && st.n == 0 && st.plan != nil {
@@ -136,14 +138,14 @@ func (c *Tracker) running(e *expected) *stage {
 	return nil
 }
 
-// losePlans says that a new policy knows of no plan that running jobs have.
+// losePlans notes that a new policy knows no plans of running jobs.
 func (c *Tracker) losePlans() {
 	for _, e := range c.plans.expected {
 		e.lost = e.taken
 	}
 }
 
-// rackIDs finds racks by name. It is false if one has no worker.
+// rackIDs looks up racks by name. It returns false if one of them has no worker.
 func (c *Tracker) rackIDs(names []string, ids *[]topology.RackID) bool {
 	for _, name := range names {
 		r, known := c.racks[name]
@@ -156,7 +158,7 @@ func (c *Tracker) rackIDs(names []string, ids *[]topology.RackID) bool {
 	return true
 }
 
-// up is how many workers are there.
+// up returns how many workers are up.
 func (c *Tracker) up() (n int) {
 	for _, w := range c.nodes {
 		if w.up {
@@ -166,12 +168,12 @@ func (c *Tracker) up() (n int) {
 	return n
 }
 
-// due is when it is to come.
+// due returns when the job is to come.
 func (e *expected) due() time.Duration {
 	return e.at + time.Duration(e.spec.Expect.InMillis)*time.Millisecond
 }
 
-// foreseen is an expected job as the policies see it.
+// foreseen returns an expected job as the policies see it.
 func (c *Tracker) foreseen(now time.Duration, e *expected) *scheduler.JobSpec {
 	s := e.spec
 	c.recur(&s)
@@ -187,8 +189,8 @@ func (c *Tracker) rackNames(ids []topology.RackID) []string {
 	return out
 }
 
-// planAgain forgets announcements that nobody has kept, and plans again if workers have come or gone, or if there are jobs
-// without a plan.
+// planAgain drops announcements whose jobs did not come. It plans again if workers have come or gone, or if there are
+// jobs without a plan.
 func (c *Tracker) planAgain(now time.Duration) {
 	none := false
 	for _, e := range slices.Clone(c.plans.expected) {
@@ -209,7 +211,7 @@ func (c *Tracker) Plans() wire.Plans {
 	for _, e := range c.plans.expected {
 		p := wire.Plan{Name: e.spec.Name, User: e.spec.User, Job: e.job, Announced: e.at.Milliseconds(), MapRacks: e.racks[0], ReduceRacks: e.racks[1]}
 		if len(e.racks[0]) > 0 {
-			p.Reason = e.why // kept for a policy that plans, where the one in place does not
+			p.Reason = e.why // a plan outlives a policy that does not plan
 		}
 		switch {
 		case !out.Planner:
@@ -228,14 +230,14 @@ func (c *Tracker) Plans() wire.Plans {
 	return out
 }
 
-// A Reader is an announced job with a plan: where the maps will run that read what it reads.
+// A Reader is an announced job with a plan: its inputs, and the racks in which its maps will read them.
 type Reader struct {
 	User   string
 	Inputs []string
 	Racks  []string
 }
 
-// Readers lists them.
+// Readers returns all of them.
 func (c *Tracker) Readers() (out []Reader) {
 	for _, e := range c.plans.expected {
 		if len(e.racks[0]) > 0 {
@@ -245,7 +247,7 @@ func (c *Tracker) Readers() (out []Reader) {
 	return out
 }
 
-// missing is what would have to be known for a plan, "" if nothing is.
+// missing returns what a plan would still need to know, or "" if nothing is missing.
 func (c *Tracker) missing(e *expected) string {
 	switch s := c.foreseen(e.at, e); {
 	case c.up() == 0:
@@ -260,7 +262,7 @@ func (c *Tracker) missing(e *expected) string {
 	return ""
 }
 
-// applyExpected keeps the list of announced jobs.
+// applyExpected updates the list of announced jobs.
 func (c *Tracker) applyExpected(r *Record) {
 	list := &c.plans.expected
 	c.out.Replanned = c.out.Replanned || len(*list) > 0 && r.Kind == JobEnded || r.Kind == Expected || r.Kind == Dropped

@@ -8,15 +8,15 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// demands is the room that attempts of a job ask for, by kind.
+// demands returns the room that attempts of a job ask for, by kind.
 func demands(s *wire.JobSpec) (out [scheduler.NumKinds]scheduler.Demand) {
 	usual := wire.Demand{VCores: s.VCores, MemoryMB: s.MemoryMB}
 	out[scheduler.Map], out[scheduler.Reduce], out[scheduler.Driver] = demand(usual, usual), demand(s.Reduce, usual), demand(s.Driver, wire.Demand{})
 	return out
 }
 
-// checkFit refuses a job of which no worker that is up could ever hold a task: it would wait for ever. While no worker is
-// up, or they may not have reported yet, nobody knows: after a restart that is so for a while, whether there are jobs or not.
+// checkFit refuses a job with a task that no worker that is up could ever hold: it would wait for ever. While no worker
+// is up, or some may not have reported yet, nobody knows. That is so for a while after a restart, with or without jobs.
 func (c *Tracker) checkFit(now time.Duration, s *wire.JobSpec) error {
 	if now < c.graceEnd || c.cfg.Epoch > 1 && now < c.resumedAt+c.cfg.Grace {
 		return nil
@@ -33,7 +33,7 @@ func (c *Tracker) checkFit(now time.Duration, s *wire.JobSpec) error {
 	return nil
 }
 
-// misfit says what is asked for, what there is and what to do.
+// misfit describes what is asked for, what there is and what to do.
 func misfit(m *scheduler.Misfit) string {
 	switch m.Lacks {
 	case scheduler.Memory:

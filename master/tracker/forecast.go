@@ -9,11 +9,11 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// forecastJobs is how many of the last jobs of a name and user a forecast is made of.
+// forecastJobs is how many of the last jobs of a name and user make a forecast.
 const forecastJobs = 10
 
-// recur fills in what is expected of a recurring job from those of its name and user that have succeeded: means of the last
-// ten, the shuffle in proportion to the input where both are known. What the job says itself stands.
+// recur fills in what is expected of a recurring job from jobs of its name and user that have succeeded: means of the
+// last ten, with the shuffle scaled to the input where both are known. What the job itself says stands.
 func (c *Tracker) recur(s *wire.JobSpec) {
 	if !s.Recurring || s.Stages != 1 {
 		return
@@ -30,7 +30,7 @@ func (c *Tracker) recur(s *wire.JobSpec) {
 	}
 }
 
-// lessonsOf are the last of a name and user.
+// lessonsOf returns the last lessons of a name and user.
 func (c *Tracker) lessonsOf(name, user string) (last []*scheduler.Lesson) {
 	for _, l := range c.lessons() {
 		if l.Name == name && l.User == user {
@@ -40,8 +40,8 @@ func (c *Tracker) lessonsOf(name, user string) (last []*scheduler.Lesson) {
 	return last[max(0, len(last)-forecastJobs):]
 }
 
-// recall is recur for a stage of a chain, by the stages of that number before it. What is known of its input already, from
-// its plan, counts.
+// recall is recur for a stage of a chain, from earlier stages of that number. It uses the stage's own input if its plan
+// has told it.
 func (c *Tracker) recall(spec *scheduler.JobSpec) {
 	last := c.lessonsOf(spec.Name, spec.User)
 	if len(last) == 0 {
@@ -62,7 +62,7 @@ func (c *Tracker) recall(spec *scheduler.JobSpec) {
 	}
 }
 
-// stageName is what a stage is called, and what it is known by.
+// stageName returns the name of a stage, under which its lessons are kept.
 func stageName(job string, stages, stage int) string {
 	if stages > 1 {
 		return fmt.Sprintf("%s/%d", job, stage)
@@ -70,7 +70,7 @@ func stageName(job string, stages, stage int) string {
 	return job
 }
 
-// Forecast says what is known of jobs of a name and user, stage by stage.
+// Forecast returns what is known of jobs of a name and user, stage by stage.
 func (c *Tracker) Forecast(name, user string) (wire.Forecast, error) {
 	f := wire.Forecast{Name: name, User: user}
 	for _, stages := range []int{1, maxForecastStages} {
@@ -88,10 +88,10 @@ func (c *Tracker) Forecast(name, user string) (wire.Forecast, error) {
 	return f, nil
 }
 
-// maxForecastStages bounds how long a chain is looked for.
+// maxForecastStages bounds the stages of a chain that Forecast looks for.
 const maxForecastStages = 1000
 
-// spreadOf is the mean and the deviation of what jobs were.
+// spreadOf returns the means and deviations over jobs.
 func spreadOf(name string, last []*scheduler.Lesson) wire.StageForecast {
 	of := func(value func(l *scheduler.Lesson) float64) wire.Spread {
 		x := make([]float64, len(last))
@@ -118,7 +118,7 @@ func spreadOf(name string, last []*scheduler.Lesson) wire.StageForecast {
 	}
 }
 
-// forecastOf is the mean of lessons, for a job with that input; 0: nobody knows.
+// forecastOf returns the means of lessons, for a job with that input; 0 means unknown.
 func forecastOf(last []*scheduler.Lesson, input int64) (f wire.Expected) {
 	var in, shuffle float64
 	var maps, reduces int64
@@ -137,7 +137,7 @@ func forecastOf(last []*scheduler.Lesson, input int64) (f wire.Expected) {
 	return f
 }
 
-// millisEach is the mean of tasks in milliseconds, at least one if there was a task: 0 would say that nobody knows.
+// millisEach returns the mean time of a task in milliseconds, at least one if there was a task: 0 would mean unknown.
 func millisEach(sum time.Duration, tasks int64) int64 {
 	if tasks == 0 {
 		return 0

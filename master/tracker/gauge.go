@@ -30,13 +30,13 @@ func (c *Tracker) gauge(now time.Duration) {
 	}
 }
 
-// Notes say what the cluster lacks for the policies, and what they do meanwhile.
+// Notes returns what the cluster lacks for the policies, and what they do meanwhile.
 func (c *Tracker) Notes() []string { return c.engine.Notes() }
 
-// lacks are what is amiss for the policies: as it was last seen, and as it was last told.
+// lacks are those notes, as last seen and as last logged.
 type lacks struct{ seen, told string }
 
-// tellLacks writes down what is amiss for the policies when it has changed and stayed so for a heartbeat: after a start workers come one by one.
+// tellLacks logs the notes when they have changed and stayed so for a heartbeat: after a start workers come one by one.
 func (c *Tracker) tellLacks(now time.Duration) {
 	text := strings.Join(c.Notes(), "; ")
 	if text == c.lacks.seen && text != c.lacks.told {
@@ -48,7 +48,7 @@ func (c *Tracker) tellLacks(now time.Duration) {
 	c.lacks.seen = text
 }
 
-// idle is the mean of what the workers that are up say of their processors.
+// idle returns the mean idle share of the processors of the workers that are up.
 func (c *Tracker) idle() (percent float64, ok bool) {
 	n := 0
 	for _, w := range c.nodes {
@@ -60,8 +60,8 @@ func (c *Tracker) idle() (percent float64, ok bool) {
 	return percent / float64(max(n, 1)), n > 0
 }
 
-// percent is how far a stage has come, running attempts counted by what they report: 5 for its plan, 45 each for maps
-// and reduces, and the last 5 for the commit, as YARN has it (spec/marp 2.2). 0 without a plan.
+// percent returns how far a stage has come: 5 for its plan, 45 each for maps and reduces, and the last 5 for the
+// commit, as YARN has it (spec/marp 2.2). Running attempts count by what they report. Without a plan it is 0.
 func (st *stage) percent() float64 {
 	if st.plan == nil {
 		return 0
@@ -71,7 +71,7 @@ func (st *stage) percent() float64 {
 		share[k] = float64(st.doneCount[k])
 	}
 	for a := range st.running {
-		// A second attempt beside the first counts only by what it is ahead; to know that is not worth the search.
+		// A second attempt adds only what it is ahead of the first; that is not worth a search.
 		if a.id.Kind != wire.DriverTask && (!a.second || st.attempts(a.id) == 1) {
 			share[kindIndex(a.id.Kind)] += a.done
 		}
@@ -90,7 +90,7 @@ func (st *stage) percent() float64 {
 	return 5 + 45*share[0] + 45*share[1]
 }
 
-// Figures are those that the policies show, with jobs named as users know them.
+// Figures returns the figures that the policies show, with jobs named as users know them.
 func (c *Tracker) Figures(now time.Duration) (out []wire.Figure) {
 	for _, f := range c.engine.Figures(now) {
 		w := wire.Figure{Name: f.Name, Value: f.Value}

@@ -7,11 +7,12 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// Map output lies on the disk of the worker that made it, and outlives that worker's process. When a worker dies nobody
-// knows yet whether it comes back with it, as one that a supervisor starts again does within a second. What is given up too
-// early is work done twice; what is given up too late makes reduces wait. As long as other maps of the job wait for room
-// nothing is won by doing these again, so they are left alone while the worker could still be back; else only for a
-// moment. What was given up and comes back all the same, before another attempt has done it, counts again.
+// Map output lies on the disk of the worker that made it, and outlives that worker's process. When a worker dies,
+// nobody knows yet whether it will come back with its output, as a worker does that a supervisor restarts within a
+// second. Giving output up too early does work twice; giving it up too late makes reduces wait. As long as other maps
+// of the job wait for room, running lost ones again gains nothing, so the output is kept while the worker could still
+// be back; else only for a moment. Output that was given up counts again if it comes back before another attempt has
+// replaced it.
 
 // A stretch is a part of a worker's map output, in the order of wire.HeldPlace.
 type stretch struct {
@@ -23,17 +24,17 @@ func samePlace(a, b *wire.HeldPlace) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// more reports whether the node has still to tell of the rest.
+// more reports whether the node still has to report the rest.
 func (s *stretch) more() bool { return s.begun && s.to != nil }
 
-// takeHeld hears what map output is on a node, or a stretch of it.
+// takeHeld handles a report of the map output on a node, or of a stretch of it.
 func (c *Tracker) takeHeld(now time.Duration, n *node, r *wire.Report) {
 	switch {
 	case r.HeldFrom == nil || n.told.begun && samePlace(r.HeldFrom, n.told.to):
 		n.told = stretch{true, r.HeldFrom, r.HeldTo}
 	case n.told.begun && samePlace(r.HeldFrom, n.told.from): // again
 	default:
-		n.full, n.told = true, stretch{} // what goes before it was told to somebody else
+		n.full, n.told = true, stretch{} // another master heard what comes before it
 		return
 	}
 	if n.full = false; !c.checkHeld(now, n, r) {
@@ -46,8 +47,8 @@ func (c *Tracker) takeHeld(now time.Duration, n *node, r *wire.Report) {
 	}
 }
 
-// checkHeld finds map output that should be on a node and is not, and such that is and was given up. It is false if the
-// report is not understood.
+// checkHeld finds map output that should be on a node but is not, and output there that was given up. It returns false
+// if it does not understand the report.
 func (c *Tracker) checkHeld(now time.Duration, n *node, r *wire.Report) bool {
 	has := make(map[*stage][]bool, len(r.Held))
 	var back []wire.AttemptID
@@ -95,7 +96,7 @@ func (c *Tracker) checkHeld(now time.Duration, n *node, r *wire.Report) bool {
 	return true
 }
 
-// restore makes a result count again that was given up with its node. Its counters are in the job's already.
+// restore makes a result that was given up with its node count again. Its counters are already in the job's.
 func (c *Tracker) restore(now time.Duration, n *node, id wire.AttemptID) {
 	st := c.stageOf(id)
 	if st == nil || st.maps[id.Index].try != 0 {
@@ -105,7 +106,7 @@ func (c *Tracker) restore(now time.Duration, n *node, id wire.AttemptID) {
 	c.taskDone(now, n, st, nil, &wire.Ended{ID: id, OK: true, Millis: int64(t.millis), InBytes: t.in, OutBytes: t.out, Sum: t.sum})
 }
 
-// announce tells those who wait for map output of a node that was started anew where it can be had now.
+// announce tells those who wait for map output of a restarted node where it is now.
 func (c *Tracker) announce(now time.Duration, n *node) {
 	for _, st := range c.liveStages() {
 		if st.needsOutput() && st.hasOutputOn(n) {
@@ -138,7 +139,7 @@ func (st *stage) hasOutputOn(n *node) bool {
 }
 
 // giveUp runs maps again whose output lies on dead nodes: after the time in which a silent node is taken for dead, or
-// soon if nothing else of the job waits to be run. The round at the end of the Tick offers them.
+// soon if no other map of the job waits for room. The round at the end of the Tick offers them.
 func (c *Tracker) giveUp(now time.Duration) {
 	for _, n := range c.nodes {
 		if n.up || len(n.keeps) == 0 {
@@ -155,7 +156,7 @@ func (c *Tracker) giveUp(now time.Duration) {
 			}
 		}
 		if over {
-			n.keeps = nil // stages that have ended
+			n.keeps = nil // those left are stages that have ended
 		}
 	}
 }
@@ -166,7 +167,7 @@ func (c *Tracker) mapsWait(st *stage) bool {
 	return j != nil && j.Pending(scheduler.Map) > 0
 }
 
-// giveUpOn gives up what a stage has on a node, unless the node brings it back.
+// giveUpOn gives up a stage's map output on a node. restore takes it back if the node returns with it.
 func (c *Tracker) giveUpOn(now time.Duration, st *stage, n *node, why string) {
 	if !st.needsOutput() {
 		return
@@ -185,8 +186,9 @@ func (c *Tracker) giveUpOn(now time.Duration, st *stage, n *node, why string) {
 	}
 }
 
-// complaint hears of a reduce that cannot get a map's output. Where it could not reach the node, the node may just have
-// died: then it is not this output that is lost, and the node may bring it back. So that waits for the node's next word.
+// complaint handles a reduce's report that it cannot fetch a map's output. If the reduce could not reach the node, the
+// node may just have died: then this output is not lost, and the node may bring it back. So the complaint waits for the
+// node's next report.
 func (c *Tracker) complaint(now time.Duration, b wire.BadFetch) {
 	st := c.stageOf(b.Map)
 	if !b.Unreached || st == nil || b.Map.Index < 0 || int(b.Map.Index) >= len(st.maps) || st.maps[b.Map.Index].try != b.Map.Try {
@@ -200,10 +202,11 @@ func (c *Tracker) complaint(now time.Duration, b wire.BadFetch) {
 	}
 }
 
-// maxComplaints bounds the complaints about one node: more would say the same, and who has trouble says so again.
+// maxComplaints bounds the complaints about one node. More would say the same, and a reduce that still has trouble says
+// so again.
 const maxComplaints = 1000
 
-// settleComplaints takes complaints about a node seriously that has just spoken.
+// settleComplaints acts on the complaints about a node that has just reported.
 func (c *Tracker) settleComplaints(now time.Duration, n *node) {
 	list := n.complaints
 	n.complaints = nil

@@ -29,7 +29,7 @@ const (
 // Ended reports whether nothing more happens to the job.
 func (s State) Ended() bool { return s >= Succeeded }
 
-// Public is the state as users see it.
+// Public returns the state as users see it.
 func (s State) Public() wire.JobState { return wire.JobStates[min(s, Cancelled)] }
 
 func (s State) String() string { return string(s.Public()) }
@@ -40,16 +40,16 @@ type job struct {
 	num                int64
 	spec               wire.JobSpec
 	state              State
-	held               bool // its user has as many jobs as may run: the policies do not know it yet
+	held               bool // its user already has as many jobs as may run: the policies do not know this one yet
 	submitted, endedAt time.Duration
 	stages             []*stage
 	err                string
 	counts             wire.Counts
-	bad                []wire.BadRecord            // that were skipped, at most wire.MaxBadJob
+	bad                []wire.BadRecord            // records that were skipped, at most wire.MaxBadJob
 	tries              int                         // attempts begun
-	retries            int                         // those of them that failed and were or will be tried again
-	noted              int                         // how many of them a record tells of
-	lastTry            uint64                      // the highest that can be among those
+	retries            int                         // of these, failures that were or will be tried again
+	noted              int                         // how many attempts the records tell of
+	lastTry            uint64                      // the highest try among those
 	written            uint64                      // lastTry as the masters before this one left it
 	near               [scheduler.Anywhere + 1]int // maps begun, by where their input is
 	committed          wire.AttemptID              // the driver under which it succeeded, as far as this master has seen it
@@ -62,29 +62,29 @@ type stage struct {
 	sid   scheduler.JobID // -1 until the policies know it
 	since time.Duration
 	plan  *plan
-	draft *draft // of a plan that comes in parts
-	kept  bool   // a record tells of it
+	draft *draft // a plan that comes in parts
+	kept  bool   // a record mentions the stage
 
 	maps, reduces []task   // nil when the stage is over
 	total         [2]int32 // maps and reduces of the plan
 	doneCount     [2]int32
 	running       map[*attempt]bool
-	busy          [2]int32 // maps and reduces among them
+	busy          [2]int32 // those with a running attempt
 	changes       []change // of map output, for reduces
-	told          int      // how many of them have been sent to some reduce
+	told          int      // how many changes some reduce has been sent
 	outlets       map[topology.RackID]*outlet
-	sum           uint64 // of the last output of all maps
-	ready         bool   // all nodes have been offered since reduces may start
+	sum           uint64 // over the last output of all maps
+	ready         bool   // all nodes have been offered since reduces could start
 	committing    bool   // all tasks are done; the driver gives the output its name
 	done          bool
 	doneAt        time.Duration
-	lesson        *scheduler.Lesson // what it has taught
+	lesson        *scheduler.Lesson // what the stage has taught
 	skipped       int
 	driverFails   int
 	driverLosses  int
 	fails         map[topology.NodeID]int
 	banned        int
-	fetch         map[int32]map[wire.AttemptID]bool // who could not get a map's output
+	fetch         map[int32]map[wire.AttemptID]bool // reduces that could not fetch a map's output
 	away          map[int32]uint64                  // attempts whose output was given up with their nodes
 	lastError     string
 	gauged        float64 // progress that the policies know, percent
@@ -93,19 +93,19 @@ type stage struct {
 // A task is one map or reduce.
 type task struct {
 	try      uint64        // the attempt whose result counts; 0: none yet
-	at       time.Duration // when it came
+	at       time.Duration // when that result came
 	in, out  int64
-	node     topology.NodeID // where it is
+	node     topology.NodeID // where that result is
 	millis   int32
-	failures uint8 // by the job's fault
-	losses   uint8 // by a machine's
-	live     uint8 // attempts that run, so that nobody has to look through all that do
+	failures uint8 // failures by the job's fault
+	losses   uint8 // failures by a machine's fault
+	live     uint8 // running attempts, so that nobody has to search them all
 	tries    uint16
-	counted  bool   // its counters are in the job's
-	sum      uint64 // hash of the last output of a map, even if that is lost; of a reduce, of what it has read
+	counted  bool   // the job's counters include the task's
+	sum      uint64 // of a map: hash of its last output, even if lost; of a reduce: hash of what it has read
 }
 
-// A change is a map output that appeared, or with try 0 went away.
+// A change is a map output that appeared, or, with try 0, disappeared.
 type change struct {
 	index   int32
 	circuit bool // it was released in a batch that is large enough for a circuit
@@ -159,7 +159,7 @@ func (c *Tracker) Platforms() (out []string) {
 	return out
 }
 
-// Submit takes a job in, or says why not. The same request twice is the same job.
+// Submit accepts a job, or says why not. The same request submitted twice is the same job.
 func (c *Tracker) Submit(now time.Duration, spec wire.JobSpec) (wire.JobID, error) {
 	if id := c.Requested(&spec); id != "" && spec.Request != "" {
 		return id, nil
@@ -213,7 +213,7 @@ func (c *Tracker) check(s *wire.JobSpec) error {
 
 func (c *Tracker) unfinished() int { return len(c.jobs) - len(c.ended) }
 
-// begin starts the next stage of a job: the policies hear of it as a job of its own.
+// begin starts the next stage of a job and tells the policies of it as a job of its own.
 func (c *Tracker) begin(now time.Duration, j *job) {
 	if st := j.current(); st == nil || st.done {
 		j.addStage(now)
@@ -225,7 +225,7 @@ func (j *job) addStage(since time.Duration) {
 	j.stages = append(j.stages, &stage{job: j, n: len(j.stages), sid: -1, since: since})
 }
 
-// since is when the next stage begins, as far as records say: with the job, or when the stage before has ended.
+// since returns when the next stage begins, as far as records say: with the job, or at the end of the stage before.
 func (j *job) since() time.Duration {
 	if st := j.current(); st != nil {
 		return st.doneAt
@@ -243,7 +243,7 @@ func (c *Tracker) introduce(now time.Duration, st *stage) {
 	c.feed(now, scheduler.JobReturned(c.specOf(st, st.since)))
 }
 
-// specOf is a stage as the policies see it.
+// specOf returns a stage as the policies see it.
 func (c *Tracker) specOf(st *stage, now time.Duration) *scheduler.JobSpec {
 	s := &st.job.spec
 	room := demands(s)
@@ -266,7 +266,7 @@ func (c *Tracker) specOf(st *stage, now time.Duration) *scheduler.JobSpec {
 	return spec
 }
 
-// planned adds what the driver of a stage has found.
+// planned adds to spec what the driver of a stage has found.
 func (c *Tracker) planned(spec *scheduler.JobSpec, st *stage) {
 	spec.Maps, spec.Reduces = st.total[0], st.total[1]
 	if st.made() {
@@ -276,10 +276,11 @@ func (c *Tracker) planned(spec *scheduler.JobSpec, st *stage) {
 	spec.Splits, spec.Input = c.placesOf(&st.plan.splits), sizeOf(st.plan.splits.bytes)
 }
 
-// made reports whether maps make what they read: no input says how much that is.
+// made reports whether maps make what they read, so that no input says how much that is.
 func (st *stage) made() bool { return st.plan != nil && st.plan.splits.bytes == 0 }
 
-// read is what a task has read, as policies see it: of an input that maps make, the part of what was expected, as in planned.
+// read returns how much a task has read, as policies see it. If maps make their input, it is the map's share of what
+// was expected, as in planned.
 func (st *stage) read(k scheduler.Kind, bytes int64) int64 {
 	if k == scheduler.Map && st.made() {
 		return st.job.spec.Expect.Input / int64(max(st.total[0], 1))
@@ -297,7 +298,7 @@ func (c *Tracker) Kill(now time.Duration, id wire.JobID, why string) error {
 		return c.unknown(id)
 	}
 	if st := j.current(); !j.state.Ended() && st != nil && st.committing && st.n+1 == j.spec.Stages {
-		// Its driver may have done it already: then there would be a cancelled job with an output.
+		// Its driver may have committed already: then a cancelled job would have an output.
 		return wire.Errorf(wire.Invalid, "%s is giving its output its name: it is too late to cancel it", id)
 	}
 	if !j.state.Ended() {
@@ -307,14 +308,15 @@ func (c *Tracker) Kill(now time.Duration, id wire.JobID, why string) error {
 }
 
 func (c *Tracker) unknown(id wire.JobID) error {
-	id = wire.JobID(wire.Clip(string(id), wire.MaxName)) // others wait for the loop meanwhile
+	id = wire.JobID(wire.Clip(string(id), wire.MaxName)) // the search is in the loop: a long id would hold up other calls
 	if !strings.HasPrefix(string(id), "job-") {
 		return wire.Errorf(wire.Invalid, "%q is no job's id%s (they look like job-12)", id, c.meant(id))
 	}
 	return wire.Errorf(wire.NotFound, "there is no job %q here%s (millrace job ls and millrace job history list them)", id, c.meant(id))
 }
 
-// meant asks for the job whose id is nearest to one that is none's, the newest of several; a number stands for the job that has it.
+// meant returns a question that names the job whose id is nearest to an unknown one, the newest of several. A bare
+// number means the job that has it.
 func (c *Tracker) meant(id wire.JobID) string {
 	if same := "job-" + id; c.jobs[same] != nil {
 		return ": did you mean " + string(same) + "?"
@@ -326,7 +328,7 @@ func (c *Tracker) meant(id wire.JobID) string {
 	return suggest.Meant(string(id), known)
 }
 
-// endJob writes a job's end down, stops what runs and frees what it held.
+// endJob records a job's end, stops what runs and frees what it held.
 func (c *Tracker) endJob(now time.Duration, j *job, s State, why string) {
 	if j.state.Ended() {
 		return
@@ -345,15 +347,15 @@ func (c *Tracker) endJob(now time.Duration, j *job, s State, why string) {
 	c.offerAll(now)
 }
 
-// closeStage takes a stage off the policies' books.
+// closeStage ends a stage for the policies.
 func (c *Tracker) closeStage(now time.Duration, st *stage, s State, why string) {
 	if st.sid < 0 || c.stages[st.sid] == nil {
 		return
 	}
-	said := cmp.Or(why, "its job has ended") // to a worker, for which a kill has a reason
+	said := cmp.Or(why, "its job has ended") // what workers are told: every kill has a reason
 	for a := range st.running {
 		if a.id.Kind == wire.DriverTask && s == Succeeded {
-			delete(a.node.want, a.id) // it ends by itself
+			delete(a.node.want, a.id) // the driver ends by itself
 			c.tellEnd(now, wire.PastDone, a, "", nil)
 			continue
 		}
@@ -373,7 +375,7 @@ func (c *Tracker) closeStage(now time.Duration, st *stage, s State, why string) 
 	delete(c.log.held, st.sid)
 }
 
-// forget lets go of the oldest ended jobs: the history has them.
+// forget drops the oldest ended jobs: the history has them.
 func (c *Tracker) forget() {
 	for len(c.ended) > c.cfg.KeepEnded {
 		j := c.jobs[c.ended[0]]

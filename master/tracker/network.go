@@ -16,8 +16,7 @@ type flow struct {
 	what string
 }
 
-// countNet takes in what a worker has sent since it started. Counts are totals, so that a report
-// that is lost loses none.
+// countNet handles what a worker has sent since it started. Counts are totals, so that a lost report loses none.
 func (c *Tracker) countNet(n *node, counts []wire.NetBytes) {
 	for _, b := range counts {
 		to := c.byName[b.Peer]
@@ -25,11 +24,11 @@ func (c *Tracker) countNet(n *node, counts []wire.NetBytes) {
 			to = c.byAddr[string(b.Peer)]
 		}
 		if to == nil {
-			continue // the master, a client, or one not known yet: the total comes again
+			continue // the master, a client or a node not known yet: the next total includes it
 		}
 		key := flow{b.Peer, b.What}
 		if _, known := n.flows[key]; !known && !n.fresh {
-			n.flows[key] = b.Sent // nobody knows how much of it was before this master
+			n.flows[key] = b.Sent // nobody knows how much of it an earlier master counted
 			continue
 		}
 		more := b.Sent - n.flows[key]
@@ -48,10 +47,10 @@ func (c *Tracker) countNet(n *node, counts []wire.NetBytes) {
 	}
 }
 
-// maxFlows bounds what one worker may report.
+// maxFlows bounds the flows that one worker may report.
 const maxFlows = 20_000
 
-// watchNet closes an interval of the network monitor and tells the policies what has changed.
+// watchNet ends an interval of the network monitor and tells the policies what has changed.
 func (c *Tracker) watchNet(now time.Duration) {
 	if c.watched != 0 && now-c.watched < c.cfg.Monitor.Interval {
 		return
@@ -95,7 +94,8 @@ func (c *Tracker) Net(now time.Duration) wire.NetStatus {
 	return out
 }
 
-// circuits says between which racks the optical switch had circuits when their workers reported last, and when it is matched anew.
+// circuits adds the racks between which the optical switch had circuits when their workers last reported, and when
+// circuits are next matched.
 func (c *Tracker) circuits(now time.Duration, out *wire.NetStatus) {
 	o := c.cfg.Links.Optical
 	interval := o.Interval
@@ -103,7 +103,7 @@ func (c *Tracker) circuits(now time.Duration, out *wire.NetStatus) {
 		return
 	}
 	out.CircuitMillis, out.DarkMillis, out.CircuitRate, out.CircuitThreshold = interval.Milliseconds(), o.Reconfig.Milliseconds(), float64(o.Rate), o.Threshold
-	last := map[string]*node{} // by rack: who is believed
+	last := map[string]*node{} // by rack: the node whose report counts
 	for _, n := range c.nodes {
 		if !n.up || n.rematch == 0 {
 			continue
@@ -128,7 +128,7 @@ func link(l netmon.Link) wire.NetLink {
 	return wire.NetLink{UpShare: l.Up, DownShare: l.Down, UpBytes: l.UpBytes, DownBytes: l.DownBytes}
 }
 
-// rackNamed returns the rack of that name, with the links it is said to have.
+// rackNamed returns the rack of that name, with the links configured for it.
 func (c *Tracker) rackNamed(name string) topology.RackID {
 	r, ok := c.racks[name]
 	if ok {
@@ -136,7 +136,7 @@ func (c *Tracker) rackNamed(name string) topology.RackID {
 	}
 	r, err := c.topo.AddRack(c.cfg.Links.Rack(name))
 	if err != nil {
-		r = 0 // a name that cannot be a rack's; the first rack takes it in
+		r = 0 // no rack can have this name; the first rack stands in for it
 	}
 	c.racks[name] = r
 	return r

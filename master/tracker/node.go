@@ -16,34 +16,34 @@ type node struct {
 	id   topology.NodeID
 	name wire.NodeName
 	rack string
-	// asked is the rack in which it says that it is, where that has to wait; else "".
+	// asked is the rack that the worker has asked to be moved to, while that has to wait; else "".
 	asked string
 	machine
 	health
 	talk
 	orders
 	output
-	flows map[flow]int64   // what this session has sent, as counted
-	fresh bool             // this master has seen the session begin: all that it has sent is to be counted
-	sent  map[string]int64 // by kind of traffic, of all sessions
+	flows map[flow]int64   // bytes that this session has sent, as last reported
+	fresh bool             // this master saw the session begin, so all that it has sent counts
+	sent  map[string]int64 // bytes of all sessions, by kind of traffic
 }
 
-// machine is what a worker says of the machine and the program it is.
+// machine is what a worker says about its machine and its program.
 type machine struct {
 	addr      string
 	class     string
-	speed     float64 // of the emulated machine; 0: none is
+	speed     float64 // of the emulated machine; 0: no machine is emulated
 	isolation string
 	platform  string // of the programs it runs
 	capacity  wire.Capacity
-	idle      float64       // of its processors, percent; negative if unknown
-	circuit   string        // the rack to which its rack had a circuit when it reported last
-	rematch   time.Duration // when circuits are matched anew after that; 0: it has said nothing
+	idle      float64       // idle share of its processors, percent; negative if unknown
+	circuit   string        // the rack to which its rack had a circuit at its last report
+	rematch   time.Duration // when circuits are next matched; 0: unknown
 	cpu       int64         // milliseconds of processor time that its worker has used
 }
 
-// health is whether a worker can be given work: it is up, nobody asked it to drain, it is not sick and not excluded. The
-// policies have been told when resting differs from what they knew.
+// health says whether a worker can be given work: it is up, nobody has asked it to drain, and it is neither sick nor
+// excluded. If resting differs from what these say, the policies have yet to be told.
 type health struct {
 	up       bool
 	draining bool
@@ -52,7 +52,7 @@ type health struct {
 	sick     string
 	suspect  bool            // gossip has given it up
 	loose    bool            // its connection broke: a new session under its name is a restart
-	deaths   []time.Duration // lately
+	deaths   []time.Duration // times of recent deaths
 	excluded time.Duration   // until when it gets nothing
 	downAt   time.Duration   // since when it is not up
 }
@@ -60,45 +60,45 @@ type health struct {
 // talk is how far the worker and the master have heard each other. Only reports of session count, in the order of seq.
 type talk struct {
 	session     string
-	past        []string // sessions before, newest last: their reports are late
+	past        []string // earlier sessions, newest last: their reports are late
 	seq         uint64   // of the last report
 	heard       time.Duration
-	heartbeatAt time.Duration // from when on its next report is a heartbeat
+	heartbeatAt time.Duration // from this time on its next report is a heartbeat
 	full        bool          // its next report must be full
 	woken       bool
-	latecomer   string        // the session that last came under the name while it was taken
-	latecomerAt time.Duration // when it came first
+	latecomer   string        // the session that last claimed the name while it was taken
+	latecomerAt time.Duration // when that session first came
 }
 
 // orders is what the next answers to the worker say. An attempt is in want or in kill, not in both.
 type orders struct {
 	want  map[wire.AttemptID]*attempt // what should run there
 	kill  map[wire.AttemptID]string   // what should not, while it still does
-	acks  []ack                       // ends taken note of
-	drops []wire.StageRef             // of the last report: whose output nobody needs
-	knows map[wire.StageRef]bool      // whose spec it has
+	acks  []ack                       // ends to acknowledge
+	drops []wire.StageRef             // stages of the last report whose output nobody needs
+	knows map[wire.StageRef]bool      // stages whose spec the worker has
 }
 
-// output is the map output on the worker's disk, and how it is reached.
+// output is the map output on the worker's disk, and how it can be fetched.
 type output struct {
-	told       stretch         // what of its map output it has told of last
-	complaints []wire.BadFetch // complaints that it cannot be reached, until it speaks
-	moved      bool            // those who fetch from it have to hear where it is now
-	keeps      map[*stage]bool // while it is not up: those whose map output there is not given up yet
+	told       stretch         // the stretch of its map output that it last reported
+	complaints []wire.BadFetch // complaints that it cannot be reached, until its next report
+	moved      bool            // reduces have to be told its new address
+	keeps      map[*stage]bool // while it is down: stages whose map output on it is not given up yet
 }
 
-// An ack is an end that was taken note of, and how many records there were then: it is told to the
-// worker when they are durable. Until then the worker reports the end again, which changes nothing.
+// An ack is an end that the master has handled, with the number of records at that time. The worker is told once they
+// are durable. Until then it reports the end again, which changes nothing.
 type ack struct {
 	id    wire.AttemptID
 	noted int64
 }
 
-// nodeNamed returns the worker of that name, and makes it known if it is new.
+// nodeNamed returns the worker of that name, and adds it if it is new.
 func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	if n := c.byName[name]; n != nil {
 		if !c.resumed {
-			c.move(0, n, rack) // what was written down later counts
+			c.move(0, n, rack) // the later record counts
 		}
 		return n
 	}
@@ -116,12 +116,13 @@ func (c *Tracker) nodeNamed(name wire.NodeName, rack, class string) *node {
 	return n
 }
 
-// outlives is how long after another worker has claimed its name a worker must be heard to count as alive: reports that it sent before it
-// was killed may arrive late.
+// outlives is how long after another worker has claimed its name a worker must be heard to count as alive: reports that
+// it sent before it was killed may arrive late.
 const outlives = time.Second
 
-// taken is the error for another worker that claims this node's name. Invalid is final: the worker that has the name was heard after the
-// claim, so it is alive. Exists asks the other to try again: the worker that has the name may have been killed.
+// taken returns the error for another worker that claims this node's name. Invalid is final: the worker that has the
+// name was heard after the claim, so it is alive. Exists asks the other to try again: the worker that has the name may
+// have been killed.
 func (n *node) taken(now time.Duration, session string) error {
 	if n.latecomer != session {
 		n.latecomer, n.latecomerAt = session, now
@@ -133,7 +134,7 @@ func (n *node) taken(now time.Duration, session string) error {
 	return wire.Errorf(kind, "there is a worker %s already, at %s, heard of %s ago: stop it, or give this one another --name", n.name, n.addr, heard)
 }
 
-// moveTo notes where a node is now. Another may be where it was.
+// moveTo notes a node's address. Another node may have had that address before.
 func (c *Tracker) moveTo(n *node, addr string) {
 	if c.byAddr[n.addr] == n {
 		delete(c.byAddr, n.addr)
@@ -141,8 +142,8 @@ func (c *Tracker) moveTo(n *node, addr string) {
 	c.byAddr[addr] = n
 }
 
-// Report takes in what a worker says about itself and answers with what it should do. durable is
-// how many of the records made so far are on disk: as for AnswerTo.
+// Report handles what a worker says about itself and returns what it should do. durable is how many of the records made
+// so far are on disk, as for AnswerTo.
 func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire.Answer, error) {
 	if err := r.Check(); err != nil {
 		return wire.Answer{}, err
@@ -152,7 +153,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		return wire.Answer{}, wire.Errorf(wire.Invalid, "node %q cannot be registered", r.Node)
 	}
 	if r.Session == n.session && r.Seq <= n.seq || slices.Contains(n.past, r.Session) {
-		return wire.Answer{Epoch: c.cfg.Epoch, Seq: r.Seq}, nil // overtaken by a newer one
+		return wire.Answer{Epoch: c.cfg.Epoch, Seq: r.Seq}, nil // a newer report has overtaken this one
 	}
 	if r.Session != n.session {
 		if n.up && !n.loose && now-n.heard < c.cfg.Held {
@@ -160,7 +161,7 @@ func (c *Tracker) Report(now time.Duration, r *wire.Report, durable int64) (wire
 		}
 		c.newSession(now, n, r)
 	} else if !n.up {
-		n.full = true // we may have given up what it still has
+		n.full = true // the tracker may have given up what the worker still has
 	}
 	if n.addr != r.Addr {
 		if n.addr == "" {
@@ -221,10 +222,10 @@ func (c *Tracker) heartbeat(now time.Duration, n *node) {
 	c.feed(now, scheduler.Heartbeat(n.id))
 }
 
-// maxPast is how many earlier lives of a worker are remembered.
+// maxPast is how many earlier sessions of a worker are remembered.
 const maxPast = 16
 
-// newSession takes in that a worker was started again: what ran there before no longer runs.
+// newSession handles the restart of a worker: what ran there before no longer runs.
 func (c *Tracker) newSession(now time.Duration, n *node, r *wire.Report) {
 	if n.up {
 		c.nodeDown(now, n, "restarted")
@@ -242,7 +243,7 @@ func (c *Tracker) newSession(now time.Duration, n *node, r *wire.Report) {
 	n.full, n.told, n.complaints = true, stretch{}, nil
 }
 
-// bringUp tells the policies that a node is there, or that its room has changed.
+// bringUp tells the policies that a node is up, or that its room has changed.
 func (c *Tracker) bringUp(now time.Duration, n *node, r *wire.Report) {
 	changed := n.capacity != r.Capacity
 	n.capacity, n.draining, n.sick, n.isolation = r.Capacity, r.Draining || n.drain, r.Sick, r.Isolation
@@ -257,7 +258,7 @@ func (c *Tracker) bringUp(now time.Duration, n *node, r *wire.Report) {
 	c.tellRest(now, n)
 }
 
-// room is what a node has room for, as the policies count it.
+// room returns what a node has room for, as the policies count it.
 func (n *node) room() scheduler.Capacity {
 	return scheduler.Capacity{
 		MapSlots: n.capacity.MapSlots, ReduceSlots: n.capacity.ReduceSlots, Containers: n.capacity.Containers,
@@ -265,7 +266,7 @@ func (n *node) room() scheduler.Capacity {
 	}
 }
 
-// nodeNames are those of all workers there ever were.
+// nodeNames returns the names of all workers there ever were.
 func (c *Tracker) nodeNames() (names []string) {
 	for _, n := range c.nodes {
 		names = append(names, string(n.name))
@@ -273,8 +274,8 @@ func (c *Tracker) nodeNames() (names []string) {
 	return names
 }
 
-// Drain takes a worker out of service: it finishes what runs and gets nothing new. With undo it is
-// back. It acts with the worker's next report, and lasts whatever restarts.
+// Drain takes a worker out of service: it finishes what runs and gets nothing new. With undo it returns to service.
+// Drain takes effect with the worker's next report and survives restarts.
 func (c *Tracker) Drain(now time.Duration, name wire.NodeName, undo bool) error {
 	n := c.byName[name]
 	if n == nil {
@@ -291,7 +292,7 @@ func (c *Tracker) Drain(now time.Duration, name wire.NodeName, undo bool) error 
 	return nil
 }
 
-// reconcile compares what runs with what should.
+// reconcile compares what runs on a worker with what should.
 func (c *Tracker) reconcile(now time.Duration, n *node, r *wire.Report) {
 	runs := make(map[wire.AttemptID]bool, len(r.Running))
 	for _, p := range r.Running {
@@ -326,12 +327,12 @@ func sortedAttempts(m map[wire.AttemptID]*attempt) []*attempt {
 	return out
 }
 
-// needsOutput reports whether some reduce has still to fetch.
+// needsOutput reports whether some reduce still has to fetch.
 func (st *stage) needsOutput() bool {
 	return int(st.doneCount[1]) < len(st.reduces)
 }
 
-// liveStages lists the stages the policies know, oldest first.
+// liveStages returns the stages that the policies know, oldest first.
 func (c *Tracker) liveStages() []*stage {
 	out := make([]*stage, 0, len(c.stages))
 	for _, st := range c.stages {
@@ -341,14 +342,14 @@ func (c *Tracker) liveStages() []*stage {
 	return out
 }
 
-// foundOutput tells those who wait for map output that a node can be reached.
+// foundOutput tells those who wait for map output that another node can be reached.
 func (c *Tracker) foundOutput() {
 	for _, st := range c.liveStages() {
 		c.changed(st.job)
 	}
 }
 
-// unneeded lists the stages among these that have ended.
+// unneeded returns those of these stages that have ended.
 func (c *Tracker) unneeded(kept []wire.StageRef) (out []wire.StageRef) {
 	for _, ref := range kept {
 		if c.stageOf(wire.AttemptID{Job: ref.Job, Stage: ref.Stage}) == nil {
@@ -358,7 +359,7 @@ func (c *Tracker) unneeded(kept []wire.StageRef) (out []wire.StageRef) {
 	return out
 }
 
-// stageOf is the live stage an attempt belongs to, nil if there is none.
+// stageOf returns the live stage that an attempt belongs to, or nil if there is none.
 func (c *Tracker) stageOf(id wire.AttemptID) *stage {
 	j := c.jobs[id.Job]
 	if j == nil || j.state.Ended() || id.Stage >= len(j.stages) || id.Stage < 0 {

@@ -9,22 +9,22 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// An outlet is what reduces of one rack may fetch of a stage's map output, under a policy that holds shuffles back. The
-// reduces of a rack share it: what has been let go for one is let go for those that come later.
+// An outlet is the map output of a stage that reduces of one rack may fetch, under a policy that holds shuffles back.
+// The reduces of a rack share it: what one may fetch, those that come later may fetch, too.
 type outlet struct {
-	list []change // let go, in that order
-	seen int      // changes of the stage that were looked at
+	list []change // released, in that order
+	seen int      // changes of the stage that look has seen
 	held map[topology.RackID]*waiting
 }
 
-// waiting is output of one rack that is held back.
+// waiting is the output on one rack that is held back.
 type waiting struct {
 	list  []change
 	bytes int64
 }
 
-// letGo asks the policy about the output that it holds back of a stage: when a map has finished, a reduce is placed, and
-// once in a heartbeat.
+// letGo asks the policy to release the output of a stage that it holds back: when a map has finished, when a reduce is
+// placed, and once in a heartbeat.
 func (c *Tracker) letGo(now time.Duration, st *stage) {
 	if st.outlets == nil && !c.engine.Gated() || st.total[1] == 0 {
 		return
@@ -59,7 +59,8 @@ func (c *Tracker) letGo(now time.Duration, st *stage) {
 	}
 }
 
-// outletFor is the outlet of a rack. What its reduces may know already, from before the policy held anything, comes first.
+// outletFor returns the outlet of a rack. It begins with what reduces may already know, from before the policy held
+// anything back.
 func (st *stage) outletFor(dst topology.RackID) *outlet {
 	if st.outlets == nil {
 		st.outlets = map[topology.RackID]*outlet{}
@@ -72,12 +73,13 @@ func (st *stage) outletFor(dst topology.RackID) *outlet {
 	return o
 }
 
-// look sorts what has become known into what needs no leave, of the rack itself and losses, and what waits for it.
+// look sorts new changes into those that need no release (losses, and output of the rack itself) and those that wait
+// for one.
 func (c *Tracker) look(st *stage, dst topology.RackID, o *outlet) {
 	for ; o.seen < len(st.changes); o.seen++ {
 		ch := st.changes[o.seen]
 		t := &st.maps[ch.index]
-		if ch.try != t.try || ch.try == 0 { // lost, or made again since: it must not come after what took its place
+		if ch.try != t.try || ch.try == 0 { // lost, or made again since: it must not follow its replacement
 			o.drop(st, ch.index)
 			o.list = append(o.list, ch)
 			continue
@@ -96,7 +98,7 @@ func (c *Tracker) look(st *stage, dst topology.RackID, o *outlet) {
 	}
 }
 
-// drop forgets the output of a map that is gone.
+// drop removes the output of a map that is gone.
 func (o *outlet) drop(st *stage, index int32) {
 	for src, w := range o.held {
 		was := len(w.list)
@@ -113,7 +115,7 @@ func (o *outlet) drop(st *stage, index int32) {
 	}
 }
 
-// outletAt is the outlet of a worker's rack, nil if its reduces may fetch everything.
+// outletAt returns the outlet of a worker's rack, or nil if its reduces may fetch everything.
 func (st *stage) outletAt(n *node, racks map[string]topology.RackID) *outlet {
 	if n == nil {
 		return nil
@@ -121,7 +123,7 @@ func (st *stage) outletAt(n *node, racks map[string]topology.RackID) *outlet {
 	return st.outlets[racks[n.rack]]
 }
 
-// Outputs lists where the outputs of a stage's maps are that a worker's reduces may fetch: the changes from the From-th on.
+// Outputs returns where the map output is that a worker's reduces may fetch: the changes from number From on.
 func (c *Tracker) Outputs(r wire.OutputsRequest) wire.OutputsResponse {
 	st := c.stageOf(wire.AttemptID{Job: r.Job, Stage: r.Stage})
 	if st == nil || st.plan == nil {
@@ -133,7 +135,7 @@ func (c *Tracker) Outputs(r wire.OutputsRequest) wire.OutputsResponse {
 		list, whole = o.list, o.seen == len(st.changes) && len(o.held) == 0
 	}
 	if r.Epoch != 0 && r.Epoch != c.cfg.Epoch {
-		r.From = 0 // the master before may have let them go in another order
+		r.From = 0 // an earlier master may have released them in another order
 	}
 	const page = 10_000
 	from := min(max(r.From, 0), len(list))
@@ -147,7 +149,7 @@ func (c *Tracker) Outputs(r wire.OutputsRequest) wire.OutputsResponse {
 		out := wire.MapOutput{Map: ch.index, Try: ch.try, Lost: ch.try == 0 || ch.try != t.try, Circuit: ch.circuit}
 		if !out.Lost {
 			n := c.nodes[t.node]
-			if n.addr == "" { // after a restart: where it is we know when it has reported
+			if n.addr == "" { // after a restart: its address is unknown until it reports
 				resp.Next, resp.All = from+len(resp.Changes), false
 				break
 			}

@@ -56,7 +56,7 @@ func (p *taskPacker) node(id topology.NodeID) uint64 {
 	return n
 }
 
-// take returns what was packed and starts anew.
+// take returns what was packed and starts afresh.
 func (p *taskPacker) take() []byte {
 	out := append(binary.AppendUvarint(nil, uint64(len(p.numbers))), p.nodes...)
 	out = append(binary.AppendUvarint(out, p.n), p.entries...)
@@ -64,7 +64,7 @@ func (p *taskPacker) take() []byte {
 	return out
 }
 
-// applyTasks takes in what a taskPacker wrote. What is not understood is left out: its tasks run again.
+// applyTasks applies what a taskPacker wrote. It leaves out what it does not understand: those tasks run again.
 func (c *Tracker) applyTasks(st *stage, kind wire.TaskKind, packed []byte) {
 	r := codec.NewReader(packed)
 	nodes := make([]*node, r.Count())

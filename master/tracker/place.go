@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// comeBackIn takes in that a worker has come back in another rack. Policies and jobs count by rack: while there are jobs it stays where it was.
+// comeBackIn handles a worker that comes back in another rack. Policies and jobs count by rack: while there are jobs,
+// the worker stays in its old one.
 func (c *Tracker) comeBackIn(now time.Duration, n *node, rack string) {
 	switch {
 	case n.rack == rack:
@@ -24,7 +25,7 @@ func (c *Tracker) comeBackIn(now time.Duration, n *node, rack string) {
 	}
 }
 
-// move puts a worker that is not up into another rack. No job may be known to the policies.
+// move puts a worker that is not up into another rack. The policies must know no job.
 func (c *Tracker) move(now time.Duration, n *node, rack string) {
 	if n.rack == rack || c.topo.SetRack(n.id, c.rackNamed(rack)) != nil {
 		return
@@ -33,7 +34,7 @@ func (c *Tracker) move(now time.Duration, n *node, rack string) {
 	c.engine.NodeKnown(now, n.id)
 }
 
-// isOf notes of what class a node is: of one that the journal names nobody has said so yet.
+// isOf notes the class of a node: the journal does not say it.
 func (c *Tracker) isOf(now time.Duration, n *node, class string) {
 	if n.class == class || c.topo.SetClass(n.id, class) != nil {
 		return

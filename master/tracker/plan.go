@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A plan is what the driver decided. Splits of the embedded one is empty: they are in the table.
+// A plan is what the driver decided. The Splits of the embedded plan are empty: they are in the table.
 type plan struct {
 	wire.StagePlan
 	splits splitTable
@@ -17,7 +17,7 @@ type plan struct {
 
 // A draft is a plan of which not all splits have come.
 type draft struct {
-	try    uint64 // of the driver that sends it
+	try    uint64 // try of the driver that sends it
 	splits splitTable
 }
 
@@ -28,9 +28,9 @@ const (
 	maxBounds = 2 << 20
 )
 
-// Plan takes a driver's plan. A second one, of a driver that was restarted, is ignored: the first counts.
-// Of a plan whose splits came by PlanPart this is the end; it returns how many splits are there, and
-// below p.Parts the rest has to be sent first.
+// Plan accepts a driver's plan. It ignores a second one, of a restarted driver: the first counts. If the splits came by
+// PlanPart, this is the end of the plan: Plan returns how many splits it has, and if that is below p.Parts, the driver
+// must send the rest first.
 func (c *Tracker) Plan(now time.Duration, id wire.AttemptID, p *wire.StagePlan) (next int, err error) {
 	st := c.driven(id)
 	if st == nil {
@@ -69,8 +69,8 @@ func (c *Tracker) Plan(now time.Duration, id wire.AttemptID, p *wire.StagePlan) 
 	return total, nil
 }
 
-// PlanPart takes some splits of a plan that is too long for one message and returns how many are there:
-// the driver goes on from there, also if messages were lost or the master has restarted.
+// PlanPart accepts some splits of a plan that is too long for one message and returns how many it has. The driver goes
+// on from there, even if messages were lost or the master was restarted.
 func (c *Tracker) PlanPart(now time.Duration, id wire.AttemptID, p *wire.PlanPart) (next int, err error) {
 	st := c.driven(id)
 	if st == nil {
@@ -109,7 +109,7 @@ func (c *Tracker) PlanPart(now time.Duration, id wire.AttemptID, p *wire.PlanPar
 	return next, nil
 }
 
-// checkPlan fails a job whose plan is beyond the limits.
+// checkPlan fails a job whose plan exceeds the limits.
 func (c *Tracker) checkPlan(now time.Duration, st *stage, splits int, p *wire.StagePlan) error {
 	bounds := 0
 	for _, b := range p.Bounds {
@@ -130,7 +130,7 @@ func (c *Tracker) checkPlan(now time.Duration, st *stage, splits int, p *wire.St
 	return wire.Errorf(wire.Invalid, "%s", why)
 }
 
-// drafted is how many splits a driver has sent.
+// drafted returns how many splits a driver has sent.
 func (st *stage) drafted(try uint64) int {
 	if st.draft == nil || st.draft.try != try {
 		return 0
@@ -138,7 +138,7 @@ func (st *stage) drafted(try uint64) int {
 	return st.draft.splits.len()
 }
 
-// applyPart adds to the draft; the first part of another driver begins a new one.
+// applyPart adds to the draft. The first part of another driver begins a new one.
 func (st *stage) applyPart(r *Record) {
 	if st.plan != nil {
 		return
@@ -147,13 +147,12 @@ func (st *stage) applyPart(r *Record) {
 		st.draft = &draft{try: r.Try}
 	}
 	if st.draft.splits.len() == r.First {
-		// What is not understood is not there; the driver is told how far it has come.
+		// A part that is not understood does not count; the driver is told how far it has come.
 		_ = st.draft.splits.add(r.Packed)
 	}
 }
 
-// applyPlanned makes the plan whole: its splits are in the record, as they were first journalled or packed,
-// or in the draft.
+// applyPlanned completes the plan. Its splits are in the record, as first journalled or as packed, or in the draft.
 func (st *stage) applyPlanned(r *Record) {
 	if st.plan != nil {
 		return
@@ -185,7 +184,7 @@ func (st *stage) setPlan(p *plan) {
 	st.maps, st.reduces = make([]task, st.total[0]), make([]task, st.total[1])
 }
 
-// shrink lets go of what only a stage that runs needs.
+// shrink frees what only a running stage needs.
 func (st *stage) shrink() {
 	st.maps, st.reduces, st.changes, st.draft, st.fetch, st.fails, st.away = nil, nil, nil, nil, nil, nil, nil
 	st.outlets = nil
@@ -194,10 +193,10 @@ func (st *stage) shrink() {
 	}
 }
 
-// placesOf is where the input of each map lies, as the policies want to know it. Nodes that have never been
-// heard of are left out.
+// placesOf returns where the input of each map lies, as the policies want to know it. It leaves out nodes that have
+// never been heard from.
 func (c *Tracker) placesOf(t *splitTable) (out scheduler.Splits) {
-	ids := make([]topology.NodeID, len(t.names)) // 1 above the node's, -1 for none, 0 for not looked up
+	ids := make([]topology.NodeID, len(t.names)) // the node's id plus 1; -1: no such node; 0: not looked up
 	out.Bytes, out.Ends = make([]int64, 0, t.len()), make([]int32, 0, t.len())
 	t.each(func(bytes int64, hosts []uint64) {
 		for _, h := range hosts {

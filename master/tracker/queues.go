@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Queues says how the queues stand that have jobs, and the default one.
+// Queues returns the state of the queues that have jobs, and of the default queue.
 func (c *Tracker) Queues() []wire.QueueStatus {
 	const unnamed = "default"
 	by := map[string]*wire.QueueStatus{unnamed: {Queue: unnamed}}

@@ -50,9 +50,10 @@ type Record struct {
 	Task  *TaskRecord     `json:"task,omitempty"`
 	State State           `json:"state,omitempty"`
 	Text  string          `json:"text,omitempty"`
-	// Wall is when it was, in milliseconds since 1970, where users want to know; whoever journals fills it in.
+	// Wall is the time of day, in milliseconds since 1970, for records where users want to know it. The caller that
+	// journals the record fills it in.
 	Wall   int64             `json:"wall,omitempty"`
-	Try    uint64            `json:"try,omitempty"` // of a driver, or the last of the cluster
+	Try    uint64            `json:"try,omitempty"` // the try of a driver, or the last try of the cluster
 	First  int               `json:"first,omitempty"`
 	Packed []byte            `json:"packed,omitempty"` // docs/formats/jobs.md
 	Counts wire.Counts       `json:"counts,omitempty"`
@@ -66,7 +67,7 @@ type Record struct {
 	Bad []wire.BadRecord `json:"bad,omitempty"`
 }
 
-// PlannedRacks are where maps and reduces will run, and why it is so many racks.
+// PlannedRacks are the racks where maps and reduces will run, and why it is so many.
 type PlannedRacks struct {
 	Maps    []string `json:"maps"`
 	Reduces []string `json:"reduces"`
@@ -96,15 +97,14 @@ type TaskRecord struct {
 	Bad []wire.BadRecord `json:"bad,omitempty"`
 }
 
-// note keeps a record and applies it: live and after a restart the same code changes the
-// state that lasts.
+// note keeps a record and applies it. The same code thus changes the durable state live and after a restart.
 func (c *Tracker) note(r Record) {
 	c.out.Records = append(c.out.Records, r)
 	c.noted++
 	c.apply(&r)
 }
 
-// apply changes the lasting state. A record about a job that has been forgotten changes nothing.
+// apply changes the durable state. A record about a forgotten job changes nothing.
 func (c *Tracker) apply(r *Record) {
 	c.applyExpected(r)
 	switch r.Kind {
@@ -114,7 +114,7 @@ func (c *Tracker) apply(r *Record) {
 		c.script = r.Policy
 		return
 	case Text:
-		return // whoever reads the records puts it into the jobs
+		return // the caller of Replay puts the text into the jobs
 	case Submitted:
 		c.applySubmitted(r)
 		return
@@ -211,7 +211,7 @@ func (c *Tracker) applyDone(st *stage, at time.Duration, t *TaskRecord) {
 	set[t.Index].millis = int32(min(t.Millis, 1<<31-1))
 	st.putOut(t.Kind, t.Index, t.Sum)
 	st.doneCount[kindIndex(t.Kind)]++
-	if !set[t.Index].counted { // a map that is run again counts what it counted before
+	if !set[t.Index].counted { // a map that runs again has the same counters as before
 		set[t.Index].counted = true
 		st.job.counts.Add(t.Counts)
 		st.skipped += t.Skipped

@@ -9,12 +9,11 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// Replay applies what an earlier master wrote down. Call it for every record, in order, before
-// Resume.
+// Replay applies a record of an earlier master. Call it for every record, in order, before Resume.
 func (c *Tracker) Replay(r *Record) { c.apply(r) }
 
-// Resume takes up the jobs that Replay has brought back. Workers get some time to report what
-// they still do and hold before their work is given to others.
+// Resume continues the jobs that Replay has restored. Workers get some time to report what they still run and hold
+// before their work is given to others.
 func (c *Tracker) Resume(now time.Duration) {
 	c.resumed, c.resumedAt = true, now
 	all := make([]*job, 0, len(c.jobs))
@@ -25,20 +24,20 @@ func (c *Tracker) Resume(now time.Duration) {
 	c.teach(now)
 	c.losePlans()
 	for _, j := range all {
-		j.held = !j.state.Ended() && len(j.stages) == 0 // nothing is written down of it but that it came
+		j.held = !j.state.Ended() && len(j.stages) == 0 // the records say only that it came
 		j.written = j.lastTry
 	}
 	for _, j := range all {
 		if j.state.Ended() {
 			c.ended = append(c.ended, j.id)
-			c.sweep(j) // the master before may have died on the way to it
+			c.sweep(j) // the master before may have died before it did this
 			continue
 		}
 		c.resumeJob(now, j)
 	}
 	slices.SortStableFunc(c.ended, func(a, b wire.JobID) int { return cmp.Compare(c.jobs[a].endedAt, c.jobs[b].endedAt) })
 	c.forget()
-	if c.unfinished() > 0 { // something may run somewhere
+	if c.unfinished() > 0 { // workers may still run something
 		c.graceEnd, c.graceLeast = now+c.cfg.Grace, now+c.cfg.Grace/3
 	}
 	c.admit(now)
@@ -48,7 +47,7 @@ func (c *Tracker) Resume(now time.Duration) {
 func (c *Tracker) resumeJob(now time.Duration, j *job) {
 	st := j.current()
 	if st != nil && st.done && len(j.stages) == j.spec.Stages {
-		// The master died before it wrote the end itself down.
+		// The master died before it recorded the end itself.
 		c.endJob(now, j, Succeeded, "")
 		return
 	}
@@ -56,7 +55,7 @@ func (c *Tracker) resumeJob(now time.Duration, j *job) {
 		c.start(now, j)
 		return
 	}
-	c.begin(now, j) // for the policies it came when it did
+	c.begin(now, j) // the policies are told when it really came
 	if st = j.current(); st.plan != nil || st.n > 0 {
 		c.feed(now, scheduler.JobAdmitted(st.sid))
 	}
@@ -81,8 +80,8 @@ func (c *Tracker) resumeJob(now time.Duration, j *job) {
 	}
 }
 
-// adopt takes an attempt back onto the books that its worker runs and this master did not start,
-// or had given up. It is false if nobody needs it.
+// adopt takes on an attempt that its worker runs but that this master did not start, or had given up. It returns false
+// if nobody needs the attempt.
 func (c *Tracker) adopt(now time.Duration, n *node, p *wire.Progress) bool {
 	id := p.ID
 	st := c.stageOf(id)
@@ -96,7 +95,7 @@ func (c *Tracker) adopt(now time.Duration, n *node, p *wire.Progress) bool {
 		return false
 	}
 	if id.Kind == wire.DriverTask {
-		c.feed(now, scheduler.JobAdmitted(st.sid)) // refused if it is admitted already
+		c.feed(now, scheduler.JobAdmitted(st.sid)) // refused if the job is already admitted
 	}
 	ran := min(p.Ran(), now-st.job.submitted)
 	a := &attempt{id: id, st: st, node: n, start: now - ran, done: wire.Bounded(p.Done), seen: true, sent: true}
@@ -115,17 +114,17 @@ func (c *Tracker) adopt(now time.Duration, n *node, p *wire.Progress) bool {
 	return true
 }
 
-// countOld counts an attempt that the master before began, and did not live to write down.
+// countOld counts an attempt that the master before began but did not live to record.
 func (c *Tracker) countOld(j *job, id wire.AttemptID) {
 	if id.Try > j.written && id.Try <= c.cfg.Epoch<<32 {
 		j.tries++
 	}
 }
 
-// endGrace gives up what lay on workers that have not come back.
+// endGrace gives up the work of workers that have not come back.
 func (c *Tracker) endGrace(now time.Duration) {
 	for _, st := range c.liveStages() {
-		c.out.Drivers = append(c.out.Drivers, st.job.id) // those that nobody has spoken for may go
+		c.out.Drivers = append(c.out.Drivers, st.job.id) // drivers that no worker has reported may go
 	}
 	for _, n := range c.nodes {
 		if n.up {
@@ -139,8 +138,8 @@ func (c *Tracker) endGrace(now time.Duration) {
 	c.offerAll(now)
 }
 
-// graceOver ends the grace early when every worker that is known has reported in full. Those whose attempts have all been
-// running still are not known: they have a third of the time.
+// graceOver ends the grace early once every known worker has reported in full. A worker is not known if all its
+// attempts were still running at the restart: such workers have a third of the time.
 func (c *Tracker) graceOver(now time.Duration) {
 	if c.graceEnd == 0 || now < c.graceLeast {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// putOut remembers a hash of what a map has put out, or of what a reduce has read. It stays when the output is lost, so that the
-// next one can be compared.
+// putOut keeps a hash of what a map has written, or of what a reduce has read. The hash stays when the output is lost,
+// so that the next output can be compared with it.
 func (st *stage) putOut(kind wire.TaskKind, index int32, sum uint64) {
 	t := &st.tasks(kind)[index]
 	if kind == wire.MapTask {
@@ -20,8 +20,8 @@ func (st *stage) putOut(kind wire.TaskKind, index int32, sum uint64) {
 	t.sum = sum
 }
 
-// reread runs the reduces again that have read another output of a map than the one that counts now. Of a map that gives
-// the same output each time there are none.
+// reread runs reduces again that have read another output of a map than the one that counts now. There are none if the
+// map gives the same output each time.
 func (c *Tracker) reread(now time.Duration, st *stage, index int32) {
 	if st.doneCount[1] == 0 {
 		return
@@ -34,7 +34,8 @@ func (c *Tracker) reread(now time.Duration, st *stage, index int32) {
 	}
 }
 
-// readOther is a reduce whose result does not count, because it has read output that does not. Nobody is to blame but the mapper.
+// readOther handles a reduce whose result does not count because it has read output that no longer counts. Only the
+// mapper is to blame.
 func (c *Tracker) readOther(now time.Duration, st *stage, a *attempt) {
 	if a == nil {
 		return

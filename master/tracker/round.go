@@ -21,21 +21,21 @@ type Tally struct {
 // Tally returns the counts.
 func (c *Tracker) Tally() Tally { return c.tally }
 
-// rejected is a job that the admission policy turns away, and why.
+// rejected is a job that the admission policy rejects, and why.
 type rejected struct {
 	st  *stage
 	why string
 }
 
-// broken counts and reports a rule that a policy, or this package, has broken.
+// broken counts and reports a broken rule, whether a policy or this package broke it.
 func (c *Tracker) broken(now time.Duration, err error) {
 	c.tally.Broken++
 	c.tally.LastBroken, c.tally.BrokenAt = err.Error(), now
 	c.out.Broken = append(c.out.Broken, err)
 }
 
-// round asks the policies and carries out what they decide. A policy that breaks a rule is
-// counted and reported; what the round had decided stands.
+// round asks the policies and carries out what they decide. A broken rule is counted and reported; what the round had
+// decided stands.
 func (c *Tracker) round(now time.Duration, r drive.Round) {
 	admitted := c.tally.Admitted
 	if err := c.engine.Round(now, r, func(s drive.Step) { c.carryOut(now, &s) }); err != nil {
@@ -82,7 +82,7 @@ func (c *Tracker) carryOut(now time.Duration, s *drive.Step) {
 	}
 }
 
-// stopTask ends the attempt of a task on a node. The policies know.
+// stopTask ends the attempt of a task on a node. The policies already know.
 func (c *Tracker) stopTask(now time.Duration, s *drive.Step, why string) {
 	if a := c.attemptOf(s.Task, s.Node); a != nil {
 		c.drop(a, why)
@@ -90,7 +90,7 @@ func (c *Tracker) stopTask(now time.Duration, s *drive.Step, why string) {
 	}
 }
 
-// attemptOf is the attempt of a task that should run on a node, or nil.
+// attemptOf returns the attempt of a task that should run on a node, or nil.
 func (c *Tracker) attemptOf(t scheduler.TaskID, n topology.NodeID) *attempt {
 	for _, a := range c.nodes[n].want {
 		if a.st.sid == t.Job && a.task() == t {
@@ -100,7 +100,7 @@ func (c *Tracker) attemptOf(t scheduler.TaskID, n topology.NodeID) *attempt {
 	return nil
 }
 
-// progress says how far an attempt is, as its worker has reported.
+// progress returns how far an attempt has come, as its worker has reported.
 func (c *Tracker) progress(_ time.Duration, at scheduler.Attempt) (float64, bool) {
 	a := c.attemptOf(at.Task, at.Node)
 	if a == nil {
@@ -116,7 +116,7 @@ func (c *Tracker) admit(now time.Duration) {
 	}
 }
 
-// offerAll offers every node's room, while there is something to run.
+// offerAll offers every node's room if there is something to run.
 func (c *Tracker) offerAll(now time.Duration) {
 	if c.resumed && now >= c.graceEnd {
 		c.round(now, drive.Round{Parts: drive.Offer})

@@ -6,9 +6,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// markDead marks nodes dead that were silent for too long while others reported. A master that hears no node at all
-// is itself cut off, or was stopped. It then marks none dead: no other node could take over their work, and their map
-// output is still there when the cut heals.
+// markDead marks nodes as dead that were silent for too long while others reported. A master that hears no node at all
+// is itself cut off, or was stopped. It then marks none as dead: no other node could take over their work, and their
+// map output is still there when the cut heals.
 func (c *Tracker) markDead(now time.Duration) {
 	c.extendTimeouts(now)
 	for _, n := range c.nodes {
@@ -18,8 +18,8 @@ func (c *Tracker) markDead(now time.Duration) {
 	}
 }
 
-// outlived reports whether somebody was heard well after the last word of n: half the shortest time in which a
-// node is taken for dead.
+// outlived reports whether another node was heard well after n was last heard: later by half the shortest time in which
+// a node is taken for dead.
 func (c *Tracker) outlived(n *node) bool {
 	for _, m := range c.nodes {
 		if m.heard > n.heard+c.cfg.Silence/6 {
@@ -46,15 +46,14 @@ func (c *Tracker) extendTimeouts(now time.Duration) {
 	}
 }
 
-// Suspect says that gossip has given a worker up. It is taken for dead when it is silent as well.
+// Suspect notes that gossip has given a worker up. The worker is taken for dead when it is silent as well.
 func (c *Tracker) Suspect(name wire.NodeName, session string) {
 	if n := c.byName[name]; n != nil && n.session == session {
 		n.suspect = true
 	}
 }
 
-// silent reports whether a node has said nothing for too long: a third of that, if others cannot
-// reach it either.
+// silent reports whether a node has been silent for too long: for a third of Silence if others cannot reach it either.
 func (c *Tracker) silent(now time.Duration, n *node) bool {
 	limit := c.cfg.Silence
 	if n.suspect {
@@ -69,7 +68,7 @@ type Late struct {
 	Addr, Session string
 }
 
-// Overdue lists the workers that were not heard for that long and do not count as dead yet.
+// Overdue returns the workers that were not heard for that long and do not yet count as dead.
 func (c *Tracker) Overdue(now, after time.Duration) (out []Late) {
 	for _, n := range c.nodes {
 		if n.up && now-n.heard > after {
@@ -79,15 +78,15 @@ func (c *Tracker) Overdue(now, after time.Duration) (out []Late) {
 	return out
 }
 
-// Loose says that the connection of a worker broke. It may come back, or be started again: then it has its name at once.
+// Loose notes that the connection of a worker broke. If the worker is restarted, it gets its name back at once.
 func (c *Tracker) Loose(name wire.NodeName, session string) {
 	if n := c.byName[name]; n != nil && n.session == session {
 		n.loose = true
 	}
 }
 
-// NodeGone says that the process of a worker is gone: its connection broke and it did not come back,
-// or its machine says that no process listens at its address.
+// NodeGone notes that the process of a worker is gone: its connection broke and it did not come back, or its machine
+// says that no process listens at its address.
 func (c *Tracker) NodeGone(now time.Duration, name wire.NodeName, session, why string) {
 	if n := c.byName[name]; n != nil && n.up && n.session == session {
 		c.nodeDown(now, n, why)
@@ -104,7 +103,7 @@ func (c *Tracker) nodeDown(now time.Duration, n *node, why string) {
 	}
 	c.runsNothing(n)
 	if err := c.engine.NodeLost(now, n.id, false, nil); err != nil {
-		c.broken(now, err) // the node is known, so that the engine has no reason to refuse
+		c.broken(now, err) // the node is known, so the engine has no reason to refuse
 	}
 	for _, st := range c.liveStages() {
 		if st.hasOutputOn(n) {

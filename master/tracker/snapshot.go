@@ -9,9 +9,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Snapshot is the shortest list of records that brings a new tracker to where this one is: replayed, it
-// stands for all records so far. It changes nothing. The records share what never changes with the tracker,
-// so that they may be written beside it.
+// Snapshot returns the shortest list of records that brings a new tracker to the state of this one: it replaces all
+// records so far. Snapshot changes nothing. The records share with the tracker only what never changes, so another
+// goroutine may write them.
 func (c *Tracker) Snapshot(now time.Duration) []Record {
 	all := make([]*job, 0, len(c.jobs))
 	for _, j := range c.jobs {
@@ -35,7 +35,7 @@ func (c *Tracker) Snapshot(now time.Duration) []Record {
 	}
 	var before *job
 	for _, j := range all {
-		out = c.snapshotExpected(out, j.id) // the job then finds its announcement
+		out = c.snapshotExpected(out, j.id) // so that the job finds its announcement
 		out = c.snapshotJob(appendText(out, j.submitted, before, &j.spec), j)
 		before = j
 	}
@@ -43,11 +43,11 @@ func (c *Tracker) Snapshot(now time.Duration) []Record {
 	return out
 }
 
-// snapshotExpected is the announcement that has become a job, or with no job those that have become none.
+// snapshotExpected adds the announcement that has become the job id, or, if id is empty, those that have become no job.
 func (c *Tracker) snapshotExpected(out []Record, id wire.JobID) []Record {
 	for _, e := range c.plans.expected {
 		if e.job == id {
-			spec := e.spec // announced again, it changes
+			spec := e.spec // a new announcement changes it
 			out = append(out, Record{At: e.at, Kind: Expected, Spec: &spec, Racks: &PlannedRacks{e.racks[0], e.racks[1], e.why}})
 		}
 	}
@@ -62,10 +62,10 @@ func (c *Tracker) snapshotJob(out []Record, j *job) []Record {
 	last := (*stage)(nil)
 	for _, st := range j.stages {
 		if !st.kept {
-			continue // begun, but nothing was written down about it
+			continue // begun, but no record mentions it
 		}
 		last = st
-		// What is over may have been shrunk or not: it is written down as if it had.
+		// A stage that is over may have been shrunk or not: the snapshot treats it as shrunk.
 		if st.done || j.state.Ended() {
 			out = append(out, c.stageSum(st))
 		} else {
@@ -87,7 +87,7 @@ func (c *Tracker) snapshotJob(out []Record, j *job) []Record {
 	return out
 }
 
-// stageSum is all that is kept of a stage that is over.
+// stageSum returns all that is kept of a stage that is over.
 func (c *Tracker) stageSum(st *stage) Record {
 	r := Record{
 		At: st.since, Kind: StageSum, Job: st.job.id, Stage: st.n,
@@ -99,7 +99,7 @@ func (c *Tracker) stageSum(st *stage) Record {
 	return r
 }
 
-// snapshotStage is a stage that runs: its plan, or what has come of it, and what is done.
+// snapshotStage adds a running stage: its plan, or the parts of it that have come, and what is done.
 func (c *Tracker) snapshotStage(out []Record, st *stage) []Record {
 	part := func(try uint64, t *splitTable) {
 		pieces, counts := t.pieces()
@@ -115,7 +115,7 @@ func (c *Tracker) snapshotStage(out []Record, st *stage) []Record {
 		}
 		return out
 	}
-	const any = 1 // the parts and the plan only have to agree
+	const any = 1 // any try will do if the parts and the plan agree
 	part(any, &st.plan.splits)
 	head := st.plan.StagePlan
 	out = append(out, Record{At: st.since, Kind: Planned, Job: st.job.id, Stage: st.n, Plan: &head, Try: any})
@@ -130,14 +130,14 @@ func (c *Tracker) snapshotStage(out []Record, st *stage) []Record {
 			switch t := &st.reduces[i]; {
 			case t.try != 0:
 				entry(int32(i), t.try, t, true)
-			case t.counted: // its counters are in the job's, whichever attempt it was
+			case t.counted: // the job has its counters, whichever attempt it was
 				entry(int32(i), any, t, false)
 			}
 		}
 	})
 }
 
-// snapshotTasks packs what each yields into bounded records.
+// snapshotTasks packs the tasks that each yields into bounded records.
 func (c *Tracker) snapshotTasks(out []Record, st *stage, kind wire.TaskKind, each func(func(int32, uint64, *task, bool))) []Record {
 	p := taskPacker{c: c}
 	flush := func() {

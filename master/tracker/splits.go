@@ -8,22 +8,22 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// A splitTable keeps the splits of a stage in some twenty bytes each: a path or a host name is kept
-// once, numbers are as long as they need to be. A job of a million maps must fit.
+// A splitTable keeps the splits of a stage in some twenty bytes each: it stores a path or a host name once, and numbers
+// as short as possible. A job of a million maps must fit.
 type splitTable struct {
-	names []string          // paths and hosts, in order of their first use
+	names []string          // paths and hosts, in the order of their first use
 	index map[string]uint64 // of names; only while splits come in
-	data  []byte            // the splits, one behind the other
+	data  []byte            // the splits, one after the other
 	ends  []uint32          // by split: where its bytes end
 	bytes int64             // of input
 }
 
-// maxTable bounds the bytes of a table: ends must be able to say them.
+// maxTable bounds the bytes of a table: ends must be able to hold the positions.
 const maxTable = 1 << 31
 
 func (t *splitTable) len() int { return len(t.ends) }
 
-// body is the encoded form of split i.
+// body returns the encoded form of split i.
 func (t *splitTable) body(i int) []byte {
 	start := uint32(0)
 	if i > 0 {
@@ -32,7 +32,7 @@ func (t *splitTable) body(i int) []byte {
 	return t.data[start:t.ends[i]]
 }
 
-// encode writes splits as they would be appended to the table, which stays as it is:
+// encode encodes splits as they would be appended to the table, which it does not change:
 //
 //	names: how many are new, then each by length and text
 //	splits: how many, then each by length and body
@@ -101,7 +101,7 @@ func (t *splitTable) add(packed []byte) error {
 	return nil
 }
 
-// check walks the body of a split and returns its bytes of input.
+// check validates the body of a split and returns its bytes of input.
 func (t *splitTable) check(body []byte) (n int64, ok bool) {
 	r := codec.NewReader(body)
 	r.Uint()
@@ -112,7 +112,7 @@ func (t *splitTable) check(body []byte) (n int64, ok bool) {
 		if name >= uint64(len(t.names)) || length < 0 {
 			return 0, false
 		}
-		if _, made := mapreduce.CountOf(t.names[name]); !made { // numbers are no input: they are made where they are read
+		if _, made := mapreduce.CountOf(t.names[name]); !made { // generated numbers are no input: the map that reads them makes them
 			n += length
 		}
 	}
@@ -124,7 +124,7 @@ func (t *splitTable) check(body []byte) (n int64, ok bool) {
 	return n, r.End() == nil
 }
 
-// get returns split i. It was checked when it came in.
+// get returns split i. add has checked it.
 func (t *splitTable) get(i int32) *wire.Split {
 	r := codec.NewReader(t.body(int(i)))
 	s := &wire.Split{Input: int(r.Uint())}
@@ -141,8 +141,8 @@ func (t *splitTable) get(i int32) *wire.Split {
 	return s
 }
 
-// each calls fn with the bytes of every split and the numbers of its hosts' names, which are fn's only
-// during the call.
+// each calls fn with the bytes of every split and the numbers of its hosts' names. fn may use the slice only during the
+// call.
 func (t *splitTable) each(fn func(bytes int64, hosts []uint64)) {
 	var hosts []uint64
 	for i := range t.ends {
@@ -162,10 +162,10 @@ func (t *splitTable) each(fn func(bytes int64, hosts []uint64)) {
 	}
 }
 
-// pieceBytes is about how long a packed record of a snapshot is.
+// pieceBytes is roughly the length of a packed record of a snapshot.
 const pieceBytes = 1 << 20
 
-// pieces is the whole table as encode would have written it, in bounded pieces: names first.
+// pieces returns the whole table as encode would have written it, in bounded pieces, names first.
 func (t *splitTable) pieces() (out [][]byte, splits []int) {
 	for at := 0; at < len(t.names); {
 		var b []byte
@@ -192,13 +192,13 @@ func (t *splitTable) pieces() (out [][]byte, splits []int) {
 	return out, splits
 }
 
-// settle lets go of what only coming splits need, and of room that was kept for them.
+// settle frees what only splits yet to come need, and the memory reserved for them.
 func (t *splitTable) settle() {
 	t.index = nil
 	t.data, t.ends, t.names = trim(t.data), trim(t.ends), trim(t.names)
 }
 
-// trim gives back room beyond an eighth.
+// trim frees spare capacity beyond an eighth.
 func trim[T any](s []T) []T {
 	if cap(s)-len(s) <= len(s)/8 {
 		return s

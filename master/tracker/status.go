@@ -50,7 +50,7 @@ func (c *Tracker) Status(id wire.JobID) (wire.JobStatus, error) {
 	return s, nil
 }
 
-// deadline is when the job should have ended, in milliseconds of the cluster's age; 0 if nobody has said.
+// deadline returns when the job should end, in milliseconds of the cluster's age; 0 if it has no deadline.
 func (j *job) deadline() int64 {
 	if j.spec.Deadline <= 0 {
 		return 0
@@ -58,16 +58,16 @@ func (j *job) deadline() int64 {
 	return j.submitted.Milliseconds() + j.spec.Deadline
 }
 
-// HasEnded reports whether a job is over, or not known.
+// HasEnded reports whether a job is over or unknown.
 func (c *Tracker) HasEnded(id wire.JobID) bool {
 	j := c.jobs[id]
 	return j == nil || j.state.Ended()
 }
 
-// Jobs lists all jobs that are known, newest first.
+// Jobs returns all known jobs, newest first.
 func (c *Tracker) Jobs() []wire.JobStatus { return c.List(wire.JobsRequest{}) }
 
-// List lists the jobs that are asked for, newest first.
+// List returns the jobs that r asks for, newest first.
 func (c *Tracker) List(r wire.JobsRequest) []wire.JobStatus {
 	var list []*job
 	for _, j := range c.jobs {
@@ -89,7 +89,7 @@ func (c *Tracker) List(r wire.JobsRequest) []wire.JobStatus {
 	return out
 }
 
-// Why says why a job is not getting more.
+// Why returns the reason why a job does not get more.
 func (c *Tracker) Why(now time.Duration, id wire.JobID) (string, error) {
 	j := c.jobs[id]
 	if j == nil {
@@ -109,7 +109,7 @@ func (c *Tracker) Why(now time.Duration, id wire.JobID) (string, error) {
 	return strings.Join(append([]string{c.spell(c.engine.Explain(now, st.sid)) + c.notServing(now)}, c.Notes()...), "; "), nil
 }
 
-// spell writes a reason with jobs named as users know them (job-12): names are often shared.
+// spell returns a reason with jobs named by their ids (job-12): names are often shared.
 func (c *Tracker) spell(r scheduler.Reason) string {
 	return r.TextWith(c.engine.View(), func(id scheduler.JobID) string {
 		if st := c.stages[id]; st != nil {
@@ -119,10 +119,10 @@ func (c *Tracker) spell(r scheduler.Reason) string {
 	})
 }
 
-// Settling reports whether the master took over so lately that a worker not heard of need not be down.
+// Settling reports whether the master took over so recently that a worker not yet heard need not be down.
 func (c *Tracker) Settling(now time.Duration) bool { return now < c.resumedAt+c.cfg.Silence }
 
-// Nodes lists the workers.
+// Nodes returns the workers.
 func (c *Tracker) Nodes(now time.Duration) []wire.NodeStatus {
 	out := make([]wire.NodeStatus, 0, len(c.nodes))
 	for _, n := range c.nodes {

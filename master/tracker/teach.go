@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// lessonOf is what a stage that succeeds teaches the policies.
+// lessonOf returns what a stage that succeeds teaches the policies.
 func (c *Tracker) lessonOf(st *stage) *scheduler.Lesson {
 	if j := c.engine.View().Job(st.sid); j != nil {
 		return j.Lesson()
@@ -16,7 +16,7 @@ func (c *Tracker) lessonOf(st *stage) *scheduler.Lesson {
 	return nil
 }
 
-// lessons are those of all stages that are remembered, in the order in which they were learnt.
+// lessons returns those of all remembered stages, in the order in which they were learnt.
 func (c *Tracker) lessons() []*scheduler.Lesson {
 	type lesson struct {
 		at time.Duration
@@ -38,7 +38,7 @@ func (c *Tracker) lessons() []*scheduler.Lesson {
 	return out
 }
 
-// teach tells policies that know nothing yet what the jobs before have taught.
+// teach tells new policies what earlier jobs have taught.
 func (c *Tracker) teach(now time.Duration) {
 	for _, l := range c.lessons() {
 		c.feed(now, scheduler.Taught(l))

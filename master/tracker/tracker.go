@@ -11,85 +11,88 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Tracker is the state of the master. One goroutine uses it: it has no locks, and what is said of its parts holds between calls.
+// A Tracker is the state of the master. It has no locks: one goroutine uses it. What the comments on its parts say
+// holds between calls.
 type Tracker struct {
 	cfg    Config
 	engine *drive.Loop
 
 	fleet             // the workers
-	gauges            // what is measured of them
-	pulse             // when they were heard
+	gauges            // measurements of the workers
+	pulse             // when the workers were heard
 	backlog           // the jobs
-	tenants           // whose they are
-	restart           // what the master before has left open
+	tenants           // whose jobs they are
+	restart           // how far this master has taken over
 	turn              // the round under way
-	outbox            // what is left to be done
+	outbox            // what the caller has to do
 	plans   planning  // where announced jobs will run
-	log     decisions // for those who ask why
+	log     decisions // for users who ask why
 	tally   Tally
-	script  *wire.Choice // the policy, if a script makes it
+	script  *wire.Choice // the policy, if it is a script
 }
 
-// fleet is every worker that was ever heard or read of; none is forgotten. A node stands in nodes at its place in topo, and in
-// byName. racks has the id that topo has for a rack, and that of the first for a name that cannot be a rack's.
+// fleet is every worker that was ever heard from or read of; none is forgotten. nodes holds a node at its index in
+// topo; byName holds it by name. racks maps a name to topo's id of the rack; a name that no rack can have maps to the
+// first rack.
 type fleet struct {
 	topo   *topology.Builder
 	racks  map[string]topology.RackID
 	nodes  []*node // by topology.NodeID
 	byName map[wire.NodeName]*node
-	byAddr map[string]*node // who reported from there last
+	byAddr map[string]*node // the last node to report from an address
 }
 
-// gauges are measured as time goes by, and the policies are told.
+// gauges are measured periodically and passed to the policies.
 type gauges struct {
 	monitor *netmon.Monitor
-	watched time.Duration // when it was last sampled
-	gaugeAt time.Duration // when the policies are told of load and progress next
+	watched time.Duration // when monitor was last sampled
+	gaugeAt time.Duration // when the policies are next told of load and progress
 	lacks   lacks
 }
 
-// pulse is what tells a silent worker from a master that did not run, or a network that was down. Both only grow.
+// pulse tells a silent worker from a master that did not run or a network that was down. Both fields only grow.
 type pulse struct {
-	newest time.Duration // when a node was heard last, as of the last Tick
+	newest time.Duration // when a node was last heard, as of the last Tick
 	ticked time.Duration // when that was
 }
 
-// backlog is the jobs. Records alone make them and change their state, so that a restart finds the same; forget lets go of the
-// oldest in ended, with its request. A stage is in stages from when the policies are told of it until they are told of its end.
-// Numbers are given out once, also over restarts: those of attempts begin with the epoch of the master.
+// backlog is the jobs. Only records create jobs and change their state, so that a restart finds the same. forget drops
+// the oldest in ended, with its request. A stage is in stages from when the policies are told of it until they are told
+// of its end. Numbers are never reused, not even after a restart: those of attempts begin with the epoch of the master.
 type backlog struct {
 	jobs     map[wire.JobID]*job
 	requests map[string]wire.JobID // by user and submission
 	ended    []wire.JobID          // oldest first; none before Resume
 	stages   map[scheduler.JobID]*stage
-	bans     []ban // the one that ends first is first
+	bans     []ban // sorted by their ends
 	lastJob  int64
 	lastSID  scheduler.JobID // of this master only
 	lastTry  uint64
 }
 
-// tenants are the users who have jobs or limits, or had jobs lately, and some others.
+// tenants are the users who have jobs or limits, or had jobs lately. Some idle ones may be among them.
 type tenants struct {
 	users     map[string]*user
 	usersMost int // how many there may be before the idle ones are forgotten
 }
 
-// restart is how far this master has taken over. Policies are asked nothing in rounds before it has resumed. Before graceEnd nothing
-// is offered: what runs where is not known.
+// restart is how far this master has taken over. Until it has resumed, it asks policies nothing in rounds. Until
+// graceEnd it offers nothing: what runs where is not known.
 type restart struct {
 	resumed    bool          // Replay is over
 	resumedAt  time.Duration // when that was
-	graceEnd   time.Duration // until when unheard-of nodes keep their work; 0 when the grace is over
-	graceLeast time.Duration // before which the grace does not end
+	graceEnd   time.Duration // until when nodes not heard from keep their work; 0: the grace is over
+	graceLeast time.Duration // the grace does not end before this
 }
 
-// turn is what a round has decided that must wait for its end, as it asks the policies again. Empty between rounds.
+// turn is what a round has decided that must wait for its end, because it asks the policies again. It is empty between
+// rounds.
 type turn struct {
 	rejected []rejected
-	placed   []*stage // whose reduces it has started
+	placed   []*stage // stages whose reduces it has started
 }
 
-// outbox is what calls have left to be done since the last Take. A record that is in it is applied already.
+// outbox is what calls have left to be done since the last Take. The records in it are already applied.
 type outbox struct {
 	out   Output
 	noted int64 // records made since the start
@@ -102,14 +105,14 @@ type Output struct {
 	Wake    []wire.NodeName // there is something new for these workers
 	Drivers []wire.JobID    // there is something new for the drivers of these jobs
 	Changed []wire.JobID    // for those who watch them
-	Clean   []Leftover      // directories of the block store that nobody needs any more
+	Clean   []Leftover      // directories of the block store that nobody needs any longer
 	Broken  []error         // rules that policies have broken, for the log
-	// Replanned says that Readers may be others.
+	// Replanned says that Readers may have changed.
 	Replanned bool
-	Notes     []string // what the cluster has begun to lack for the policies, or lacks no more, for the log
+	Notes     []string // what the cluster newly lacks for the policies, or no longer lacks, for the log
 }
 
-// New returns a master without jobs and nodes.
+// New returns a tracker without jobs and nodes.
 func New(cfg Config, p scheduler.Policy, a scheduler.Admission) (*Tracker, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -137,7 +140,7 @@ func New(cfg Config, p scheduler.Policy, a scheduler.Admission) (*Tracker, error
 	return c, nil
 }
 
-// View shows what the policies see.
+// View returns what the policies see.
 func (c *Tracker) View() *scheduler.View { return c.engine.View() }
 
 // SetPolicy replaces the policy while jobs run.
@@ -153,17 +156,17 @@ func (c *Tracker) SetPolicy(now time.Duration, p scheduler.Policy) {
 	c.offerAll(now)
 }
 
-// KeepScript writes down the script that decides from here on, also after a restart; nil: none does.
+// KeepScript records the script that decides from now on, also after a restart; nil: no script.
 func (c *Tracker) KeepScript(now time.Duration, p *wire.Choice) {
 	if p != nil || c.script != nil {
 		c.note(Record{At: now, Kind: Scripted, Policy: p})
 	}
 }
 
-// Script is the one that decides, or nil.
+// Script returns the script that decides, or nil.
 func (c *Tracker) Script() *wire.Choice { return c.script }
 
-// Broke counts and reports that a policy has broken a rule of which the rounds know nothing.
+// Broke counts and reports a broken rule that the rounds cannot see.
 func (c *Tracker) Broke(now time.Duration, err error) { c.broken(now, err) }
 
 // SetAdmission replaces the admission policy while jobs wait.
@@ -179,7 +182,8 @@ func (c *Tracker) Take() Output {
 	return out
 }
 
-// feed tells the policies. An event that the state refuses is old news and is dropped; one that cannot be is told to the log.
+// feed tells the policies of an event. An event that the state refuses as stale is dropped; one that is impossible is
+// logged.
 func (c *Tracker) feed(now time.Duration, e scheduler.Event) bool {
 	err := c.engine.Feed(now, e)
 	if err != nil && !errors.Is(err, scheduler.ErrStale) {
@@ -188,8 +192,8 @@ func (c *Tracker) feed(now time.Duration, e scheduler.Event) bool {
 	return err == nil
 }
 
-// Tick does what time brings: silent nodes die, second attempts start, policies do their
-// periodic work. Call it several times a second.
+// Tick does the periodic work: silent nodes die, second attempts start, policies do their own. Call it several times a
+// second.
 func (c *Tracker) Tick(now time.Duration) {
 	if !c.resumed {
 		return
@@ -208,7 +212,7 @@ func (c *Tracker) Tick(now time.Duration) {
 	c.watchNet(now)
 	c.gauge(now)
 	parts := drive.All
-	if c.graceEnd > 0 { // what runs where is not known yet
+	if c.graceEnd > 0 { // not yet known what runs where
 		parts = drive.Tick | drive.Admit
 	}
 	c.round(now, drive.Round{Parts: parts})

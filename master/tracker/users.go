@@ -11,22 +11,22 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// A user is whom jobs belong to. Jobs beyond the limit of running ones are held back: the policies do not hear of them before
-// another has ended. Containers are limited by the policies' state, which says what fits.
+// A user owns jobs. Jobs beyond the limit of running ones are held back: the policies do not hear of them before
+// another has ended. The policies' state limits containers, as it knows what fits.
 type user struct {
 	name   string
 	own    wire.Limits
-	jobs   []*job          // that have not ended, oldest first
+	jobs   []*job          // jobs that have not ended, oldest first
 	recent []time.Duration // when jobs came, in the last minute before the newest
 }
 
-// recently is the time in which submissions are counted.
+// recently is the period in which submissions are counted.
 const recently = time.Minute
 
-// maxIdle is how many users without jobs and limits are remembered before the idle ones are forgotten.
+// maxIdle is how many users are remembered at least before the idle ones are forgotten.
 const maxIdle = 1024
 
-// userNamed returns a user, and makes them known if they are new.
+// userNamed returns the user of that name, and adds them if they are new.
 func (c *Tracker) userNamed(name string) *user {
 	u := c.users[name]
 	if u == nil {
@@ -49,7 +49,7 @@ func (u *user) newest() time.Duration {
 	return u.recent[len(u.recent)-1]
 }
 
-// limits are those that hold for a user. The limits of all are not for administrators.
+// limits returns the limits that hold for a user. The limits of all do not hold for administrators.
 func (c *Tracker) limits(u *user) wire.Limits {
 	all := wire.Limits{}
 	if a := c.users[wire.AllUsers]; a != nil && (c.cfg.Exempt == nil || !c.cfg.Exempt(u.name)) {
@@ -64,7 +64,7 @@ func (u *user) came(j *job) {
 	u.recent = append(u.since(j.submitted), j.submitted)
 }
 
-// since lists the submissions of the minute before now.
+// since returns the submissions of the minute before now.
 func (u *user) since(now time.Duration) []time.Duration {
 	i := slices.IndexFunc(u.recent, func(at time.Duration) bool { return now-at < recently })
 	if i < 0 {
@@ -73,7 +73,7 @@ func (u *user) since(now time.Duration) []time.Duration {
 	return u.recent[i:]
 }
 
-// left forgets a job that has ended.
+// left removes a job that has ended.
 func (u *user) left(j *job) {
 	u.jobs = slices.DeleteFunc(u.jobs, func(o *job) bool { return o == j })
 }
@@ -111,7 +111,7 @@ func (c *Tracker) checkUser(now time.Duration, name string) error {
 	return nil
 }
 
-// start lets a job that is new begin, or holds it back.
+// start lets a new job begin, or holds it back.
 func (c *Tracker) start(now time.Duration, j *job) {
 	u := c.userNamed(j.spec.User)
 	j.held = true
@@ -123,7 +123,7 @@ func (c *Tracker) start(now time.Duration, j *job) {
 	}
 }
 
-// startHeld lets as many jobs of a user begin as may, oldest first.
+// startHeld lets as many held jobs of a user begin as the limit allows, oldest first.
 func (c *Tracker) startHeld(now time.Duration, u *user) {
 	_, _, known := u.count()
 	most := c.limits(u).Running
@@ -144,14 +144,14 @@ func jobsOf(n int64, user, does, do string) string {
 	return fmt.Sprintf("%d jobs of user %s %s", n, user, do)
 }
 
-// heldWhy says why a job is held back.
+// heldWhy returns the reason why a job is held back.
 func (c *Tracker) heldWhy(j *job) string {
 	u := c.userNamed(j.spec.User)
 	_, _, known := u.count()
 	return fmt.Sprintf("%s waits: %s, the most they may have (millrace user ls)", j.id, jobsOf(known, u.name, "runs or is about to", "run or are about to"))
 }
 
-// SetLimits changes the limits of a user, or of all. It lasts whatever restarts.
+// SetLimits changes the limits of a user, or of all. The change survives restarts.
 func (c *Tracker) SetLimits(now time.Duration, r wire.LimitRequest) error {
 	if r.User == "" || len(r.User) > wire.MaxName {
 		return wire.Errorf(wire.Invalid, "a user's name of %d bytes: must be 1 to %d", len(r.User), wire.MaxName)
@@ -183,7 +183,7 @@ func (c *Tracker) tellLimit(now time.Duration, u *user) {
 	}
 }
 
-// HistoryLimits is how many bytes of history users may have by limits of their own, or all by theirs.
+// HistoryLimits returns the bytes of history that users may have, by user; wire.AllUsers stands for all.
 func (c *Tracker) HistoryLimits() map[string]int64 {
 	out := map[string]int64{}
 	for name, u := range c.users {
@@ -194,7 +194,7 @@ func (c *Tracker) HistoryLimits() map[string]int64 {
 	return out
 }
 
-// Users says what users with jobs or limits, and these others, have and may have.
+// Users returns what users with jobs or limits, and these others, have and may have.
 func (c *Tracker) Users(now time.Duration, others iter.Seq[string]) []wire.UserStatus {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(c.users)), others)
 	slices.Sort(names)

@@ -31,8 +31,7 @@ func driverRoom(j *scheduler.Job) room {
 	return roomOf(j, scheduler.Driver)
 }
 
-// stuckRoom is what j can hold while none of its maps runs: its driver and all
-// its reduces, of which there are so many.
+// stuckRoom returns what j can hold while none of its maps runs: its driver and so many reduces.
 func stuckRoom(j *scheduler.Job, reduces int32) room {
 	r, one := driverRoom(j), roomOf(j, scheduler.Reduce)
 	n := int64(reduces)
@@ -43,10 +42,10 @@ func stuckRoom(j *scheduler.Job, reduces int32) room {
 type books struct {
 	in   []bool // by job slot: admitted
 	held []room // by job slot
-	late []bool // by job slot: its plan waits, so that none of its reduces holds anything
+	late []bool // by job slot: its plan waits, so its reduces hold nothing
 	sum  room
 	jobs int // admitted and unfinished
-	idle int // of them: whose plan waits
+	idle int // those of them whose plan waits
 }
 
 func (b *books) observe(e scheduler.Event, v *scheduler.View) {

@@ -36,15 +36,14 @@ type Act struct {
 type Controller interface {
 	// Init starts a batch with the value of MARP that was last written.
 	Init(batch []scheduler.JobID, marp float64) Act
-	// Track adds a job that came late, or with on false takes one out that
-	// left before it started.
+	// Track adds a job that came late, or, if on is false, removes one that left before it started.
 	Track(j scheduler.JobID, on bool)
 	// Step is one round of the loop, or the second half of one.
 	Step(o Obs) Act
 }
 
-// loop is what the three controllers share: the value, the jobs whose slot is to
-// be taken back, and the write at the end of a round.
+// loop is what the three controllers share: the value, the jobs whose slot will be taken back, and the write at the end
+// of a round.
 type loop struct {
 	cfg     Config
 	marp    float64
@@ -75,12 +74,12 @@ func (l *loop) over(o Obs) bool {
 	return o.Pending+o.Running == 0
 }
 
-// idle reports whether the processors idle, or would if others than our jobs did not use them.
+// idle reports whether the processors idle, or would if only our jobs used them.
 func (l *loop) idle(o Obs) bool { return o.IdlePct > l.cfg.IdleAbove || l.stalled(o) }
 
-// stalled reports that jobs wait and nothing runs: the last slot was taken back too early, or too little is allowed for
-// one driver. What the processors do is not the jobs' doing then, and with no progress to measure the estimate would
-// never rise again; the scripts ended here (spec/marp 7.12), we raise MARP until a job starts.
+// stalled reports whether jobs wait while nothing runs: the last slot was taken back too early, or the limit is below
+// one driver. The jobs then do not cause what the processors do, and with no progress to measure the estimate would
+// never rise again. The scripts ended here (spec/marp 7.12); we raise MARP until a job starts.
 func (l *loop) stalled(o Obs) bool {
 	return o.Running == 0 && o.Pending > 0 && !l.cfg.CompatEarlyExit
 }
@@ -112,7 +111,7 @@ func (l *loop) write(next float64) Act {
 	return act
 }
 
-// end leaves MARP as a batch should find it.
+// end resets MARP for the next batch.
 func (l *loop) end() Act {
 	act := Act{Done: true, MARP: l.cfg.Start, Write: l.marp != l.cfg.Start}
 	l.marp = l.cfg.Start

@@ -11,14 +11,15 @@ const (
 	sayRiskContainers = "{job} waits: drivers and reduces of {c} jobs and its own could hold {a} of {b} containers and leave no room for a map"
 )
 
-// riskySay has what is said instead when the job is admitted all the same.
+// riskySay maps the reason for holding a job back to what is said if it is admitted all the same.
 var riskySay = map[string]string{
 	sayRiskMB:         "{job} is admitted, but drivers and reduces of {c} jobs and its own could hold {a} of {b} MB and leave no room for a map",
 	sayRiskContainers: "{job} is admitted, but drivers and reduces of {c} jobs and its own could hold {a} of {b} containers and leave no room for a map",
 }
 
-// Judge implements scheduler.Judge: whether the reduces that a driver has found make the deadlock possible. While it
-// waits, only its driver holds anything; where all others wait as well it is the only job, so that not all wait for ever.
+// Judge implements scheduler.Judge: it decides whether the reduces that a driver has found make the deadlock possible.
+// While a plan waits, only its job's driver holds anything. If all others wait as well, the job counts as the only one,
+// so that not all wait for ever.
 func (g *gate) Judge(_ time.Duration, j *scheduler.Job, s *scheduler.JobSpec, v *scheduler.View) scheduler.AdmitDecision {
 	risk, found := g.risk(j, s, v)
 	if !found || !g.limits.AvoidDeadlock {
@@ -29,15 +30,14 @@ func (g *gate) Judge(_ time.Duration, j *scheduler.Job, s *scheduler.JobSpec, v 
 	return scheduler.AdmitDecision{Verdict: scheduler.Hold, Job: j.ID(), Reason: risk}
 }
 
-// risk finds out whether one more job makes the slow-start deadlock possible:
-// drivers and reduces of all running jobs placed before their maps, and no room
-// for a map of j beside them (spec/marp 2.3). The only job is never at risk: what it does
-// to itself is up to the policy. Nor is a cluster in which maps have slots of
-// their own and nothing else is counted.
+// risk finds out whether one more job makes the slow-start deadlock possible: drivers and reduces of all running jobs
+// placed before their maps, and no room for a map of j beside them (spec/marp 2.3). The only job is never at risk: its
+// own reduces are up to the policy. Nor is a cluster at risk in which maps have slots of their own and nothing else is
+// counted.
 func (g *gate) risk(j *scheduler.Job, s *scheduler.JobSpec, v *scheduler.View) (why scheduler.Reason, found bool) {
 	size, memory := g.queue(v)
 	others, stuck := g.books.jobs-g.books.idle, g.books.sum
-	if g.books.has(j) { // it is planned
+	if g.books.has(j) { // its plan counts already
 		stuck.add(g.books.held[j.Slot()], -1)
 		if !g.books.late[j.Slot()] {
 			others--

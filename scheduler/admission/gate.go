@@ -21,8 +21,7 @@ func newGate(limits Limits, marp float64, random *rand.Rand) *gate {
 	return g
 }
 
-// MARP returns the value in use at now; what was written lately may still be on
-// its way.
+// MARP returns the value in use at now; a recently written one may still be on its way.
 func (g *gate) MARP(now time.Duration) float64 { return g.delay.value(now) }
 
 // Figures implements scheduler.Figurer: the limit in use, how many drivers hold a part of it, and what they hold and may hold.
@@ -44,14 +43,14 @@ func (g *gate) Figures(now time.Duration, v *scheduler.View) []scheduler.Figure 
 	}
 }
 
-// used is what drivers hold, or will as soon as they start.
+// used returns what drivers hold, or will hold as soon as they start.
 func (g *gate) used(v *scheduler.View) int64 {
 	_, memory := g.queue(v)
 	promised := v.Promised()
 	return room{mb: promised.MemoryMB, slots: int64(promised.Slots[scheduler.Driver])}.in(memory)
 }
 
-// limit is what drivers of a size may hold: MARP * queue (spec/marp 2.3).
+// limit returns what drivers of a size may hold: MARP * queue (spec/marp 2.3).
 func (g *gate) limit(now time.Duration, need int64, v *scheduler.View) float64 {
 	size, _ := g.queue(v)
 	return min(g.delay.value(now)*float64(max(size, int64(g.limits.LeastDrivers)*need)), float64(size))
@@ -66,8 +65,8 @@ func (g *gate) queue(v *scheduler.View) (size int64, memory bool) {
 	return int64(t.Places()), false
 }
 
-// Admit implements scheduler.Admission: the first waiting job whose driver fits
-// under the limit. One that no node can hold is passed over: it would hold up the others for ever.
+// Admit implements scheduler.Admission: the first waiting job whose driver fits under the limit. It skips a job that no
+// node can hold, which would hold up the others for ever.
 func (g *gate) Admit(now time.Duration, v *scheduler.View) scheduler.AdmitDecision {
 	waiting := v.Waiting()
 	if waiting.Len() == 0 {
@@ -116,7 +115,7 @@ func (g *gate) judge(now time.Duration, j *scheduler.Job, v *scheduler.View) (ok
 	return true, risk
 }
 
-// underLimit is amUsed + am <= MARP * queue (spec/marp 2.3).
+// underLimit reports whether amUsed + am <= MARP * queue (spec/marp 2.3).
 func (g *gate) underLimit(now time.Duration, j *scheduler.Job, v *scheduler.View) (bool, scheduler.Reason) {
 	_, memory := g.queue(v)
 	used, marp, need := g.used(v), g.delay.value(now), driverRoom(j).in(memory)

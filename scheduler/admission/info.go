@@ -20,7 +20,7 @@ var MARPInfo = scheduler.Info{
 	Name: "marp", Seam: scheduler.Admitting,
 	Summary: "drivers may hold a fixed part of the cluster",
 	Source:  "spec/marp 2.3, 3.1",
-	// A cluster does without the published tenth: on a few nodes it is no driver at all.
+	// Live clusters do not use the published tenth: on a few nodes it is less than one driver.
 	Live: map[string]string{"marp": "0.5", "always-admit-one": "true"},
 	Setup: scheduler.Bind(with(DefaultConfig), (*settings).marpParams, func(s settings) (*Static, error) {
 		return NewStatic(s.marp, s.Limits, s.random(1))
@@ -68,8 +68,8 @@ var CBTwATInfo = scheduler.Info{
 	}),
 }
 
-// liveLoop are the defaults of a cluster. A step is one driver however small the cluster; a new value counts at once,
-// for there is no file to be read again; and a driver starts in a moment, so that the controllers need not sleep for as
+// liveLoop returns the defaults of a live cluster. A step is one driver however small the cluster. A new value counts
+// at once, as there is no file to read again. A driver starts in a moment, so the controllers need not sleep for as
 // long. One second is how often workers say how idle they are.
 func liveLoop() map[string]string {
 	return map[string]string{
@@ -84,7 +84,7 @@ func liveSmooth() map[string]string {
 	return m
 }
 
-// tuned wraps a controller that was made, or not.
+// tuned wraps a controller, or returns the error from making it.
 func tuned(c Controller, err error, s settings) (*Tuned, error) {
 	if err != nil {
 		return nil, err

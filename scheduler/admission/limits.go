@@ -12,9 +12,9 @@ type Limits struct {
 	// "containers", or "auto" (default): memory where nodes have it, else
 	// containers, else map and reduce slots together.
 	Measure string
-	// LeastDrivers is how many drivers the cluster counts as having room for, at least, when a part of it is taken: where it
-	// has room for fewer, a published step of 0.04 is less than one driver. Drivers never hold more than there is. 0, the
-	// default and published, takes the cluster as it is; 25 is the published cluster (spec/marp 2.3).
+	// LeastDrivers is the smallest number of drivers that the cluster counts as having room for when MARP takes its
+	// part: where it has room for fewer, a published step of 0.04 is less than one driver. Drivers never hold more than
+	// there is. 0, the default and published, takes the cluster as it is; 25 is the published cluster (spec/marp 2.3).
 	LeastDrivers int
 	// AlwaysAdmitOne lets one job start whatever the limit, as the Capacity
 	// Scheduler does. Published false: too low a MARP starts nobody (spec/marp 2.3).

@@ -8,7 +8,7 @@ import (
 
 const longest = 1e6 // seconds; a bound for durations
 
-// settings is all that an admission policy of this package is told.
+// settings are all parameters of an admission policy of this package.
 type settings struct {
 	Config
 	Limits
@@ -48,7 +48,7 @@ func (s *settings) marpParams() []scheduler.Param {
 	}, s.limitParams()...)
 }
 
-// loopParams binds what all three controllers have.
+// loopParams binds the parameters of all three controllers.
 func (s *settings) loopParams() []scheduler.Param {
 	const table, scripts = "spec/marp 2.5, Table 3", "spec/marp 2.5, scripts"
 	return []scheduler.Param{

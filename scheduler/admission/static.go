@@ -47,7 +47,7 @@ func (s *Static) Observe(now time.Duration, e scheduler.Event, v *scheduler.View
 	}
 }
 
-// marpOf reads "marp=0.25"; other settings and impossible values are not for us.
+// marpOf parses "marp=0.25". It returns false for other settings and impossible values.
 func marpOf(text string) (float64, bool) {
 	name, value, _ := strings.Cut(text, "=")
 	marp, err := strconv.ParseFloat(value, 64)

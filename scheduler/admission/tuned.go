@@ -120,7 +120,7 @@ func (t *Tuned) look(now time.Duration, idle float64, v *scheduler.View) Obs {
 	}
 }
 
-// pending counts the jobs that wait, but for those that no node can hold: no MARP starts them.
+// pending counts the jobs that wait, except those that no node can hold: no MARP starts them.
 func pending(v *scheduler.View) int {
 	_, n := ahead(nil, v)
 	return n

@@ -7,9 +7,9 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-const anyKind = kinds // index of what does not distinguish kinds
+const anyKind = kinds // index of counts over both kinds
 
-// A leaf is what only queues with jobs have.
+// A leaf is the part of a queue that only queues with jobs have.
 type leaf struct {
 	users []user // by slot of the user
 	// active counts users with pending tasks: maps, reduces, either.
@@ -58,8 +58,7 @@ func (p *Policy) seat(j *job) *seat {
 	return &p.seats[j.Slot()]
 }
 
-// occupied is what q holds that counts against its share of kind k. Where kinds
-// share containers, both do.
+// occupied returns what counts against q's share of kind k. Where kinds share containers, both count.
 func (p *Policy) occupied(q *queue, k scheduler.Kind) int32 {
 	if p.shared {
 		return q.used[scheduler.Map] + q.used[scheduler.Reduce]
@@ -94,8 +93,7 @@ func (p *Policy) slotsOf(j *job, k scheduler.Kind) int32 {
 	return d.Slots
 }
 
-// charge puts by slots of kind k on the books of q, of all above it, and of the
-// user with this slot.
+// charge adds by slots of kind k to the books of q, of its ancestors, and of the user with this slot.
 func charge(q *queue, userSlot int, k scheduler.Kind, by int32) {
 	q.leaf.users[userSlot].used[k] += by
 	for ; q != nil; q = q.parent {
@@ -111,8 +109,7 @@ type release struct {
 	slots    int32
 }
 
-// ended takes an attempt off the books, a finished map after the usage lag
-// (spec/capacity 4.2).
+// ended removes an attempt from the books, a finished map after the usage lag (spec/capacity 4.2).
 func (p *Policy) ended(now time.Duration, j *job, e scheduler.Event) {
 	q, s := p.seat(j).leaf, p.slotsOf(j, e.Task.Kind)
 	if p.cfg.UsageLag > 0 && e.Kind == scheduler.EvTaskFinished && e.Task.Kind == scheduler.Map {
@@ -122,7 +119,7 @@ func (p *Policy) ended(now time.Duration, j *job, e scheduler.Event) {
 	charge(q, j.User().Slot(), e.Task.Kind, -s)
 }
 
-// settle takes off what the usage lag has kept long enough.
+// settle removes maps whose usage lag is over.
 func (p *Policy) settle(now time.Duration) {
 	n := 0
 	for n < len(p.lagging) && p.lagging[n].at <= now {
@@ -135,7 +132,7 @@ func (p *Policy) settle(now time.Duration) {
 	}
 }
 
-// list brings the books about who has work in line with j.
+// list updates the books of who has work, for j.
 func (p *Policy) list(j *job) {
 	s := p.seat(j)
 	if s.leaf == nil {
@@ -186,7 +183,7 @@ func (p *Policy) enlist(j *job, s *seat, k int, listed bool) {
 	}
 }
 
-// turn is what a queue orders its jobs by before submission (spec/capacity 3.4).
+// turn returns what a queue orders its jobs by, before the time of submission (spec/capacity 3.4).
 func (p *Policy) turn(j *job, q *queue) scheduler.Priority {
 	if q.Priority {
 		return j.Priority()
@@ -194,8 +191,7 @@ func (p *Policy) turn(j *job, q *queue) scheduler.Priority {
 	return scheduler.Normal
 }
 
-// count adds or takes one job of a user, and the user where it is the first or
-// was the last.
+// count adds or removes one job of a user, and the user if it is the first or was the last.
 func count(jobs, users *int32, add bool) {
 	if add {
 		if *jobs++; *jobs == 1 {

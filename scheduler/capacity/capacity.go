@@ -24,7 +24,7 @@ type Policy struct {
 type sinceHeartbeat struct {
 	tasks, reduces int
 	left           int  // maps that may still follow a remote one
-	remote         bool // one was launched
+	remote         bool // a remote map was launched
 	noMaps         bool
 }
 
@@ -131,7 +131,7 @@ func (p *Policy) assign(n topology.NodeID, k scheduler.Kind, v *scheduler.View) 
 	return p.pick(n, k, v)
 }
 
-// sinceHeartbeat is what n has received since its last heartbeat.
+// sinceHeartbeat returns what n has received since its last heartbeat.
 func (p *Policy) sinceHeartbeat(n topology.NodeID) *sinceHeartbeat {
 	for int(n) >= len(p.received) {
 		p.received = append(p.received, sinceHeartbeat{left: p.cfg.AfterOffSwitch})

@@ -54,7 +54,7 @@ type waitingQueue struct {
 }
 
 // A userInQueue is what one user has in one queue.
-// held are initialised jobs whose plan waits for the user's limit.
+// held counts initialised jobs whose plan waits for the user's limit.
 type userInQueue struct{ jobs, active, tasks, held int }
 
 // A guest is one job.
@@ -65,7 +65,7 @@ type guest struct {
 	tasks        int
 }
 
-// A hold is whose limit a plan waits for.
+// A hold says whose limit a plan waits for.
 type hold uint8
 
 const (
@@ -116,7 +116,7 @@ func (i *Init) Observe(_ time.Duration, e scheduler.Event, v *scheduler.View) {
 	case scheduler.EvJobSubmitted:
 		i.submit(j)
 	case scheduler.EvJobAdmitted:
-		if g := &i.guests[j.Slot()]; g.in && !g.active { // admitted before this policy was there
+		if g := &i.guests[j.Slot()]; g.in && !g.active { // admitted before this policy was put in place
 			i.initialise(j)
 		}
 	case scheduler.EvJobReady:

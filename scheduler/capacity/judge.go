@@ -11,9 +11,9 @@ const (
 	sayManyTasks    = "{job} waits: its {c} tasks beside the {a} initialised ones of {group} would pass {b}"
 )
 
-// Judge implements scheduler.Judge: the limits on tasks, with the tasks that a driver has found. A job that waits here
-// does not count, or two that wait for each other would do so for ever; nobody of its queue, or of its user, is
-// initialised before it.
+// Judge implements scheduler.Judge: it applies the limits on tasks to the tasks that a driver has found. A plan that
+// waits here does not count, or two that wait for each other would do so for ever. No job of its queue, or of its user,
+// is initialised before it.
 func (i *Init) Judge(_ time.Duration, j *job, s *scheduler.JobSpec, _ *scheduler.View) scheduler.AdmitDecision {
 	g := &i.guests[j.Slot()]
 	if !g.in || !g.active {

@@ -12,8 +12,8 @@ func CapSlots(part float64, cluster int32) int32 {
 	return int32(math.Floor(part*float64(cluster) + epsilon))
 }
 
-// MaxSlots is the cap on a queue's slots. A cap that rounds to none is one slot,
-// not no cap as in Hadoop (spec/capacity 3.5).
+// MaxSlots is the cap on a queue's slots. A cap that rounds to zero becomes one slot, not unlimited as in Hadoop
+// (spec/capacity 3.5).
 func MaxSlots(most float64, cluster int32) int32 { return max(1, CapSlots(most, cluster)) }
 
 // UserLimit is the number of slots one user may hold in a queue (spec/capacity

@@ -16,7 +16,7 @@ var Info = scheduler.Info{
 	Setup: scheduler.Bind(defaultSettings, (*settings).params, settings.build),
 }
 
-// everywhere is a number for every queue that is not named.
+// everywhere returns a table with one number for all queues that are not named.
 func everywhere(v float64) map[string]float64 { return map[string]float64{"*": v} }
 
 // perQueue binds a number per queue; * stands for queues not named.

@@ -10,8 +10,8 @@ import (
 // Interval implements scheduler.Ticker.
 func (i *Init) Interval() time.Duration { return i.cfg.PollInterval }
 
-// Tick implements scheduler.Ticker: one wake-up of the poller (spec/capacity 3.4).
-// While no node is up nobody knows which jobs one could hold.
+// Tick implements scheduler.Ticker: one wake-up of the poller (spec/capacity 3.4). While no node is up, nobody knows
+// which jobs a node could hold.
 func (i *Init) Tick(_ time.Duration, v *scheduler.View) {
 	if v.Total().Nodes == 0 {
 		return
@@ -21,8 +21,7 @@ func (i *Init) Tick(_ time.Duration, v *scheduler.View) {
 	}
 }
 
-// poll walks the waiting jobs of one queue in order (spec/capacity 3.4, step 2). One that no node can hold
-// is passed over.
+// poll walks the waiting jobs of one queue in order (spec/capacity 3.4, step 2). It skips a job that no node can hold.
 func (i *Init) poll(l *waitingQueue, v *scheduler.View) {
 	clear(l.full)
 	for at := 0; at < l.waiting.Len(); {
@@ -95,8 +94,7 @@ func (i *Init) submit(j *job) {
 
 func tasksOf(j *job) int { return int(j.Spec().Maps) + int(j.Spec().Reduces) }
 
-// refuses is steps 1 to 3 of Submit, and what a queue or the memory of a slot
-// cannot hold.
+// refuses is steps 1 to 3 of Submit. It also refuses what a queue or the memory of a slot cannot hold.
 func (i *Init) refuses(l *waitingQueue, u *userInQueue, j *job, tasks int, known bool) (scheduler.Reason, bool) {
 	r := scheduler.Reason{Code: scheduler.Denied, Job: j.ID(), Group: j.Queue()}
 	spec := j.Spec()
@@ -119,7 +117,7 @@ func (i *Init) refuses(l *waitingQueue, u *userInQueue, j *job, tasks int, known
 	return r, true
 }
 
-// recount takes the tasks that a driver has found.
+// recount updates the number of tasks to those that a driver has found.
 func (i *Init) recount(j *job) {
 	g := &i.guests[j.Slot()]
 	by := tasksOf(j) - g.tasks

@@ -22,7 +22,7 @@ func (p *Policy) mayReduce(v *scheduler.View, n topology.NodeID, j *job) bool {
 	return p.cfg.Reduces.Ramp <= 0 || p.cfg.Reduces.AllowsReduce(v, n, j, p.needy(j))
 }
 
-// needy is the job, other than j, whose map is next and within all limits.
+// needy returns the job, other than j, whose map is next and within all limits.
 func (p *Policy) needy(j *job) scheduler.Needy {
 	return scheduler.Needy{Job: p.nextMap(p.root, j), Owed: p.owed}
 }

@@ -22,7 +22,7 @@ func (p *Policy) fits(n topology.NodeID, j *job, k scheduler.Kind, v *scheduler.
 	return !p.cfg.Memory.on() || !c.Slotted() || j.Demand(k).MemoryMB <= p.freeMB(n, k, v)
 }
 
-// freeMB is the memory of n's slots of kind k that no running task takes.
+// freeMB returns the memory of n's slots of kind k that no running task takes.
 func (p *Policy) freeMB(n topology.NodeID, k scheduler.Kind, v *scheduler.View) int64 {
 	c := v.Capacity(n)
 	free := p.cfg.Memory.SlotMB[k] * int64(c.Slots(k, scheduler.Demand{}))
@@ -34,7 +34,7 @@ func (p *Policy) freeMB(n topology.NodeID, k scheduler.Kind, v *scheduler.View) 
 	return free
 }
 
-// freeSlots is how many slots a reservation of n keeps.
+// freeSlots returns how many slots a reservation of n keeps.
 func (p *Policy) freeSlots(n topology.NodeID, k scheduler.Kind, v *scheduler.View) int32 {
 	free := v.FreeSlots(n, k)
 	if c := v.Capacity(n); p.cfg.Memory.on() && c.Slotted() {
@@ -90,9 +90,8 @@ func (p *Policy) releaseAll(j *job) {
 	}
 }
 
-// canHold reports whether a task of j would fit n if everything on it ended that
-// can end by itself: drivers, and reduces that wait for maps, may need the very
-// place that would be kept.
+// canHold reports whether a task of j would fit n if everything on it ended that can end by itself. Drivers, and
+// reduces that wait for maps, may need the very place that would be kept.
 func (p *Policy) canHold(n topology.NodeID, j *job, k scheduler.Kind, v *scheduler.View) bool {
 	var slots, all, cores int32
 	var memory, kindMB int64

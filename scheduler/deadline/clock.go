@@ -145,10 +145,9 @@ func (s *ticks) move(c *clock, split time.Duration) {
 	c.split = split
 }
 
-// notBefore counts tasks that started before at as started then: reduces that
-// waited for the last map (spec/deadline 3.2, item 6).
+// notBefore moves starts before at to at: those reduces waited for the last map (spec/deadline 3.2, item 6).
 func (s *ticks) notBefore(c *clock, at time.Duration) {
-	s.move(c, 1<<62) // everybody is old: the sums are empty
+	s.move(c, 1<<62) // all tasks are old: the sums are empty
 	for i := c.head; i != none && s.all[i].start < at; i = s.all[i].next {
 		s.all[i].start = at
 	}

@@ -51,7 +51,7 @@ func (p *Policy) Observe(now time.Duration, e scheduler.Event, v *scheduler.View
 	p.refresh(now, j)
 }
 
-// reserveAnew estimates every job again where the number of reduce slots enters.
+// reserveAnew estimates every job again if the estimates depend on the number of reduce slots.
 func (p *Policy) reserveAnew(now time.Duration, v *scheduler.View) {
 	if !p.cfg.Staged && !p.cfg.TailReserve {
 		return
@@ -123,10 +123,9 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 	return scheduler.Idle(why)
 }
 
-// granted says whether the job of highest priority gets the slot: late jobs and
-// jobs without data always, others while they need more than they hold; under
-// max anyone (spec/deadline 3.6). Jobs without a goal run under min when they are
-// alone: no job with a goal has a task for this kind of slot (spec/deadline 3.7).
+// granted reports whether the job of highest priority gets the slot: late jobs and jobs without data always, others
+// while they need more than they hold; under max any job (spec/deadline 3.6). Under min, jobs without a goal run when
+// they are alone: no job with a goal has a task for this kind of slot (spec/deadline 3.7).
 func (p *Policy) granted(e *entry, k scheduler.Kind, now time.Duration) bool {
 	t := now.Seconds()
 	return p.cfg.Max || e.state(t) != Adjust || e.deficit(t) > 0 || p.lines[k].goals == 0
@@ -164,7 +163,7 @@ type search struct {
 	n     topology.NodeID
 	k     scheduler.Kind
 	v     *scheduler.View
-	ripe  bool // no reduce that would wait
+	ripe  bool // skip reduces that would wait
 	best  int32
 	rank  rank
 	score float64

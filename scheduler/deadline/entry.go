@@ -6,15 +6,14 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// An entry is what decides about one job for tasks of one kind. Work left falls
-// by slope per second between events of the job, so the entry can be evaluated
-// at any time: pending(t) = work - slope*t. Times are seconds.
+// An entry holds what decides about one job for tasks of one kind. Between events of the job, the work left falls by
+// slope per second, so the entry can be evaluated at any time: pending(t) = work - slope*t. Times are seconds.
 type entry struct {
 	job     *job
 	seq     int64
 	goal    float64 // instant; +Inf without one
 	end     float64 // the goal less what is reserved before it
-	least   float64 // of the time left, where something is reserved; else 0
+	least   float64 // least time left, if something is reserved; else 0
 	given   float64 // goal less submission
 	work    float64
 	slope   float64
@@ -33,8 +32,7 @@ func (e *entry) aims() int {
 	return 1
 }
 
-// state is spec/deadline 3.4. A job without a goal never is anything but Adjust:
-// it needs nothing (spec/deadline 3.7).
+// state is spec/deadline 3.4. A job without a goal is always in Adjust: it needs nothing (spec/deadline 3.7).
 func (e *entry) state(t float64) State {
 	switch {
 	case t >= e.goal:
@@ -100,8 +98,8 @@ func (r rank) before(o rank) bool {
 	return r.seq < o.seq
 }
 
-// The score of a rank is a number that is never smaller for a rank that comes
-// before: good enough to pass over most jobs without evaluating them.
+// The score of a rank is a number that is never smaller for a rank that comes before: enough to skip most jobs without
+// evaluating them.
 const noDataScore = 1 << 60
 
 func (r rank) score() float64 {

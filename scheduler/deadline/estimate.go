@@ -33,8 +33,8 @@ func Mean(sum float64, n int32) float64 {
 	return sum / float64(n)
 }
 
-// Delta is what a task that has run for age still needs if it will take mean;
-// clamped, never less than nothing (spec/deadline 3.1, 6.4).
+// Delta is what a task that has run for age still needs if it will take mean; if clamped, never less than 0
+// (spec/deadline 3.1, 6.4).
 func Delta(mean, age float64, clamp bool) float64 {
 	if clamp {
 		return math.Max(0, mean-age)

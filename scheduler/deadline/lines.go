@@ -2,11 +2,10 @@ package deadline
 
 import "math"
 
-// horizon is for how long, in seconds, bounds are computed ahead. It changes the
-// cost of a decision, never its outcome.
+// horizon is how far ahead, in seconds, bounds are computed. It changes the cost of a decision, never its outcome.
 const horizon = 0.1
 
-// block is how many jobs are passed over at once when none of them can win.
+// block is how many jobs are skipped at once when none of them can win.
 const block = 32
 
 // A lineup has the jobs with an eligible task of one kind. bounds[i] is at least
@@ -19,7 +18,7 @@ type lineup struct {
 	until   float64
 	where   []int32 // by job slot: index of its entry, or none
 	goals   int     // entries with a goal
-	last    int32   // who won last, a good one to begin with
+	last    int32   // the last winner, a good first candidate
 }
 
 func (l *lineup) index(j *job) int32 {
@@ -61,7 +60,7 @@ func (l *lineup) remove(j *job) {
 	l.top(int(end) / block)
 }
 
-// top brings the bound of a block up to date.
+// top updates the bound of a block.
 func (l *lineup) top(b int) {
 	for len(l.tops) <= b {
 		l.tops = append(l.tops, 0)
@@ -72,9 +71,8 @@ func (l *lineup) top(b int) {
 	}
 }
 
-// bound returns a number that the score does not pass between t and until. The
-// deficit is monotonous in between, unless the job changes state, a task passes
-// the mean, or the time left reaches its least.
+// bound returns a number that the score does not exceed between t and until. The deficit is monotonic in between,
+// unless the job changes state, a task passes the mean, or the time left reaches its least.
 func (e *entry) bound(t, until float64, relative bool) float64 {
 	if until <= t || e.goal <= until || e.expires <= until || e.least > 0 && e.end-until < e.least {
 		return math.Inf(1)

@@ -35,8 +35,9 @@ func (p *Policy) Forecast(now time.Duration, j *scheduler.Job, n int) (at float6
 	return Forecast(t, maps.left-maps.slope*t, float64(n), ReducePhase(reduces.ahead, p.slots, reduces.mean)), !noData(j)
 }
 
-// Figures implements scheduler.Figurer: the surplus of slots of spec/deadline 3.6, eq. 4, and of each job with a goal the slots that it needs,
-// when it will be done if it keeps its map slots, and when it should be, in seconds of the cluster's age.
+// Figures implements scheduler.Figurer: the surplus of slots of spec/deadline 3.6, eq. 4, and for each job with a goal
+// the slots that it needs, when it will be done if it keeps its map slots, and when it should be done, in seconds of
+// the cluster's age.
 func (p *Policy) Figures(now time.Duration, v *scheduler.View) (out []scheduler.Figure) {
 	for k, name := range [...]string{"surplus-maps", "surplus-reduces"} {
 		out = append(out, scheduler.Figure{Name: name, Job: scheduler.NoJob, Value: p.Surplus(now, scheduler.Kind(k), v)})
@@ -60,8 +61,8 @@ func (p *Policy) Figures(now time.Duration, v *scheduler.View) (out []scheduler.
 	return out
 }
 
-// capped is the need for display: never more than there are tasks. A job that is
-// late or unknown wants a slot for each.
+// capped returns the need for display: never more than there are tasks. A job that is late or unknown wants a slot for
+// each.
 func (p *Policy) capped(e *entry, j *job, k scheduler.Kind, t float64) float64 {
 	tasks := float64(j.Running(k) + j.Pending(k))
 	if e.state(t) != Adjust {

@@ -11,7 +11,6 @@
 //
 // The function that takes the steps must not call the Loop.
 //
-// With Config.Log set, a Loop writes down what it is told and what it decides.
-// Replay asks policies again from such a log, and reports the first line in which they
-// decide otherwise.
+// With Config.Log set, a Loop logs what it is told and what it decides. Replay asks policies again from such a log and
+// reports the first line in which they decide otherwise.
 package drive

@@ -22,14 +22,14 @@ type Header struct {
 	State   scheduler.Config `json:"state"`
 	Refill  bool             `json:"refill,omitempty"`
 	Spread  bool             `json:"spread,omitempty"`
-	// The rule of second attempts, under its name; none of them starts none.
+	// The rule of second attempts, under its name; neither: there are none.
 	Late *LATE `json:"late,omitempty"`
 	Lag  *Lag  `json:"lag,omitempty"`
 	// Lost is how many lines before the first were forgotten: such a log cannot be replayed.
 	Lost uint64 `json:"lost,omitempty"`
 }
 
-// HeaderOf is the header of a log of rounds that go as cfg says.
+// HeaderOf returns the header of a log of rounds under cfg.
 func HeaderOf(state scheduler.Config, cfg Config) Header {
 	h := Header{Version: FileVersion, State: state, Refill: cfg.Refill, Spread: cfg.Spread}
 	if cfg.Seconds != nil {
@@ -38,7 +38,7 @@ func HeaderOf(state scheduler.Config, cfg Config) Header {
 	return h
 }
 
-// Config is how rounds went.
+// Config returns the rules of those rounds.
 func (h *Header) Config() Config {
 	c := Config{Refill: h.Refill, Spread: h.Spread}
 	switch {
@@ -62,7 +62,7 @@ const (
 	maxExpected = 100_000 // jobs of a plan
 )
 
-// step is a Step without its reason, which points into the state it was made of.
+// step is a Step without its reason, which points into the state.
 type step struct {
 	Do       Do
 	Locality scheduler.Locality `json:",omitempty"`
@@ -71,13 +71,13 @@ type step struct {
 	Node     topology.NodeID
 }
 
-// written is a Line as files have it: no step says that there is nothing to do.
+// written is a Line in the form of files, without steps that rest.
 type written struct {
 	Line
 	Steps []step `json:",omitempty"`
 }
 
-// Encode writes a line as a file has it.
+// Encode returns a line as a file has it.
 func Encode(l *Line) ([]byte, error) {
 	w := written{Line: *l}
 	for _, s := range l.Steps {
@@ -102,7 +102,7 @@ func decode(b []byte) (Line, error) {
 	return l, l.validate()
 }
 
-// validate refuses what no driver has written.
+// validate refuses what no Loop writes.
 func (l *Line) validate() error {
 	e := &l.Event
 	switch {
@@ -135,7 +135,7 @@ func (l *Line) validate() error {
 	return nil
 }
 
-// ReadLog reads the header of a log and calls each with its lines in order, counted from 2 as lines of the file. name is used
+// ReadLog reads the header of a log and calls each with its lines in order; n is the line number, from 2. name is used
 // in errors.
 func ReadLog(r io.Reader, name string, each func(h *Header, n int, l *Line) error) (h Header, err error) {
 	lines := bufio.NewScanner(r)

@@ -7,9 +7,9 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// Lag is the rule of Hadoop's first versions (spec/capacity 3.7): when no job has a
-// task of a kind that waits, the attempt of each job with the least progress gets a
-// second one, if it has run for a while and is behind the average of its kind.
+// Lag is the rule of Hadoop's first versions (spec/capacity 3.7): when no job has a waiting task of a kind, the attempt
+// of each job with the least progress gets a second one, if it has run for a while and is behind the average of its
+// kind.
 type Lag struct {
 	// After is how long an attempt must have run. Hadoop: 60 s.
 	After time.Duration

@@ -9,10 +9,9 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// LATE is the rule of the live cluster: where all tasks of its kind in a job have
-// started, the attempt that would end last gets a second one, if it is slower than its
-// finished siblings. It judges by the time left, not by the progress made (Zaharia et
-// al., OSDI 2008: longest approximate time to end).
+// LATE is the rule of the live cluster: when all tasks of its kind in a job have started, the attempt that would end
+// last gets a second one if it is slower than its finished siblings. It judges by the time left, not by the progress
+// made (Zaharia et al., OSDI 2008: longest approximate time to end).
 type LATE struct {
 	// After is the age below which an attempt is not judged. Default 2 s. Larger: fewer
 	// wasted second attempts, but useful ones start later.
@@ -20,8 +19,8 @@ type LATE struct {
 	// Slower is how many times the mean length of its finished siblings an attempt is
 	// expected to take. Default 1.5.
 	Slower float64
-	// Share is how much of what runs may be second attempts; one may always be. Default
-	// 0.1, as Hadoop.
+	// Share is the part of the running attempts that may be second attempts; one is always allowed. Default 0.1, as
+	// Hadoop.
 	Share float64
 }
 
@@ -44,7 +43,7 @@ func (l LATE) Most(v *scheduler.View, _ scheduler.Kind) int {
 	return max(1, int(l.Share*float64(use.Tasks[scheduler.Map]+use.Tasks[scheduler.Reduce]+use.Tasks[scheduler.Driver])))
 }
 
-// late is an attempt that should have a second one, and how long it will still take.
+// late is an attempt that should get a second one, with the time it will still take.
 type late struct {
 	scheduler.Attempt
 	left time.Duration
@@ -69,7 +68,7 @@ func (l LATE) Late(now time.Duration, v *scheduler.View, done Meter) (out []sche
 	return out
 }
 
-// ofKind lists the late attempts of one kind of a job.
+// ofKind returns the late attempts of one kind of a job.
 func (l LATE) ofKind(now time.Duration, v *scheduler.View, j *scheduler.Job, k scheduler.Kind, done Meter) (out []late) {
 	n, sum, _ := j.Samples(k)
 	if n == 0 {
@@ -92,8 +91,7 @@ func (l LATE) ofKind(now time.Duration, v *scheduler.View, j *scheduler.Job, k s
 	return out
 }
 
-// timeLeft assumes that an attempt goes on as it did so far; one without progress is
-// taken to be at a hundredth.
+// timeLeft assumes that an attempt goes on as before; one without progress counts as at a hundredth.
 func timeLeft(age time.Duration, done float64) time.Duration {
 	done = max(done, 0.01)
 	return time.Duration(float64(age) * (1 - done) / done)

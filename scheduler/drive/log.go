@@ -20,7 +20,7 @@ const (
 	LineRound                    // a round was asked for: Round, Asked, and the answer, Steps
 	LinePolicies                 // these policies decide from here on: Policy, Admission
 	LinePlan                     // a policy was asked to plan: Expected, and the answer, Plans
-	LineGate                     // it was asked whether a shuffle may go: Gate, and the answer, in it
+	LineGate                     // a policy was asked whether a shuffle may go: Gate, which has the answer
 )
 
 // A Line is one thing that the owner of a cluster told its Loop, or asked it, and the
@@ -34,7 +34,7 @@ type Line struct {
 	Rack  string          `json:",omitempty"`
 	Class string          `json:",omitempty"`
 	NIC   topology.Rate   `json:",omitempty"`
-	// Uplink is of the machine's rack.
+	// Uplink is the uplink of the machine's rack.
 	Uplink topology.Rate `json:",omitempty"`
 	// Optical joins the racks.
 	Optical topology.OCS `json:",omitzero"`
@@ -50,14 +50,14 @@ type Line struct {
 	Gate     Gate                  `json:",omitzero"`
 }
 
-// Clone returns a line that stays as it is.
+// Clone returns a copy that no later round changes.
 func (l *Line) Clone() Line {
 	c := *l
 	c.Round.Nodes, c.Asked, c.Steps = slices.Clone(l.Round.Nodes), append([]Progress(nil), l.Asked...), append([]Step(nil), l.Steps...)
 	return c
 }
 
-// A Gate is a question whether map output may go from one rack to another, and the answer.
+// A Gate asks whether map output may go from one rack to another, and has the answer.
 type Gate struct {
 	Job   scheduler.JobID
 	From  topology.RackID
@@ -74,9 +74,9 @@ type Progress struct {
 	Known bool
 }
 
-// Replay asks policies again what a log says others were asked, through a Loop with
-// the same rules, and returns how they differ: nil if they decide the same, line by
-// line. Meter and Log of cfg are not used: the log has what the meter said.
+// Replay asks policies again what a log says others were asked, through a Loop with the same rules. It returns nil if
+// they decide the same, line by line, and otherwise how they differ. Meter and Log of cfg are not used: the log has
+// what the meter said.
 func Replay(state scheduler.Config, cfg Config, p scheduler.Policy, a scheduler.Admission, lines []Line) error {
 	r := replay{topo: topology.NewBuilder(), racks: map[string]topology.RackID{}}
 	s, err := scheduler.NewState(r.topo.Topology(), state)
@@ -97,10 +97,10 @@ type replay struct {
 	d     *Loop
 	topo  *topology.Builder
 	racks map[string]topology.RackID
-	asked []Progress // what the meter said, not used up
+	asked []Progress // what the meter said and is not yet used
 }
 
-// meter gives the answers of the log.
+// meter returns the answers of the log.
 func (r *replay) meter(_ time.Duration, a scheduler.Attempt) (float64, bool) {
 	for i, p := range r.asked {
 		if p.Task == a.Task && p.Node == a.Node {
@@ -136,7 +136,7 @@ func (r *replay) take(l *Line) error {
 		}
 	}
 	var got []Step
-	// A policy that broke a rule breaks it again; what was decided is compared.
+	// A policy that broke a rule breaks it again; the decisions are compared.
 	_ = r.d.Round(l.At, l.Round, func(s Step) { got = append(got, s) })
 	return differ(got, want)
 }

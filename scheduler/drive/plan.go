@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// Plan tells a policy that plans which jobs will come and returns where; nil from one that does not plan.
+// Plan tells a planning policy which jobs will come and returns where it plans them; nil if the policy does not plan.
 func (d *Loop) Plan(now time.Duration, expected []*scheduler.JobSpec) []scheduler.Placement {
 	p, ok := d.engine.Policy().(scheduler.Planner)
 	if !ok {
@@ -26,7 +26,7 @@ func (d *Loop) Plans() bool {
 	return ok
 }
 
-// Follows is the plan that a job follows which has arrived; false if it follows none.
+// Follows returns the plan that a job follows, and whether it follows one.
 func (d *Loop) Follows(j scheduler.JobID) (scheduler.Placement, bool) {
 	p, ok := d.engine.Policy().(scheduler.Follower)
 	if !ok {
@@ -41,8 +41,8 @@ func (d *Loop) Gated() bool {
 	return ok
 }
 
-// Release asks whether map output of a job may go from one rack to another now, as scheduler.ShuffleGate says. A policy that
-// holds nothing back lets all go.
+// Release asks whether map output of a job may now go from one rack to another, as scheduler.ShuffleGate says. A policy
+// that holds nothing back lets all go.
 func (d *Loop) Release(now time.Duration, j scheduler.JobID, src, dst topology.RackID, avail int64) bool {
 	g, ok := d.engine.Policy().(scheduler.ShuffleGate)
 	if !ok {

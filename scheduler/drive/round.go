@@ -9,8 +9,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Part is one thing that a round may do. A round does the parts it is asked for in
-// the order in which they stand here.
+// A Part is one thing that a round may do. A round does its parts in the order given here.
 type Part uint8
 
 // The parts of a round.
@@ -42,7 +41,7 @@ func (d *Loop) Round(now time.Duration, r Round, do func(Step)) error {
 	if d.cfg.Log == nil {
 		return d.round(now, &r, do)
 	}
-	l := &d.spare // it has nothing but these
+	l := &d.spare // it has only these fields set
 	l.Kind, l.At, l.Round, l.Asked, l.Steps = LineRound, now, r, l.Asked[:0], l.Steps[:0]
 	d.line, d.taker = l, do
 	err := d.round(now, &r, d.noting)
@@ -109,14 +108,14 @@ func (d *Loop) give(now time.Duration, n topology.NodeID, most int, do func(Step
 	return err
 }
 
-// rest writes down why nobody gets more.
+// rest logs why a node or the admission gets no more.
 func (d *Loop) rest(n topology.NodeID, why scheduler.Reason) {
 	if d.line != nil {
 		d.line.Steps = append(d.line.Steps, Step{Do: Rest, Node: n, Reason: why})
 	}
 }
 
-// unlock ends what holds up the cluster.
+// unlock ends what locks up the cluster.
 func (d *Loop) unlock(now time.Duration, r *Round, do func(Step)) error {
 	victim, found := scheduler.Deadlock(d.View())
 	if !found || victim.Node == topology.NoNode {

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// NameOf names a rule, with its parameters, so that [RuleOf] makes it again. That of nil is none.
+// NameOf returns the name and parameters of a rule, from which [RuleOf] makes it again. The name of nil is none.
 func NameOf(r Rule) Named {
 	switch r := r.(type) {
 	case LATE:
@@ -20,12 +20,13 @@ func NameOf(r Rule) Named {
 func named(name string, params []scheduler.Param) Named {
 	n := Named{Name: name, Params: map[string]string{}}
 	for _, p := range params {
-		n.Params[p.Name] = p.Default // what the field has
+		n.Params[p.Name] = p.Default // the field's value
 	}
 	return n
 }
 
-// RuleOf makes the rule of second attempts of a name: late, lag or none, which is nil. What is not given has its default.
+// RuleOf makes a rule of second attempts by name: late, lag or none, which is nil. Missing parameters have their
+// defaults.
 func RuleOf(n Named) (Rule, error) {
 	late, lag := DefaultLATE(), DefaultLag()
 	switch n.Name {

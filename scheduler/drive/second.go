@@ -10,14 +10,14 @@ import (
 // A Rule says which running tasks get a second attempt. The first of the two to end
 // counts; the owner stops the other. The rules are LATE and Lag.
 type Rule interface {
-	// Late lists attempts whose task should get a second one, the most urgent first:
-	// attempts of maps and reduces whose task has no second attempt yet.
+	// Late returns attempts whose task should get a second one, the most urgent first: attempts of maps and reduces
+	// whose task has none yet.
 	Late(now time.Duration, v *scheduler.View, done Meter) []scheduler.Attempt
 	// Validate refuses values that mean nothing.
 	Validate() error
 	// Most is how many second attempts may run at once when one of kind k is added.
 	Most(v *scheduler.View, k scheduler.Kind) int
-	// name writes the rule into the header of a log, under its name: one that a log could not name could not be replayed.
+	// name puts the rule into the header of a log: a log must name its rule to be replayed.
 	name(h *Header)
 }
 
@@ -46,7 +46,7 @@ func (d *Loop) second(now time.Duration, r *Round, do func(Step)) (err error) {
 	return err
 }
 
-// ask asks the meter, and writes the answer down: it is an input of the round.
+// ask asks the meter and logs the answer, which is an input of the round.
 func (d *Loop) ask(now time.Duration, a scheduler.Attempt) (float64, bool) {
 	done, known := d.cfg.Meter(now, a)
 	if d.line != nil {

@@ -23,7 +23,7 @@ func (d Do) String() string {
 	return [...]string{"launch", "stop", "forget", "start", "reject", "rest"}[min(d, Rest)]
 }
 
-// A Step is one thing that a round has decided. State and policies know of it already.
+// A Step is one decision of a round. State and policies already know of it.
 type Step struct {
 	Do       Do
 	Locality scheduler.Locality
@@ -33,18 +33,17 @@ type Step struct {
 	Reason   scheduler.Reason
 }
 
-// same reports whether two steps decide the same. Reasons are left out: they point into
-// the state they were made of.
+// same reports whether two steps decide the same. Reasons do not count: they point into the state they were made of.
 func (s *Step) same(o *Step) bool {
 	return s.Do == o.Do && s.Locality == o.Locality && s.Second == o.Second && s.Task == o.Task && s.Node == o.Node
 }
 
-// launched is the step of a decision for a node.
+// launched returns the step of a decision for a node.
 func launched(n topology.NodeID, d *scheduler.Decision) Step {
 	return Step{Do: Launch, Task: d.Task, Node: n, Locality: d.Locality, Second: d.Second, Reason: d.Reason}
 }
 
-// ended is the step of a victim.
+// ended returns the step of a victim.
 func ended(v *scheduler.Victim) Step {
 	s := Step{Do: Stop, Task: v.Task, Node: v.Node, Reason: v.Reason}
 	if v.Node == topology.NoNode {
@@ -53,7 +52,7 @@ func ended(v *scheduler.Victim) Step {
 	return s
 }
 
-// judged is the step of a verdict.
+// judged returns the step of a verdict.
 func judged(d *scheduler.AdmitDecision) Step {
 	s := Step{Do: Start, Task: scheduler.TaskID{Job: d.Job}, Node: topology.NoNode, Reason: d.Reason}
 	if d.Verdict == scheduler.Reject {

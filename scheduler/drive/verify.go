@@ -16,25 +16,25 @@ type Named struct {
 	Params map[string]string `json:",omitempty"`
 }
 
-// Announce writes down which policy is put in place, or which admission policy; at the start, both. Who does so calls it before.
+// Announce logs which policy or admission policy is put in place; at the start, both. Call it before the change.
 func (d *Loop) Announce(now time.Duration, policy, admission Named) {
 	d.log(&Line{Kind: LinePolicies, At: now, Policy: policy, Admission: admission})
 }
 
-// A Maker makes policies that a log names, nil of those without a name.
+// A Maker makes the policies that a log names, and nil for an empty name.
 type Maker func(policy, admission Named) (scheduler.Policy, scheduler.Admission, error)
 
-// Verified is what a log was found to hold.
+// Verified counts what a log was found to hold.
 type Verified struct{ Lines, Rounds, Decisions int }
 
-// Verify reads a decision log and asks the policies that it names again what it says they were asked. The error names the
-// first line of the file that they decide otherwise.
+// Verify reads a decision log and asks the policies that it names again. The error names the first line of the file
+// that they decide otherwise.
 func Verify(r io.Reader, name string, mk Maker) (v Verified, err error) {
 	return Follow(r, name, mk, nil)
 }
 
-// Follow is Verify for those who listen: hear, if set, is told each line again as the driver writes it, with the reasons that
-// files do not have.
+// Follow is Verify with a listener: hear, if set, is called with each line as the Loop logs it again, with the reasons
+// that files lack.
 func Follow(r io.Reader, name string, mk Maker, hear func(d *Loop, l *Line)) (v Verified, err error) {
 	c := &verifier{make: mk, hear: hear}
 	_, err = ReadLog(r, name, func(h *Header, n int, l *Line) error {
@@ -71,7 +71,7 @@ func (c *verifier) take(h *Header, l *Line) error {
 	return c.guarded(l)
 }
 
-// guarded takes a line that may be about what never was: whatever it does, it is the line that is wrong.
+// guarded applies a line that may be about something impossible: if it panics, the line is wrong.
 func (c *verifier) guarded(l *Line) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -19,7 +19,7 @@ func (s *Situation) clone() *Situation {
 	return &c
 }
 
-// drop takes jobs away; those behind them move up, since a job's number is its place in the list.
+// drop removes jobs; those behind them move up, since a job's number is its place in the list.
 func (s *Situation) drop(from, to int) {
 	s.Jobs = slices.Delete(s.Jobs, from, to)
 	for i, j := range s.Jobs {
@@ -43,7 +43,7 @@ func (f *Faults) all() []fault {
 	}
 }
 
-// describe tells the situation in lines that begin with indent.
+// describe describes the situation in lines that begin with indent.
 func (s *Situation) describe(indent string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s, each with %s\n", indent, human.Many(int64(s.nodes()), "node")+" in "+human.Many(int64(s.Racks), "rack"), placesOf(s.Node))

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// enough situations in which a promise breaks tell what there is to tell.
+// enough is how many situations with a broken promise end the search: more would tell nothing new.
 const enough = 5
 
 // lastDecisions is how many decisions before a breach a finding shows.
@@ -22,12 +22,12 @@ type Finding struct {
 	Log       []string // decisions, the last one nearest to the breach
 }
 
-// NewFinding is of what [Run] returned.
+// NewFinding returns the finding for what [Run] returned.
 func NewFinding(s *Situation, log []string, err error) *Finding {
 	return &Finding{promiseOf(err), err, s, log}
 }
 
-// String tells the promise, what happened, and where.
+// String names the promise, what happened, and where.
 func (f *Finding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "broken: %s\n  %v\n  in the smallest situation found (seed %d):\n%s", f.Promise, f.Err, f.Situation.Seed, f.Situation.describe("    "))
@@ -37,10 +37,11 @@ func (f *Finding) String() string {
 	return b.String()
 }
 
-// Policy runs the policy through so many random situations, half of them with faults, some with one node only and some with
-// users who have a limit. It returns one finding for each promise that breaks, and stops after some situations in which one did.
+// Policy runs the policy through that many random situations: half of them with faults, some with only one node, some
+// with limited users. It returns one finding for each promise that breaks, and stops after some situations in which one
+// did.
 //
-// look, if not nil, hears the number of each situation before it is tried.
+// look, if not nil, is called with the number of each situation before it is tried.
 func Policy(newPolicy func() scheduler.Policy, promises Promises, situations int, look func(i int)) []*Finding {
 	var found []*Finding
 	failed := 0
@@ -103,7 +104,7 @@ func Run(s *Situation, newPolicy func() scheduler.Policy, a scheduler.Admission,
 		return nil, err
 	}
 	err = w.run()
-	if p, ok := w.g.Policy().(interface{ Err() error }); ok && p.Err() != nil { // a script's, which decides nothing from then on
+	if p, ok := w.g.Policy().(interface{ Err() error }); ok && p.Err() != nil { // a script's: it decides nothing from then on
 		err = broken(Sound, "%w", p.Err())
 	}
 	return w.log, err

@@ -22,7 +22,7 @@ const (
 	Same     Promise = "the same situation gives the same decisions"
 	Sound    Promise = "it makes no mistake of its own"
 	Limited  Promise = "nobody goes beyond their limit"
-	Busy     Promise = "no place stays free while a task fits it" // only of those that claim it
+	Busy     Promise = "no place stays free while a task fits it" // only for policies that claim it
 )
 
 // Promises are what a policy claims beyond what every policy must keep.
@@ -35,14 +35,13 @@ type Promises struct {
 	HoldsReduces bool
 	// StartsSecond: the policy may launch second attempts.
 	StartsSecond bool
-	// Patience is how long a job may rest in all without being starved, beside
-	// the time its tasks take. 0 means ten minutes.
+	// Patience is how long a job may rest in total, beside the time its tasks take, without being starved. 0 means ten
+	// minutes.
 	Patience time.Duration
 	// PerTask is how long the policy may hold back each single task: delay
 	// scheduling waits anew for every map.
 	PerTask time.Duration
-	// Quick leaves the ten thousand nodes of schedulertest out, for further
-	// variants of a policy that has passed the whole suite.
+	// Quick skips schedulertest's ten thousand nodes, for further variants of a policy that has passed the whole suite.
 	Quick bool
 	// Limits, if not nil, is called after every step and reports a limit of the
 	// policy's own that was exceeded.
@@ -69,7 +68,7 @@ func broken(p Promise, format string, args ...any) error {
 	return &breach{p, fmt.Errorf(format, args...)}
 }
 
-// promiseOf says which promise an error breaks. What the engine refuses is something that may not be.
+// promiseOf returns the promise that an error breaks. What the engine refuses must not happen.
 func promiseOf(err error) Promise {
 	if b, ok := errors.AsType[*breach](err); ok {
 		return b.promise

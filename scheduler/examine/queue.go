@@ -16,7 +16,7 @@ const (
 	nextEnd // of an attempt
 	nextReady
 	nextReturn // of a node
-	nextTick   // nothing but the time
+	nextTick   // only time passes
 )
 
 // A happening is something that will happen in the small world.

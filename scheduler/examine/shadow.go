@@ -69,7 +69,7 @@ func (s *shadow) overLimit(t scheduler.TaskID) bool {
 	return held > s.limit && !alone
 }
 
-// launch enters a decision in the books, or says which rule it breaks.
+// launch records a decision in the books, or returns which rule it breaks.
 func (s *shadow) launch(d scheduler.Decision, n topology.NodeID) error {
 	t := d.Task
 	switch {
@@ -117,7 +117,7 @@ func (s *shadow) room(n topology.NodeID) error {
 	return nil
 }
 
-// stop takes an attempt off the books.
+// stop removes an attempt from the books.
 func (s *shadow) stop(t scheduler.TaskID, n topology.NodeID) {
 	on := s.running[t]
 	for i := range on {

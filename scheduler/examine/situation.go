@@ -30,7 +30,7 @@ type Faults struct {
 	Stale  float64 // a report is sent twice, or about something gone
 }
 
-// settle leaves drivers to as many jobs as the cluster has room for: drivers alone could fill it.
+// settle lets only as many jobs have drivers as the cluster has room for: drivers alone could fill it.
 func (s *Situation) settle() {
 	room := s.nodes() * int(max(s.Node.Containers, s.Node.ReduceSlots, s.Node.VCores)) / 4
 	for i, j := range s.Jobs {
@@ -71,7 +71,7 @@ func Draw(seed uint64, troubled bool) *Situation {
 	return p
 }
 
-// somePriority draws one of the five; Normal is twice as likely as each other.
+// somePriority draws one of the five priorities; Normal is twice as likely as each other.
 func somePriority(r *rand.Rand) scheduler.Priority {
 	if n := r.IntN(6); n > 0 {
 		return scheduler.VeryLow + scheduler.Priority(n-1)

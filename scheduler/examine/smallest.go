@@ -9,8 +9,8 @@ import (
 // maxTrials bounds how many situations Smallest runs.
 const maxTrials = 2000
 
-// Smallest takes away from the situation of a finding what it does not need: jobs, tasks, nodes, faults, and what jobs say of
-// themselves. The same promise must break in what is left; nothing more can be taken from it in one step.
+// Smallest removes from the situation of a finding what the finding does not need: jobs, tasks, nodes, faults, and what
+// jobs say of themselves. The same promise must break in what is left, from which no single step can remove more.
 func Smallest(f *Finding, newPolicy func() scheduler.Policy, promises Promises) *Finding {
 	trials := 0
 	for again := true; again; {
@@ -28,7 +28,7 @@ func Smallest(f *Finding, newPolicy func() scheduler.Policy, promises Promises) 
 	return f
 }
 
-// reductions are situations that are a step smaller, the larger steps first.
+// reductions returns the situations that are a step smaller, the larger steps first.
 func (s *Situation) reductions() (out []*Situation) {
 	change := func(do func(*Situation)) {
 		c := s.clone()
@@ -62,7 +62,7 @@ func (s *Situation) reductions() (out []*Situation) {
 	return out
 }
 
-// calmer are the situations with one kind of fault less.
+// calmer returns the situations with one kind of fault less.
 func (s *Situation) calmer() (out []*Situation) {
 	if s.Faults == (Faults{}) {
 		return nil
@@ -80,7 +80,7 @@ func (s *Situation) calmer() (out []*Situation) {
 	return out
 }
 
-// plainer are the situations in which job i has fewer tasks, or says less of itself.
+// plainer returns the situations in which job i has fewer tasks, or says less of itself.
 func (s *Situation) plainer(i int) (out []*Situation) {
 	try := func(do func(*scheduler.JobSpec)) {
 		c := s.clone()

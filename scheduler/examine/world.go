@@ -72,8 +72,7 @@ func (w *world) tick() {
 	}
 }
 
-// run goes on until every job has ended, something breaks, or no job ends in
-// the time that was promised.
+// run goes on until every job has ended, something breaks, or no job ends within the promised time.
 func (w *world) run() error {
 	limit := w.deadline()
 	for w.err == nil && w.left < len(w.plan.Jobs) {
@@ -87,7 +86,7 @@ func (w *world) run() error {
 	return w.err
 }
 
-// deadline is when even one slot and every patience would have been enough.
+// deadline returns when even one slot and all the patience would have been enough.
 func (w *world) deadline() time.Duration {
 	total := w.promises.patience()
 	for _, s := range w.plan.Jobs {
@@ -151,7 +150,7 @@ func (w *world) step(h happening) {
 	}
 }
 
-// swap puts a fresh policy in the place of the old one when half the jobs are in.
+// swap replaces the policy by a fresh one when half the jobs are in.
 func (w *world) swap() {
 	if w.plan.Replace && !w.swapped && w.entered > len(w.plan.Jobs)/2 {
 		w.swapped = true

@@ -45,8 +45,8 @@ func (w *world) back(n topology.NodeID) {
 	w.feed(scheduler.NodeUp(n, w.plan.Node))
 }
 
-// refuse kills, now and then, an attempt that was just launched, as a worker
-// does that turns out to be full: the view was stale.
+// refuse now and then kills an attempt that was just launched, as a worker does that turns out to be full: the view was
+// stale.
 func (w *world) refuse() {
 	if !w.chance(w.plan.Faults.Refuse) {
 		return

@@ -96,6 +96,6 @@ func (c *Config) params() []scheduler.Param {
 	}, c.Reduces.RampParams()...)
 }
 
-// usual is how a cluster and sim run share containers: reduces follow their maps, and kinds
-// are counted apart, as a reduce that waits is no reason to start no map.
+// usual is how a cluster and sim share containers: reduces follow their maps, and kinds are counted apart, because a
+// waiting reduce is no reason to start no map.
 var usual = map[string]string{"rampup": scheduler.Ramped["rampup"], "count": "kind"}

@@ -20,7 +20,7 @@ var DelayInfo = scheduler.Info{
 	Setup:       scheduler.Bind(defaultDelay, (*delayConfig).params, func(c delayConfig) (*Delay, error) { return NewDelay(c.Config, c.Patience) }),
 }
 
-// delayConfig is all that the delay policy is told.
+// delayConfig is all parameters of the delay policy.
 type delayConfig struct {
 	Config
 	Patience
@@ -129,9 +129,8 @@ func (d *Delay) pickMap(now time.Duration, n topology.NodeID, v *scheduler.View)
 	return scheduler.Idle(why)
 }
 
-// nearest returns the line's best map that is no farther than worst: the first
-// job with a node-local one, else the first with any that will do. fits is some
-// job with room on n, nil if none has.
+// nearest returns the line's best map that is no farther than worst: the first job with a node-local one, else the
+// first with any that will do. fits is some job with room on n, or nil.
 func (d *Delay) nearest(line Line, n topology.NodeID, worst scheduler.Locality, v *scheduler.View) (j *job, t scheduler.TaskID, near scheduler.Locality, fits *job) {
 	for _, level := range [...]scheduler.Locality{scheduler.NodeLocal, worst} {
 		for at := range line.Len() {

@@ -78,7 +78,7 @@ func (s *Shares) pick(n topology.NodeID, k scheduler.Kind, v *scheduler.View) sc
 
 // mayReduce reports whether a reduce of j may follow its maps now.
 func (s *Shares) mayReduce(v *scheduler.View, n topology.NodeID, j *job) bool {
-	var first scheduler.Needy // only a ramp asks for it, of reduces that would wait: it takes a search
+	var first scheduler.Needy // only a ramp asks for it, and only for reduces that would wait: it takes a search
 	if s.cfg.Reduces.Ramp > 0 && j.Waits(scheduler.Reduce) {
 		first = s.needy(j)
 	}

@@ -46,8 +46,8 @@ func (s *Shares) jobKey(j *job, k scheduler.Kind, v *scheduler.View) key {
 	return out
 }
 
-// groupKey places a group. One below its minimum share comes before all that
-// are not, by how much of the minimum it holds: its key lies in [-1, 0).
+// groupKey places a group. A group below its minimum share comes before all that are not, by how much of the minimum it
+// holds: its key lies in [-1, 0).
 func (s *Shares) groupKey(g *group, k scheduler.Kind, v *scheduler.View) key {
 	var out key
 	if s.cfg.Ties == "served" && g.Slot() < len(s.gone) {

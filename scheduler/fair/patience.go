@@ -7,8 +7,9 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// LivePatience is that of a cluster. Offers come as often as nodes have something to say, so on four nodes 135 of them take nine
-// seconds, for every map whose node is busy; published for clusters are 5 s, for tasks that take a minute. Ours take a second.
+// LivePatience is the patience of a live cluster. Offers come as often as nodes have news, so on four nodes 135 of them
+// take nine seconds, for every map whose node is busy. Published for clusters are 5 s, for tasks that take a minute;
+// ours take a second.
 var LivePatience = map[string]string{"by": "time", "wait": "500ms"}
 
 // Patience says how long a holder passes up nodes without its data.
@@ -32,7 +33,7 @@ type Patience struct {
 // DefaultPatience returns the published values.
 func DefaultPatience() Patience { return Patience{Skips: 135, Wait: 5 * time.Second} }
 
-// Validate refuses what is negative.
+// Validate refuses negative values.
 func (p *Patience) Validate() error {
 	if p.Skips < 0 || p.RackSkips < 0 || p.Wait < 0 || p.RackWait < 0 {
 		return errors.New("skips and waits must not be negative")
@@ -40,8 +41,8 @@ func (p *Patience) Validate() error {
 	return nil
 }
 
-// Over reports whether a holder need not wait any longer. At least, not exactly, the limit: reports may come together
-// (spec/nas 6.7).
+// Over reports whether a holder need no longer wait. It tests for at least the limit, not exactly: reports may come
+// together (spec/nas 6.7).
 func (p *Patience) Over(now time.Duration, w Waited) bool { return p.worst(now, w) == scheduler.Remote }
 
 // Progress returns how much of all its patience a holder has used, in skips or in time.
@@ -58,8 +59,7 @@ type Waited struct {
 	since time.Duration // of the first skip; meaningful if Skips > 0
 }
 
-// Skip counts an offer that was passed up; fresh is false if the node was offered
-// since its last heartbeat already.
+// Skip counts an offer that was passed up; fresh is false if the node was already offered since its last heartbeat.
 func (w *Waited) Skip(now time.Duration, fresh bool) {
 	if w.Skips == 0 {
 		w.since = now
@@ -72,7 +72,7 @@ func (w *Waited) Skip(now time.Duration, fresh bool) {
 // Waits is a table of Waited by slot of the holder.
 type Waits []Waited
 
-// At returns a holder's.
+// At returns the entry of a holder.
 func (t *Waits) At(slot int) *Waited {
 	for len(*t) <= slot {
 		*t = append(*t, Waited{})

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// needy is the job whose map is next, other than j: the one farthest below its share.
+// needy returns the job, other than j, whose map is next: the one farthest below its share.
 func (s *Shares) needy(j *job) scheduler.Needy {
 	for i := range s.Len(scheduler.Map) {
 		line := s.At(scheduler.Map, i)
@@ -19,9 +19,8 @@ func (s *Shares) needy(j *job) scheduler.Needy {
 	return scheduler.Needy{Owed: s.order}
 }
 
-// owed reports whether a, with some containers more, would still hold as much for its weight
-// as b with one more, after a has given it one. Users, pools or queues are compared if a and b
-// have different ones, jobs otherwise.
+// owed reports whether a, with more containers and after giving b one, would still hold as much for its weight as b
+// with one more. Users, pools or queues are compared if a and b have different ones, jobs otherwise.
 func (s *Shares) owed(a *job, more int32, b *job, free int32) bool {
 	if ga, gb := s.groupOf(a), s.groupOf(b); ga != gb {
 		return float64(ga.Held()+more-1)/s.weight(ga) >= float64(gb.Held()+free+1)/s.weight(gb)
@@ -32,7 +31,7 @@ func (s *Shares) owed(a *job, more int32, b *job, free int32) bool {
 	return float64(a.Held()+more-1)/a.Weight() >= float64(b.Held()+free+1)/b.Weight()
 }
 
-// kill is Kill of both policies: with rampup, reduces that wait give way to maps.
+// kill implements Kill for both policies: with rampup, reduces that wait give way to maps.
 func (s *Shares) kill(now time.Duration, v *scheduler.View) (scheduler.Victim, bool) {
 	if s.cfg.Reduces.Ramp <= 0 {
 		return scheduler.Victim{}, false

@@ -27,10 +27,11 @@ type Shares struct {
 	clock  int64          // counts launches
 	served []int64        // by job slot: clock of its last launch
 	gone   []int64        // by group slot: likewise
-	order  scheduler.Owed // owed: it is asked for at every report, and a new value of it takes memory
+	order  scheduler.Owed // owed: used at every report, and each new method value would allocate
 }
 
-// members orders the jobs of one group, by kind. A decision asks many groups, so what leads to their jobs lies together.
+// members orders the jobs of one group, by kind. A decision asks many groups, so what leads to their jobs lies close
+// together.
 type members [kinds]scheduler.Order[*job, key]
 
 func newMembers() (m members) {
@@ -67,7 +68,7 @@ func (s *Shares) Observe(_ time.Duration, e scheduler.Event, v *scheduler.View) 
 				s.gone = set(s.gone, g.Slot(), s.clock)
 			}
 		}
-	case scheduler.EvJobSubmitted: // its turn comes after those who wait already
+	case scheduler.EvJobSubmitted: // its turn comes after those that wait already
 		s.served = set(s.served, v.Job(e.Job).Slot(), s.clock)
 	}
 	if j := v.Job(e.Job); j != nil {
@@ -75,8 +76,7 @@ func (s *Shares) Observe(_ time.Duration, e scheduler.Event, v *scheduler.View) 
 	}
 }
 
-// observeNode puts everybody in order again where the size of the cluster, or
-// its having slots, enters the keys.
+// observeNode reorders everything if the keys depend on the cluster's size, or on its having slots.
 func (s *Shares) observeNode(e scheduler.Event, v *scheduler.View) {
 	before := s.byKind
 	if c := e.Capacity; s.cfg.Count == "auto" && e.Kind == scheduler.EvNodeUp {

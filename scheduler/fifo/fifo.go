@@ -82,7 +82,7 @@ func (p *Policy) Assign(_ time.Duration, n topology.NodeID, v *scheduler.View) s
 	return scheduler.Idle(why)
 }
 
-// needy is the job whose map is next: it is owed what jobs behind it hold.
+// needy returns the job whose map is next: it is owed what jobs behind it hold.
 func (p *Policy) needy() scheduler.Needy {
 	n := scheduler.Needy{Owed: func(a *scheduler.Job, _ int32, b *scheduler.Job, _ int32) bool {
 		return b.Priority() > a.Priority() || b.Priority() == a.Priority() && b.Seq() < a.Seq()

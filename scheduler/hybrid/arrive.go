@@ -29,7 +29,7 @@ func (p *Policy) arrive(j *scheduler.Job, v *scheduler.View) {
 	}
 }
 
-// stay keeps a job on the class on which its tasks are, or on both.
+// stay keeps a job on the class where its tasks are, or on both.
 func (p *Policy) stay(j *scheduler.Job, r *record, v *scheduler.View) {
 	var on [numClasses]bool
 	for k := range scheduler.Driver {
@@ -52,8 +52,7 @@ func (p *Policy) stay(j *scheduler.Job, r *record, v *scheduler.View) {
 	}
 }
 
-// nodeChanged counts the nodes of each class. A class without nodes gives its
-// jobs to the other: better there than nowhere.
+// nodeChanged counts the nodes of each class. A class without nodes gives its jobs to the other class.
 func (p *Policy) nodeChanged(n topology.NodeID, v *scheduler.View) {
 	c, is := p.nodes[n], v.NodeState(n) == scheduler.NodeIsReady
 	if p.isReady[n] != is {
@@ -74,7 +73,7 @@ func (p *Policy) nodeChanged(n topology.NodeID, v *scheduler.View) {
 	}
 }
 
-// Notes implements scheduler.Noter. Without any machine there is nothing to say: nothing runs.
+// Notes implements scheduler.Noter. A cluster without machines has no notes: nothing runs.
 func (p *Policy) Notes(*scheduler.View) []string {
 	switch {
 	case !p.cfg.Classify || (p.ready[up] > 0) == (p.ready[out] > 0):

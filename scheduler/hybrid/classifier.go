@@ -50,7 +50,7 @@ func inputOf(s *scheduler.JobSpec) float64 {
 	for _, b := range s.Splits.Bytes {
 		total += float64(b)
 	}
-	if total == 0 { // nobody knows, or its maps make their own
+	if total == 0 { // unknown, or its maps make their own
 		return float64(s.Maps) * blockBytes
 	}
 	return total
@@ -64,7 +64,8 @@ type Trained struct {
 	// Margin is what the value of a job that does not recur must exceed to be
 	// small (spec/hybrid 3.1, 6.9).
 	Margin float64
-	// Trained is when, as whoever trained it says, and Jobs with how many; "" in older ones.
+	// Trained is the time of training, as given by whoever trained it, and Jobs the number of jobs used; "" in older
+	// files.
 	Trained string `json:",omitempty"`
 	Jobs    int    `json:",omitempty"`
 }

@@ -69,7 +69,7 @@ var Info = scheduler.Info{
 	Setup: scheduler.Bind(func() settings { return settings{Config: DefaultConfig(), scale: 1} }, (*settings).params, settings.build),
 }
 
-// live holds reduces back, too: on a class of a few containers a job's reduces would take what its maps need.
+// live also holds reduces back: on a class of a few containers a job's reduces would take what its maps need.
 var live = map[string]string{"by": fair.LivePatience["by"], "wait": fair.LivePatience["wait"], "hold-reduces": "true"}
 
 // settings is a configuration with the classifier as a user names it.

@@ -47,8 +47,8 @@ type Policy struct {
 	ready   [numClasses]int                   // nodes that are up
 	isReady []bool                            // by node
 	running [numClasses][scheduler.Driver]int // attempts
-	moving  [numClasses]time.Duration         // when the class was last seen not stuck
-	stole   map[topology.NodeID]bool          // since its last heartbeat a job was stolen for the node
+	moving  [numClasses]time.Duration         // when the class was last not stuck
+	stole   map[topology.NodeID]bool          // nodes for which a job was stolen since their last heartbeat
 }
 
 var (

@@ -14,9 +14,8 @@ const stuckAfter = 30 * time.Second
 // Interval implements scheduler.Ticker.
 func (p *Policy) Interval() time.Duration { return stuckAfter / 2 }
 
-// Tick implements scheduler.Ticker: a class that has locked itself up lets its
-// oldest waiting job go to the other. That happens when everything that runs
-// there is drivers, and reduces that wait for maps which find no room;
+// Tick implements scheduler.Ticker: a class that has locked itself up lets its oldest waiting job run on the other. A
+// class locks itself up when everything that runs there is drivers, and reduces that wait for maps which find no room;
 // scheduler.Deadlock does not see it while the other class has room.
 func (p *Policy) Tick(now time.Duration, v *scheduler.View) {
 	for c := range class(numClasses) {
@@ -30,8 +29,8 @@ func (p *Policy) Tick(now time.Duration, v *scheduler.View) {
 	}
 }
 
-// stuck returns the oldest waiting job of a class on which nothing can end, and
-// that has no room for it; nil if there is none.
+// stuck returns the oldest waiting job of a class on which nothing can end and which has no room for it; nil if there
+// is none.
 func (p *Policy) stuck(c class, v *scheduler.View) *scheduler.Job {
 	if p.waiting(c) == 0 || p.running[c][scheduler.Map] > 0 || p.reducesGoOn(c, v) {
 		return nil

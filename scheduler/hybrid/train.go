@@ -115,13 +115,11 @@ func label(s Sample) int {
 	return 0
 }
 
-// margin is the least value above which no job of unknown shuffle size is called
-// small and could be large: no point of a grid flips from small to large as its
-// shuffle grows, and no large job of the training trace exceeds it (spec/hybrid 3.1
-// and 6.9: the kernel is not monotone, so the argument needs a check). The shuffle
-// grows as far as that of any job with as few tasks: beyond it the classifier has
-// seen nothing, and a narrow kernel says there whatever its constant says. Without
-// reduces there is none.
+// margin returns the least value above which no job of unknown shuffle size is called small but could be large: no
+// point of a grid flips from small to large as its shuffle grows, and no large job of the training trace exceeds it
+// (spec/hybrid 3.1 and 6.9: the kernel is not monotone, so the argument needs a check). The shuffle grows up to that of
+// any job with as few tasks: beyond that the classifier has seen nothing, and a narrow kernel gives its constant there.
+// Without reduces there is no shuffle.
 func (c *Trained) margin(samples []Sample, steps int) float64 {
 	var most Sample
 	margin := 0.0
@@ -142,7 +140,7 @@ func (c *Trained) margin(samples []Sample, steps int) float64 {
 	return margin
 }
 
-// largestShuffle is that of the jobs with so many tasks or fewer.
+// largestShuffle returns the largest shuffle of jobs with so many tasks or fewer.
 func largestShuffle(samples []Sample, maps, reduces float64) float64 {
 	most := 1.0
 	for i := range samples {

@@ -36,8 +36,8 @@ func (w *widths) guess(k scheduler.Kind, n, racks int) int {
 	return min(max(int(math.Round(float64(n)*w.sum[k]/float64(w.n[k]))), 1), racks)
 }
 
-// confine chooses the racks of an ad-hoc job in the rejected variant: for maps
-// those with data that have most room, or where no rack has any those with most room, for reduces any.
+// confine chooses the racks with most room for an ad-hoc job in the rejected variant; for maps only among those with
+// data, if there are any.
 func (p *Policy) confine(j *job, v *scheduler.View) *plan {
 	out := &plan{spec: j.Spec(), job: j}
 	for k := range kinds {
@@ -68,8 +68,8 @@ func (p *Policy) confine(j *job, v *scheduler.View) *plan {
 	return out
 }
 
-// mayRun reports whether an ad-hoc job may use a rack: always, except in the
-// rejected variant. There reduces leave a place for their own maps, which may run nowhere else.
+// mayRun reports whether an ad-hoc job may use a rack: always, except in the rejected variant. There reduces leave a
+// place for their own maps, which cannot run elsewhere.
 func (p *Policy) mayRun(j *job, r topology.RackID, k scheduler.Kind, v *scheduler.View) bool {
 	q := p.record(j).limit
 	switch {

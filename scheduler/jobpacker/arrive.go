@@ -8,9 +8,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// Plan implements scheduler.Planner. Jobs of which too little is known are left
-// out, and served as ad-hoc jobs when they arrive. A job that has arrived and follows no
-// plan goes back to the racks of its earlier one.
+// Plan implements scheduler.Planner. Jobs of which too little is known are left out, and served as ad-hoc jobs when
+// they arrive. A job that has arrived but follows no plan goes back to the racks of its earlier one.
 func (p *Policy) Plan(now time.Duration, expected []*scheduler.JobSpec, v *scheduler.View) []scheduler.Placement {
 	p.grow(v)
 	for _, q := range slices.Clone(p.expected) {
@@ -62,7 +61,7 @@ func (p *Policy) Follows(id scheduler.JobID, v *scheduler.View) (scheduler.Place
 	return scheduler.Placement{}, false
 }
 
-// takeBack puts a job that has arrived back onto an earlier plan: after a restart nobody knew of its racks when it came.
+// takeBack puts an arrived job back onto an earlier plan: after a restart its racks were not known when it came.
 func (p *Policy) takeBack(now time.Duration, j *scheduler.Job, s *scheduler.JobSpec, v *scheduler.View) *plan {
 	r := p.record(j)
 	if r == nil || r.plan != nil || !p.stays(s, v) {
@@ -194,7 +193,7 @@ func (p *Policy) checkRack(rack topology.RackID, v *scheduler.View) {
 	}
 }
 
-// release takes a job off its plan for good.
+// release removes a job from its plan for good.
 func (p *Policy) release(j *scheduler.Job, v *scheduler.View) {
 	r := p.record(j)
 	p.unline(r.plan)

@@ -45,9 +45,9 @@ type Config struct {
 	// PlanArrivals plans a recurring job that was not announced when it arrives.
 	// Ours; default true. Without it such a job is treated as ad hoc.
 	PlanArrivals bool
-	// PlanMaxWait is how long the racks of a planned job may launch no task of a
-	// kind that it waits for before the job is taken off its plan. Ours: racks can be blocked by drivers
-	// or bans. Smaller: less packing on slow clusters. Default 5 min.
+	// PlanMaxWait is how long the racks of a planned job may launch no task of a kind that it waits for before the job
+	// loses its plan. Ours: racks can be blocked by drivers or bans. Smaller: less packing on slow clusters. Default 5
+	// min.
 	PlanMaxWait time.Duration
 
 	// AdhocHeavy is the input from which a job of unknown shuffle size counts as

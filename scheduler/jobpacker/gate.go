@@ -29,7 +29,7 @@ func (p *Policy) Release(now time.Duration, id scheduler.JobID, src, dst topolog
 	return ok
 }
 
-// waits returns since when a pair has had something to send, and notes it if that is new.
+// waits returns since when a pair has had something to send. It notes the time if the pair is new.
 func (r *record) waits(now time.Duration, pair [2]topology.RackID) time.Duration {
 	if r.waiting == nil {
 		r.waiting = make(map[[2]topology.RackID]time.Duration)
@@ -50,9 +50,9 @@ func (r *record) held() *plan {
 	return r.limit
 }
 
-// ready reports whether a pair that has waited since some time may be sent. A pair is
-// flushed MaxHold after the last map, or after it began to wait where that was later:
-// reduces that are placed late are held for each other as the first ones were.
+// ready reports whether a pair that has waited since a given time may be sent. A pair is flushed MaxHold after the last
+// map, or after it began to wait if that was later: reduces that are placed late are held for each other as the first
+// ones were.
 func (p *Policy) ready(now, since time.Duration, j *job, q *plan, dst topology.RackID, avail int64) bool {
 	mapsDone, all := j.MapsDoneAt()
 	placed := p.allPlaced(j, q, dst)

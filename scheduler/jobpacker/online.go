@@ -73,13 +73,13 @@ func (p *Policy) fromLine(n topology.NodeID, reduces bool, v *scheduler.View) de
 	return scheduler.Idle(why)
 }
 
-// used is how much of its quota in a rack a job has used up.
+// used returns how much of its quota in a rack a job has used.
 func (p *Policy) used(j *job, r topology.RackID, k scheduler.Kind) int32 {
 	s := j.InRack(r)
 	return s.Running[k] + s.Done[k]
 }
 
-// quota is how many tasks of a planned job a rack may run; Corral's racks have none.
+// quota returns how many tasks of a planned job a rack may run; Corral has no quotas.
 func (p *Policy) quota(q *plan, k scheduler.Kind, r topology.RackID) int32 {
 	if p.cfg.Corral {
 		return q.job.Total(k)
@@ -87,12 +87,12 @@ func (p *Policy) quota(q *plan, k scheduler.Kind, r topology.RackID) int32 {
 	return int32(q.part(int(q.job.Total(k)), k, r))
 }
 
-// inShare reports whether n may take a task of j: past the share of reduces only one that waits for nobody.
+// inShare reports whether n may take a task of j: beyond the share of reduces only one that waits for nobody.
 func (p *Policy) inShare(j *job, n topology.NodeID, k scheduler.Kind, v *scheduler.View) bool {
 	return k == scheduler.Map || p.cfg.Reduces.AllowsReduce(v, n, j, scheduler.Needy{})
 }
 
-// overShare reports whether a reduce of j would give the reduces of a rack more than their share of it.
+// overShare reports whether one more reduce of j would exceed the reduces' share of a rack.
 func (p *Policy) overShare(j *job, r topology.RackID, n topology.NodeID, v *scheduler.View) bool {
 	c := v.Capacity(n)
 	if c.Slotted() || p.cfg.Reduces.Ripe && !j.Waits(scheduler.Reduce) {
@@ -104,7 +104,7 @@ func (p *Policy) overShare(j *job, r topology.RackID, n topology.NodeID, v *sche
 
 func (p *Policy) run(q *plan, k scheduler.Kind, n topology.NodeID, v *scheduler.View) decision {
 	t, near, ok := v.PickTask(q.job, n, k)
-	if !ok { // Eligible says that there is one
+	if !ok { // Eligible has said that there is one
 		return scheduler.Idle(scheduler.Reason{Code: scheduler.NoWork, Say: "{job} has no {kind} left", Job: q.job.ID(), Kind: k})
 	}
 	rack := v.RackOf(n)

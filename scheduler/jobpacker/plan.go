@@ -29,8 +29,8 @@ type plan struct {
 // width returns on how many racks tasks of kind k run.
 func (p *plan) width(k scheduler.Kind) int { return len(p.racks[k]) }
 
-// part is how many of n tasks of kind k belong in rack r: as many in each, ceil(N/width), or as the plan took containers
-// there (spec/jobpacker 5, item 9).
+// part returns how many of n tasks of kind k belong in rack r: as many in each, ceil(N/width), or as the plan took
+// containers there (spec/jobpacker 5, item 9).
 func (p *plan) part(n int, k scheduler.Kind, r topology.RackID) int {
 	if p.taken[k] == nil {
 		return ceilDiv(n, p.width(k))
@@ -57,7 +57,7 @@ type planner interface {
 	plan(now time.Duration, jobs []*scheduler.JobSpec) []*plan
 	// keep plans and reserves a job for the racks of its earlier plan.
 	keep(now time.Duration, s *scheduler.JobSpec) *plan
-	// why says why a job has so many racks.
+	// why returns why a job has so many racks.
 	why(p *plan) string
 }
 
@@ -89,7 +89,7 @@ type packer struct {
 	// and reduces share containers only the first is used.
 	free     [kinds][]slotTimes
 	shared   bool
-	circuits bool // the cluster has them; it is planned as if it had
+	circuits bool // the cluster has circuits; plans assume them in any case
 }
 
 var _ planner = (*packer)(nil)
@@ -150,7 +150,7 @@ func (k *packer) pool(kind scheduler.Kind) []slotTimes {
 	return k.free[kind]
 }
 
-// provision is how many containers are planned for n tasks (spec/jobpacker 3.8).
+// provision returns how many containers are planned for n tasks (spec/jobpacker 3.8).
 func (k *packer) provision(n int) int { return int(math.Ceil((1 + k.cfg.Overprovision) * float64(n))) }
 
 func (k *packer) keep(now time.Duration, s *scheduler.JobSpec) *plan {

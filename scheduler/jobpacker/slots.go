@@ -31,9 +31,8 @@ func (s slotTimes) nth(q int) time.Duration {
 	return s[len(s)-1].at
 }
 
-// fill puts q tasks of the given length on the earliest places, none before
-// from, in waves if there are more tasks than places. It returns the new times,
-// leaving s as it is, and when the last task ends.
+// fill puts q tasks of the given length on the earliest places, none before from, in waves if there are more tasks than
+// places. It returns the new times, without changing s, and when the last task ends.
 func (s slotTimes) fill(q int, from, length time.Duration) (out slotTimes, end time.Duration) {
 	out, end = slices.Clone(s), from
 	for q > 0 {

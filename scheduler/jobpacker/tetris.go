@@ -58,8 +58,8 @@ func SubBatches(demands []Demand, b int) [][]int {
 	return s.out
 }
 
-// giants gives away first what will never fit, a job that is more than 1/b of
-// some dimension: its group then fills up with what it does not crowd out.
+// giants first gives away the jobs that will never fit: those above 1/b of some dimension. The group of such a job then
+// fills up with what still fits beside it.
 func (s *splitter) giants() {
 	for {
 		at := -1

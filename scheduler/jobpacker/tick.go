@@ -13,8 +13,7 @@ func (p *Policy) Interval() time.Duration {
 	return max(min(p.cfg.PlanMaxWait, max(p.cfg.MaxHold, time.Second))/4, time.Second)
 }
 
-// Tick implements scheduler.Ticker: jobs whose racks cannot serve them are
-// taken off their plans.
+// Tick implements scheduler.Ticker: jobs whose racks cannot serve them lose their plans.
 func (p *Policy) Tick(now time.Duration, v *scheduler.View) {
 	for j := range v.Jobs().All() {
 		r := p.record(j)
@@ -83,7 +82,7 @@ func (p *Policy) crowded(j *job) bool {
 	return true
 }
 
-// explainPlan says who stands before j in the racks of its plan.
+// explainPlan returns who is before j in the racks of its plan.
 func (p *Policy) explainPlan(j *job, q *plan) scheduler.Reason {
 	why := scheduler.Reason{Code: scheduler.ForPlan, Job: j.ID()}
 	for k, racks := range q.racks {

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// why says why a job has so many racks: those that a circuit joins, or wherever containers are free first.
+// why returns why a job has so many racks: those that a circuit joins, or wherever containers are free first.
 func (k *packer) why(p *plan) string {
 	have := fmt.Sprintf("a rack has about %d containers", k.model.MapSlots)
 	if !k.circuits {
@@ -28,7 +28,7 @@ func (k *packer) why(p *plan) string {
 	return fmt.Sprintf("%s: it has the %d containers that are free first, wherever they are (%s)", light, k.provision(p.profile.Maps), have)
 }
 
-// why says what the racks of a job change for it.
+// why returns what its racks change for a job.
 func (c *corral) why(p *plan) string {
 	racks := p.width(scheduler.Map)
 	alone := c.model.Same(&p.profile, 1).Round(10 * time.Millisecond)

@@ -8,12 +8,12 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Line is what policies by a key have in common: who may be served, and what gives way.
+// A Line is what policies by key have in common: which jobs may be served, and what gives way.
 type Line struct{ Rule scheduler.ReduceRule }
 
 var _ scheduler.Killer = (*Line)(nil)
 
-// Serve asks first for the best job and its key, of each kind of task in turn, and runs the nearest task of that job.
+// Serve calls first for the best job and its key, for each kind of task in turn, and runs the nearest task of that job.
 func (l *Line) Serve(n topology.NodeID, v *scheduler.View, first func(scheduler.Kind) (*scheduler.Job, string, error)) (scheduler.Decision, error) {
 	for _, k := range l.Rule.Kinds(v, n) {
 		if !v.HasRoom(n, k) {
@@ -33,7 +33,7 @@ func (l *Line) Serve(n topology.NodeID, v *scheduler.View, first func(scheduler.
 	return scheduler.Idle(scheduler.Reason{Code: scheduler.NoWork, Say: "no job has work for {node}", Node: n}), nil
 }
 
-// Candidates are the jobs with a task of a kind that may start on a node, oldest first.
+// Candidates returns the jobs with a task of a kind that may start on a node, oldest first.
 func (l *Line) Candidates(n topology.NodeID, k scheduler.Kind, v *scheduler.View) iter.Seq[*scheduler.Job] {
 	return func(yield func(*scheduler.Job) bool) {
 		for j := range v.Pending(k).All() {
@@ -47,7 +47,7 @@ func (l *Line) Candidates(n topology.NodeID, k scheduler.Kind, v *scheduler.View
 	}
 }
 
-// needy is the oldest job with a map that waits: reduces that wait themselves give way to it.
+// needy returns the oldest job with a waiting map: waiting reduces give way to it.
 func needy(v *scheduler.View) scheduler.Needy {
 	n := scheduler.Needy{Owed: func(a *scheduler.Job, more int32, b *scheduler.Job, _ int32) bool { return a.Held()+more > b.Held() }}
 	if maps := v.Pending(scheduler.Map); maps.Len() > 0 {

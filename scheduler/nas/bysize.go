@@ -7,13 +7,12 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// bySize finds the smallest pending map of a job whose splits differ. It is
-// built once; a cursor steps over maps that are not pending and back when one is
-// pending again.
+// bySize finds the smallest pending map of a job whose splits differ. It is built once. A cursor skips maps that are
+// not pending, and moves back when one is pending again.
 type bySize struct {
 	order []int32 // maps by size, then index; nil if sizes are equal, but for small
 	next  int     // no map before it is pending
-	small int32   // one more than the map that alone is smaller than the others; 0: there is none
+	small int32   // index plus 1 of the only map that is smaller than the others; 0: none
 }
 
 func newBySize(bytes []int64) bySize {

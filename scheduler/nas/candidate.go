@@ -37,7 +37,7 @@ func (p *Policy) local(line fair.Line, a *ask, v *view) (best candidate, some bo
 	for at := range line.Len() {
 		j := line.At(at)
 		est := p.est.of(j)
-		held := a.filter && p.est.class(est) != Light // where its data is does not matter then
+		held := a.filter && p.est.class(est) != Light // then it does not matter where its data is
 		if some && held {
 			continue
 		}
@@ -63,7 +63,7 @@ func (p *Policy) local(line fair.Line, a *ask, v *view) (best candidate, some bo
 	return best, some
 }
 
-// exceeds reports whether no pending map of j is predicted to write at most avail.
+// exceeds reports whether every pending map of j is predicted to write more than avail.
 func (p *Policy) exceeds(j *job, est *estimate, avail float64, v *view) bool {
 	if est.flat() || est.ratio*est.largest <= avail {
 		return avail < 0
@@ -127,8 +127,8 @@ func (p *Policy) least(line fair.Line, a *ask, v *view) (best candidate) {
 	return best
 }
 
-// scan compares best with the pending maps of j at one place: the first, where
-// all are equal, else at most Config.Look of them, up to one that none can better.
+// scan compares best with the pending maps of j at one place: with the first if all are equal, else with at most
+// Config.Look of them, up to one that none can better.
 func (p *Policy) scan(best candidate, j *job, est *estimate, a *ask, near scheduler.Locality, v *view, by rule) candidate {
 	i, ok := firstAt(j, a.node, near, v)
 	if !ok {
@@ -142,7 +142,7 @@ func (p *Policy) scan(best candidate, j *job, est *estimate, a *ask, near schedu
 	return p.look(best, j, a, near, v, by)
 }
 
-// look is the part of scan that few jobs need: apart, since what a walk holds on to takes memory.
+// look is the part of scan that few jobs need. It is apart because what a walk refers to escapes to the heap.
 func (p *Policy) look(best candidate, j *job, a *ask, near scheduler.Locality, v *view, by rule) candidate {
 	est := p.est.of(j)
 	small, left := p.smallest(j, est, v), p.cfg.Look
@@ -218,7 +218,7 @@ func fifo(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(a.job.Seq(), b.job.Seq()), cmp.Compare(a.index, b.index))
 }
 
-// first orders those for whom it is true before the others.
+// first orders those for which it is true before the others.
 func first(a, b bool) int {
 	switch {
 	case a == b:

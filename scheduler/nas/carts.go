@@ -28,8 +28,8 @@ func (p *Policy) caRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 	return scheduler.Idle(why)
 }
 
-// placeable is the best choice of a line. If its eligible jobs all have their share of reduces in this rack the sharer is
-// skipped, and one of them held, until patience is over.
+// placeable returns the best choice of a line. If its eligible jobs all have their share of reduces in this rack, it
+// skips the sharer, and returns one of those jobs as held, until patience is over.
 func (p *Policy) placeable(now time.Duration, line fair.Line, n topology.NodeID, r topology.RackID, v *view) (c choice, held *job) {
 	w := p.places.At(line.Slot())
 	c, held = p.rank(line, n, r, p.cfg.Prefer || p.cfg.Reduces.Over(now, *w), v)

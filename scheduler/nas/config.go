@@ -19,16 +19,16 @@ type Config struct {
 	// Congestion is the utilisation of a rack's link from which CR-RTS takes
 	// over. Larger: later. Published 0.8.
 	Congestion float64
-	// Maps and Reduces say how long a sharer may be skipped: D^m and D^r. Racks have no further patience here, and ResetAny below
-	// is for both.
+	// Maps and Reduces say how long a sharer may be skipped: D^m and D^r. RackSkips and RackWait do not apply here, and
+	// ResetAny below holds for both.
 	Maps, Reduces fair.Patience
-	// ResetAny restores patience after any launch. By the listings (spec/nas 6.5) only the
-	// launch that was waited for does: of a map that is local and shuffle-qualified, of a
-	// reduce of a shuffle-light job in a congested rack, or below the rack's share in another.
+	// ResetAny restores patience after any launch. By the listings (spec/nas 6.5) only the awaited launch does: a
+	// local, shuffle-qualified map; a reduce of a shuffle-light job in a congested rack, or below the rack's share in
+	// another.
 	ResetAny bool
-	// Prefer lets CA-RTS put a reduce into a rack that has all reduces of its job that belong
-	// there, where the sharer has no better one: the listing to the letter. Without it that
-	// waits until patience is over, so that reduces lie where the map output is (spec/nas 3.8).
+	// Prefer lets CA-RTS put a reduce into a rack that has all reduces of its job that belong there, if the sharer has
+	// no better one, as in the listing. Without Prefer such a reduce waits until patience is over, so that reduces lie
+	// where the map output is (spec/nas 3.8).
 	Prefer bool
 	// TMin and TMax are the fractions of done maps from which the reduces of the
 	// largest and of the smallest shuffle may start. Equal: constant. Larger:
@@ -59,7 +59,7 @@ type Config struct {
 	// ReduceShare is the part of a node's shared containers that reduces may take
 	// while maps are pending. 0.5 (3).
 	ReduceShare float64
-	// Ripe starts reduces whose maps have all ended also past ReduceShare. Default false.
+	// Ripe lets reduces whose maps have all ended exceed ReduceShare. Default false.
 	Ripe bool
 	// Classes are the limits between job classes.
 	Classes Classes

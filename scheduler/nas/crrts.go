@@ -32,7 +32,7 @@ func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 		if held == nil {
 			continue // E is empty: not skipped
 		}
-		if light.job != nil { // one that has not all its reduces here before others
+		if light.job != nil { // a job without all its reduces here comes before the others
 			return runReduce(light.job, v, scheduler.Reason{Say: "CR-RTS: {rack} is congested and {job} shuffles only {a:bytes}", Job: light.job.ID(), Rack: r, A: int64(light.shuffle)})
 		}
 		p.tag(line, n, v)
@@ -44,8 +44,7 @@ func (p *Policy) crRTS(now time.Duration, n topology.NodeID, v *view) scheduler.
 	return scheduler.Idle(why)
 }
 
-// lightest returns the best choice among the shuffle-light jobs of a line, and the first
-// job of it that is eligible at all.
+// lightest returns the best choice among the shuffle-light jobs of a line, and the line's first eligible job.
 func (p *Policy) lightest(line fair.Line, n topology.NodeID, r topology.RackID, v *view) (light choice, some *job) {
 	for at := range line.Len() {
 		j := line.At(at)

@@ -19,8 +19,8 @@ type estimate struct {
 	known     bool // the spec of a ready job was read
 	predicted bool // ratio is more than a guess
 	uniform   bool // all splits have the same size
-	even      bool // all but the last, which is smaller
-	assumed   bool // nobody knows the input: each map counts as one of Config.Block
+	even      bool // as uniform, but for a smaller last split
+	assumed   bool // input unknown: each map counts as Config.Block
 	reduces   bool
 	counted   bool  // in sMin and sMax
 	delayed   int32 // pending reduces that carry the tag (spec/nas 3.9)
@@ -56,7 +56,7 @@ type estimates struct {
 
 func (t *estimates) of(j *job) *estimate { return &t.all[j.Slot()] }
 
-// observe keeps the table true. It reports whether a job came or went.
+// observe updates the table. It reports whether a job came or went.
 func (t *estimates) observe(e scheduler.Event, v *view) (changed bool) {
 	if l := e.Lesson; e.Kind == scheduler.EvTaught && l.Recurring && l.Name != "" && l.Samples > 0 {
 		t.history[l.Name] = l.Ratio
@@ -90,7 +90,7 @@ func (t *estimates) observe(e scheduler.Event, v *view) (changed bool) {
 	return changed
 }
 
-// submit takes in a new job.
+// submit adds a new job.
 func (t *estimates) submit(j *job, est *estimate) {
 	est.known = j.Phase() == scheduler.Ready
 	t.read(j, est)
@@ -109,7 +109,7 @@ func (t *estimates) foresee(j *job, est *estimate) {
 	case seen && s.Recurring && s.Name != "":
 		est.ratio, est.predicted = old, true
 	}
-	if in, out := j.MapBytes(); in > 0 { // shown late: take what its maps did as samples
+	if in, out := j.MapBytes(); in > 0 { // shown late: its finished maps are samples
 		est.samples = j.Done(scheduler.Map)
 		est.ratio, est.predicted = float64(out)/float64(in), true
 		est.sum = est.ratio * float64(est.samples)
@@ -123,7 +123,7 @@ func (t *estimates) remember(j *job, est *estimate) {
 	}
 }
 
-// read takes sizes from the spec.
+// read reads sizes from the spec.
 func (t *estimates) read(j *job, est *estimate) {
 	s := j.Spec()
 	est.maps, est.reduces, est.uniform, est.even = float64(s.Maps), s.Reduces > 0, true, false
@@ -157,13 +157,13 @@ func (t *estimates) read(j *job, est *estimate) {
 	t.resize(j, est)
 }
 
-// isEven reports whether splits are what cutting a file leaves: equal ones, and a smaller one at the end.
+// isEven reports whether splits are those of one cut file: equal ones, and a smaller one at the end.
 func isEven(bytes []int64) bool {
 	last := len(bytes) - 1
 	return last > 0 && bytes[last] < bytes[0] && !slices.ContainsFunc(bytes[:last], func(b int64) bool { return b != bytes[0] })
 }
 
-// bytes returns the input of map i. The spec lies in memory that nobody has near, so it is asked only where sizes differ.
+// bytes returns the input of map i. It reads the spec, which is rarely in the cache, only if sizes differ.
 func (t *estimates) bytes(j *job, est *estimate, i int32) float64 {
 	switch {
 	case est.uniform:
@@ -176,7 +176,7 @@ func (t *estimates) bytes(j *job, est *estimate, i int32) float64 {
 	return float64(j.SplitBytes(i))
 }
 
-// sample takes in what a finished map has made of its input. An empty input says nothing (spec/nas 3.1).
+// sample adds the ratio of a finished map. An empty input says nothing (spec/nas 3.1).
 func (e *estimate) sample(ev scheduler.Event) {
 	in := float64(ev.InBytes)
 	if e.assumed {
@@ -212,7 +212,7 @@ func (t *estimates) observeMap(e scheduler.Event, j *job, est *estimate, v *view
 	t.resize(j, est)
 }
 
-// run books a map that starts or stops running in rack r.
+// run records that a map starts or stops running in rack r.
 func (t *estimates) run(j *job, est *estimate, i int32, r topology.RackID, sign float64) {
 	if r < 0 {
 		return

@@ -21,8 +21,8 @@ type ask struct {
 // one node; infinite without a threshold.
 func (p *Policy) TrafficThreshold() float64 { return p.limit }
 
-// Load is the output that the maps on n are producing, as predicted (spec/nas 3.6, line
-// 1). A Policy that only observes can measure the load that another one makes.
+// Load returns the output that the maps on n are producing, as predicted (spec/nas 3.6, line 1). A Policy that only
+// observes can measure another policy's load.
 func (p *Policy) Load(n topology.NodeID, v *view) float64 {
 	sum := 0.0
 	for a := range v.RunningOn(n) {
@@ -83,8 +83,7 @@ func (p *Policy) mts(now time.Duration, n topology.NodeID, v *view) scheduler.De
 	return scheduler.Idle(why)
 }
 
-// fallback launches the smallest map of the first sharer when nobody has a
-// shuffle-qualified one (spec/nas 6.4).
+// fallback launches the smallest map of the first sharer if no sharer has a shuffle-qualified one (spec/nas 6.4).
 func (p *Policy) fallback(a *ask, v *view) scheduler.Decision {
 	for i := range p.shares.Len(scheduler.Map) {
 		if c := p.qualified(p.shares.At(scheduler.Map, i), a, v); c.job != nil {

@@ -2,7 +2,7 @@ package nas
 
 import "github.com/millrace/millrace/scheduler"
 
-// livePatience counts in time, as published for clusters (spec/nas 4.3): on few nodes offers take long to come.
+// livePatience counts in time, as published for clusters (spec/nas 4.3): on few nodes offers are rare.
 var (
 	livePatience       = map[string]string{"by": "time"}
 	livePatienceUnless = []string{"map-skips", "reduce-skips"}
@@ -19,7 +19,7 @@ func (c *Config) patienceParams() []scheduler.Param {
 	}
 }
 
-// commonParams binds what NAS and ShuffleWatcher have; what says what the congestion starts.
+// commonParams binds the parameters of both NAS and ShuffleWatcher; what says what congestion starts.
 func (c *Config) commonParams(what, source string) (key, congestion, share, ripe, sizes, block scheduler.Param) {
 	return scheduler.Choice(&c.Key, keys, "key", "spec/nas 6.18", "between whom containers are shared"),
 		scheduler.Float(&c.Congestion, "congestion", source, "utilisation of a rack's link from which "+what).Above0(10),

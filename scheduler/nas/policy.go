@@ -21,7 +21,7 @@ type Policy struct {
 	places        fair.Waits // the same for racks that have their share of reduces
 	limit         float64    // TrafficThreshold, bytes
 	filtered      []bool     // by rack: the map filter of CR-RTS is raised
-	asked         ask        // the request under way, so that one takes no memory
+	asked         ask        // the request under way, kept to save an allocation
 }
 
 var (
@@ -41,8 +41,8 @@ func New(cfg Config) (*Policy, error) {
 	return p, nil
 }
 
-// sharing orders sharers by containers held. Its rule lists reduces from the lowest completion threshold on that a job can have; its own
-// is asked at each decision.
+// sharing orders sharers by containers held. Its rule lists reduces from the lowest completion threshold that a job can
+// have; each decision tests the job's own.
 func (c *Config) sharing() (scheduler.ReduceRule, *fair.Shares, error) {
 	rule := scheduler.ReduceRule{Slowstart: c.TMin, Share: c.ReduceShare, Ripe: c.Ripe}
 	if err := c.validate(); err != nil {
@@ -113,7 +113,8 @@ func local(e scheduler.Event) bool {
 	return e.Locality == scheduler.NodeLocal || e.Locality == scheduler.Anywhere
 }
 
-// reduceLaunched restores the patience of CR-RTS after a shuffle-light reduce, and that of CA-RTS after one below the rack's share.
+// reduceLaunched restores the patience of CR-RTS after a shuffle-light reduce, and that of CA-RTS after a reduce below
+// the rack's share.
 func (p *Policy) reduceLaunched(j *job, slot int, r topology.RackID) {
 	if w := p.reduces.At(slot); w.Skips > 0 && (p.cfg.ResetAny || p.est.class(p.est.of(j)) == Light) {
 		*w = fair.Waited{}
@@ -198,7 +199,7 @@ func (p *Policy) request(now time.Duration, n topology.NodeID, k scheduler.Kind,
 	return p.crRTS(now, n, v)
 }
 
-// orNoRoom is why, or that the node has no room where that is more than nothing.
+// orNoRoom returns why, or, if that says nothing, that the node has no room.
 func orNoRoom(why scheduler.Reason, n topology.NodeID, k scheduler.Kind) scheduler.Reason {
 	if why.Code != scheduler.NoWork {
 		return why

@@ -20,8 +20,8 @@ func (h *home) has(r topology.RackID) bool {
 	return h.chosen == nil || r >= 0 && int(r) < len(h.chosen) && h.chosen[r]
 }
 
-// stray returns a pending map of j that is local in none of its chosen racks. The plan
-// has it read from afar, so there is nothing to wait for.
+// stray returns a pending map of j that is local in none of its chosen racks. The plan reads it from afar, so there is
+// nothing to wait for.
 func (h *home) stray(j *job) (int32, bool) {
 	for ; h.next < len(h.away); h.next++ {
 		if i := h.away[h.next]; j.TaskState(scheduler.Map, i) == scheduler.TaskPending {
@@ -31,7 +31,7 @@ func (h *home) stray(j *job) (int32, bool) {
 	return -1, false
 }
 
-// back makes map i, which is pending again, findable.
+// back makes map i, which is pending again, available to stray.
 func (h *home) back(i int32) {
 	at, _ := slices.BinarySearch(h.away, i)
 	h.next = min(h.next, at)

@@ -83,8 +83,8 @@ func (c *choice) category() int {
 	return int(Heavy - c.class) // heavy, medium, light
 }
 
-// before is negative if c is to be launched before o (spec/nas 3.8, lines 5 and 6; with
-// delayedFirst the order of the text, spec/nas 6.9).
+// before returns a negative number if c is launched before o (spec/nas 3.8, lines 5 and 6; with delayedFirst the order
+// of the text, spec/nas 6.9).
 func (c *choice) before(o *choice, delayedFirst bool) int {
 	state := cmp.Or(first(c.delayed, o.delayed), first(c.done, o.done))
 	category := cmp.Compare(c.category(), o.category())

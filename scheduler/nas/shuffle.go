@@ -55,8 +55,8 @@ func (t *estimates) bounds() (sMin, sMax float64) {
 // class returns the class of j by its present estimate.
 func (t *estimates) class(est *estimate) Class { return t.cfg.Classes.Of(est.shuffle) }
 
-// moved keeps the bounds true when one job's shuffle changes from a to b. Only
-// when the job was at a bound must all be looked at again.
+// moved updates the bounds when one job's shuffle changes from a to b. Only if the job was at a bound must all jobs be
+// examined again.
 func (t *estimates) moved(a float64, wasCounted bool, b float64, isCounted bool) {
 	if t.dirty || wasCounted == isCounted && a == b {
 		return

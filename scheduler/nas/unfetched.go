@@ -5,9 +5,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// unfetched counts the map output that lies on each node for unfinished jobs
-// (spec/nas 6.8). What reduces have fetched already is not known here, so output counts
-// until its job ends.
+// unfetched counts the map output that lies on each node for unfinished jobs (spec/nas 6.8). What reduces have already
+// fetched is not known here, so output counts until its job ends.
 type unfetched struct {
 	nodes []float64                       // bytes by node
 	jobs  map[scheduler.JobID][]mapOutput // by map

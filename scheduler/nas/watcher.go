@@ -209,9 +209,8 @@ func (w *Watcher) hasMap(n topology.NodeID, v *view) bool {
 	return false
 }
 
-// pickReduce is reduce(node) of spec/nas 3.12: of the first sharer that has one, the
-// eligible job with most map output here that has not its share yet. A sharer who
-// was skipped long enough takes any place.
+// pickReduce is reduce(node) of spec/nas 3.12: of the first sharer that has one, the eligible job with most map output
+// here that is below its share. A sharer that was skipped for long enough takes any place.
 func (w *Watcher) pickReduce(now time.Duration, n topology.NodeID, v *view) scheduler.Decision {
 	r := v.RackOf(n)
 	if w.congested(r, v) && w.hasMap(n, v) {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// An Input is something that a job tells of itself and policies read.
+// An Input is something that a job says of itself and that policies read.
 type Input struct {
-	Flag   string   // of millrace run, streaming too, and of own programs
+	Flag   string   // of millrace run, of streaming, and of users' own programs
 	Go     string   // field of mapreduce.Job
 	API    string   // field of what job.submit takes, by JSON path
 	Fields []string // of scheduler.JobSpec that it fills
-	Absent string   // what is taken where a job does not say it
-	// Everyone says that it counts whatever the policy: containers are given out by it.
+	Absent string   // what is used if a job does not say it
+	// Everyone says that it counts under every policy: containers are given out by it.
 	Everyone bool
 }
 
-// Inputs are all that a job can tell.
+// Inputs lists all that a job can say of itself.
 var Inputs = []Input{
 	{"name", "Name", "name", []string{"Name"}, "the name of the built-in job, or \"job\"", false},
 	{"user", "User", "user", []string{"User"}, "who submits it", false},
@@ -48,7 +48,7 @@ const (
 	planned  = shuffles + " expect-map-time expect-reduce-time"
 )
 
-// reads has the inputs of each policy, by flag; those that count for everyone are left out.
+// reads has the inputs of each policy, by flag, without those that count under every policy.
 var reads = map[string]string{
 	"fifo": "priority slowstart", "fair": shares, "delay": shares, "capacity": "user queue priority slowstart", "capacity-init": "user queue priority",
 	"deadline-min": "deadline reduce-cost slowstart", "deadline-max": "deadline reduce-cost slowstart", "fbq": "slowstart", "tags": "slowstart",
@@ -60,7 +60,7 @@ var reads = map[string]string{
 	"unlimited": "priority", "marp": "priority", "cbt": "priority", "cbtws": "priority", "cbtwat": "priority",
 }
 
-// InputsOf returns what the policy of that name reads of a job, those that count whatever the policy last.
+// InputsOf returns what the policy of that name reads of a job; what counts under every policy comes last.
 func InputsOf(name string) (out []Input) {
 	own := strings.Fields(reads[name])
 	for _, i := range Inputs {

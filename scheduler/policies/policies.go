@@ -63,8 +63,8 @@ var All = map[string]*scheduler.Info{
 	"two-plus-one":  &twoPlusOne,
 }
 
-// Register adds a policy of one's own to all that there are: call it before cli.Main. It panics where the name is taken
-// or the description does not do, since that is a mistake of the program.
+// Register adds a user's own policy to All: call it before cli.Main. It panics if the name is taken or the description
+// is not valid, since that is a mistake in the program.
 func Register(info *scheduler.Info) {
 	if err := register(info); err != nil {
 		panic("policies.Register: " + err.Error())
@@ -89,7 +89,7 @@ func register(info *scheduler.Info) error {
 	return nil
 }
 
-// CheckName wants a name that a new policy can have.
+// CheckName returns an error unless a new policy can have the name.
 func CheckName(name string) error {
 	if !regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`).MatchString(name) {
 		return fmt.Errorf("the name %.60q: want at most 40 small letters, digits and hyphens, a letter first", name)
@@ -102,7 +102,7 @@ func CheckName(name string) error {
 
 var own []*scheduler.Info
 
-// Own are the policies that were registered beside our own.
+// Own returns the policies added by Register.
 func Own() []*scheduler.Info { return own }
 
 var seams = []scheduler.Seam{scheduler.Assignment, scheduler.Admitting, scheduler.Placing}
@@ -133,7 +133,7 @@ func Policy(name string, params map[string]string) (scheduler.Policy, error) {
 	return Make[scheduler.Policy](scheduler.Assignment, name, params)
 }
 
-// UsualParams adds to the parameters of a policy what sim run and a cluster use where nothing else is given.
+// UsualParams adds to the parameters of a policy what sim run and a cluster use for those not given.
 func UsualParams(name string, given map[string]string) map[string]string {
 	if info, ok := All[name]; ok {
 		return info.UsualParams(given)
@@ -141,7 +141,7 @@ func UsualParams(name string, given map[string]string) map[string]string {
 	return given
 }
 
-// LiveParams adds to the parameters of a policy what a cluster sets where nothing else is given.
+// LiveParams adds to the parameters of a policy what a cluster uses for those not given.
 func LiveParams(name string, given map[string]string) map[string]string {
 	if info := All[name]; info != nil {
 		return info.LiveParams(given)
@@ -154,12 +154,12 @@ func Admission(name string, params map[string]string) (scheduler.Admission, erro
 	return Make[scheduler.Admission](scheduler.Admitting, name, params)
 }
 
-// Placement makes what makes a block placement policy for a cluster.
+// Placement returns the factory of a block placement policy.
 func Placement(name string, params map[string]string) (placement.Factory, error) {
 	return Make[placement.Factory](scheduler.Placing, name, params)
 }
 
-// Check wants a name to be a policy's of a seam. The error of another lists those that are.
+// Check returns an error, which lists the known names, unless the name is that of a policy of the seam.
 func Check(seam scheduler.Seam, name string) error {
 	if info := All[name]; info == nil || info.Seam != seam {
 		return suggest.Unknown(fmt.Sprintf("%s policy", seam), name, Names(seam))

@@ -51,7 +51,7 @@ func AdmissionSuite(t *testing.T, newAdmission func() scheduler.Admission, prepa
 	})
 }
 
-// oldest places tasks of the oldest job that has any: the least a policy can be.
+// oldest gives places to tasks of the oldest job that has any: the simplest possible policy.
 type oldest struct{}
 
 func oldestFirst() scheduler.Policy { return oldest{} }

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace/millrace/scheduler/examine"
 )
 
-// Alike holds that two policies decide the same for the same reasons in random situations, every second of them with faults, and that they
-// decide at least so often.
+// Alike checks that two policies make the same decisions for the same reasons in random situations, every second of
+// them with faults, and that they make at least least decisions.
 func Alike(t *testing.T, situations uint64, least int, one, other func() scheduler.Policy) {
 	t.Helper()
 	decisions := 0

@@ -8,9 +8,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// Explained wraps a policy so that before every decision each waiting job is asked why
-// it does not get more. Run it through [Suite]: every job must have a reason at any
-// time, and asking must change nothing that the suite could see.
+// Explained wraps a policy so that before every decision each waiting job is asked why it does not get more. Run it
+// through [Suite]: every job must have a reason at any time, and asking must change nothing that the suite can see.
 func Explained(t *testing.T, p scheduler.Policy) scheduler.Policy { return explained{p, t} }
 
 type explained struct {

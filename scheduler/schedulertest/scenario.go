@@ -40,7 +40,7 @@ func Scenarios(t *testing.T, dir string, infos ...*scheduler.Info) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.IsDir() { // failures kept by rapid and fuzzing are no stories
+		if e.IsDir() { // failures kept by rapid and by fuzzing are not stories
 			continue
 		}
 		t.Run(e.Name(), func(t *testing.T) {
@@ -161,7 +161,7 @@ func (s *scenario) feed(e scheduler.Event) {
 	}
 }
 
-// settle admits who may be admitted and ends who is complete.
+// settle admits jobs that may start and ends jobs that are complete.
 func (s *scenario) settle() {
 	if _, err := s.g.Admit(s.now, s.admitted); err != nil {
 		s.printf("error: %v", err)

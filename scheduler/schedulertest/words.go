@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// words are the arguments of one command. What nobody asked for is an error.
+// words are the arguments of one command. An argument that no command reads is an error.
 type words struct {
 	args []datadriven.CmdArg
 	used []bool
@@ -130,7 +130,7 @@ func (w *words) params() map[string]string {
 	return out
 }
 
-// rest reports what could not be read and what nobody asked for.
+// rest returns an error for what could not be read and what no command asked for.
 func (w *words) rest() error {
 	if w.err != nil {
 		return w.err

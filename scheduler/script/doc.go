@@ -14,7 +14,7 @@
 //
 // state is a dictionary that keeps what a script wants to remember. docs/policies/write-your-own.md lists what it can ask.
 //
-// A call may take [MaxSteps] steps. Memory is not bounded here, nor is the time of what takes no steps: who runs scripts of
-// others does so in a process of its own. A [Question] has all that a script may see, so that a master can ask one that runs
-// elsewhere (internal/scripthost): [Asking] is the policy of such a script, and decides what [New] decides.
+// A call may take [MaxSteps] steps. Memory is not bounded here, nor is the time of what takes no steps: run other
+// users' scripts in a process of its own. A [Question] has all that a script may see, so that a master can ask one that
+// runs elsewhere (internal/scripthost): [Asking] is the policy of such a script, and decides what [New] decides.
 package script

@@ -18,7 +18,8 @@ type Job struct {
 	Total, Pending, Running, Done [2]int32 // maps, then reduces
 	Held                          int32
 	Input, Shuffle                int64 // bytes
-	// On and Near are how many maps wait with input on the node that asks, and in its rack; only of scripts that ask.
+	// On and Near count the maps that wait with input on the node that asks, and in its rack; only if Form.Local is
+	// set.
 	On, Near int32
 }
 
@@ -30,7 +31,7 @@ type Node struct {
 	Congested         bool
 }
 
-// Cluster is what a script that decides everything may know beside.
+// Cluster is what else a script that decides everything may know.
 type Cluster struct {
 	Containers, Free int32
 	Waiting          int
@@ -48,10 +49,10 @@ type Question struct {
 	// Ended are jobs that have ended since the last question.
 	Ended []scheduler.JobID
 
-	list func(scheduler.Kind) []Job // what Jobs will be when somebody looks
+	list func(scheduler.Kind) []Job // fills Jobs when somebody looks
 }
 
-// Fill lists the jobs that nobody has looked at, for a script that is elsewhere.
+// Fill lists the jobs that nobody has looked at yet, for a script in another process.
 func (q *Question) Fill() {
 	for k := range q.Jobs {
 		q.jobs(scheduler.Kind(k))
@@ -66,7 +67,7 @@ func (q *Question) jobs(k scheduler.Kind) []Job {
 	return q.Jobs[k]
 }
 
-// An Answer is a job and the kind of its task, or with OK false that there is nothing for the node, and why.
+// An Answer is a job and the kind of its task or, if OK is false, why there is nothing for the node.
 type Answer struct {
 	OK   bool
 	Job  scheduler.JobID
@@ -100,7 +101,7 @@ func (p *Policy) describe(out *Job, j *scheduler.Job, n topology.NodeID) {
 	}
 }
 
-// describeNode is what a script may know of a node.
+// describeNode returns what a script may know of a node.
 func (p *Policy) describeNode(n topology.NodeID) Node {
 	v := p.view
 	node, rack := v.Topology().Node(n), v.RackOf(n)

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Policy asks a script. What is wrong with the script shows in [Policy.Err]; from then on nothing is decided.
+// A Policy asks a script. If the script fails, [Policy.Err] says why and the policy decides nothing more.
 type Policy struct {
 	name  string
 	form  Form
@@ -37,19 +37,19 @@ func New(name, text string) (*Policy, error) {
 	return Asking(name, p.Form(), p), nil
 }
 
-// Asking is the policy of a script that somebody else has loaded.
+// Asking returns the policy of a script that is loaded elsewhere.
 func Asking(name string, form Form, a Asker) *Policy {
 	p := &Policy{name: name, form: form, asks: a, line: keyed.Line{Rule: scheduler.DefaultReduceRule()}}
 	p.line.Rule.Ramp = 0.5
 	return p
 }
 
-// Params are the parameters of a policy that a script makes, as logs, histories and the wire have them.
+// Params returns the parameters of a policy that a script makes, as logs, histories and the wire have them.
 func Params(name, text string) map[string]string {
 	return map[string]string{"name": name, "code": text}
 }
 
-// Text reads such parameters. A script without a name has the one that is given.
+// Text parses such parameters. A script without a name gets the name unnamed.
 func Text(params map[string]string, unnamed string) (name, text string, err error) {
 	name, text = unnamed, params["code"]
 	for k, v := range params {
@@ -76,7 +76,7 @@ func Make(params map[string]string, unnamed string) (*Policy, error) {
 	return New(name, text)
 }
 
-// Err returns what was first wrong with the script.
+// Err returns the first error of the script.
 func (p *Policy) Err() error { return p.err }
 
 // Observe implements scheduler.Policy.
@@ -147,7 +147,7 @@ func (p *Policy) best(q *Question, k scheduler.Kind) (*scheduler.Job, string, er
 	return p.view.Job(a.Job), clip(plain(a.Say)), nil
 }
 
-// take turns what the script decided into a decision, if that can be.
+// take turns the script's answer into a decision, if it is possible.
 func (p *Policy) take(n topology.NodeID, a *Answer) (scheduler.Decision, error) {
 	why := scheduler.Reason{Code: scheduler.Behind, Say: clip(a.Say), Node: n}
 	if !a.OK {
@@ -167,7 +167,8 @@ func (p *Policy) take(n topology.NodeID, a *Answer) (scheduler.Decision, error) 
 	return scheduler.Run(t, near, why), nil
 }
 
-// candidates are the jobs with a task of a kind that may start on a node, oldest first. The next call overwrites them.
+// candidates returns the jobs with a task of a kind that may start on a node, oldest first. The next call overwrites
+// them.
 func (p *Policy) candidates(n topology.NodeID, k scheduler.Kind) []Job {
 	list := p.found[k][:0]
 	for j := range p.line.Candidates(n, k, p.view) {

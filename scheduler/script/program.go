@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// What a script may use.
+// The limits of a script.
 const (
 	MaxSteps = 1_000_000 // of a call
 	MaxText  = 64 << 10  // of the script
@@ -60,8 +60,8 @@ func Load(name, text string) (*Program, error) {
 	return p, nil
 }
 
-// boundedRange is range of as many numbers as a call may take steps: functions like list and max take none for those that they
-// go through.
+// boundedRange is range limited to as many numbers as a call may take steps: functions like list and max count no steps
+// for the numbers that they read.
 func boundedRange(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	v, err := starlark.Call(t, starlark.Universe["range"], args, kwargs)
 	if err != nil {
@@ -73,7 +73,7 @@ func boundedRange(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return v, nil
 }
 
-// explain puts the place of a mistake first.
+// explain puts the position of a mistake first.
 func explain(name string, err error) error {
 	if e, ok := errors.AsType[*starlark.EvalError](err); ok {
 		for i := range e.CallStack {
@@ -83,10 +83,10 @@ func explain(name string, err error) error {
 		}
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return err // the parser says where
+	return err // the parser gives the position
 }
 
-// Form is how the script wants to be asked.
+// Form returns how the script wants to be asked.
 func (p *Program) Form() Form { return p.form }
 
 // Ask implements Asker.
@@ -113,7 +113,7 @@ func (p *Program) Ask(q *Question) (Answer, error) {
 	return Answer{OK: true, Job: d.job.f.ID, Kind: d.kind, Say: d.say}, nil
 }
 
-// first is the job with the smallest key.
+// first returns the job with the smallest key.
 func (p *Program) first(q *Question) (Answer, error) {
 	var best *job
 	var least starlark.Value
@@ -154,7 +154,7 @@ func (p *Program) call(f starlark.Callable, args ...starlark.Value) (starlark.Va
 	return got, nil
 }
 
-// job is the script's value of a job, one for each, so that it can keep them.
+// job returns the script's value of a job, always the same one, so that scripts can keep it.
 func (p *Program) job(f *Job) *job {
 	mine := p.jobs[f.ID]
 	if mine == nil {

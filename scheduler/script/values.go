@@ -12,13 +12,13 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// The values that a script is given can be read and not changed. They show what a Question had.
+// Scripts can read the values they are given, but not change them. The values show what a Question had.
 
 // job is a job as a script sees it.
 type job struct {
 	p      *Program
 	f      Job
-	listed uint64 // the call in which it was listed last
+	listed uint64 // the call that last listed it
 }
 
 // node is a machine as a script sees it.
@@ -105,7 +105,7 @@ func (j *job) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// local counts the maps that wait with input on the node that asks, or in its rack.
+// local counts the waiting maps with input on the node that asks, or in its rack.
 func (j *job) local(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var n *node
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &n); err != nil {
@@ -200,7 +200,7 @@ func (c *cluster) Attr(name string) (starlark.Value, error) {
 // AttrNames implements starlark.HasAttrs.
 func (c *cluster) AttrNames() []string { return []string{"containers", "free", "jobs", "waiting"} }
 
-// jobs lists those with a task of a kind that may start on the node that asks.
+// jobs returns those with a task of a kind that may start on the node that asks.
 func (c *cluster) jobs(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var name string
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &name); err != nil {
@@ -259,7 +259,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxSay], "") + "…"
 }
 
-// plain keeps braces of data from being read as places of a sentence.
+// plain replaces braces in data, which a Reason would take for places.
 func plain(s string) string { return strings.NewReplacer("{", "(", "}", ")").Replace(s) }
 
 // String implements starlark.Value.

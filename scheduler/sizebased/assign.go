@@ -43,10 +43,10 @@ func (p *Policy) Assign(now time.Duration, n topology.NodeID, v *scheduler.View)
 type offer struct {
 	n    topology.NodeID
 	k    scheduler.Kind
-	ripe bool // of reduces only for those whose maps have all ended
+	ripe bool // reduces only if their maps have all ended
 }
 
-// kinds says which kinds to try on n: between maps and reduces of its own partition.
+// kinds returns which kinds to try on n, by the maps and reduces of its own partition.
 func (p *Policy) kinds(n topology.NodeID, own span, v *scheduler.View) (kinds []scheduler.Kind, ripe bool) {
 	if p.partition == nil {
 		return scheduler.RipeFirst(v.KindOrder(n, p.cfg.Reduces.Share))
@@ -102,10 +102,9 @@ func (p *Policy) serve(at offer, own span, v *scheduler.View) scheduler.Decision
 	return scheduler.Decision{}
 }
 
-// lends reports whether jobs of other queues may use n at all. Where maps,
-// reduces and drivers share containers, those that only wait could fill a
-// partition and wait for ever for a map that has no place in it; stuck says who
-// may then borrow.
+// lends reports whether jobs of other queues may use n at all. Where maps, reduces and drivers share containers, those
+// that only wait could fill a partition and wait for ever for a map that has no place in it. stuck says who may then
+// borrow.
 func (p *Policy) lends(n topology.NodeID, v *scheduler.View) bool {
 	if p.partition == nil {
 		return false
@@ -120,8 +119,7 @@ func (p *Policy) stuck(j *job, q int32) bool {
 	return p.maps[q] == 0 && j.Usage().Tasks[scheduler.Reduce]+j.Usage().Tasks[scheduler.Driver] > 0
 }
 
-// try offers a place to the jobs of queue q in order; with borrow to those only that
-// are stuck.
+// try offers a place to the jobs of queue q in order; with borrow only to those that are stuck.
 func (p *Policy) try(at offer, q int32, v *scheduler.View, borrow bool) scheduler.Decision {
 	l := p.lines[q][at.k]
 	for i := range l.Len() {

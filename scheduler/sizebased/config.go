@@ -41,8 +41,8 @@ type Config struct {
 	// predicted size of queue k. Nil means the published values, which exist
 	// for K = 2 and, for FBQ, K = 4. Not used by COMP.
 	Limits []float64
-	// Fit takes the limits from the sizes of finished jobs, and from the number of containers until there are some,
-	// instead of the published ones. Default false; a cluster sets it, whose jobs never reach those.
+	// Fit takes the limits from the sizes of finished jobs, or from the number of containers until there are some,
+	// instead of the published ones. Default false. A cluster sets it: its jobs never reach the published limits.
 	Fit bool
 	// Shares has the part of the nodes of each queue, summing to 1; TAGS and
 	// SITA only. Nil means the published values for K = 2. A larger first share
@@ -93,8 +93,8 @@ func published(d Discipline, k int) (limits, shares []float64) {
 	return nil, nil
 }
 
-// fill puts the published values where none are given. Limits that follow the cluster start small, and there are shares
-// for any number of queues then: equal ones.
+// fill sets published values where none are given. With Fit the limits start small, and shares are equal for any number
+// of queues.
 func (c *Config) fill() error {
 	limits, shares := published(c.Discipline, c.K)
 	if c.Fit && c.Limits != nil {

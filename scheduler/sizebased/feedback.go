@@ -11,16 +11,15 @@ import (
 
 const never = time.Duration(math.MaxInt64)
 
-// feedback moves jobs down as they consume service. Between two events of a job
-// its service grows at a known rate, so the time at which it will cross its
-// limit is known too: nobody has to look at every job.
+// feedback moves jobs down as they consume service. Between two events of a job its service grows at a known rate, so
+// the time when it will cross its limit is known, too, and there is no need to examine every job.
 type feedback struct {
 	limits       []time.Duration // L_k by queue; the last queue has none
 	perQueue     bool
 	countWait    bool
 	onCompletion bool
-	// due has the jobs of each queue but the last by the time at which they
-	// cross its limit, if nothing happens to them before.
+	// due has the jobs of each queue but the last, by the time at which they cross its limit if nothing happens to them
+	// before.
 	due   []*scheduler.Order[*job, time.Duration]
 	moved []*job // scratch
 }
@@ -34,7 +33,7 @@ func newFeedback(c *Config) *feedback {
 	return f
 }
 
-// setLimits puts other limits in place, as many as before; the caller watches every job again.
+// setLimits replaces the limits by as many others; the caller watches every job again.
 func (f *feedback) setLimits(limits []float64) {
 	f.limits = f.limits[:0]
 	for _, l := range limits {
@@ -69,8 +68,7 @@ func (f *feedback) rate(j *job, p *place) time.Duration {
 	return time.Duration(running)
 }
 
-// wait brings the waiting time of j's reduces up to date: those that hold a slot
-// while maps are missing wait.
+// wait updates the waiting time of j's reduces: those that hold a slot while maps are missing wait.
 func (p *place) wait(now time.Duration, j *job) {
 	p.waited += time.Duration(p.idle) * (now - p.seen)
 	p.seen, p.idle = now, 0
@@ -91,8 +89,7 @@ func (f *feedback) crossing(now time.Duration, j *job, p *place) time.Duration {
 	return never
 }
 
-// watch notes when j will cross its limit. completed says that a task of the job
-// has just ended.
+// watch notes when j will cross its limit. completed says that a task of the job has just ended.
 func (f *feedback) watch(now time.Duration, j *job, p *place, completed bool) {
 	if !p.in || p.stopping || int(p.queue) >= len(f.limits) {
 		return

@@ -9,20 +9,20 @@ import (
 	"github.com/millrace/millrace/scheduler"
 )
 
-// fitted limits follow the cluster and its jobs. They are cut where the finished jobs below L_k have done (k/K)^2 of all
-// work, halfway, in ratio, to the next larger job. The published limits lie there in the workload of the source: 21 to 32 %
-// for K = 2; 4, 17 and 48 % for K = 4 (spec/slowdown 4.5).
+// fitted limits follow the cluster and its jobs. L_k is cut where the finished jobs below it have done (k/K)^2 of all
+// work, halfway, in ratio, to the next larger job. The published limits lie there in the workload of the source: 21 to
+// 32 % for K = 2; 4, 17 and 48 % for K = 4 (spec/slowdown 4.5).
 type fitted struct {
 	sizes *ring // slot-seconds of the last jobs that finished
 }
 
 const (
-	fitJobs  = 200 // that limits are made of
-	fitLeast = 5   // before which the cluster alone says what is small
+	fitJobs  = 200 // finished jobs that make the limits
+	fitLeast = 5   // with fewer, the cluster alone says what is small
 	// fitStart is L_1 without finished jobs, in seconds of the whole cluster: 160 of 80 slots in the validation of
 	// spec/slowdown 4.3. Each further limit is fitStep times the one before, as those of K = 4.
 	fitStart, fitStep = 2, 3
-	// fitSlack is how much a limit must change, in ratio, before it is moved: each move looks at every job.
+	// fitSlack is how much a limit must change, in ratio, before it is moved: each move examines every job.
 	fitSlack = 1.1
 	// fitFloor is the smallest limit, in slot-seconds.
 	fitFloor = 1e-3
@@ -55,7 +55,7 @@ func (f *fitted) limits(k int, places int32) []float64 {
 	return out
 }
 
-// refit moves the limits to where they should be now.
+// refit moves the limits to where they should be.
 func (p *Policy) refit(now time.Duration, v *scheduler.View) {
 	want := p.fit.limits(p.cfg.K, v.Total().Places())
 	if slices.EqualFunc(want, p.cfg.Limits, func(a, b float64) bool { return max(a, b) <= fitSlack*min(a, b) }) {

@@ -25,7 +25,7 @@ func info(d Discipline, summary, source string) scheduler.Info {
 	return i
 }
 
-// params binds what the discipline asks.
+// params binds the parameters of the discipline.
 func (c *Config) params() []scheduler.Param {
 	d := c.Discipline
 	out := []scheduler.Param{scheduler.Int(&c.K, "k", "spec/slowdown 3.2 to 3.5", "number of queues; more: finer classes of size, more limits to get right").In(1, 64)}

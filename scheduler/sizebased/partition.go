@@ -28,7 +28,7 @@ func sizes(shares []float64, n int) []int {
 		out[i] = max(1, int(math.Round(s*float64(n))))
 		sum += out[i]
 	}
-	for ; sum > n; sum-- { // rounding gave too many, or too few: the largest evens it out
+	for ; sum > n; sum-- { // rounding gave too many or too few nodes: the largest evens it out
 		out[largest(out)]--
 	}
 	for ; sum < n; sum++ {

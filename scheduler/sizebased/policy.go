@@ -18,7 +18,7 @@ type Policy struct {
 	predictor *Predictor // sita, comp
 	ring      *ring      // comp
 	stopping  []*job     // tags with restart
-	unknown   []int      // by queue: jobs of unknown size that were sent there
+	unknown   []int      // by queue: jobs of unknown size sent there
 	fit       *fitted    // limits follow the cluster
 }
 
@@ -131,8 +131,8 @@ func (p *Policy) route(j *job) {
 	at.pos = pos
 }
 
-// nextUnknown is the queue of a job of which nobody knows the size: such jobs are spread over the partitions as their
-// shares are, or the first, and largest, job of a cluster would run in the smallest of them.
+// nextUnknown returns the queue of a job of unknown size. Such jobs are spread over the partitions by their shares;
+// otherwise the first, and largest, job of a cluster would run in the smallest of them.
 func (p *Policy) nextUnknown() int32 {
 	best, least := 0, math.Inf(1)
 	for k, share := range p.cfg.Shares {
@@ -169,7 +169,7 @@ func (p *Policy) leave(j *job, finished bool) {
 	}
 }
 
-// learn takes in what a finished job took.
+// learn adds what a finished job took.
 func (p *Policy) learn(l *scheduler.Lesson) {
 	if p.fit != nil {
 		p.fit.sizes.push(sizeOf(l, p.cfg.CountWait))

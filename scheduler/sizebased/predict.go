@@ -78,9 +78,8 @@ func NewPredictor(cfg PredictConfig) (*Predictor, error) {
 	return &Predictor{cfg: cfg, byName: make(map[string]*history)}, nil
 }
 
-// Size predicts the slot-seconds of a job (spec/slowdown 3.4). Where neither work
-// nor input is known it takes expected task lengths, then the mean of finished
-// jobs, and with nothing to go by 0: such a job counts as small, where Known does not say otherwise.
+// Size predicts the slot-seconds of a job (spec/slowdown 3.4). If neither work nor input is known, it uses expected
+// task lengths, then the mean of finished jobs, and else 0: such a job counts as small unless the caller checks Known.
 func (p *Predictor) Size(s *scheduler.JobSpec) float64 {
 	if s.Work > 0 && p.cfg.From != "input" {
 		return s.Work.Seconds() * p.error(s.ID)
@@ -104,7 +103,7 @@ func (p *Predictor) Size(s *scheduler.JobSpec) float64 {
 	return 0
 }
 
-// Known reports whether there is anything to go by.
+// Known reports whether there is anything to predict from.
 func (p *Predictor) Known(s *scheduler.JobSpec) bool {
 	_, input := inputOf(s)
 	return s.Work > 0 && p.cfg.From != "input" || input || s.MapTime > 0 || s.ReduceTime > 0 || p.all.jobs > 0
@@ -128,11 +127,11 @@ func inputOf(s *scheduler.JobSpec) (bytes float64, known bool) {
 	return bytes, bytes > 0
 }
 
-// maxNames bounds the names that a predictor tells apart; jobs of others only count for all.
+// maxNames bounds the names that a predictor distinguishes; jobs of other names only count in the total.
 const maxNames = 10_000
 
-// Learn takes in a job that has finished and returns its true size in the unit in which it was predicted: work that a
-// spec gives is without what reduces wait for maps (spec/slowdown 6.7).
+// Learn adds a finished job and returns its true size in the unit of the prediction: work that a spec gives is without
+// the time that reduces wait for maps (spec/slowdown 6.7).
 func (p *Predictor) Learn(l *scheduler.Lesson) float64 {
 	size := sizeOf(l, p.cfg.CountWait)
 	h := p.byName[l.Name]
@@ -153,7 +152,7 @@ func (p *Predictor) Learn(l *scheduler.Lesson) float64 {
 	return sizeOf(l, p.cfg.CountWait && (l.Work == 0 || p.cfg.From == "input"))
 }
 
-// sizeOf is the slot-seconds of a finished job, with or without what its reduces waited for maps.
+// sizeOf returns the slot-seconds of a finished job, with or without the time that its reduces waited for maps.
 func sizeOf(l *scheduler.Lesson, wait bool) float64 {
 	if wait {
 		return (l.MapTime + l.ReduceTime).Seconds()

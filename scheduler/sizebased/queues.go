@@ -17,7 +17,7 @@ const kinds = int(scheduler.Driver) // maps and reduces
 // place is where a job stands; the side table is indexed by job slot.
 type place struct {
 	in       bool
-	spread   bool  // nobody knew its size
+	spread   bool  // its size was unknown
 	stopping bool  // being restarted: takes nothing until its victims are gone
 	queue    int32 // from 0
 	pos      int64 // order inside the queue

@@ -35,7 +35,7 @@ func (p *Policy) Kill(now time.Duration, v *scheduler.View) (scheduler.Victim, b
 
 func (p *Policy) victim(j *job, v *scheduler.View) (scheduler.Victim, bool) {
 	if j.Complete() {
-		return scheduler.Victim{}, false // all of it is done: there is nothing to start again
+		return scheduler.Victim{}, false // all tasks are done: there is nothing to start again
 	}
 	why := scheduler.Reason{Code: scheduler.AtLimit, Say: "{job} moved to queue {a} and starts again", Job: j.ID(), A: int64(p.at(j).queue) + 1}
 	for k := range scheduler.Driver {

@@ -10,7 +10,7 @@ type ring struct {
 
 func newRing(room int) *ring { return &ring{sizes: make([]float64, 0, room), room: room} }
 
-// push takes in the size of a finished job and drops the oldest.
+// push adds the size of a finished job and drops the oldest.
 func (r *ring) push(size float64) {
 	switch {
 	case r.room == 0:

@@ -1,6 +1,6 @@
-// Package compare puts runs of a workload beside each other: what papers report of a run ([Measure]), what ran when
-// ([Watcher]), the table and charts of several runs ([Beside]), runs as histories and histories as workloads ([History],
-// [Replay]), what other policies would have done with a history ([NewPast]), and the rows of a Gantt chart ([Lanes]).
+// Package compare compares runs of a workload: what papers report of a run ([Measure]), what ran when ([Watcher]), the
+// table and charts of several runs ([Beside]), runs as histories and histories as workloads ([History], [Replay]), what
+// other policies would have done with a history ([NewPast]), and the rows of a Gantt chart ([Lanes]).
 package compare
 
 import (
@@ -27,8 +27,8 @@ type Run struct {
 	topo                       *topology.Topology
 }
 
-// NewRun keeps what a comparison needs of a run. The watcher must have seen it, by kind of
-// task; nil leaves charts over time out.
+// NewRun keeps what a comparison needs of a run. The watcher must have seen the run, by kind of task; nil leaves out
+// charts over time.
 func NewRun(policy string, seed uint64, res *sim.Result, topo *topology.Topology, slots int, w *Watcher) Run {
 	alone := func(j *sim.JobResult) time.Duration { return j.Job.Alone(slots) }
 	r := Run{Policy: policy, Seed: seed, Metrics: Measure(res, alone, slots), Events: res.Events + res.Launches, watch: w, end: res.Makespan, topo: topo}
@@ -58,13 +58,13 @@ type Figure struct {
 	Chart   chart.Chart `json:"-"`
 }
 
-// Beside puts runs beside each other: policies in order of their first run, repetitions of each together.
+// Beside compares runs: policies in order of their first run, with the repetitions of each together.
 func Beside(runs []Run) (Table, []Figure) {
 	names, by := grouped(runs)
 	return metricsTable(names, by), charts(names, by)
 }
 
-// Repetitions is the most runs of a policy.
+// Repetitions returns the largest number of runs of one policy.
 func Repetitions(runs []Run) (most int) {
 	_, by := grouped(runs)
 	for _, of := range by {
@@ -112,7 +112,7 @@ var metricRows = []struct {
 	{"attempts stopped", func(m Metrics) float64 { return float64(m.Killed) }},
 }
 
-// MetricNames are the names of the rows of the table.
+// MetricNames returns the names of the rows of the table.
 func MetricNames() (out []string) {
 	for _, row := range metricRows {
 		out = append(out, row.name)
@@ -120,7 +120,7 @@ func MetricNames() (out []string) {
 	return out
 }
 
-// Metric estimates a row of the table, by its name, over runs.
+// Metric estimates the row of the table with this name over runs.
 func Metric(name string, runs []Run) stats.Estimate { return estimateOver(runs, metricOf(name)) }
 
 func metricOf(name string) func(Metrics) float64 {
@@ -132,7 +132,8 @@ func metricOf(name string) func(Metrics) float64 {
 	return func(Metrics) float64 { return 0 }
 }
 
-// ChartNames are the charts of a comparison; of tasks and gantt there is one for each policy, whose name follows after a dash.
+// ChartNames are the charts of a comparison. There is one of tasks and gantt for each policy, whose name follows after
+// a dash.
 var ChartNames = []string{"mean", "tail", "completion", "slowdown", "scatter", "tasks", "gantt"}
 
 func metricsTable(names []string, by map[string][]Run) Table {
@@ -186,7 +187,7 @@ func charts(names []string, by map[string][]Run) []Figure {
 	}, over...)
 }
 
-// overTime draws what was watched: a Gantt chart only where the cluster is small enough to show.
+// overTime draws what was watched: a Gantt chart only if the cluster is small enough for one.
 func (r Run) overTime() []Figure {
 	if r.watch == nil {
 		return nil
@@ -201,7 +202,7 @@ func (r Run) overTime() []Figure {
 	return out
 }
 
-// safeName keeps what may stand in the name of a file.
+// safeName keeps the characters that may appear in the name of a file.
 func safeName(s string) string {
 	out := []rune(s)
 	for i, c := range out {

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// History returns a run as a history. The watcher must have kept the spans of the run;
-// the last attempt of a task counts as the one that gave its result.
+// History returns a run as a history. The watcher must have kept the spans of the run. The last attempt of a task
+// counts as the one that gave its result.
 func History(origin trace.Origin, topo *topology.Topology, res *sim.Result, w *Watcher) *trace.History {
 	h := &trace.History{Origin: origin}
 	for i := range res.Jobs {
@@ -52,10 +52,10 @@ func pastJob(j *sim.JobResult) trace.PastJob {
 	return p
 }
 
-// Replay makes a workload of a history: tasks take as long as their attempts took, on a
-// machine of speed 1, reduces from the end of the last map on. Maps of which nobody says where their data was
-// may run anywhere, and what such a job read was not known before, unless it recurs: it made its input itself. Jobs without attempts become tasks as those of
-// a trace do.
+// Replay makes a workload of a history. Tasks take as long as their attempts took, on a machine of speed 1; reduces
+// count from the end of the last map. A map without a known place of its data may run anywhere, and the input of such a
+// job was not known before, unless it recurs: the job made its input itself. Jobs without attempts become tasks as
+// those of a trace do.
 func Replay(h *trace.History, cfg sim.WorkloadConfig, rng *rand.Rand) []*sim.Job {
 	made := sim.FromTrace(h.Trace(), cfg, rng)
 	byJob := map[string][]trace.PastAttempt{}
@@ -93,7 +93,7 @@ func replayed(j *sim.Job, past trace.PastJob, runs []trace.PastAttempt, speeds f
 		if a.Kind == "map" {
 			j.Maps[a.Index] = scaled(a.End-a.Start, speeds(a.Node))
 		} else {
-			// one that did not wait for all maps, as in a graph of more than two stages, may have ended before the last
+			// a reduce that did not wait for all maps, as in a graph of many stages, may have ended before the last
 			j.Reduces[a.Index] = scaled(max(0, a.End-max(a.Start, mapsDone)), speeds(a.Node))
 		}
 	}

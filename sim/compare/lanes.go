@@ -18,8 +18,8 @@ type Lane[N cmp.Ordered] struct {
 	Index int // from 0, in the order in which the node needed them
 }
 
-// Lanes gives each stay a row of its node, as few rows as keep stays apart. Stays come in order of their start. It
-// returns the rows by node, and for each stay the place of its row.
+// Lanes gives each stay a row of its node, with as few rows as keep stays apart. The stays must be sorted by their
+// start. It returns the rows by node, and for each stay the index of its row.
 func Lanes[N cmp.Ordered](stays []Stay[N]) (rows []Lane[N], at []int) {
 	busy := map[N][]time.Duration{} // by lane: until when
 	of := make([]Lane[N], len(stays))

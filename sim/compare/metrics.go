@@ -41,13 +41,13 @@ type Metrics struct {
 	SlowdownV  float64 `json:"slowdown_v95"`
 	Makespan   float64 `json:"makespan_s"`
 	Throughput float64 `json:"jobs_per_hour"`
-	// Shares of maps by where they ran.
+	// The shares of maps by where they ran.
 	NodeLocal   float64 `json:"node_local"`
 	RackLocal   float64 `json:"rack_local"`
 	Utilisation float64 `json:"utilisation"` // of all slots, until the last job ends
 	// Concurrency is the mean number of jobs that have started and not ended.
 	Concurrency float64 `json:"concurrency"`
-	// WithDeadline and Missed count jobs that have one, and that ended after it.
+	// WithDeadline counts jobs with a deadline, and Missed those that ended after it.
 	WithDeadline int `json:"with_deadline"`
 	Missed       int `json:"deadline_misses"`
 	// Jain's index of the mean slowdown of queues and of users; 1 is even.
@@ -56,7 +56,7 @@ type Metrics struct {
 	Killed        int64   `json:"killed"`
 }
 
-// Known is nil for what nobody knows, as the mean of nothing: JSON has null for it, and no NaN.
+// Known returns nil for a value that is undefined, such as the mean of nothing: JSON has null for it, but no NaN.
 func Known(v float64) *float64 {
 	if math.IsNaN(v) {
 		return nil
@@ -64,7 +64,7 @@ func Known(v float64) *float64 {
 	return &v
 }
 
-// MarshalJSON writes null for what nobody knows: a run may have turned all of its jobs away.
+// MarshalJSON writes null for undefined values: a run may have rejected all of its jobs.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Mean   *float64 `json:"mean"`
@@ -145,7 +145,7 @@ func (v *values) add(j *sim.JobResult, alone time.Duration) {
 	}
 }
 
-// fairness is Jain's index of the groups' means.
+// fairness returns Jain's index of the groups' means.
 func fairness(groups map[string][]float64) float64 {
 	var means []float64
 	for _, g := range groups {

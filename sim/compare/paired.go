@@ -12,9 +12,9 @@ import (
 // pairedRows are the quantities that are compared seed by seed.
 var pairedRows = []string{"mean completion, s", "mean slowdown", "95th percentile of slowdown", "makespan, s"}
 
-// Paired compares each policy with the first, seed by seed: both had the same jobs, so what makes one seed harder than another
-// falls out of the difference, and a small advantage shows with few repetitions. It has no rows unless two policies share
-// two seeds.
+// Paired compares each policy with the first, seed by seed. Both had the same jobs, so the difference does not contain
+// what makes one seed harder than another, and a small advantage shows with few repetitions. The table has no rows
+// unless two policies share two seeds.
 func Paired(runs []Run) Table {
 	names, by := grouped(runs)
 	t := Table{Head: []string{""}}
@@ -40,7 +40,7 @@ func Paired(runs []Run) Table {
 	return t
 }
 
-// differences are those of the seeds that both have.
+// differences returns the differences for the seeds that both have.
 func differences(base, other []Run, of func(Metrics) float64) (out []float64) {
 	for _, b := range base {
 		for _, o := range other {
@@ -70,15 +70,15 @@ func signed(f float64) string {
 	return stats.Text(f)
 }
 
-// Policies that differ by less on a cluster that is used less cannot be told apart by it.
+// Policies that differ by less than alike, on a cluster that is used less than idles, cannot be told apart by it.
 const (
 	alike = 0.01
 	idles = 0.5
 	busy  = 0.9 // a load at which jobs wait for each other
 )
 
-// TurnedAway says which policies turned jobs away: their figures are of the other jobs, and differences to other policies' mean nothing. "" where none
-// did.
+// TurnedAway names the policies that rejected jobs: their figures are of the other jobs, and cannot be compared with
+// other policies' figures. It returns "" if no policy did.
 func TurnedAway(runs []Run) string {
 	var all []string
 	names, by := grouped(runs)
@@ -94,7 +94,7 @@ func TurnedAway(runs []Run) string {
 	return strings.Join(all, "\n")
 }
 
-// Idle says that the policies cannot be told apart because nobody waits, and which load would tell them apart; "" where they can.
+// Idle says which load would tell the policies apart if they cannot be told apart because nobody waits; else "".
 func Idle(runs []Run) string {
 	names, by := grouped(runs)
 	if len(names) < 2 {

@@ -14,13 +14,12 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// A Past is a history made ready for replay: its jobs that ended well, and how they really
-// went.
+// A Past is a history prepared for replay: its jobs that ended well, and how they really went.
 type Past struct {
 	Real    *sim.Result // what happened, as if it were a run
 	LeftOut int         // jobs that failed, or whose attempts are not all known
-	// DriverStart is how long a driver takes until its job's first task, where room is
-	// free; 0 where jobs had no driver.
+	// DriverStart is the time from the start of a driver to its job's first task if room is free; 0 if jobs had no
+	// driver.
 	DriverStart time.Duration
 
 	kept  *trace.History
@@ -29,8 +28,7 @@ type Past struct {
 	links *topology.Topology // with OverNetwork
 }
 
-// NewPast reads a history. Blocks are placed anew from the seed: a history does not say
-// where they were.
+// NewPast prepares a history. It places blocks anew from the seed: a history does not say where they were.
 func NewPast(h *trace.History, w sim.WorkloadConfig, seed uint64) (*Past, error) {
 	kept := ended(h)
 	p := &Past{LeftOut: len(h.Jobs) - len(kept.Jobs), kept: kept, cfg: w, seed: seed}
@@ -46,7 +44,7 @@ func NewPast(h *trace.History, w sim.WorkloadConfig, seed uint64) (*Past, error)
 
 func (p *Past) hasDrivers() bool { return p.kept.Origin.Source == "cluster" }
 
-// Workload returns the jobs for one replay; it is the same each time.
+// Workload returns the jobs for one replay, the same each time.
 func (p *Past) Workload() []*sim.Job {
 	jobs := Replay(p.kept, p.cfg, rand.New(rand.NewPCG(p.seed, 2)))
 	for i, j := range jobs {
@@ -61,8 +59,8 @@ func (p *Past) Workload() []*sim.Job {
 	return jobs
 }
 
-// tell leaves the policies what they were told of a job on the cluster, no more: there nobody knew its work. What its maps make
-// is as it was.
+// tell limits what the policies know of a job to what they were told on the cluster, where nobody knew its work. The
+// output of its maps stays.
 func tell(j *sim.Job, e *trace.Expected, past *trace.PastJob) {
 	known := func(bytes int64) scheduler.Size { return scheduler.Size{Bytes: bytes, Known: bytes > 0} }
 	s := j.Spec
@@ -101,7 +99,7 @@ type taskKey struct {
 	index int32
 }
 
-// driverStart is that of the job which had it quickest: others waited for room.
+// driverStart returns the shortest start of any job's driver: the other jobs waited for room.
 func driverStart(jobs []trace.PastJob) time.Duration {
 	least := jobs[0].End
 	for _, j := range jobs {
@@ -142,8 +140,7 @@ func asRun(h *trace.History, jobs []*sim.Job) *sim.Result {
 type Miss struct {
 	Completion float64 `json:"mean_completion"` // signed: above 0 the replay is slower
 	Makespan   float64 `json:"makespan"`        // likewise
-	// Typical and Bad are the median and the 90th percentile over jobs of how far the
-	// completion is off, without sign.
+	// Typical and Bad are the median and the 90th percentile, over jobs, of the absolute error of the completion.
 	Typical float64 `json:"job_median"`
 	Bad     float64 `json:"job_p90"`
 }
@@ -163,8 +160,8 @@ func (p *Past) Miss(replay *sim.Result) Miss {
 	}
 }
 
-// OriginCluster is the cluster of a history: its machines and links where it tells of them, else as many nodes in as many
-// racks, and its room spread over them as evenly as it goes.
+// OriginCluster returns the cluster of a history: its machines and links if it lists them, else as many nodes in as
+// many racks, with the room spread over them as evenly as possible.
 func OriginCluster(o trace.Origin) (*topology.Topology, []scheduler.Capacity, error) {
 	if o.Nodes < 1 || o.Racks < 1 || o.Racks > o.Nodes || o.Room < o.Nodes {
 		return nil, nil, errors.New("it does not say how large the cluster was")

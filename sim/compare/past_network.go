@@ -10,16 +10,16 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// HasLinks reports whether a history says how fast every rack's link was: then a replay can have the network.
+// HasLinks reports whether a history says how fast every rack's link was, so that a replay can simulate the network.
 func HasLinks(o trace.Origin) bool {
 	return o.Racks > 0 && len(o.Links) == o.Racks && len(o.Machines) == o.Nodes
 }
 
-// OverNetwork makes the replays move their data over the links of a topology: what the network took at the least is taken
-// off the times of tasks, and comes on top again as the replay's network has it.
+// OverNetwork makes the replays move their data over the links of a topology. The least time that the network took is
+// subtracted from the times of tasks, and the replay's network adds its own.
 func (p *Past) OverNetwork(t *topology.Topology) { p.links = t }
 
-// slowest is the rate of the slowest link between two racks, and of the slowest card.
+// slowest returns the rate of the slowest link between two racks, and of the slowest card.
 func slowest(t *topology.Topology) (uplink, nic topology.Rate) {
 	for r := range topology.RackID(t.NumRacks()) {
 		at := t.Rack(r)
@@ -40,8 +40,9 @@ func slowest(t *topology.Topology) (uplink, nic topology.Rate) {
 	return uplink, nic
 }
 
-// takeOff leaves of each task's time what it would take on a network without limits: reads of maps that were not beside
-// their data, and what a reduce had to fetch after the last map, all of its share if it began after that.
+// takeOff reduces each task's time to what it would be on a network without limits. It subtracts reads of maps that
+// were not beside their data, and what a reduce had to fetch after the last map: all of its share if it began after
+// that.
 func takeOff(h *trace.History, jobs []*sim.Job, t *topology.Topology) {
 	uplink, nic := slowest(t)
 	at, last := map[string]int{}, map[string]time.Duration{}
@@ -57,7 +58,7 @@ func takeOff(h *trace.History, jobs []*sim.Job, t *topology.Topology) {
 	for _, a := range h.Attempts {
 		i := at[a.Job]
 		past, j := &h.Jobs[i], jobs[i]
-		less := func(d *time.Duration, by time.Duration) { *d = max(0, *d-scaled(by, speeds(a.Node))) } // as the times are
+		less := func(d *time.Duration, by time.Duration) { *d = max(0, *d-scaled(by, speeds(a.Node))) } // scaled as the times are
 		switch {
 		case a.Lost:
 		case a.Kind == "map" && a.Locality == "remote":
@@ -74,7 +75,7 @@ func takeOff(h *trace.History, jobs []*sim.Job, t *topology.Topology) {
 	}
 }
 
-// machines is the cluster of a history that tells of its machines one by one.
+// machines returns the cluster of a history that lists its machines.
 func machines(o trace.Origin) (*topology.Topology, []scheduler.Capacity, error) {
 	b, racks, room := topology.NewBuilder(), map[string]topology.RackID{}, []scheduler.Capacity(nil)
 	links := map[string]trace.Link{}

@@ -8,7 +8,8 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// OriginSpeeds are those of the machines that OriginCluster makes of a history, for sim.Config; nil if it knows of no differences.
+// OriginSpeeds returns the speeds of the machines that OriginCluster makes of a history, for sim.Config; nil if they do
+// not differ.
 func OriginSpeeds(o trace.Origin) []float64 {
 	if len(o.Machines) != o.Nodes || !slices.ContainsFunc(o.Machines, func(m trace.Machine) bool { return m.Speed != 0 }) {
 		return nil
@@ -20,7 +21,7 @@ func OriginSpeeds(o trace.Origin) []float64 {
 	return out
 }
 
-// speedOf tells the speed of a node by its name: 1 where OriginSpeeds knows of none, as the times then stay what they are.
+// speedOf returns the speeds of nodes by name: 1 if OriginSpeeds has none, so that the times stay the same.
 func speedOf(o trace.Origin) func(node string) float64 {
 	by := map[string]float64{}
 	for i, s := range OriginSpeeds(o) {
@@ -29,7 +30,7 @@ func speedOf(o trace.Origin) func(node string) float64 {
 	return func(node string) float64 { return cmp.Or(by[node], 1) }
 }
 
-// scaled is how long what took d on a machine of a speed takes on one of speed 1.
+// scaled returns how long a task takes at speed 1 that took d at the given speed.
 func scaled(d time.Duration, speed float64) time.Duration {
 	if speed == 1 {
 		return d

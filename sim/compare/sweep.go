@@ -7,20 +7,21 @@ import (
 	"github.com/millrace/millrace/internal/chart"
 )
 
-// A Case is the runs of one scenario of a sweep: Values are those of the keys that are swept.
+// A Case is the runs of one scenario of a sweep. Values are the values of the swept keys.
 type Case struct {
 	Values []string
 	Runs   []Run
 }
 
-// maxCurves bounds the curves of a chart that can still be read, maxWithRanges of one with intervals.
+// maxCurves bounds the curves of a readable chart, maxWithRanges those of one with intervals.
 const (
 	maxCurves     = 24
 	maxWithRanges = 8
 )
 
-// Sweep puts the scenarios of a sweep beside each other: a row for each scenario and policy, and charts of mean completion and makespan
-// against the first key, with a curve for each policy and each value of the other keys. Metrics are names of rows of Beside; none means all.
+// Sweep compares the scenarios of a sweep: a row for each scenario and policy, and charts of mean completion and
+// makespan against the first key, with a curve for each policy and each value of the other keys. metrics are names of
+// rows of Beside; nil means all.
 func Sweep(keys []string, cases []Case, metrics []string) (Table, []Figure) {
 	if metrics == nil {
 		metrics = MetricNames()
@@ -47,7 +48,7 @@ func sweepFigure(name, metric string, keys []string, cases []Case) Figure {
 	return Figure{name, caption, l}
 }
 
-// sweepChart draws a metric against the first key, with intervals where there are repetitions and the curves are few.
+// sweepChart draws a metric against the first key, with intervals if there are repetitions and few curves.
 func sweepChart(metric string, keys []string, cases []Case) chart.Lines {
 	title := strings.ToUpper(metric[:1]) + metric[1:]
 	l := chart.Lines{Frame: chart.Frame{Title: title + " against " + keys[0], X: chart.Axis{Label: keys[0]}, Y: chart.Axis{Label: metric}}}
@@ -78,7 +79,7 @@ func sweepChart(metric string, keys []string, cases []Case) chart.Lines {
 	return l
 }
 
-// curveName is a policy and the values of all keys but the first.
+// curveName returns the name of a policy and the values of all keys but the first.
 func curveName(policy string, keys, values []string) string {
 	parts := []string{policy}
 	for i, key := range keys {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Watcher keeps what ran when, for charts over time. Attach it to one run.
+// A Watcher records what ran when, for charts over time. Attach it to one run.
 type Watcher struct {
 	// Keys names the layers; Of says which one an attempt belongs to, -1 for none.
 	Keys []string
@@ -21,7 +21,7 @@ type Watcher struct {
 	// KeepSpans keeps every attempt for a Gantt chart.
 	KeepSpans bool
 
-	// Ran is every attempt that has ended, where KeepSpans is set.
+	// Ran has every attempt that has ended, if KeepSpans is set.
 	Ran []Ran
 
 	changes []change
@@ -40,7 +40,7 @@ type Ran struct {
 	End time.Duration
 }
 
-// Attach makes a run tell the watcher; a function set before is still called.
+// Attach makes a run call the watcher, in addition to a Watch function already set.
 func (w *Watcher) Attach(cfg *sim.Config) {
 	before := cfg.Watch
 	cfg.Watch = func(now time.Duration, a sim.Attempt, started bool) {
@@ -63,7 +63,7 @@ func (w *Watcher) see(now time.Duration, a sim.Attempt, started bool) {
 	}
 }
 
-// periods is how finely charts over time are drawn.
+// periods is how many periods charts over time have.
 const periods = 300
 
 // Area draws how many attempts of each key ran, as means over short periods.
@@ -75,7 +75,7 @@ func (w *Watcher) Area(title string, end time.Duration, marks ...chart.Mark) cha
 	}
 }
 
-// Lines draws the same as a line for each key.
+// Lines draws what Area draws as one line for each key.
 func (w *Watcher) Lines(title string, end time.Duration, marks ...chart.Mark) chart.Lines {
 	at, layers := w.series(end)
 	l := chart.Lines{
@@ -115,8 +115,7 @@ func (w *Watcher) series(end time.Duration) (at []float64, layers []chart.Layer)
 	return at, layers
 }
 
-// addOver adds a level to the periods between two places, each by how much of it they
-// cover.
+// addOver adds a level to the periods from one position to another, to each by how much of it they cover.
 func addOver(values []float64, from, to, level float64) {
 	if level == 0 {
 		return

@@ -2,16 +2,16 @@ package flow
 
 import "math"
 
-// class is the flows of one path. They all have the same rate, so one clock counts the
-// bytes that each of them has sent; a flow ends when the clock reaches its mark. Rates,
-// clocks and first marks are in arrays of their own, by class: every step walks them.
+// class is the flows of one path. They all have the same rate, so one clock counts the bytes that each of them has
+// sent; a flow ends when the clock reaches its mark. Rates, clocks and first marks are in arrays of their own, by
+// class, because every step walks them.
 type class struct {
 	path   [4]int32 // links; hops of them count
 	frozen uint32   // round of the solver in which its rate was found
 	hops   int8
 }
 
-// standing is where a class stands in the lists that it is in.
+// standing is the positions of a class in the lists that contain it.
 type standing struct {
 	active int32
 	links  [4]int32 // by hop
@@ -95,15 +95,15 @@ func (n *Network) enter(slot int32) {
 	n.dues[id] = min(n.dues[id], f.mark)
 }
 
-// refresh notes the first mark of a class. Invariant: between calls from outside, the
-// first mark of a class with flows is not stale, and dues has it.
+// refresh updates the first mark of a class. Invariant: between calls from outside, the first mark of a class with
+// flows is not stale, and dues has it.
 func (n *Network) refresh(id int32) {
 	if m, ok := n.first(&n.ends[id]); ok {
 		n.dues[id] = m.at
 	}
 }
 
-// leave takes one flow off its class.
+// leave removes one flow from its class.
 func (n *Network) leave(id int32) {
 	c := &n.classes[id]
 	n.counts[id]--
@@ -118,7 +118,7 @@ func (n *Network) leave(id int32) {
 	n.refresh(id)
 }
 
-// open puts a class among the active ones and among the members of its links.
+// open adds a class to the active ones and to the members of its links.
 func (n *Network) open(id int32) {
 	c, at := &n.classes[id], &n.stands[id]
 	n.grid.note(id, true)
@@ -130,7 +130,7 @@ func (n *Network) open(id int32) {
 	}
 }
 
-// shut takes a class without flows out again. Its clock starts over.
+// shut removes a class without flows from them. Its clock starts over.
 func (n *Network) shut(id int32) {
 	c, at := &n.classes[id], &n.stands[id]
 	n.rates[id], n.clocks[id], n.dues[id], n.ends[id] = 0, 0, math.Inf(1), n.ends[id][:0]

@@ -8,9 +8,9 @@ import (
 
 // Totals are bytes since the start.
 type Totals struct {
-	InRack    float64 // that stayed in their rack, inside nodes included
+	InRack    float64 // bytes that stayed in their rack, inside nodes included
 	CrossRack float64
-	Optical   float64 // of CrossRack, over circuits
+	Optical   float64 // those of CrossRack that used circuits
 	Flows     int64   // ended
 }
 
@@ -30,7 +30,7 @@ func (n *Network) count(f *flow, bytes float64) {
 	n.totals.CrossRack += bytes
 }
 
-// Totals returns what the flows that have ended have sent.
+// Totals returns what ended flows have sent.
 func (n *Network) Totals() Totals { return n.totals }
 
 // Sent returns the bytes that ended flows took from rack a to rack b.

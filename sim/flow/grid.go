@@ -7,11 +7,10 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// grid is the classes of flows from racks to nodes. They have their places in advance, row
-// by source and column by destination with the nodes of a rack side by side, so that rates
-// can be found by walking rows and columns. Where only such flows are under way, this is
-// several times quicker than going by lists. About half of the places are empty, in no
-// order: sets say which are not, so that no walk has to ask each of them.
+// grid is the classes of flows from racks to nodes. Their places are fixed, row by source and column by destination
+// with the nodes of a rack side by side, so that rates can be found by walking rows and columns. If only such flows are
+// under way, this is several times quicker than using lists. About half of the places are empty, in no order: sets say
+// which are not, so that no walk has to test each of them.
 type grid struct {
 	rows, columns int
 	start         []int32           // by rack: its first column; one more at the end
@@ -23,17 +22,17 @@ type grid struct {
 	senders       []set             // by column: rows with flows
 	cards, trunks []int32           // links with flows to settle
 
-	// Of the solution in progress: what is not settled.
-	columnsOpen set // by words: columns whose card is not
-	poolsOpen   set // racks whose cards together are not
-	upsOpen     set // racks of which neither that nor the link up is
-	downsOpen   set // racks whose link down is not
+	// The unsettled parts of the solution in progress.
+	columnsOpen set // by words: columns whose card is not settled
+	poolsOpen   set // racks whose cards together are not settled
+	upsOpen     set // racks where neither that nor the link up is settled
+	downsOpen   set // racks whose link down is not settled
 }
 
 // maxGrid bounds the places of a grid.
 const maxGrid = 1 << 18
 
-// layGrid makes the places; a cluster that is too large has none.
+// layGrid makes the places; there are none if the cluster is too large.
 func (n *Network) layGrid() {
 	g := &n.grid
 	nodes, racks := n.topo.NumNodes(), n.topo.NumRacks()
@@ -66,7 +65,7 @@ func (n *Network) layGrid() {
 // has reports whether a class is on the grid.
 func (g *grid) has(id int32) bool { return int(id) < g.rows*g.columns }
 
-// note is told when a class begins to have flows, and when it has none any more.
+// note records whether a class has flows.
 func (g *grid) note(id int32, has bool) {
 	if !g.has(id) {
 		if has {
@@ -87,8 +86,8 @@ func (g *grid) note(id int32, has bool) {
 	}
 }
 
-// pays reports whether walking the grid is the quicker way with so many active classes:
-// all of them are on it, and they fill a part of it.
+// pays reports whether walking the grid is quicker with so many active classes: all of them are on it, and they fill
+// enough of it.
 func (g *grid) pays(active int) bool {
 	return g.rows > 0 && g.others == 0 && 16*active >= g.rows*g.columns
 }
@@ -102,10 +101,9 @@ func (n *Network) gridClass(s Spec) (int32, bool) {
 	return int32(s.From.rack)*int32(g.columns) + n.links.column[s.To.node], true
 }
 
-// solveGrid goes round by round: cards that offer less than every rack's links settle
-// their flows together, as no flow crosses two of them; then the least of the racks'
-// links does. Offers only grow, so cards are looked at again only when the racks' least
-// offer has come up to the cards' least.
+// solveGrid works in rounds. Cards that offer less than every rack's links settle their flows together, as no flow
+// crosses two of them; then the rack's link that offers least does. Offers only grow, so cards are examined again only
+// when the least offer of the racks' links has reached the least offer of the cards.
 func (n *Network) solveGrid() {
 	g, s := &n.grid, &n.solver
 	g.columnsOpen.fill(len(g.columnsOpen) * wordBits)
@@ -113,7 +111,7 @@ func (n *Network) solveGrid() {
 	g.upsOpen.fill(g.rows)
 	g.downsOpen.fill(g.rows)
 	g.cards, g.trunks = g.cards[:0], g.trunks[:0]
-	for l, flows := range n.links.weight { // in this order, so that walks go the way of memory
+	for l, flows := range n.links.weight { // in this order, so that walks follow memory
 		switch {
 		case flows == 0:
 		case l < 2*n.links.nodes:
@@ -154,12 +152,11 @@ func (g *grid) leastTrunk(rests []rest) (link int32, rate float64) {
 	return link, rate
 }
 
-// surely is more than one by more than rounding makes of a product and a quotient.
+// surely is above one by more than the rounding error of a product and a quotient.
 const surely = 1 + 1e-15
 
-// settleCards settles the cards that offer no more than a rate, and returns the least
-// offer of the others. Most offer more than the least so far, and to see that needs no
-// division.
+// settleCards settles the cards that offer no more than a rate, and returns the least offer of the others. Most offer
+// more than the least so far, which a comparison shows without a division.
 func (n *Network) settleCards(most float64) float64 {
 	g, rests := &n.grid, n.solver.rest
 	least, above := math.Inf(1), math.Inf(1)
@@ -186,7 +183,7 @@ func (n *Network) settleCards(most float64) float64 {
 	return least
 }
 
-// settleTrunk gives every class on a rack's link that has no rate yet its rate.
+// settleTrunk gives the rate to every class on a rack's link that has none yet.
 func (n *Network) settleTrunk(link int32, rate float64) {
 	g, l := &n.grid, &n.links
 	at := link - int32(2*l.nodes)
@@ -209,8 +206,7 @@ func (n *Network) settleTrunk(link int32, rate float64) {
 	}
 }
 
-// settleRow gives a rate to the classes from a rack to others, and to itself where that is
-// wanted, in the order of racks.
+// settleRow gives a rate to the classes from a rack to others, and to itself if itself is set, in the order of racks.
 func (n *Network) settleRow(row int32, rate float64, itself bool) {
 	g := &n.grid
 	across := g.upsOpen.has(row)
@@ -234,8 +230,8 @@ func (n *Network) settleBlock(row, to topology.RackID, rate float64) {
 	n.take(row, to, rate, total)
 }
 
-// settleWord gives a rate to the classes of a row that a word names from a column on, and
-// returns how many flows they have.
+// settleWord gives a rate to the classes of a row in one word of the set, starting at a column, and returns how many
+// flows they have.
 func (n *Network) settleWord(base, column int32, word uint64, rate float64) (total int32) {
 	counts, rates := n.counts[base+column:], n.rates[base+column:]
 	cards := n.solver.rest[int32(n.links.nodes)+column:]

@@ -10,7 +10,7 @@ import (
 // racks' links up and down.
 type links struct {
 	nodes, racks int
-	column       []int32   // by node: its place when racks stand side by side
+	column       []int32   // by node: its place when racks are side by side
 	capacity     []float64 // bytes a second; 0: not modelled, never crossed
 	weight       []int32   // flows that cross it
 	load         []float64 // bytes a second at the present rates
@@ -86,7 +86,7 @@ func (l *links) remove(link int32) {
 	l.used = l.used[:len(l.used)-1]
 }
 
-// first returns the link by which a flow leaves e, last the one by which it enters.
+// first returns the link by which a flow leaves e, and last the one by which it enters e.
 func (l *links) first(e End) int32 {
 	if e.node != topology.NoNode {
 		return l.out(e.node)
@@ -101,7 +101,7 @@ func (l *links) last(e End) int32 {
 	return l.poolIn(e.rack)
 }
 
-// path lists the modelled links that a flow crosses.
+// path returns the modelled links that a flow crosses.
 func (n *Network) path(s Spec) (hops [4]int32, count int8) {
 	l := &n.links
 	add := func(link int32) {
@@ -119,7 +119,7 @@ func (n *Network) path(s Spec) (hops [4]int32, count int8) {
 	return hops, count
 }
 
-// classOf finds the class of a flow, or opens one.
+// classOf returns the class of a flow, and opens it if it is new.
 func (n *Network) classOf(s Spec) int32 {
 	if id, ok := n.gridClass(s); ok {
 		return id

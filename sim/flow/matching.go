@@ -7,15 +7,16 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// A Switch chooses the circuits of an optical switch: in the simulator, and where links are emulated.
+// A Switch chooses the circuits of an optical switch, both in the simulator and where links are emulated.
 type Switch struct {
 	topology.OCS
 	Plain bool // as in [Config]
 }
 
-// Choose returns which racks are joined in the next interval (spec/jobpacker 3.2): for each where its circuit leads, -1 for
-// nowhere. waits are the bytes that wait from rack to rack, circuit is what is set now. If the two differ, the switch is dark
-// for Reconfig. Where nothing waits at all there is nothing to choose, and the caller leaves the switch as it is.
+// Choose returns which racks are joined in the next interval (spec/jobpacker 3.2): for each rack where its circuit
+// leads, or -1. waits are the bytes that wait from rack to rack, and circuit is the present setting. If the two
+// settings differ, the switch is dark for Reconfig. If nothing waits at all there is nothing to choose, and the caller
+// leaves the switch as it is.
 func (s Switch) Choose(waits [][]int64, circuit []int) []int {
 	if !s.Plain {
 		most := max(1, int64(float64(s.Rate)*(s.Interval-s.Reconfig).Seconds()))
@@ -28,7 +29,7 @@ func (s Switch) Choose(waits [][]int64, circuit []int) []int {
 	next := match(waits, circuit)
 	for i, j := range next {
 		if j < 0 && circuit[i] >= 0 && !slices.Contains(next, circuit[i]) {
-			next[i] = circuit[i] // an idle circuit in nobody's way stays
+			next[i] = circuit[i] // an idle circuit that blocks nobody stays
 		}
 	}
 	return next

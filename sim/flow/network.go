@@ -80,7 +80,7 @@ type Network struct {
 	clocks  []float64 // by class
 	dues    []float64 // by class: its first mark; infinite without flows
 	ends    []marks   // by class
-	table   [][]int32 // class by first and last link, plus one; 0 none yet
+	table   [][]int32 // class by first and last link, plus one; 0: none yet
 	active  []int32   // classes with flows
 	solver  solver
 	optics  *optics
@@ -91,13 +91,13 @@ type Network struct {
 	live    int     // flows on the packet network that have begun
 
 	now     time.Duration
-	solveAt time.Duration // when rates must be computed; Never: they are right
+	solveAt time.Duration // when rates must be computed; Never: they are up to date
 	finish  time.Duration // when the first flow ends at the present rates
 	ripe    []int32       // scratch: classes with flows that are over
-	places  []int32       // scratch: where these stand
+	places  []int32       // scratch: the places of these classes
 	slots   []int32       // scratch: their flows
 	over    []int32       // tags of ended flows
-	taken   int           // how many of them were handed out
+	taken   int           // how many of them Done has returned
 	atOnce  time.Duration // when a flow last ended as it was started
 
 	totals Totals
@@ -170,7 +170,7 @@ func (n *Network) slot() ID {
 	return ID{int32(len(n.flows) - 1), 1}
 }
 
-// touch asks for new rates.
+// touch requests new rates.
 func (n *Network) touch(now time.Duration) {
 	if n.solveAt == Never {
 		n.solveAt = n.onGrid(now)
@@ -185,7 +185,7 @@ func (n *Network) onGrid(now time.Duration) time.Duration {
 	return (now + n.cfg.Tick - 1) / n.cfg.Tick * n.cfg.Tick
 }
 
-// end takes a flow off the books and hands its tag out.
+// end removes a flow and queues its tag for Done.
 func (n *Network) end(slot int32) {
 	f := &n.flows[slot]
 	n.count(f, f.bytes)
@@ -213,15 +213,15 @@ func (n *Network) Extend(now time.Duration, id ID, bytes float64) bool {
 	case f.begun:
 		n.advance(now)
 		f.mark += bytes
-		n.ends[f.class].push(mark{f.mark, id.slot, f.gen}) // the old mark is stale now
+		n.ends[f.class].push(mark{f.mark, id.slot, f.gen}) // the old mark is now stale
 		n.refresh(f.class)
 		n.touch(now)
 	}
 	return true
 }
 
-// Stop ends a flow without its tag coming back. It returns false for a flow that has
-// ended by itself: its tag has come, or is still to come.
+// Stop ends a flow without returning its tag. It returns false for a flow that has ended by itself: its tag was, or
+// will be, returned.
 func (n *Network) Stop(now time.Duration, id ID) bool {
 	f := &n.flows[id.slot]
 	if f.gen != id.gen || !f.live {
@@ -237,6 +237,6 @@ func (n *Network) Stop(now time.Duration, id ID) bool {
 		n.leave(f.class)
 		n.touch(now)
 	}
-	n.release(id.slot) // a flow that waits is stepped over when its time comes
+	n.release(id.slot) // a waiting flow is skipped when its time comes
 	return true
 }

@@ -49,8 +49,8 @@ func (n *Network) Next() time.Duration {
 	return at
 }
 
-// Done returns the tag of a flow that has ended by now, one at a time. The caller calls
-// it until ok is false, and then again when Next says.
+// Done returns the tag of one flow that has ended by now. Call it until ok is false, and then again at the time of
+// Next.
 func (n *Network) Done(now time.Duration) (tag int32, ok bool) {
 	for n.taken == len(n.over) {
 		n.over, n.taken = n.over[:0], 0
@@ -68,12 +68,11 @@ func (n *Network) Done(now time.Duration) (tag int32, ok bool) {
 	return tag, true
 }
 
-// slack is the time by which a flow may be short of its end. It keeps rounding from
-// making an event of its own.
+// slack is the time by which a flow may be short of its end, so that rounding makes no events of its own.
 const slack = 2e-9
 
-// step ends what is over; when nothing is, it lets in what waits and computes rates.
-// What the caller starts because flows have ended is then part of the same computation.
+// step ends flows that are over; if there are none, it lets in waiting flows and computes rates. Flows that the caller
+// starts because others have ended then take part in the same computation.
 func (n *Network) step(now time.Duration) {
 	if n.finish <= now {
 		n.finish = Never
@@ -96,8 +95,8 @@ func (n *Network) step(now time.Duration) {
 	n.plan()
 }
 
-// endFlows is advance, and ends the flows that come to their marks, in one walk: rates and
-// clocks are read from memory once. What ends in one class does not change another's clock.
+// endFlows is advance, and also ends the flows that reach their marks, in one walk: rates and clocks are read from
+// memory once. Ends in one class do not change another's clock.
 func (n *Network) endFlows(now time.Duration) (some bool) {
 	dt := 0.0
 	if now > n.now {
@@ -138,7 +137,7 @@ func (n *Network) endInList(dt float64) bool {
 	}
 	n.fetchEnds(n.ripe)
 	for _, i := range n.places {
-		// Where a class is shut another comes to stand, which may be ripe as well.
+		// When a class is shut another takes its place, which may be ripe as well.
 		for int(i) < len(n.active) && n.isRipe(n.active[i]) {
 			n.endClass(n.active[i])
 		}
@@ -149,8 +148,8 @@ func (n *Network) endInList(dt float64) bool {
 // isRipe reports whether a class has a flow that is over.
 func (n *Network) isRipe(id int32) bool { return n.dues[id] <= n.clocks[id]+slack*n.rates[id] }
 
-// fetchEnds reads what ends first in some classes, and does nothing with it. It lies all over
-// memory. One after the other, each end would wait for its own; so they wait together.
+// fetchEnds reads the first ends of some classes and discards them. They are spread over memory: read one by one, each
+// would wait for its own load; this way the loads overlap.
 func (n *Network) fetchEnds(classes []int32) {
 	n.slots = n.slots[:0]
 	for _, id := range classes {
@@ -161,9 +160,8 @@ func (n *Network) fetchEnds(classes []int32) {
 	}
 }
 
-// endClass ends the flows of a class that have come to their marks. What the clock shows
-// beyond a mark was not sent by that flow; on a grid the others of its class get it, as
-// they would have if rates had been computed when it ended.
+// endClass ends the flows of a class that have reached their marks. What the clock shows beyond a mark was not sent by
+// that flow. On a grid the others of its class get it, as they would have if rates had been computed when it ended.
 func (n *Network) endClass(id int32) {
 	for n.counts[id] > 0 && n.isRipe(id) {
 		m := n.ends[id][0]

@@ -7,7 +7,7 @@ type set []uint64
 
 const wordBits = 64
 
-// wordsOf is how many words hold so many numbers.
+// wordsOf returns how many words hold n numbers.
 func wordsOf(n int) int { return (n + wordBits - 1) / wordBits }
 
 func newSet(n int) set { return make(set, wordsOf(n)) }

@@ -1,9 +1,8 @@
 package flow
 
-// solver computes max-min fair rates by progressive filling: the link that gives the
-// least to each of its flows settles them, and what they leave of their other links is
-// shared by the rest. A link's offer only grows while others settle, so a heap of links
-// by an old offer, corrected when a link comes to its top, finds the least.
+// solver computes max-min fair rates by progressive filling: the link that gives the least to each of its flows settles
+// them, and what they leave of their other links is shared by the rest. A link's offer only grows while others settle.
+// So a heap of links by an old offer, corrected when a link comes to its top, finds the least.
 type solver struct {
 	round   uint32
 	settled int    // flows that have a rate
@@ -11,14 +10,13 @@ type solver struct {
 	heap    []offer
 }
 
-// rest is what a link has not given away, and to how many flows. Every walk divides by
-// their number, so it is kept as such a number.
+// rest is what a link has not given away, and to how many flows. open is a float because every walk divides by it.
 type rest struct {
 	left float64 // bytes a second
 	open float64
 }
 
-// offer is what a link could give each of its flows when it was last looked at.
+// offer is what a link could give each of its flows when it was last examined.
 type offer struct {
 	rate float64
 	link int32
@@ -47,7 +45,7 @@ func (n *Network) solve() {
 	}
 }
 
-// solveLists goes by the lists of classes that cross each link.
+// solveLists uses the lists of classes that cross each link.
 func (n *Network) solveLists() {
 	s := &n.solver
 	s.heap = s.heap[:0]
@@ -74,7 +72,7 @@ func (n *Network) solveLists() {
 	}
 }
 
-// settle gives every class on a link that has no rate yet its rate.
+// settle gives the rate to every class on a link that has none yet.
 func (n *Network) settle(link int32, rate float64) {
 	s := &n.solver
 	for _, m := range n.links.members[link] {

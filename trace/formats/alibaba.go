@@ -46,7 +46,7 @@ func alibabaParse(f [][]byte) (row alibabaRow, err error) {
 	return row, err
 }
 
-// readAlibaba makes maps of the tasks that wait for none, reduces of all others.
+// readAlibaba makes maps of the tasks that wait for none, and reduces of all others.
 func readAlibaba(r *reader) error {
 	return r.lines(func(line []byte) error {
 		row, err := alibabaParse(bytes.Split(line, []byte{','}))
@@ -94,7 +94,8 @@ func (r *reader) alibabaRow(row *alibabaRow) error {
 	return nil
 }
 
-// waits says whether a task's name, as R3_1_2, has numbers of tasks that must end before it. Names as task_MTIz have none.
+// waits reports whether a task's name, such as R3_1_2, has numbers of tasks that must end before it. Names such as
+// task_MTIz have none.
 func waits(name string) bool {
 	_, rest, ok := bytes.Cut([]byte(name), []byte{'_'})
 	return ok && len(name) > 1 && name[1] >= '0' && name[1] <= '9' && len(rest) > 0 && rest[0] >= '0' && rest[0] <= '9'

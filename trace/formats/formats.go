@@ -38,7 +38,7 @@ var All = []Format{
 	{Name: SWIM, Title: "SWIM trace", looks: isSWIM, write: func(w io.Writer, h *trace.History) error { return trace.WriteSWIM(w, h.Trace()) }},
 }
 
-// Names lists the formats: all, or those that can be written.
+// Names returns the names of the formats: all, or those that can be written.
 func Names(written bool) []string {
 	var out []string
 	for _, f := range All {
@@ -80,10 +80,10 @@ func (t *Trace) Past() *trace.History {
 	return trace.HistoryOf(t.Jobs)
 }
 
-// headBytes is how much of a file is looked at to recognise its format.
+// headBytes is how much of a file is read to recognise its format.
 const headBytes = 64 << 10
 
-// Read reads files of one format, all as one trace. Without a format it is recognised by the first file.
+// Read reads files of one format, all as one trace. If format is "", the first file determines it.
 func Read(format string, files ...Source) (*Trace, error) {
 	return read(&trace.Builder{}, format, files...)
 }

@@ -92,7 +92,7 @@ func (r *reader) googleEvent(running map[[2]int64]trace.PastAttempt, at time.Dur
 	case kind >= googleEvict && kind <= googleLost:
 		a, ok := running[key]
 		if !ok {
-			return nil // it never ran, or began before the log
+			return nil // the task never ran, or began before the log
 		}
 		delete(running, key)
 		a.End = at
@@ -101,7 +101,7 @@ func (r *reader) googleEvent(running map[[2]int64]trace.PastAttempt, at time.Dur
 	return nil // 7 and 8 change what a task asks for
 }
 
-// googleRest ends what still runs with the log.
+// googleRest ends the tasks that still run when the log ends.
 func (r *reader) googleRest(running map[[2]int64]trace.PastAttempt, last time.Duration) error {
 	inOrder := func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) }
 	for _, key := range slices.SortedFunc(maps.Keys(running), inOrder) {
@@ -114,7 +114,7 @@ func (r *reader) googleRest(running map[[2]int64]trace.PastAttempt, last time.Du
 	return nil
 }
 
-// googleLevel turns 0..11 (free, the middle, production, monitoring) into our five.
+// googleLevel maps 0..11 (free, the middle, production, monitoring) to our five priorities.
 func googleLevel(p int64) int {
 	switch {
 	case p <= 0:

@@ -10,7 +10,8 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// jhistEvent is what the events of a Hadoop job history have, all kinds in one: each sets some. Times are milliseconds since 1970.
+// jhistEvent has the fields of all kinds of event of a Hadoop job history: each kind sets some. Times are milliseconds
+// since 1970.
 type jhistEvent struct {
 	Job       string         `json:"jobid"`
 	Name      string         `json:"jobName"`
@@ -124,7 +125,7 @@ func (l *jhist) ended(attempt string, e *jhistEvent) error {
 	return l.build.Attempt(l.job.ID, e.Task, a)
 }
 
-// counted takes a job's bytes from its counters.
+// counted reads a job's bytes from its counters.
 func (l *jhist) counted(c *jhistCounters) error {
 	if c == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 // maxPiece bounds a line, and an object of JSON.
 const maxPiece = 64 << 20
 
-// reader hands out a file piece by piece and knows the line for errors.
+// reader reads a file piece by piece and knows the line for errors.
 type reader struct {
 	in    *bufio.Reader
 	name  string
@@ -64,7 +64,7 @@ func (r *reader) objects(each func(object []byte) error) error {
 	}
 }
 
-// piecewise cuts a stream into JSON objects without reading any of them whole into a decoder first.
+// piecewise splits a stream into JSON objects without decoding it as a whole.
 type piecewise struct {
 	in       *bufio.Reader
 	newlines *int
@@ -104,7 +104,7 @@ func (p *piecewise) object() ([]byte, error) {
 	}
 }
 
-// braces counts those that are open, outside of strings.
+// braces counts open braces outside of strings.
 type braces struct {
 	depth           int
 	quoted, escaped bool
@@ -137,7 +137,7 @@ func decode[T any](object []byte) (T, error) {
 	return v, err
 }
 
-// has says whether the beginning of a file is JSON that has one of these keys.
+// has reports whether the beginning of a file is JSON with one of these keys.
 func has(head []byte, keys ...string) bool {
 	if !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")) {
 		return false
@@ -150,7 +150,7 @@ func has(head []byte, keys ...string) bool {
 	return false
 }
 
-// stamp is a time in a unit.
+// stamp returns n units as a time.
 func stamp(what string, n int64, unit time.Duration) (time.Duration, error) {
 	if n < 0 || n > int64(maxStamp/unit) {
 		return 0, fmt.Errorf("%s %d is no time", what, n)
@@ -160,7 +160,7 @@ func stamp(what string, n int64, unit time.Duration) (time.Duration, error) {
 
 const maxStamp = 4_102_444_800 * time.Second // the year 2100
 
-// number reads a field of a table.
+// number parses a field of a table.
 func number(what string, field []byte) (int64, error) {
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(field)), 10, 64)
 	if err != nil {
@@ -179,7 +179,7 @@ func isHistory(head []byte) bool { return has(first(head), "millrace_history") }
 
 func isSWIM(head []byte) bool { return bytes.Count(first(head), []byte{'\t'}) >= 5 }
 
-// span is the time of an attempt, in milliseconds since 1970.
+// span returns an attempt with its times, given in milliseconds since 1970.
 func span(what string, start, end int64) (trace.PastAttempt, error) {
 	s, err := stamp(what+": start", start, time.Millisecond)
 	e, err2 := stamp(what+": end", end, time.Millisecond)

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// rumenJob is a job as Rumen's TraceBuilder writes it. Times are milliseconds, -1 where nobody knows.
+// rumenJob is a job as Rumen's TraceBuilder writes it. Times are milliseconds; -1 means unknown.
 type rumenJob struct {
 	ID       string      `json:"jobID"`
 	Name     string      `json:"jobName"`
@@ -79,7 +79,7 @@ func (r *reader) rumenTask(j *trace.PastJob, kind string, t *rumenTask) error {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if a.Start <= 0 || a.Finish < a.Start {
-			continue // it never began, or nobody saw its end
+			continue // it never began, or its end is unknown
 		}
 		at, err := span(fmt.Sprintf("job %q, task %q", j.ID, t.ID), a.Start, a.Finish)
 		if err != nil {

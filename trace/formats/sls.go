@@ -100,7 +100,7 @@ func (r *reader) slsJob(id string, in *slsJob) error {
 	return nil
 }
 
-// writeSLS writes the jobs that have attempts, with those that gave a result.
+// writeSLS writes the jobs with attempts, and those of their attempts that gave a result.
 func writeSLS(w io.Writer, h *trace.History) error {
 	tasks := map[string][]slsTask{}
 	rack := map[string]string{}
@@ -123,7 +123,7 @@ func writeSLS(w io.Writer, h *trace.History) error {
 	for i := range h.Jobs {
 		j := &h.Jobs[i]
 		if len(tasks[j.ID]) == 0 {
-			continue // SLS knows times only
+			continue // SLS has only times
 		}
 		if err := e.Encode(slsJob{
 			Type: "mapreduce", Start: j.Submit.Milliseconds(), End: j.End.Milliseconds(), Queue: cmp.Or(j.Queue, "default"),

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/trace"
 )
 
-// sparkEvent is a line of a Spark event log, all kinds in one. Times are milliseconds since 1970.
+// sparkEvent has the fields of all kinds of line of a Spark event log. Times are milliseconds since 1970.
 type sparkEvent struct {
 	Event     string       `json:"Event"`
 	App       string       `json:"App ID"`
@@ -63,7 +63,7 @@ type spark struct {
 	stages          map[int64]stageOf
 }
 
-// stageOf says to which job a stage belongs, and whether it waits for another.
+// stageOf is the job of a stage, and whether the stage waits for another.
 type stageOf struct {
 	job   string
 	waits bool
@@ -114,7 +114,7 @@ func (l *spark) began(e *sparkEvent) error {
 		return fmt.Errorf("more than %d stages", maxCount)
 	}
 	for _, s := range e.Stages {
-		if _, known := l.stages[s.ID]; !known { // a later job that lists it again finds its output there
+		if _, known := l.stages[s.ID]; !known { // a later job that lists the stage again reuses its output
 			l.stages[s.ID] = stageOf{j.ID, len(s.Parents) > 0}
 		}
 	}

@@ -61,7 +61,7 @@ func readSWF(r *reader) error {
 	})
 }
 
-// maxProcs bounds what one job may have.
+// maxProcs bounds the processors of one job.
 const maxProcs = 1 << 20
 
 func (r *reader) swfJob(v []float64) error {
@@ -97,7 +97,7 @@ func (r *reader) swfJob(v []float64) error {
 	return nil
 }
 
-// swfTime takes what nobody knows, -1, for nothing.
+// swfTime returns a time of s seconds; unknown, -1, counts as 0.
 func swfTime(s float64) time.Duration { return time.Duration(max(0, s) * float64(time.Second)) }
 
 func swfFill(j *trace.PastJob, v []float64) {

@@ -1,6 +1,7 @@
-// Command crowd is one user who makes a master hold as much as it will: slow bodies, slow headers, padded calls and posts that are
-// not finished, all at once. When all have come it prints how many of each the master bears, and keeps them until its input
-// ends. It is a process of its own, behind all others for the processors: on a real cluster a crowd comes from other machines.
+// Command crowd is one user who makes a master hold as much as it will: slow bodies, slow headers, padded calls and
+// unfinished posts, all at once. When all have come it prints how many of each the master bears, and keeps them until
+// its input ends. It is a separate process with the lowest priority: on a real cluster a crowd comes from other
+// machines.
 package main
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// A crowd is connections that are opened and then left as they are, for as long as the master bears them.
+// A crowd is connections that are opened and then left open for as long as the master bears them.
 type crowd struct {
 	addr   string
 	tls    *tls.Config
@@ -38,7 +39,7 @@ func main() {
 	addr, key := flag.String("master", "", "address of the master"), flag.String("key", "", "file of the cluster's key")
 	slow, padded, unfinished := flag.Int("slow", 0, "slow bodies, and slow headers"), flag.Int("padded", 0, "padded calls"), flag.Int("unfinished", 0, "posts that are not finished")
 	flag.Parse()
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // where it may not, it is only louder
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // without permission it is only louder
 	k, err := secure.Load(*key)
 	if err != nil {
 		fatal(err)
@@ -52,7 +53,7 @@ func main() {
 	if err := json.NewEncoder(os.Stdout).Encode(c.there()); err != nil {
 		fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // until whoever started it has seen enough
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the parent closes the input
 }
 
 func fatal(err error) {
@@ -60,7 +61,7 @@ func fatal(err error) {
 	os.Exit(1)
 }
 
-// there are those of each kind that the master bears now, and the most that it bore at once.
+// there returns how many of each kind the master bears now, and the most that it bore at once.
 func (c *crowd) there() (out struct{ Now, Most map[string]int }) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +69,7 @@ func (c *crowd) there() (out struct{ Now, Most map[string]int }) {
 	return out
 }
 
-// invade opens all of them, and returns when all have come; those that the master bears stay.
+// invade opens all connections, and returns when all have come; those that the master bears stay.
 func (c *crowd) invade(slow, padded, unfinished int, ann rpc.ClientConfig) {
 	post := func(length int, body string) string {
 		return fmt.Sprintf("POST /api/v1/job.status HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", length, body)
@@ -86,7 +87,7 @@ func (c *crowd) invade(slow, padded, unfinished int, ann rpc.ClientConfig) {
 	c.coming.Wait()
 }
 
-// join begins to open n connections of a kind that say the same, eight at a time. Those that are refused do not matter.
+// join starts to open n connections of a kind, with the same bytes, eight at a time. Refused ones do not matter.
 func (c *crowd) join(kind string, n int, say string) {
 	queue := make(chan struct{}, n)
 	for range n {
@@ -102,7 +103,7 @@ func (c *crowd) join(kind string, n int, say string) {
 	}
 }
 
-// enter opens one, and counts it until the master ends it.
+// enter opens one connection, and counts it until the master ends it.
 func (c *crowd) enter(kind, say string) {
 	plain, err := net.DialTimeout("tcp", c.addr, 10*time.Second)
 	if err != nil {
@@ -117,9 +118,9 @@ func (c *crowd) enter(kind, say string) {
 	_ = conn.SetDeadline(time.Time{}) // as above
 	c.count(kind, 1)
 	go func() {
-		_, _ = io.Copy(io.Discard, conn) // that it ends is what counts
+		_, _ = io.Copy(io.Discard, conn) // only its end matters
 		c.count(kind, -1)
-		_ = plain.Close() // the master was first
+		_ = plain.Close() // the master has closed it
 	}()
 }
 

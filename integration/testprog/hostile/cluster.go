@@ -19,7 +19,7 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// caller calls daemons with the job's own credential, through the gate where there is no network.
+// caller returns a client with the job's own credential, through the gate if there is no network.
 func caller() *rpc.Client { return callerWith(order.Credential) }
 
 func callerWith(credential string) *rpc.Client {
@@ -42,8 +42,8 @@ func admin() (out []string) {
 	return append(out, refused("admin", err)...)
 }
 
-// builtin submits built-in jobs that read a file of the worker's and write beside it, with the certificate of its user, whatever they
-// claim to read and to be allowed.
+// builtin submits built-in jobs that read a file of the worker's and write beside it, with the certificate of its user,
+// whatever they claim to read and to be allowed.
 func builtin() (out []string) {
 	path, pem, _ := strings.Cut(*target, "\n")
 	cl := callerWith(pem)
@@ -83,7 +83,8 @@ func names() (out []string) {
 	return append(out, refused("names", err)...)
 }
 
-// blocks reads another user's block, of which it knows number and generation, without a token and with that of a block of its own.
+// blocks reads another user's block, whose number and generation it knows, without a token and with that of a block of
+// its own.
 func blocks() (out []string) {
 	cl := caller()
 	defer cl.Close()
@@ -104,10 +105,11 @@ func blocks() (out []string) {
 	return out
 }
 
-// mouth is the descriptor by which the library speaks to the worker. A second file of it would close it when it is collected.
+// mouth is the descriptor on which the library writes to the worker. Garbage collection of a second file would close
+// it.
 var mouth = sync.OnceValue(func() *os.File { return os.NewFile(3, "worker") })
 
-// say puts words into the library's mouth.
+// say writes words to the worker in place of the library.
 func say(words ...attempt.Word) {
 	enc := json.NewEncoder(mouth())
 	for _, w := range words {
@@ -115,7 +117,8 @@ func say(words ...attempt.Word) {
 	}
 }
 
-// counters ends the attempt with counters of long names, of two megabytes in all or, of what JSON has to escape, of ten.
+// counters ends the attempt with counters of long names: two megabytes in all, or ten for names that JSON has to
+// escape.
 func counters() []string {
 	long := map[string]int64{}
 	for i := range 900 {
@@ -137,7 +140,7 @@ func texts() []string {
 	return []string{"got:texts"}
 }
 
-// throughGate asks for a connection to somebody who is no daemon. Who has a network needs no gate.
+// throughGate asks for a connection to a process that is no daemon. With a network no gate is needed.
 func throughGate() []string {
 	if order.Gate == 0 {
 		return []string{"got:gate"}
@@ -149,7 +152,7 @@ func throughGate() []string {
 	return verdict("gate", err)
 }
 
-// ask asks the worker to connect, by the file that the library has for it.
+// ask asks the worker to connect, through the file that the library has for that.
 func ask(addr string) (net.Conn, error) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET, 0)
 	must(err)
@@ -168,7 +171,7 @@ func ask(addr string) (net.Conn, error) {
 	return net.FileConn(f)
 }
 
-// forge complains of another job's map output, and ends an attempt of it.
+// forge reports another job's map output as bad, and ends an attempt of it.
 func forge() []string {
 	var victim wire.AttemptID
 	victim.Job, victim.Kind = wire.JobID(*target), wire.MapTask
@@ -177,5 +180,5 @@ func forge() []string {
 		say(attempt.Word{BadFetch: &wire.BadFetch{Map: victim, By: order.Launch.ID, Why: "forged"}},
 			attempt.Word{Ended: &wire.Ended{ID: victim, Error: "forged", Final: true}})
 	}
-	return []string{"denied:forge"} // whether it was the test sees on the victim
+	return []string{"denied:forge"} // the test checks the victim to see whether that is true
 }

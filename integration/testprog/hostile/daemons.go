@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// home is where the program may write.
+// home is where the program has the right to write.
 const home = "/user/bob/"
 
 // open opens a pipeline and hangs up; an error says why it could not.
@@ -30,8 +30,8 @@ func open(cl *rpc.Client, first wire.Place, a pipe.WriteArgs) error {
 	return err
 }
 
-// write opens another user's block, of which it knows number and generation, at a high generation and hangs up: without a token,
-// and with that of a block of its own.
+// write opens another user's block, whose number and generation it knows, at a high generation and hangs up: without a
+// token, and with that of a block of its own.
 func write() (out []string) {
 	cl := caller()
 	defer cl.Close()
@@ -59,7 +59,7 @@ func begin(cl *rpc.Client, path string, size int64) wire.Pipeline {
 	return p
 }
 
-// addresses makes a worker connect to a stranger: as the next replica of a block of its own, and as where bytes are fetched from.
+// addresses makes a worker connect to a stranger: as the next replica of a block of its own, and as a source of bytes.
 func addresses() (out []string) {
 	cl := caller()
 	defer cl.Close()
@@ -72,7 +72,8 @@ func addresses() (out []string) {
 	return out
 }
 
-// openings opens more blocks of a gibibyte than the store has room for, and hangs up. Nobody is kept from writing by it.
+// openings opens more blocks of a gibibyte than the store has room for, and hangs up. That must not keep anybody from
+// writing.
 func openings() []string {
 	cl := caller()
 	defer cl.Close()
@@ -81,7 +82,7 @@ func openings() []string {
 	const size = 1 << 30
 	for i := range nodes[0].Volumes[0].Free/size + 5 {
 		p := begin(cl, fmt.Sprint(home, "opening", i), size)
-		p.Block.Len = size // what is said to come
+		p.Block.Len = size // the announced length
 		must(open(cl, p.Places[0], pipe.WriteArgs{Block: p.Block, Token: p.Token}))
 	}
 	c := dfs.NewClient(dfs.Config{Master: order.Master, Client: cl, Patience: 5 * time.Second})
@@ -96,7 +97,7 @@ func openings() []string {
 	return []string{"denied:openings"}
 }
 
-// crowd keeps slow bodies and padded calls under way. The master ends the ones, and answers others meanwhile.
+// crowd keeps slow bodies and padded calls under way. The master ends the slow ones, and meanwhile answers others.
 func crowd() []string {
 	cl := caller()
 	defer cl.Close()
@@ -130,7 +131,7 @@ func crowd() []string {
 	return []string{"denied:crowd"}
 }
 
-// slowBody sends a request a byte at a time; it is true if the master bears it for half a minute.
+// slowBody sends a request a byte at a time. It returns true if the master bears that for half a minute.
 func slowBody() bool {
 	cfg, err := secure.FromPEM([]byte(order.Credential))
 	must(err)
@@ -142,7 +143,7 @@ func slowBody() bool {
 	must(err)
 	ended := make(chan struct{})
 	go func() {
-		_, _ = io.ReadAll(c) // that it ends is what counts
+		_, _ = io.ReadAll(c) // only its end matters
 		close(ended)
 	}()
 	for range 150 {
@@ -150,7 +151,7 @@ func slowBody() bool {
 		case <-ended:
 			return false
 		case <-time.After(200 * time.Millisecond):
-			_, _ = c.Write([]byte(" ")) // an error: it has ended, which the reader sees
+			_, _ = c.Write([]byte(" ")) // an error means that it has ended, which the reader sees
 		}
 	}
 	return true
@@ -163,7 +164,7 @@ func dial(addr string) (net.Conn, error) {
 	return net.DialTimeout("tcp", addr, 3*time.Second)
 }
 
-// hash puts a program under the hash that another user's has, in the other's store and by a submission.
+// hash stores a program under the hash of another user's, in the other's store and by a submission.
 func hash() (out []string) {
 	cl := caller()
 	defer cl.Close()

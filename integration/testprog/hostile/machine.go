@@ -74,7 +74,7 @@ func fork() []string {
 	return verdict("fork", nil)
 }
 
-// warmUp makes the runtime start the threads that it may want while it forks: it gives up where it gets none.
+// warmUp makes the runtime start the threads that it may need while it forks: it gives up if it gets none.
 func warmUp() {
 	var wg sync.WaitGroup
 	for range 16 {
@@ -102,10 +102,10 @@ func disk() []string {
 	return verdict("disk", nil)
 }
 
-// memory lets a child take what the program itself may not, from a thread that is not the first.
+// memory makes a child use the memory that the program itself may not, from a thread that is not the first.
 func memory() []string { return verdict("memory", exec.Command(self, "hoard", *target).Run()) }
 
-// proc looks into the processes of others.
+// proc tries to read other processes.
 func proc() []string {
 	list, err := filepath.Glob("/proc/[0-9]*")
 	must(err)
@@ -129,7 +129,7 @@ func proc() []string {
 	return verdict("proc", errors.New("nothing to see"))
 }
 
-// trace takes hold of another process, and of its memory.
+// trace tries to attach to another process, and to open its memory.
 func trace() []string {
 	pid, err := strconv.Atoi(*target)
 	must(err)
@@ -144,8 +144,8 @@ func trace() []string {
 	return verdict("trace", errors.Join(errno, err))
 }
 
-// calls asks the kernel for what no task needs and, without a filter, anybody may have: a user name space, in which a program has
-// all rights, and a ring of keys.
+// calls asks the kernel for what no task needs but, without a filter, anybody may have: a user name space, in which a
+// program has all rights, and a key ring.
 func calls() (out []string) {
 	c := exec.Command(self, "sleep", "0")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET}
@@ -166,7 +166,7 @@ func shm() []string {
 	return []string{"denied:shm"}
 }
 
-// openFiles looks for a file that the worker has inherited among those that are open here.
+// openFiles looks for a file inherited from the worker among its open files.
 func openFiles() []string {
 	list, err := os.ReadDir("/proc/self/fd")
 	must(err)
@@ -183,5 +183,5 @@ func beside() []string {
 	return verdict("beside", os.WriteFile(filepath.Join(*target, "beside"), []byte("x"), 0o600))
 }
 
-// fifo puts a pipe where logs are, at which a reader would wait for ever.
+// fifo makes a pipe among the logs, at which a reader would wait for ever.
 func fifo() []string { return verdict("fifo", syscall.Mkfifo(filepath.Join(*target, "x.log"), 0o666)) }

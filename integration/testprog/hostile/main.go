@@ -1,5 +1,5 @@
-// Command hostile is a word count whose mapper attacks the worker that runs it, and counts what it
-// was denied and what it got.
+// Command hostile is a word count whose mapper attacks the worker that runs it, and counts what it was denied and what
+// it got.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// attacks, on the machine and on the cluster. Each says what it was denied, and what it got.
+// attacks are the attacks, on the machine and on the cluster. Each returns what it was denied, and what it got.
 var attacks = map[string]func() []string{
 	"key": read, "environ": read, "spill": spill, "kill": kill, "fork": fork, "disk": disk, "memory": memory, "network": network,
 	"proc": proc, "trace": trace, "calls": calls, "shm": shm, "files": openFiles, "beside": beside, "fifo": fifo,
@@ -95,7 +95,8 @@ func verdict(what string, err error) []string {
 	return []string{"denied:" + what}
 }
 
-// refused is verdict of a call to a daemon: another error than a refusal says nothing about whether it would have been refused.
+// refused is verdict for a call to a daemon: an error other than a refusal does not tell whether the call would have
+// been refused.
 func refused(what string, err error) []string {
 	if err != nil && wire.KindOf(err) != wire.Denied {
 		return []string{"unclear:" + what + ": " + err.Error()}

@@ -98,7 +98,7 @@ func (s *solver) step(i, j int) {
 	}
 }
 
-// room is how far alpha_t can move in the direction of sign.
+// room returns how far alpha_t can move in the direction of sign.
 func (s *solver) room(t int, sign float64) float64 {
 	if sign > 0 {
 		return s.cfg.C - s.alpha[t]
@@ -116,8 +116,7 @@ func (s *solver) clip(a float64) float64 {
 	return a
 }
 
-// rho is the threshold: the mean of y*grad over free points, or the middle of
-// what the bound ones allow.
+// rho returns the threshold: the mean of y*grad over free points, or the middle of what the bound ones allow.
 func (s *solver) rho() float64 {
 	low, high, sum, free := math.Inf(-1), math.Inf(1), 0.0, 0
 	for t := range s.alpha {
