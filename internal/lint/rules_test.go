@@ -115,7 +115,7 @@ var packages = map[string][]string{
 	"dfs/pipe":         {"internal/codec", "internal/wire", "internal/rpc"},
 	"dfs/token":        {"internal/wire", "internal/rpc"},
 	"dfs/dfstest":      {"internal/api", "internal/tick", "dfs", "dfs/...", "internal/wire", "internal/rpc", "internal/disk"},
-	"dfs/names":        {"internal/suggest", "internal/api", "internal/codec", "dfs/placement", "dfs/token", "topology", "internal/wire", "internal/rpc", "internal/journal", "internal/disk"},
+	"dfs/names":        {"internal/human", "internal/suggest", "internal/api", "internal/codec", "dfs/placement", "dfs/token", "topology", "internal/wire", "internal/rpc", "internal/journal", "internal/disk"},
 	"dfs/blocks":       {"internal/api", "internal/tick", "dfs/pipe", "dfs/token", "internal/wire", "internal/rpc", "internal/disk"},
 	"internal/lint":    nil,
 	"internal/require": nil,
