@@ -124,3 +124,19 @@ func TestWhyNoNodeTakesABlock(t *testing.T) {
 		}
 	}
 }
+
+// TestSafeModeLastsWhileItWavers: safe mode ends when its condition has held for the whole extension without a break.
+func TestSafeModeLastsWhileItWavers(t *testing.T) {
+	s := newService(DefaultConfig())
+	s.cfg.SafeExtension = 10 * time.Second
+	s.safe.on = true
+	for _, x := range []struct {
+		at time.Duration
+		ok bool
+		on bool
+	}{{0, true, true}, {9, true, true}, {10, false, true}, {11, true, true}, {20, true, true}, {21, true, false}} {
+		if s.leaveWhen(x.ok, x.at*time.Second); s.safe.on != x.on {
+			t.Fatalf("after %d s safe mode is on: %v, want %v", x.at, s.safe.on, x.on)
+		}
+	}
+}

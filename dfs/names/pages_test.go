@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"os"
 	"slices"
@@ -164,6 +165,64 @@ func TestPagesThatCannotBe(t *testing.T) {
 		p := &pages{file: bytes.NewReader(make([]byte, 4<<12)), page: 1 << 12, size: 4 << 12, high: 4, seen: map[uint64]bool{3: true}, bad: func(err error) error { return err }}
 		if err := p.visit(x.id, "", x.depth); err == nil || !strings.Contains(err.Error(), "is none of the 4, or is met twice") {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestListsOfFreePages: a list has its count in the head, or behind it where there are too many for the head. A count that cannot be, a page that
+// is none, one in use and one out of order are refused.
+func TestListsOfFreePages(t *testing.T) {
+	le := binary.LittleEndian
+	for what, x := range map[string]struct {
+		head  uint16
+		list  []uint64
+		high  uint64
+		wrong bool
+	}{
+		"none": {0, nil, 8, false}, "two": {2, []uint64{4, 6}, 8, false}, "many": {0xFFFF, []uint64{2, 4, 6}, 8, false}, "more than pages": {9, []uint64{4}, 8, true},
+		"many, more than pages": {0xFFFF, []uint64{9, 4}, 8, true}, "behind the file": {8, []uint64{4}, 0xFFFFFF, true}, "in use": {2, []uint64{4, 5}, 8, true},
+		"not a page": {2, []uint64{4, 8}, 8, true}, "out of order": {2, []uint64{6, 4}, 8, true}, "a meta page": {1, []uint64{1}, 8, true},
+	} {
+		b := make([]byte, 4*128)
+		page := b[3*128:]
+		le.PutUint64(page, 3)
+		le.PutUint16(page[8:], freeFlag)
+		le.PutUint16(page[10:], x.head)
+		for i, id := range x.list {
+			le.PutUint64(page[pageHeader+8*i:], id)
+		}
+		p := &pages{file: bytes.NewReader(b), page: 128, size: int64(len(b)), free: 3, high: x.high, seen: map[uint64]bool{5: true}, bad: func(err error) error { return err }}
+		if err := p.checkFree(); (err != nil) != x.wrong {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestMetaPagesOfAnother: a meta page of another kind of file, another version, or with another checksum is none, however whole it is.
+func TestMetaPagesOfAnother(t *testing.T) {
+	le := binary.LittleEndian
+	_, whole := checkpointOf(t)
+	for what, change := range map[string]func(page, meta []byte){
+		"flags":    func(page, _ []byte) { le.PutUint16(page[8:], 0) },
+		"magic":    func(_, meta []byte) { meta[0]++ },
+		"version":  func(_, meta []byte) { meta[4]++ },
+		"nothing":  func(_, _ []byte) {},
+		"checksum": nil,
+	} {
+		b := bytes.Clone(whole)
+		for _, off := range []int{0, os.Getpagesize()} {
+			meta := b[off+pageHeader : off+pageHeader+metaBytes]
+			if change == nil {
+				meta[metaBytes-1]++
+				continue
+			}
+			change(b[off:], meta)
+			h := fnv.New64a()
+			h.Write(meta[:metaBytes-8])
+			le.PutUint64(meta[metaBytes-8:], h.Sum64())
+		}
+		if err := checkPages(bytes.NewReader(b), int64(len(b))); (err == nil) != (what == "nothing") {
+			t.Errorf("other %s: %v", what, err)
 		}
 	}
 }

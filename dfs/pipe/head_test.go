@@ -3,7 +3,9 @@ package pipe
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,5 +143,16 @@ func TestHeadGivenUp(t *testing.T) {
 		if !h.Close() || m.finished || len(m.got) != 10 {
 			t.Errorf("%d bytes, finished %t", len(m.got), m.finished)
 		}
+	}
+}
+
+// TestHeadFailsWhoWaits: whoever waits to hand a packet over while the disk fails hears why.
+func TestHeadFailsWhoWaits(t *testing.T) {
+	full := make(chan struct{})
+	h := newTestHead(t, &memReplica{hold: func(int) error { <-full; return syscall.ENOSPC }})
+	defer h.Close()
+	time.AfterFunc(20*time.Millisecond, func() { close(full) })
+	if err := sendAll(h, make([]byte, 12*ChunkSize)); err == nil || !strings.Contains(err.Error(), "no space left on device") {
+		t.Errorf("the writer hears %v", err)
 	}
 }
