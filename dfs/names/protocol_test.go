@@ -205,6 +205,41 @@ func TestBalanceAnswers(t *testing.T) {
 	}
 }
 
+// TestSafeModeRefusesWriters: in safe mode no file is made, grows or is closed; afterwards the writer goes on.
+func TestSafeModeRefusesWriters(t *testing.T) {
+	r := storeRig(t, "r", "r", "r")
+	f, err := r.s.Create(wire.CreateRequest{Path: "/f", Holder: "h", BlockSize: 1000})
+	must(t, err)
+	for _, set := range []string{"enter", "leave"} {
+		_, err := r.s.SafeMode(wire.SafeModeRequest{Set: set})
+		must(t, err)
+		_, made := r.s.Create(wire.CreateRequest{Path: "/" + set, Holder: "h", BlockSize: 1000})
+		_, grown := r.s.AddBlock(wire.AddBlockRequest{File: f.File.ID, Holder: "h"})
+		_, closed := r.s.Complete(wire.CompleteRequest{File: f.File.ID, Holder: "h"})
+		for what, err := range map[string]error{"made": made, "grown": grown, "closed": closed} {
+			if refused := wire.KindOf(err) == wire.Unavailable; refused != (set == "enter") || err != nil && !refused {
+				t.Errorf("%s: a file is %s: %v", set, what, err)
+			}
+		}
+	}
+}
+
+// TestNodesThatJustFit: a node can take a block that fills it to the last byte, and none that is larger.
+func TestNodesThatJustFit(t *testing.T) {
+	for free, fits := range map[int64]bool{1000: true, 999: false} {
+		r := newRig(t)
+		r.open()
+		r.addNode("n0", "r", free)
+		r.now += time.Hour
+		r.beat("n0")
+		f, err := r.s.Create(wire.CreateRequest{Path: "/f", Holder: "h", BlockSize: 1000})
+		must(t, err)
+		if _, err := r.s.AddBlock(wire.AddBlockRequest{File: f.File.ID, Holder: "h"}); (err == nil) != fits {
+			t.Errorf("%d bytes are free for 1000: %v", free, err)
+		}
+	}
+}
+
 // TestSafeModeByHand: who ends safe mode although the nodes are silent has it ended; when they were back and are silent again, it begins again.
 func TestSafeModeByHand(t *testing.T) {
 	r := storeRig(t, "r", "r", "r")
