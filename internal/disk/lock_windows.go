@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TryLock locks a file until it is closed, for one or, shared, for several; false if somebody else has it. What is locked is one byte far
-// behind the end, the one that bbolt locks: nobody can read what another has locked.
+// TryLock locks a file until it is closed, exclusively or, with shared, for several. It reports false if somebody
+// else holds the lock. It locks one byte far behind the end, the one that bbolt locks, because locked bytes cannot
+// be read by others.
 func TryLock(f *os.File, shared bool) (bool, error) {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY | windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if shared {

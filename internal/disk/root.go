@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// Root is a directory of the real disk. Names cannot leave it, not even by links:
-// os.Root sees to that.
+// Root is a directory of the real disk. os.Root keeps names from leaving it, even through links.
 type Root struct {
 	root *os.Root
 	path string
@@ -16,7 +15,7 @@ type Root struct {
 
 var _ FS = (*Root)(nil)
 
-// OpenRoot makes the directory if it is not there and opens it.
+// OpenRoot opens a directory and makes it if necessary.
 func OpenRoot(path string) (*Root, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
@@ -28,10 +27,11 @@ func OpenRoot(path string) (*Root, error) {
 	return &Root{r, path}, nil
 }
 
-// Path is where the directory lies.
+// Path returns the path of the directory.
 func (r *Root) Path() string { return r.path }
 
-// Lost reports that the directory was removed, or that another has its name: what is written there is lost, or unseen.
+// Lost returns an error if the directory was removed, or if another one has its name: what is written to it is lost,
+// or unseen.
 func (r *Root) Lost() error {
 	have, err := r.root.Stat(".")
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Root) Lost() error {
 	return nil
 }
 
-// Close gives the directory back. Open files stay usable.
+// Close closes the directory. Open files stay usable.
 func (r *Root) Close() error { return r.root.Close() }
 
 // An osFile is an *os.File whose writes append, wherever it was read or written before.
@@ -61,7 +61,8 @@ func (f *osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// Sync makes the bytes durable. A file that has lost its name cannot be found again, so that nothing in it is.
+// Sync makes the bytes durable. It fails for a file that has lost its name: the file cannot be found again, so
+// nothing in it is durable.
 func (f *osFile) Sync() error {
 	if err := f.File.Sync(); err != nil {
 		return err
@@ -98,15 +99,15 @@ func OSFile(f File) (*os.File, bool) {
 	return of.File, true
 }
 
-// Create makes a new file.
+// Create creates a file.
 func (r *Root) Create(name string) (File, error) {
 	return r.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
 
-// Open opens for reading.
+// Open opens a file for reading.
 func (r *Root) Open(name string) (File, error) { return r.open(name, os.O_RDONLY) }
 
-// Edit opens for reading and writing.
+// Edit opens a file for reading and writing.
 func (r *Root) Edit(name string) (File, error) { return r.open(name, os.O_RDWR) }
 
 func (r *Root) open(name string, flag int) (File, error) {
@@ -117,14 +118,14 @@ func (r *Root) open(name string, flag int) (File, error) {
 	of := &osFile{File: f}
 	if flag&os.O_RDWR != 0 && flag&os.O_EXCL == 0 {
 		if of.end, err = of.Size(); err != nil {
-			_ = f.Close() // the error above counts
+			_ = f.Close() // the error above matters
 			return nil, err
 		}
 	}
 	return of, nil
 }
 
-// Rename replaces what has the new name.
+// Rename moves a file or directory and replaces what has the new name.
 func (r *Root) Rename(from, to string) error { return r.root.Rename(from, to) }
 
 // Remove removes a file or an empty directory.
@@ -133,7 +134,7 @@ func (r *Root) Remove(name string) error { return r.root.Remove(name) }
 // MkdirAll makes a directory and its parents.
 func (r *Root) MkdirAll(name string) error { return r.root.MkdirAll(name, 0o700) }
 
-// ReadDir lists names, sorted.
+// ReadDir lists the names in a directory, sorted.
 func (r *Root) ReadDir(name string) ([]string, error) {
 	d, err := r.root.Open(name)
 	if err != nil {
@@ -163,5 +164,5 @@ func (r *Root) SyncDir(name string) error {
 	return err
 }
 
-// Free asks the file system.
+// Free returns how many bytes the file system has and how many are free.
 func (r *Root) Free() (total, free int64, err error) { return Free(r.path) }
