@@ -100,7 +100,7 @@ func (b Bars) draw(c *canvas, x, y axis) {
 			b.value(c, bar, x.at(bar.Value), zero, top, height, x.log)
 			c.text("value", x.to+6, mid+4, "start", rounded(bar.Value))
 		}
-		if finite(bar.Low) && x.shows(bar.High) { // on a logarithmic axis an interval from 0 or below begins at the edge
+		if finite(bar.Low) && x.shows(bar.High) { // on a logarithmic axis it may begin at the edge
 			c.whisker("whisker", Interval{bar.Low, bar.High}, mid, x, false)
 		}
 		if x.shows(bar.Published) {
