@@ -76,7 +76,7 @@ func fileOutput(fs FS, path string, foot *footer) *Output {
 	return &Output{fs: fs, path: path, codec: foot.codec, infos: foot.partitions, frame: int(foot.frame), tag: foot.tag, sum: foot.sum}
 }
 
-// output finishes the file and returns it as an output.
+// output finishes the file, and is what it holds.
 func (w *segmentWriter) output() (*Output, error) {
 	foot, err := w.finish()
 	if err != nil {

@@ -43,7 +43,7 @@ const maxReports = 3
 const reportTimeout = 10 * time.Second
 
 func (w *Worker) makeReport() *wire.Report {
-	lit := w.circuit() // without mu: while somebody asks the master where a peer is, it waits
+	lit := w.circuit() // without mu: it waits while another goroutine asks the master where a peer is
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, now := w.roster.Report(), time.Now()

@@ -46,11 +46,11 @@ func (l *Loss) String() string {
 	return text + fmt.Sprintf("; %d changes in the journal are about what is lost.", l.Skipped)
 }
 
-// Salvage looks for damaged entries in the checkpoint of a service that does not run, and returns nil if
-// there are none. With repair it writes a new checkpoint from all that is whole, journal included; the old
-// file stays beside it as .damaged. Pages that are damaged or cut off are passed over. Where the state entry is lost the
-// other entries mean nothing, and only a journal that still begins with the first record helps.
-// Of cfg only Disk, Journal and Checkpoint are needed.
+// Salvage looks for damaged entries in the checkpoint of a service that does not run. It returns nil if there are
+// none. With repair it writes a new checkpoint from everything that is whole, including the journal, and keeps the old
+// file beside it as .damaged. It skips pages that are damaged or cut off. If the state entry is lost, the other entries
+// mean nothing, and only a journal that still begins with the first record helps. Of cfg it uses only Disk, Journal and
+// Checkpoint.
 func Salvage(cfg Config, repair bool) (*Loss, error) {
 	c := DefaultConfig()
 	c.Disk, c.Journal, c.Checkpoint = cfg.Disk, cfg.Journal, cfg.Checkpoint
@@ -204,7 +204,7 @@ func (s *Service) salvageTree(parents map[wire.FileID][]*inode, l *Loss) error {
 func (s *Service) adopt(parents map[wire.FileID][]*inode, l *Loss) {
 	for _, id := range slices.Sorted(maps.Keys(parents)) {
 		p := s.inodes[id]
-		if p != nil && p.dir == nil { // the child's word against the file's
+		if p != nil && p.dir == nil { // p is a file, so its children are wrong
 			for _, i := range parents[id] {
 				l.Stray++
 				s.forgetStray(i.id, i)
@@ -245,7 +245,7 @@ func (s *Service) rewrite() error {
 	if err != nil {
 		return err
 	}
-	s.dirty[rootID] = struct{}{} // it is counted, also where nothing was ever made in it
+	s.dirty[rootID] = struct{}{} // the root counts, even if nothing was ever made in it
 	err = db.Update(func(tx *bolt.Tx) error {
 		for _, b := range [][]byte{inodeBucket, metaBucket} {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
