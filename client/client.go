@@ -31,7 +31,7 @@ type Config struct {
 	User   string // empty means the user of this process
 	// Umask applies to what this client and its jobs create in the block store; "" means the cluster's, 022.
 	Umask wire.Umask
-	// Key is the cluster's key, Cert a text made by secure.Key.PEM. A cluster with a key requires one of them.
+	// Key is the cluster's key, Cert a text made by secure.Key.PEM. A cluster with a key wants one.
 	Key  *secure.Key
 	Cert []byte
 	DFS  func(c *dfs.Config)
@@ -65,7 +65,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(cfg.Cert) > 0 && cfg.Key == nil { // the certificate says who calls, whatever User says
+	if len(cfg.Cert) > 0 && cfg.Key == nil { // the certificate says who calls
 		cfg.User = cmp.Or(secure.UserOf(cfg.Cert), cfg.User)
 	}
 	if cfg.User == "" {
@@ -100,7 +100,7 @@ func (c *Config) FromEnv() (err error) {
 	return err
 }
 
-// identity returns how the client identifies itself. A client with the cluster's key may do everything.
+// identity returns how the client identifies itself. With the cluster's key it may do everything.
 func (c *Config) identity() (rpc.ClientConfig, error) {
 	switch {
 	case c.Key != nil:
@@ -119,7 +119,7 @@ func CurrentUser() string {
 	return "nobody"
 }
 
-// DFS returns the client of the block store.
+// DFS returns the block store.
 func (c *Client) DFS() *dfs.Client { return c.dfs }
 
 // User returns the user on whose behalf calls are made.
@@ -150,8 +150,8 @@ func call[Req, Resp any](ctx context.Context, c *Client, method rpc.Method[Req, 
 	return resp, err
 }
 
-// stopping turns the error of a call that a stopping master has dropped into that of a call that was not answered,
-// since the caller has not cancelled it.
+// stopping turns a call that a stopping master has cancelled into one that it did not answer: the caller has not
+// cancelled it.
 func stopping(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil && wire.KindOf(err) == wire.Canceled && !errors.Is(err, rpc.ErrClosed) {
 		return wire.Errorf(wire.Unavailable, "the master is stopping: %v", err)

@@ -29,9 +29,9 @@ type parcel struct {
 	hash string
 }
 
-// Ship puts a local file into the block store under its hash, unless all of it is there already. It writes the file
-// under another name and renames it when it is complete. So nobody sees a part of it, even if several clients ship
-// the same file or die meanwhile.
+// Ship puts a local file into the block store under its hash, unless all of it is there already. It writes under
+// another name and renames the complete file, so that nobody sees a part of it, even if several clients ship it or
+// die meanwhile.
 func (c *Client) Ship(ctx context.Context, name string) (path, hash string, err error) {
 	p, err := measure(name)
 	if err != nil {
@@ -52,8 +52,7 @@ func (c *Client) Ship(ctx context.Context, name string) (path, hash string, err 
 // apartMark is between the hash of an incomplete file and the letters that distinguish its writers.
 const apartMark = ".new-"
 
-// abandonedAfter is how much older than a file that was just shipped an incomplete one must be for its writer to
-// count as dead.
+// abandonedAfter is how much older than a file just shipped an incomplete one is whose writer counts as dead.
 const abandonedAfter = 10 * time.Minute
 
 // sweepParts removes what clients left that died while shipping: files that nobody writes and that never got their

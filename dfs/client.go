@@ -149,7 +149,7 @@ func (c *Client) ListAll(ctx context.Context, path string) ([]wire.FileInfo, err
 	}
 }
 
-// Mkdir makes a directory. With parents it also makes those above it, and the directory may exist.
+// Mkdir makes a directory; with parents also those above it, and it may exist.
 func (c *Client) Mkdir(ctx context.Context, path string, parents bool) error {
 	_, again, err := callTwiceOn(ctx, c, api.DFSMkdir, wire.MkdirRequest{Path: path, User: c.cfg.User, Parents: parents, Umask: c.cfg.Umask}, path)
 	if again && wire.KindOf(err) == wire.Exists {
@@ -212,7 +212,7 @@ func (c *Client) Discard(ctx context.Context, path string, recursive bool) error
 	return err
 }
 
-// SetRights changes owner, group and mode. Empty and negative values leave them as they are.
+// SetRights changes owner, group and mode. Empty and negative values change nothing.
 func (c *Client) SetRights(ctx context.Context, r wire.SetRightsRequest) error {
 	r.User = c.cfg.User
 	_, err := callOn(ctx, c, api.DFSSetRights, r, r.Path, r.Owner, r.Group)

@@ -193,7 +193,7 @@ func (f *File) fetch(b wire.LocatedBlock, p wire.Place, off, end int64) (*cursor
 	return newCursor(b.Block, p, off, end, in, cancel, f.c.cfg.Stall), nil
 }
 
-// A localBlock is a block file on this machine. Without a Local it records that the block cannot be read here.
+// A localBlock is a block file on this machine. Without a Local it cannot be read here.
 type localBlock struct {
 	gen uint64
 	*blocks.Local

@@ -64,7 +64,7 @@ func (b *outBlock) open(w *Writer, resume bool) error {
 	return br
 }
 
-// connect connects to the first replica, or begins it in this process if it belongs here.
+// connect connects to the first replica, which may be in this process.
 func (b *outBlock) connect(w *Writer, resume bool) error {
 	cfg := &w.c.cfg
 	args := pipe.WriteArgs{Block: b.block, Start: b.acked, Resume: resume, From: b.hops[0].From, Next: b.hops[1:], Token: b.token}
@@ -168,9 +168,8 @@ func (b *outBlock) mend(w *Writer, err error) error {
 	return b.recover(w)
 }
 
-// recover drops the replica that failed, asks for a new generation and perhaps other nodes, and opens the
-// pipeline again. It retries until that works or no replica is left that has what was acknowledged. If nothing
-// was acknowledged, any node can begin anew.
+// recover drops the replica that failed, asks for a new generation and perhaps other nodes, and opens the pipeline
+// again, until that works or no replica is left with what was acknowledged. If nothing was, any node can start over.
 func (b *outBlock) recover(w *Writer) error {
 	alive := slices.Clone(b.hops)
 	first := b.broken

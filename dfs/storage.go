@@ -115,7 +115,7 @@ func (s *store) RemoveAll(p string) error {
 	return err
 }
 
-// Blocks yields the blocks of a file with their nodes. It fetches them from the master page by page.
+// Blocks yields the blocks of a file with their nodes, fetched page by page.
 func (s *store) Blocks(p string) iter.Seq2[storage.Block, error] {
 	return func(yield func(storage.Block, error) bool) {
 		for off := int64(0); ; {
@@ -195,7 +195,7 @@ func (f ioFS) Stat(name string) (fs.FileInfo, error) {
 	return dirStat(info, name), nil
 }
 
-// dirStat returns a FileInfo that names the root as package fs does.
+// dirStat returns info with the root named as in package fs.
 func dirStat(info wire.FileInfo, name string) fs.FileInfo {
 	if name == "." {
 		info.Path = "/."

@@ -55,7 +55,7 @@ func foldsOf(r rune) (out [][]byte) {
 	return out
 }
 
-// next returns where the first match at or behind from begins and ends, or -1 if there is none.
+// next returns where the first match at or behind from begins and ends, or -1.
 func (f *folded) next(line []byte, from int) (begin, end int) {
 	for ; from < len(line); from++ {
 		if f.first[line[from]] {
@@ -67,8 +67,8 @@ func (f *folded) next(line []byte, from int) (begin, end int) {
 	return -1, -1
 }
 
-// matchAt returns where a match ends that begins at a place, or -1 if none does. No two alternatives of a part are
-// prefixes of each other.
+// matchAt returns where a match ends that begins at a place, or -1 if none does. No alternative of a part is a
+// prefix of another.
 func (f *folded) matchAt(line []byte, at int) int {
 	for _, part := range f.parts {
 		was := at

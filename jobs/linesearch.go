@@ -102,7 +102,7 @@ func required(re *syntax.Regexp) []string {
 	return nil
 }
 
-// shortest returns the length of the shortest string, or 0 if there is none.
+// shortest returns the length of the shortest string, or 0.
 func shortest(list []string) int {
 	n := 0
 	for i, s := range list {
@@ -122,8 +122,7 @@ const (
 	// mostCopied is the largest chunk whose lines are copied to search them, so that a giant line is not in memory
 	// twice.
 	mostCopied = 1 << 20
-	// mostCandidates is the percentage of text in lines with a required string above which looking for these strings
-	// does not pay.
+	// mostCandidates is the percentage of text with a required string above which looking for these does not pay.
 	mostCandidates = 25
 	// mostRequired is how many strings are looked for in turn, each of which costs a search of all the text.
 	mostRequired = 4
@@ -215,8 +214,8 @@ func (s *searcher) eachLine(chunk []byte, fn func(line []byte)) {
 	}
 }
 
-// eachMatch calls fn for each match, from left to right, with a text of one or more whole lines of the chunk and
-// where in it the match begins and ends.
+// eachMatch calls fn for each match, from left to right, with some whole lines of the chunk and where in them it
+// begins and ends.
 func (s *searcher) eachMatch(chunk []byte, fn func(text []byte, from, to int)) {
 	for text := range s.texts(chunk) {
 		found := func(from, to int) { fn(text, from, to) }

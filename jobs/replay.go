@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// replayMemory is the most memory that a replay uses before it continues in a file. It also uses at most
-// 1/replayShare of the largest record, which is itself a part of the budget.
+// replayMemory is the most that a replay holds before it continues in a file, and 1/replayShare of the largest
+// record, itself a part of the budget.
 const (
 	replayMemory = 8 << 20
 	replayShare  = 4

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/task"
 )
 
-// finalError is an error after which another attempt cannot help.
+// finalError means that another attempt cannot help.
 type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
@@ -70,7 +70,7 @@ func (s *stage) attempts(ctx context.Context, index int, attempt func(ctx contex
 	return nil
 }
 
-// failed adds to an error how often the task was tried and what may help. It keeps the stack of user code.
+// failed adds to an error how often the task was tried and what may help. It keeps user code's stack.
 func failed(err error, tries int) error {
 	if errors.Is(err, shuffle.ErrRecordTooLarge) {
 		err = fmt.Errorf("%w (raise MaxRecordBytes, on the command line --max-record-bytes, or the memory)", err)

@@ -116,7 +116,7 @@ func (g *gauge) read() int64 {
 	return n
 }
 
-// Progress returns a snapshot. It may be called from any goroutine while Run runs.
+// Progress may be called from any goroutine while Run runs.
 func (r *Runner) Progress() Progress {
 	g := &r.gauge
 	p := Progress{

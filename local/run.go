@@ -28,7 +28,7 @@ type Runner struct {
 	all mapreduce.Counts // of all tasks
 }
 
-// New returns a runner, or an error if the configuration is invalid.
+// New returns a runner and checks the configuration.
 func New(cfg Config) (*Runner, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -50,8 +50,8 @@ func Run(ctx context.Context, cfg Config, stages ...mapreduce.Job) (Result, erro
 }
 
 // Run runs a job, or a chain in which each job reads what the previous one wrote. The stages after the first need no
-// Input, those before the last no Output. It may be called only once. With an error it returns what was done until
-// then, without Output.
+// Input, those before the last no Output. It may be called once. With an error it returns what was done until then,
+// without Output.
 func (r *Runner) Run(ctx context.Context, stages ...mapreduce.Job) (res Result, err error) {
 	if len(stages) == 0 {
 		return Result{}, errors.New("no job given")

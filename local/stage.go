@@ -87,8 +87,8 @@ func (s *stage) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// compressionOf returns the compression of a job. On one machine spills go to the page cache, where compressing
-// costs more than it saves, so the default is none.
+// compressionOf returns the compression of a job. The default is none: on one machine spills go to the page cache,
+// where compressing costs more than it saves.
 func compressionOf(job *mapreduce.Job) (shuffle.Compression, error) {
 	if job.Compression == "" {
 		return shuffle.None, nil

@@ -52,7 +52,7 @@ func CodecFor[T any]() Codec[T] {
 	return JSON[T]{}
 }
 
-// builtin returns the built-in codec of a value's type, or nil if there is none.
+// builtin returns the built-in codec of a value's type, or nil.
 func builtin(zero any) any {
 	switch zero.(type) {
 	case []byte:

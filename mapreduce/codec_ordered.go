@@ -31,8 +31,8 @@ type leaf struct {
 // maxLeaves bounds how many leaves are encoded one by one. Larger arrays use JSON.
 const maxLeaves = 1024
 
-// leavesOf lists the leaves of a type in order. It reports false for types with anything else in them, and for types
-// in which a tag tells JSON to leave something out.
+// leavesOf lists the leaves of a type in order. It reports false for types with anything else in them, or with a tag
+// that tells JSON to leave something out.
 func leavesOf(t reflect.Type) (leaves []leaf, ok bool) {
 	ok = appendLeaves(&leaves, t, 0, t.String())
 	return leaves, ok

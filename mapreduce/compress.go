@@ -75,9 +75,9 @@ func sniff(head []byte) (compression, string) {
 	return plain, ""
 }
 
-// isZlib recognizes the headers that zlib writes. One of the usual window is "x^", with which a text may begin. It
-// counts only if bytes follow that no text has. One of a smaller window counts if its second byte begins no
-// character in any common encoding, or if such bytes follow.
+// isZlib recognizes the headers that zlib writes. One of the usual window is "x^", with which a text may begin: then
+// bytes that no text has must follow. One of a smaller window counts if its second byte begins no character in any
+// common encoding, or if such bytes follow.
 func isZlib(head []byte) bool {
 	if len(head) < 8 || head[0]&0x0f != 8 || head[0] < 0x18 || head[0] > 0x78 || binary.BigEndian.Uint16(head)%31 != 0 || head[1]&0x20 != 0 {
 		return false
@@ -92,8 +92,8 @@ func isZlib(head []byte) bool {
 	return bytes.ContainsFunc(head[2:], func(r rune) bool { return control(r) || r == '\uFFFD' })
 }
 
-// compression returns the compression of the file and the offset of the first frame with data. It looks at the first
-// bytes, and behind frames without data, unless the file is known to be plain.
+// compression returns the compression and the first frame with data. It looks at the first bytes, and behind frames
+// without data, unless the file is known to be plain.
 func (s Source) compression() (kind compression, at int64, err error) {
 	if s.Plain {
 		return plain, 0, nil
@@ -124,8 +124,8 @@ const maxSkippable = 64
 // ErrCompression marks a file with an unsupported compression.
 var ErrCompression = errors.New("unknown compression")
 
-// usualWindow is the memory that a decoder may use without asking. A file determines how much its decoder allocates
-// for windows of zstd and blocks of lz4. More than this is treated as a giant record.
+// A file determines how much its decoder allocates, for windows of zstd or blocks of lz4. More than usualWindow is
+// treated as a giant record.
 const usualWindow = 2 << 20
 
 // A window is the part of a file that its decoder holds in memory.
@@ -136,7 +136,7 @@ type window struct {
 
 func (w window) String() string { return fmt.Sprintf("%s of %d MiB", w.what, w.bytes>>20) }
 
-// decompress returns a stream of the decompressed bytes. Its memory does not grow with the output.
+// decompress returns a decompressing stream. Its memory does not grow with the output.
 func decompress(r io.Reader, kind compression) (io.ReadCloser, error) {
 	switch kind {
 	case gzipped:
@@ -186,7 +186,7 @@ func zstdWindow(head []byte) uint64 {
 	return h.WindowSize
 }
 
-// lz4Blocks returns how much the decoder of a frame holds in memory: a block in stored form and decompressed.
+// lz4Blocks returns how much the decoder of a frame holds: a block as stored, and decompressed.
 func lz4Blocks(head []byte) uint64 {
 	switch {
 	case len(head) < 6:
@@ -197,8 +197,8 @@ func lz4Blocks(head []byte) uint64 {
 	return 2 << (8 + 2*(head[5]>>4&7)) // 4 says 64 KiB, 7 says 4 MiB
 }
 
-// hold reserves the room for a window. For a large one it reserves all the room of giants, so that no record has to
-// wait for more. Records may then be as long as the window leaves room for, or half of the limit.
+// hold reserves the room for a window. For a large one it reserves all the room of giants, so that no record waits
+// for more. Records may then have what the window leaves, or half of the limit.
 func (l *lineReader) hold(w window) (done func(), err error) {
 	if w.bytes > uint64(l.max) {
 		return nil, fmt.Errorf("its %s is more than a record may have here (%d MiB): --memory %dMiB would do (a record may have a quarter of it), or other options of the compressor (zstd without --long and --ultra, lz4 without -l and -B7)",

@@ -56,7 +56,7 @@ func NewTask(ctx context.Context, info TaskInfo, set *CounterSet) *Task {
 	return &Task{TaskInfo: info, ctx: ctx, set: set}
 }
 
-// Context returns a context that ends when the attempt is cancelled. Long-running user code should watch it.
+// Context ends when the attempt is cancelled. Long-running user code should watch it.
 func (t *Task) Context() context.Context { return t.ctx }
 
 // Counter returns the counter of that name.

@@ -53,7 +53,7 @@ func (c Counts) Clone() Counts {
 	return out
 }
 
-// Check returns an error for names that no counter may have, and for more than [MaxCounters] of them.
+// Check returns an error for bad names, and for more than [MaxCounters] counters.
 func (c Counts) Check() error {
 	for group, names := range c {
 		for name := range names {
@@ -137,7 +137,8 @@ const (
 	SpilledBytes         = "spilled_bytes"
 	ShuffleRecords       = "shuffle_records" // what maps hand to reduces, after combining
 	ShuffleBytes         = "shuffle_bytes"   // the same, as stored and sent
-	// ShuffleBytes of the reduces of a cluster, by where the map ran: on the reduce's node, elsewhere in its rack, in another rack.
+	// ShuffleBytes of a cluster's reduces, by where the map ran: on the same node, in the same rack, in another
+	// rack.
 	ShuffleNodeBytes    = "shuffle_node_bytes"
 	ShuffleRackBytes    = "shuffle_rack_bytes"
 	ShuffleRemoteBytes  = "shuffle_remote_bytes"
@@ -150,8 +151,7 @@ const (
 	OutputBytes         = "output_bytes"
 )
 
-// builtIns are the names above. They are never refused, so that a program with too many counters is told about its
-// own.
+// builtIns are the names above. They are never refused: a program with too many is told of its own.
 var builtIns = [...]string{
 	MapInputRecords, MapInputBytes, MapOutputRecords, MapOutputBytes, MapSkippedRecords, CombineInputRecords, CombineOutputRecords, Spills,
 	SpilledRecords, SpilledBytes, ShuffleRecords, ShuffleBytes, ShuffleNodeBytes, ShuffleRackBytes, ShuffleRemoteBytes, ReduceWaitMillis,

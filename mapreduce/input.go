@@ -14,12 +14,12 @@ type Source struct {
 	// Offset and Length are the range. A record belongs to the range that holds
 	// its first byte; readers look past the end to complete the last one.
 	Offset, Length int64
-	// MaxRecord is the size limit of one record in bytes. 0 means 1 GiB.
+	// MaxRecord bounds one record in bytes. 0 means 1 GiB.
 	MaxRecord int
 	// Plain says that the file is known to be uncompressed, as when a file is read in several ranges.
 	Plain bool
-	// Giant, if set, is called before a record of 1 MiB or more is read into memory. It waits until there is room
-	// for that many bytes beside those of other readers. done is called when the record is no longer in memory.
+	// Giant, if set, is called before a record of 1 MiB or more is read, and waits until there is room for that many
+	// bytes beside those of other readers. done is called when the record has left memory.
 	Giant func(bytes int64) (done func(), err error)
 }
 
@@ -107,7 +107,7 @@ func (s Source) end() int64 {
 	return s.Offset + s.Length
 }
 
-// readFullAt fills buf from off. If the file is too short, it returns io.ErrUnexpectedEOF.
+// readFullAt fills buf from off, or returns io.ErrUnexpectedEOF for a short file.
 func readFullAt(r io.ReaderAt, buf []byte, off int64) error {
 	n, err := r.ReadAt(buf, off)
 	if n == len(buf) {

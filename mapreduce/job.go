@@ -66,8 +66,8 @@ type Job struct {
 	// skipped from a task's second attempt on, counted in [MapSkippedRecords] and listed with their places. 0 means
 	// that a bad record fails the job.
 	SkipBadRecords int
-	// MaxRecordBytes is the size limit of one record. A larger one fails the job with its size and place. 0 lets the
-	// engine choose from its memory.
+	// MaxRecordBytes bounds one record. Larger ones fail the job with their size and place. 0 lets the engine choose
+	// from its memory.
 	MaxRecordBytes int
 
 	// User, Queue, Pool, Priority and Deadline are for the scheduler of a cluster.
@@ -166,7 +166,7 @@ type FieldError struct {
 // Error returns the field and the problem.
 func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 
-// Validate returns what is wrong with the job, if anything. The error names the field (see [FieldError]).
+// Validate returns what is wrong with the job, naming the field (see [FieldError]).
 func (j *Job) Validate() error {
 	return errors.Join(j.validateStages(), j.validateNumbers(), j.validatePaths())
 }

@@ -20,9 +20,9 @@ func (j *Job) Shape() Shape {
 
 // Layout returns how a cluster with that many places divides the input of a job, unless the job specifies it: the
 // bytes of a split and the number of reduces. Each place gets a few maps, so that the last ones to end leave little
-// idle. A map that folds produces a table of all its keys, however little it reads, so each place gets one or two of
-// these, and their splits may have several blocks. Splits are a power of two, so that they end where blocks do. Nine
-// tenths of the places get a reduce.
+// idle. A map that folds makes a table of all its keys, however little it reads, so each place gets one or two, with
+// splits of several blocks. Splits are a power of two, so that they end where blocks do. Nine tenths of the places
+// get a reduce.
 func (s Shape) Layout(inputBytes int64, places int) (splitBytes int64, reduces int) {
 	const least, tiny = 1 << 20, 4 << 20
 	places = max(places, 1)
@@ -47,7 +47,7 @@ func (s Shape) Layout(inputBytes int64, places int) (splitBytes int64, reduces i
 	return splitBytes, reduces
 }
 
-// powerOfTwo returns the largest power of two that is at most n, and at least 1.
+// powerOfTwo returns the largest that is not above n, at least 1.
 func powerOfTwo(n int64) int64 { return 1 << (bits.Len64(uint64(max(n, 1))) - 1) }
 
 // CountOf returns n of an input path [CountInput](n). It reports false for other paths.

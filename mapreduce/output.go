@@ -138,8 +138,7 @@ func (r *rawWriter) Write(key, value []byte) error {
 func (r *rawWriter) Close() error { return r.w.Flush() }
 
 // WorkDir returns the hidden directory beside an output in which attempts write until the output takes its name. It
-// is for engines: the one that makes the directory and the one that removes what a dead job left must mean the same
-// directory.
+// is for engines, which must agree on it to remove what a dead job left.
 func WorkDir(output, id string) string {
 	output = path.Clean(output)
 	name := path.Base(output)

@@ -258,8 +258,8 @@ func (l *lineReader) grow() bool {
 	return true
 }
 
-// enter waits until a giant of that many bytes may be in memory. It asks only once: a reader that has some room and
-// waits for more would block others.
+// enter waits until a giant of that many bytes may be in memory. It asks only once: one that has room and waits for
+// more blocks others.
 func (l *lineReader) enter(most int) bool {
 	if l.giant == nil || l.done != nil {
 		return true

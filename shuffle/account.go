@@ -12,7 +12,7 @@ type account struct {
 	growing bool
 
 	// Guarded by pool.mu.
-	floor int64 // guaranteed to this account; 0 once closed
+	floor int64 // guaranteed; 0 once closed
 	held  int64 // reserved now; counts where it exceeds floor
 }
 
@@ -88,7 +88,7 @@ func (a *account) transfer(n int64) *account {
 	return b
 }
 
-// move changes what a holds by n. The caller holds p.mu.
+// move changes what a holds by n. p.mu must be held.
 func (p *Pool) move(a *account, n int64) {
 	before := max(a.held, a.floor)
 	a.held += n
@@ -98,7 +98,7 @@ func (p *Pool) move(a *account, n int64) {
 }
 
 // fits reports whether a may take n more bytes: always within its floor, within its fair share if the memory is
-// there, and beyond its share only while all others could still reach theirs. The caller holds p.mu.
+// there, and beyond its share only while all others could still reach theirs. p.mu must be held.
 func (p *Pool) fits(a *account, n int64) bool {
 	grow := max(a.held+n, a.floor) - max(a.held, a.floor)
 	if grow <= 0 {
@@ -123,8 +123,8 @@ func (p *Pool) fits(a *account, n int64) bool {
 	return p.used-p.keptBytes+grow+unmet <= p.limit
 }
 
-// evictLocked moves to disk the largest kept output that nobody reads. The caller holds p.mu, which is released
-// meanwhile. It reports whether there was such an output. An output that cannot be moved stays kept.
+// evictLocked moves to disk the largest kept output that nobody reads. p.mu is held, but released meanwhile. It
+// reports whether there was one. One that cannot be moved stays kept.
 func (p *Pool) evictLocked() (bool, error) {
 	var victim *Output
 	for _, o := range p.kept {
@@ -148,13 +148,13 @@ func (p *Pool) evictLocked() (bool, error) {
 	return true, err
 }
 
-// addKept adds an output to those that may be moved to disk. The caller holds p.mu.
+// addKept adds an output to those that may be moved to disk. p.mu must be held.
 func (p *Pool) addKept(o *Output) {
 	p.kept = append(p.kept, o)
 	p.keptBytes += o.memBytes
 }
 
-// dropKept removes an output from that list. The caller holds p.mu.
+// dropKept removes an output from that list. p.mu must be held.
 func (p *Pool) dropKept(o *Output) {
 	if i := slices.Index(p.kept, o); i >= 0 {
 		p.kept = slices.Delete(p.kept, i, i+1)

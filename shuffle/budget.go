@@ -52,7 +52,7 @@ func ShareOf(total int64, n int) Budget {
 // Total returns the whole budget.
 func (b Budget) Total() int64 { return b.total }
 
-// MaxRecord returns the size of the largest record, key and value together.
+// MaxRecord returns the size of the largest record.
 func (b Budget) MaxRecord() int { return int(min(b.total/recordShare, maxRecordLimit)) }
 
 // Collector returns the memory limit for the garbage collector.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// floorBlocks is what a collector needs to make progress regardless of others: a block each for records, index and
-// sort scratch (with a fold: for table and keys, and two for the index), and the buffers of a segment writer.
+// floorBlocks is what a collector needs to make progress whatever others do: a block each of records, index and sort
+// scratch (with a fold: of table and keys, and two of index), and the buffers of a segment writer.
 const floorBlocks = 5
 
 // errNoRoom says that memory has run out and something must be spilled.
@@ -24,7 +24,7 @@ type Collector struct {
 	idx    index
 	sizes  []int64 // bytes of records in data, by partition
 	table  *foldTable
-	judged bool      // whether the table has been judged useful or not
+	judged bool      // whether hopeless has decided
 	lot    *lot      // spill under way, or nil
 	runs   []*Output // spills, in order
 	nfiles int       // names used so far
@@ -56,7 +56,7 @@ func NewCollector(ctx context.Context, cfg Config) (*Collector, error) {
 // Stats returns the counts so far.
 func (c *Collector) Stats() Stats {
 	s := c.stats
-	if c.table != nil { // counted only when the table is emptied
+	if c.table != nil { // not counted yet
 		s.Records += c.table.folded
 		s.Bytes += c.table.bytes
 	}
@@ -100,7 +100,7 @@ func (c *Collector) AddInt(key []byte, v int64) error {
 	return c.Add(key, encodeInt(c.intBuf[:0], v))
 }
 
-// fail records the first error, after which the collector does nothing more.
+// fail records the first error, which ends the collector.
 func (c *Collector) fail(err error) error {
 	if c.err == nil {
 		c.err = err
@@ -115,8 +115,8 @@ func (c *Collector) badPartition(p int, key []byte) error {
 	return fmt.Errorf("%s: partition %d of key %.64q is not in 0..%d", c.cfg.Name, p, key, c.cfg.Partitions-1)
 }
 
-// makeRoom gets memory for a record of size bytes, if necessary by spilling. A record too large for memory is
-// written as a run of its own, and own is true.
+// makeRoom gets memory for a record of size bytes, by spilling if needed. A record too large for memory is written
+// as a run of its own, and own is true.
 func (c *Collector) makeRoom(key, value []byte, size int) (own bool, err error) {
 	if err := c.ready(len(key) + len(value)); err != nil {
 		return false, err

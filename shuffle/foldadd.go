@@ -213,8 +213,7 @@ func (c *Collector) newSlot(key []byte, n int) (*slot, error) {
 	}
 }
 
-// tableRoom makes sure of a first table, and of room in the arena and for accumulators. It reports false if memory
-// has run out.
+// tableRoom makes sure of a first table, and of room in the arena and for accumulators.
 func (c *Collector) tableRoom(key []byte, n int) bool {
 	t, block := c.table, int64(c.cfg.Pool.blockSize)
 	if len(t.tables) == 0 {

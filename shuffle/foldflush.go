@@ -8,8 +8,8 @@ import (
 
 var _ keyed = (*foldTable)(nil)
 
-// indexBlocks returns how many blocks of index and sort scratch n tables need. Each table is at most 11/16 full,
-// with slots half as large again as an entry, so two entries for each slot fill less than a block.
+// indexBlocks returns how many blocks of index and sort scratch n tables need. Each is at most 11/16 full of slots
+// half as large again as an entry, so two entries for each slot fill less than a block.
 func indexBlocks(n int) int64 { return int64(n) + 1 }
 
 // list adds an entry for each key to x, whose memory was reserved with the tables.

@@ -45,7 +45,7 @@ type Intake struct {
 	cfg  IntakeConfig
 	ctx  context.Context
 	acct *account
-	bg   sync.WaitGroup // background merges; none begins after closed is set
+	bg   sync.WaitGroup // merges; none begins once closed
 
 	// mu guards the fields below. Merge and Close must not be called while a Take is under way. After they have set
 	// closed and waited for bg, they are alone and use the fields without mu.
@@ -151,7 +151,7 @@ func (in *Intake) take(ctx context.Context, seg *Segment) error {
 	return in.toDisk(s)
 }
 
-// reserve reserves memory for a segment. It returns nil if the segment must go to disk.
+// reserve reserves memory for a segment, or returns nil if it must go to disk.
 func (in *Intake) reserve(ctx context.Context, i *PartitionInfo) *room {
 	n := i.RawBytes
 	if n > in.cfg.Memory/4 {

@@ -10,7 +10,7 @@ import (
 const largeSegment = 1 << 20
 
 // mergeIfFull starts merging memory to disk once small segments use more than two thirds of it. Only one merge runs
-// at a time. The caller holds in.mu.
+// at a time. in.mu must be held.
 func (in *Intake) mergeIfFull() {
 	if in.merging || in.closed || in.held <= in.cfg.Memory/3*2 || len(in.memory) == 0 || in.held/int64(len(in.memory)) >= largeSegment {
 		return

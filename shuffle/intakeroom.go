@@ -6,8 +6,8 @@ import "context"
 // much of its last block empty.
 const roomy = 8
 
-// room is the memory of a segment. A large uncompressed segment uses blocks of the pool, which need no clearing and
-// no new pages because they were used before. Others use the heap.
+// room is the memory of a segment. A large uncompressed one uses blocks of the pool, which need no clearing and no
+// new pages. Others use the heap.
 type room struct {
 	acct     *account
 	bytes    int64 // reserved in the account
@@ -16,7 +16,7 @@ type room struct {
 	blocks   [][]byte
 }
 
-// newRoom reserves memory for a segment. It reports false if there is none.
+// newRoom reserves memory for a segment, or false if there is none.
 func newRoom(ctx context.Context, acct *account, i *PartitionInfo) (*room, bool) {
 	size := int64(acct.pool.blockSize)
 	if !i.plain() || i.StoredBytes < roomy*size {

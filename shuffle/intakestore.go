@@ -72,7 +72,7 @@ func (s *segmentStream) readPlain(r *room) (*memSegment, error) {
 		if b == nil || err != nil {
 			return m, err
 		}
-		if f.codec != None { // an exception among plain frames
+		if f.codec != None { // an exception
 			own := make([]byte, f.raw)
 			if err := s.unpackTo(own, b, &f); err != nil {
 				return nil, err
@@ -87,8 +87,7 @@ func (s *segmentStream) readPlain(r *room) (*memSegment, error) {
 	}
 }
 
-// nextKept is next for frames that stay in memory. It fails if they exceed the bytes of records for which memory is
-// reserved.
+// nextKept is next for frames that stay in memory. It fails if they exceed the reserved memory.
 func (s *segmentStream) nextKept() ([]byte, frame, error) {
 	b, f, err := s.next()
 	if err == nil && b != nil && s.raw > s.seg.Info.RawBytes {
@@ -164,8 +163,8 @@ type fetchedFile struct {
 	fs     FS
 	path   string
 	seg    *Segment
-	frame  int // size of the buffer for its frames
-	packed int // size of the buffer for their records, if any is compressed
+	frame  int // buffer size for its frames
+	packed int // buffer size for their records, if any is compressed
 }
 
 var _ streamSource = (*fetchedFile)(nil)

@@ -2,7 +2,7 @@ package shuffle
 
 import "context"
 
-// stream opens partition p of an output in memory. The caller holds o.mu.
+// stream opens partition p of an output in memory. o.mu must be held.
 func (m *memory) stream(o *Output, p int) *stream {
 	o.readers.Add(1)
 	var s *stream
@@ -33,7 +33,7 @@ func (m *memory) free() {
 	m.acct.close()
 }
 
-// dropMemory releases the memory, now or when its last reader closes. The caller holds o.mu.
+// dropMemory releases the memory, now or when its last reader closes. o.mu must be held.
 func (o *Output) dropMemory() {
 	m := o.mem
 	o.mem = nil
@@ -82,8 +82,8 @@ func (o *Output) SpillToDisk() error {
 	return nil
 }
 
-// writeMemory writes the memory as a segment file under the output's final name. The caller holds o.mu and the
-// pool's spillMu.
+// writeMemory writes the memory as a segment file under the output's final name. o.mu and the pool's spillMu must be
+// held.
 func (o *Output) writeMemory(m *memory) (*footer, error) {
 	if m.pool.spillBuf == nil || m.pool.spillBuf.packed == nil && o.codec != None {
 		m.pool.spillBuf = newFrameBuffers(m.pool, o.codec)

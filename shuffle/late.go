@@ -40,7 +40,7 @@ func (r *frameReader) openLate(f frame, size int64) ([]byte, error) {
 		}
 		done += int64(len(b))
 		if done == int64(len(b)) {
-			b = b[4:] // the checksum does not cover itself
+			b = b[4:] // without the checksum
 		}
 		sum = codec.AddSum(sum, b)
 	}

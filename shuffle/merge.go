@@ -16,7 +16,7 @@ type streamSource interface {
 	open(mem *carver) (*stream, error)
 	// need returns the memory for those buffers.
 	need() int64
-	// size returns roughly how many bytes there are to read.
+	// size returns roughly the bytes to read.
 	size() int64
 }
 

@@ -176,7 +176,7 @@ func (o *Output) open(p int, mem *carver) (*stream, error) {
 	return &stream{feed: r}, nil
 }
 
-// reader returns a reader of partition p of the open file through a buffer. The caller holds o.mu, or o is a run.
+// reader reads partition p of the open file through a buffer. o.mu must be held, or o is a run.
 func (o *Output) reader(p int, buf []byte, mem *carver) *frameReader {
 	info := o.infos[p]
 	return &frameReader{
@@ -185,7 +185,7 @@ func (o *Output) reader(p int, buf []byte, mem *carver) *frameReader {
 	}
 }
 
-// retainLocked opens the file, or counts one more user of it. The caller holds o.mu.
+// retainLocked opens the file, or counts one more user of it. o.mu must be held.
 func (o *Output) retainLocked() error {
 	if o.refs == 0 {
 		file, err := o.fs.Open(o.path)

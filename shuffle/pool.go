@@ -15,7 +15,7 @@ const (
 	minBudget    = 256 << 10
 	minBlock     = 4 << 10
 	maxBlock     = 1 << 20
-	blocksBudget = 64 // blocks in a small budget; large ones have more blocks, of maxBlock bytes
+	blocksBudget = 64 // blocks in a small budget; large ones have more, of maxBlock
 	framesBlock  = 4  // segment frames in a block
 )
 
@@ -69,9 +69,8 @@ const giantShare = 3
 // setGiants sets how many bytes of giants may be in memory at once. Nothing else may use the pool yet.
 func (p *Pool) setGiants(n int64) { p.giants, p.giantBytes = semaphore.NewWeighted(n), n }
 
-// Giant waits until a record of n bytes may be in memory as a whole beside others of its kind: together they may
-// have a third of the budget, but one is always allowed. The caller must have none already, and must not wait for
-// anything else while it has this one. done releases the room.
+// Giant waits until a record of n bytes may be in memory as a whole beside others of its kind: a third of the budget
+// in all, or one. The caller must have none, and wait for nothing else while it has this one. done releases it.
 func (p *Pool) Giant(ctx context.Context, n int64) (done func(), err error) {
 	n = min(n, p.giantBytes)
 	if err := p.giants.Acquire(ctx, n); err != nil {
@@ -107,7 +106,7 @@ func (p *Pool) setAside() {
 	p.trimLocked()
 }
 
-// settle returns the room for giants to the others once the pool is idle. The caller holds p.mu.
+// settle returns the room for giants to the others once the pool is idle. p.mu must be held.
 func (p *Pool) settle() {
 	if p.aside > 0 && p.entered == 0 && p.used == p.aside {
 		p.used, p.fixed, p.aside = 0, p.fixed-p.aside, 0
@@ -118,7 +117,7 @@ func (p *Pool) settle() {
 // Budget returns the bound in bytes.
 func (p *Pool) Budget() int64 { return p.limit }
 
-// InUse returns the number of bytes reserved now, by anybody. It does not count what is set aside for giants.
+// InUse returns the number of bytes reserved now, by anybody. What is set aside for giants does not count.
 func (p *Pool) InUse() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +175,7 @@ func (p *Pool) trimLocked() {
 	}
 }
 
-// signal wakes all that wait for memory. The caller holds p.mu.
+// signal wakes all that wait for memory. p.mu must be held.
 func (p *Pool) signal() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -219,7 +218,7 @@ func (p *Pool) tryJoin(ctx context.Context, floor int64) (*account, error) {
 	return a, nil
 }
 
-// waitLocked waits until memory may have been released. The caller holds p.mu, which is released meanwhile.
+// waitLocked waits until memory may have been released. p.mu is held, but released meanwhile.
 func (p *Pool) waitLocked(ctx context.Context) error {
 	ch := p.changed
 	p.mu.Unlock()
@@ -232,7 +231,7 @@ func (p *Pool) waitLocked(ctx context.Context) error {
 	}
 }
 
-// charge adds n bytes, which may be negative, to what is used. The caller holds p.mu.
+// charge adds n bytes, which may be negative, to what is used. p.mu must be held.
 func (p *Pool) charge(a *account, n int64) {
 	p.used += n
 	if !a.growing {

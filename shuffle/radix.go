@@ -182,7 +182,7 @@ func (s *sorter) insertionTied(es []entry, depth int) {
 }
 
 // ties sorts [lo,hi), whose prefixes are all equal, into a. Keys that end within the prefix come first, by length.
-// The others are sorted by the bytes after those they share.
+// The others are sorted by later bytes.
 func (s *sorter) ties(lo, hi int, inB bool, depth int) error {
 	s.settle(lo, hi, inB)
 	rest := s.exhausted(lo, hi, depth)

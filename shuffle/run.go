@@ -11,8 +11,7 @@ type Run interface {
 	Close() error
 }
 
-// Recorder is implemented by the runs of this package. It returns key and value in one slice, of which the key is
-// the first keyLen bytes. The slice is valid as long as Key is.
+// Recorder is implemented by the runs of this package. It returns key and value in one slice, valid while Key is.
 type Recorder interface {
 	Record() (kv []byte, keyLen int)
 }

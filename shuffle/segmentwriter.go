@@ -110,8 +110,8 @@ func (w *segmentWriter) add(key, value []byte) error {
 	return nil
 }
 
-// room flushes the current frame, into which a record does not fit. A record that is larger than any frame is
-// written at once, from the given pieces, as a frame of its own.
+// room flushes the current frame. A record that is larger than any frame is written at once, from the given pieces,
+// as a frame of its own.
 func (w *segmentWriter) room(size int, pieces ...[]byte) (done bool, err error) {
 	if w.cur.records > 0 {
 		if err := w.flush(false); err != nil {

@@ -7,7 +7,7 @@ import (
 
 // keyed looks up the key of an entry.
 type keyed interface {
-	// key is valid as long as the memory behind the location is.
+	// key is valid while the memory behind the location is.
 	key(loc uint32) []byte
 	// prefetch starts loading the key into the cache.
 	prefetch(loc uint32)

@@ -61,7 +61,7 @@ func (c *Collector) sortTable() (*batch, error) {
 	return &batch{idx: &c.idx, starts: starts, table: t}, nil
 }
 
-// partitionOf returns the partition of a record, and fails if it is out of range.
+// partitionOf returns the partition of a record, checked.
 func (c *Collector) partitionOf(key, value []byte) (int, error) {
 	if c.cfg.Partition == nil {
 		return 0, nil
@@ -126,7 +126,7 @@ func (c *Collector) spillOne(key, value []byte) error {
 	return nil
 }
 
-// writeSpill writes a run with write and adds it to the runs.
+// writeSpill adds a run that write writes.
 func (c *Collector) writeSpill(write func(w *segmentWriter) error) error {
 	run, err := c.writeFile(c.nextFile(), write)
 	if err != nil {

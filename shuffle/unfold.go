@@ -56,7 +56,7 @@ func (c *Collector) unfold() (bool, error) {
 	return true, nil
 }
 
-// takeSlots adds the keys and values in the slots, using memory that is already reserved.
+// takeSlots adds the keys and values in the slots, in reserved memory.
 func (c *Collector) takeSlots(t *foldTable) (err error) {
 	t.each(func(key, value []byte) {
 		size := recordSize(len(key), len(value))
@@ -73,8 +73,8 @@ func (c *Collector) takeSlots(t *foldTable) (err error) {
 	return err
 }
 
-// unfolded returns the memory that takeSlots needs, for records and for entries. It reports false if a record is
-// larger than a block.
+// unfolded returns the memory that takeSlots needs, for records and for entries, or false if a record is larger than
+// a block.
 func (t *foldTable) unfolded() (data, entries int64, ok bool) {
 	block := t.pool.blockSize
 	free, ok := 0, true

@@ -64,7 +64,7 @@ func (d *DiskAs) Open(path string) (File, error) {
 	return do(d, func() (File, error) { return Disk{}.Open(path) })
 }
 
-// Stat describes a file and follows links.
+// Stat follows links.
 func (d *DiskAs) Stat(path string) (fs.FileInfo, error) {
 	return do(d, func() (fs.FileInfo, error) { return Disk{}.Stat(path) })
 }

@@ -35,7 +35,7 @@ func (Disk) Open(path string) (File, error) {
 	return &diskFile{f, info.Size()}, nil
 }
 
-// MaxUnsized is the size limit of a file that does not report its size, like those of /proc. It is read into memory.
+// MaxUnsized bounds a file that does not report its size, like those of /proc: it is read into memory.
 const MaxUnsized = 16 << 20
 
 // openUnsized opens a file that claims to be empty. It closes f.
@@ -68,7 +68,7 @@ type diskFile struct {
 
 func (f *diskFile) Size() int64 { return f.size }
 
-// Stat describes a file and follows links.
+// Stat follows links.
 func (Disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 
 // Readlink returns the target of a link.

@@ -48,7 +48,7 @@ func (m Mux) Expand(paths []string) ([]Entry, error) {
 	return out, nil
 }
 
-// hint adds to an error where else a path exists that is not on the local disk, since users forget the scheme.
+// hint says where else a path exists that is not on the local disk: users forget the scheme.
 func (m Mux) hint(p string, err error) error {
 	if _, _, ok := cutScheme(p); ok || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -192,8 +192,8 @@ func entryOf(store FS, p string, info fs.FileInfo) (Entry, error) {
 	return e, err
 }
 
-// sizeOf returns the size of a file. Some files that claim to be empty are not, like those of /proc: their size is
-// known only when they are opened.
+// sizeOf returns the size of a file. Files that claim to be empty may not be, like those of /proc: opening them
+// shows it.
 func sizeOf(store FS, p string, info fs.FileInfo) (int64, error) {
 	if _, local := store.(onDisk); !local || info.Size() > 0 {
 		return info.Size(), nil

@@ -72,8 +72,8 @@ type Block struct {
 	Hosts          []string
 }
 
-// A Resolver gives a path one spelling, so that two names of one thing compare equal: it follows links and makes
-// relative paths absolute.
+// A Resolver gives a path one spelling, so that two names of one thing compare equal: links followed, relative made
+// absolute.
 type Resolver interface {
 	Resolve(path string) (string, error)
 }

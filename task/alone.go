@@ -11,9 +11,8 @@ import (
 // patience is how long user code may continue after its attempt was cancelled before it is abandoned.
 const patience = 5 * time.Second
 
-// alone runs an attempt in a goroutine of its own, because user code may end the goroutine. alone abandons the
-// goroutine if user code continues for too long after the attempt was cancelled, for example because it showed no
-// sign of life.
+// alone runs an attempt in a goroutine of its own, since user code may end it. It abandons the goroutine if user
+// code continues for too long after the attempt was cancelled, for example for its silence.
 func alone[T any](a *attempt, run func() (T, error)) (T, error) {
 	defer a.cancel(nil)
 	ended := make(chan result[T], 1)
@@ -64,8 +63,7 @@ func runApart[T any](a *attempt, run func() (T, error), ended chan<- result[T]) 
 // ErrSilent marks an attempt whose user code has shown no sign of life for too long.
 var ErrSilent = errors.New("no record read, pair emitted or counter changed")
 
-// leftBehind is the error of an attempt that cannot be ended. It may hold memory and files, so the task is not tried
-// again.
+// leftBehind is an attempt that cannot be ended. It may hold memory and files, so there is no other try.
 type leftBehind struct{ error }
 
 func (e *leftBehind) Unwrap() error { return e.error }

@@ -208,7 +208,7 @@ func (a *attempt) userCode(call func() error) error {
 	})
 }
 
-// blame returns an AttemptError for an error that user code returned.
+// blame returns the AttemptError for user code's error.
 func (a *attempt) blame(err error) error {
 	return &AttemptError{Task: a.task.String(), Where: a.place.String(), Err: err}
 }

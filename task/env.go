@@ -45,7 +45,7 @@ func (e *Env) maxRecord(job *mapreduce.Job) int {
 	return e.MaxRecord
 }
 
-// giants returns the function by which readers reserve room for a giant record.
+// giants returns what reserves room for a giant record.
 func (a *attempt) giants() func(bytes int64) (func(), error) {
 	pool := a.env.Pool
 	if pool == nil {

@@ -155,7 +155,7 @@ func (m *mapAttempt) finish() error {
 		return nil
 	}
 	err := m.userCode(func() error { return f.Finish(m.out) })
-	return cmp.Or(m.out.Failure(), err) // user code may have failed because of it
+	return cmp.Or(m.out.Failure(), err) // user code may fail of it
 }
 
 func (m *mapAttempt) readRange(r Range, format mapreduce.InputFormat) error {
@@ -205,7 +205,7 @@ func (m *mapAttempt) eachChunk(r mapreduce.ChunkReader) error {
 // giantRecord is far above the usual buffers of readers.
 const giantRecord = 1 << 20
 
-// recordsPerCheck is how many records pass between checks whether the attempt is still wanted.
+// recordsPerCheck is after how many records an attempt checks whether it is still wanted.
 const recordsPerCheck = 256
 
 func (m *mapAttempt) eachRecord(r mapreduce.RecordReader) error {

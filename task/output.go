@@ -258,7 +258,7 @@ func (o *JobOutput) publish() (err error) {
 }
 
 // replace replaces the old output by the new one. If the store cannot do that in one step, replace moves the old one
-// aside first. Two drivers at the same time could then move the new one aside.
+// aside first. Two drivers at once could then move the new one aside.
 func (o *JobOutput) replace() error {
 	if r, ok := o.store.(storage.Replacer); ok {
 		return r.ReplaceDir(o.work, o.final)

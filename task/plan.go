@@ -59,8 +59,8 @@ func makePlan(ctx context.Context, env *Env, job *mapreduce.Job, layout Layout) 
 	return plan, plan.sample(ctx, env, job)
 }
 
-// CheckInput returns an error if the input has changed since the plan was made: what was read of it is then neither
-// the old input nor the new. A plan that came over the wire cannot check that.
+// CheckInput returns an error if the input has changed since the plan was made: what was read of it is neither the
+// old nor the new. A plan that came over the wire cannot tell.
 func (p *Plan) CheckInput(store storage.Mux, job *mapreduce.Job) error {
 	now := map[string]storage.Entry{}
 	for _, in := range job.AllInputs() {

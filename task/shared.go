@@ -16,8 +16,8 @@ import (
 // On a cluster, attempts of one job run in many processes. Each writes its part under a name of its own. Which of
 // them count is decided once, elsewhere, and the driver then publishes those.
 
-// CheckOutput checks the output of a job for which several drivers may work, one after another or, if one was
-// wrongly taken for dead, at the same time. It creates nothing; Make does. id makes the hidden name unique.
+// CheckOutput checks the output of a job with several drivers, one after another or, if one was wrongly taken for
+// dead, at once. It creates nothing; Make does. id makes the hidden name unique.
 func CheckOutput(mux storage.Mux, job *mapreduce.Job, id string, overwrite bool) (*JobOutput, error) {
 	o, err := newOutput(mux, job, overwrite)
 	if err != nil {
@@ -68,7 +68,7 @@ func JoinOutput(mux storage.Mux, job *mapreduce.Job, work string, overwrite bool
 // publishers is how many parts are renamed at once.
 const publishers = 16
 
-// Publish makes the parts of these attempts, indexed by task, the parts of the output. It may be repeated.
+// Publish makes the parts of these attempts, by task, those of the output. It may be repeated.
 func (o *JobOutput) Publish(kind mapreduce.Kind, winners []uint64) error {
 	if done, err := o.published(); done || err != nil {
 		return err
@@ -95,7 +95,7 @@ func (o *JobOutput) Publish(kind mapreduce.Kind, winners []uint64) error {
 	return nil
 }
 
-// renameEach does the work of [storage.Mover] for stores that do not implement it.
+// renameEach replaces [storage.Mover] for stores without it.
 func (o *JobOutput) renameEach(moves []storage.Move) error {
 	var g errgroup.Group
 	g.SetLimit(publishers)
@@ -117,9 +117,9 @@ func (o *JobOutput) renameEach(moves []storage.Move) error {
 // committed.
 const commitTries = 4
 
-// CommitOnce is Commit for an output that another driver may have committed before, without being able to report it,
-// or may be committing now, because it was wrongly taken for dead. mark distinguishes this job's output from
-// another's, and try this driver's files from another's.
+// CommitOnce is Commit for an output that another driver may have committed without reporting it, or may be
+// committing now, because it was wrongly taken for dead. mark identifies this job's output, and try this driver's
+// files.
 func (o *JobOutput) CommitOnce(mark string, try uint64) (err error) {
 	for range commitTries {
 		if err = o.commitOnce(mark, try); !errors.Is(err, fs.ErrNotExist) {
@@ -129,8 +129,8 @@ func (o *JobOutput) CommitOnce(mark string, try uint64) (err error) {
 	return err
 }
 
-// commitOnce puts the mark in place before it removes the directory in which the mark is made. So if that directory
-// is gone, the mark is there.
+// commitOnce puts the mark in place before it removes the directory in which it is made: without that, the mark is
+// there.
 func (o *JobOutput) commitOnce(mark string, try uint64) error {
 	if done, err := o.published(); err != nil {
 		return err
@@ -160,8 +160,7 @@ func (o *JobOutput) published() (bool, error) {
 	return false, err
 }
 
-// writeMark writes the mark and gives it its name in one step, so that no other driver finds half of it, or none
-// where there was one.
+// writeMark writes the mark and gives it its name in one step, so that no driver ever finds half of it, or none.
 func (o *JobOutput) writeMark(mark string, try uint64) error {
 	own := path.Join(o.work, attemptDir, SuccessFile+"-"+ID{Try: try}.unique())
 	if err := o.store.RemoveAll(own); err != nil { // of this driver's last try
@@ -178,7 +177,7 @@ func (o *JobOutput) writeMark(mark string, try uint64) error {
 	return o.store.Rename(own, path.Join(o.work, SuccessFile))
 }
 
-// checkMark returns an error unless the directory with the final name is this job's output.
+// checkMark returns an error unless the final directory is this job's.
 func (o *JobOutput) checkMark(mark string) error {
 	there, err := o.marked(o.final, mark)
 	if err != nil {

@@ -94,7 +94,7 @@ type childRun struct {
 	computes bool // as the child says
 
 	mu     sync.Mutex // guards the fields below
-	last   time.Time  // when the child last gave a sign of life
+	last   time.Time  // of the last sign of life
 	reason string     // why the worker killed it
 }
 
@@ -114,8 +114,8 @@ func (w *Worker) limitOf(l *wire.Launch) int64 {
 	return 4*w.budgetOf(l).Total() + 256<<20
 }
 
-// processorsOf returns how many processors an attempt may use. On an emulated machine these are its own, for
-// which its pace is set. On a real one it is 0, for no limit.
+// processorsOf returns how many processors an attempt may use. On an emulated machine its pace is set for these. On
+// a real one it is 0, for no limit.
 func (w *Worker) processorsOf(l *wire.Launch) float64 {
 	if w.cfg.Speed == 0 {
 		return 0
@@ -308,8 +308,8 @@ func (c *childRun) kill(why string) {
 	c.sandbox.kill()
 }
 
-// killed reports whether the worker has ended the process. The worker's reason takes precedence over what the
-// process reported before, such as the death of its own commands.
+// killed reports whether the worker has ended the process. Its reason then counts, not what the process reported
+// before, such as the death of its own commands.
 func (c *childRun) killed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

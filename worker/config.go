@@ -45,15 +45,15 @@ type Config struct {
 	// Key is the cluster's key. Without it only this machine may call, unless Insecure is set.
 	Key      *secure.Key
 	Insecure bool
-	// Advertise is the address at which others reach this worker, if it is not the one it listens on. If it is
-	// empty and the worker listens on all addresses, it is the one from which the worker reaches the master.
+	// Advertise is the address at which others reach this worker, if it is not the one it listens on. If empty for a
+	// worker that listens on all, it is the one from which the worker reaches the master.
 	Advertise string
 	Listener  net.Listener // replaces Listen
 	Log       *slog.Logger
 	// Emulate, if set, slows down this node's links.
 	Emulate *emulate.Setting
-	// Speed, if not 0, emulates a slower machine. In a given time its attempts do this fraction (up to 1) of
-	// what they would do here. The machine is as idle as its attempts leave it.
+	// Speed, if not 0, emulates a slower machine. Its attempts do this fraction (up to 1) of what they would do
+	// here. It is as idle as its attempts leave it.
 	Speed float64
 	// Idle, if set, replaces the kernel's figure for how idle the processors were since the last call, for
 	// example on an emulated machine. The worker calls it from one goroutine at a time, about once a second.
@@ -76,8 +76,8 @@ type Config struct {
 	// on a large machine has some dozens.
 	TaskProcesses int
 	// TaskCgroup names the cgroup, in hierarchies of version 1, below which the worker makes one for each such
-	// attempt. The worker creates it if necessary. Empty means the root of each hierarchy in whose root the
-	// worker runs, as in a container.
+	// attempt. The worker creates it if needed. Empty means the root of each hierarchy in whose root the worker
+	// runs, as in a container.
 	TaskCgroup string
 	// TaskDisk is how many bytes such an attempt may have on disk. 0 means its share of the free space when it
 	// starts.
@@ -88,8 +88,8 @@ type Config struct {
 	// Child returns the arguments with which this executable runs an attempt of a built-in program in a process
 	// of its own; nil for programs that run in this process.
 	Child func(p *wire.Program) []string
-	// LogAge is how long logs of attempts are kept after the last message of their job. LogBytes is how many
-	// bytes of logs may be kept in all; the oldest go first. 0 means no limit. Defaults 7 days and 1 GiB.
+	// LogAge is how long logs of attempts are kept after the last message of their job, and LogBytes how many bytes
+	// in all; the oldest go first. 0 means no limit. Defaults 7 days and 1 GiB.
 	LogAge   time.Duration
 	LogBytes int64
 	// NamePatience is how long a worker keeps asking when another worker has its name. Default 10 s.
@@ -103,7 +103,7 @@ type Config struct {
 // MinSpeed is the slowest machine that can be emulated, a hundred times slower than this one.
 const MinSpeed = 0.01
 
-// DefaultConfig returns the configuration of a worker that uses this machine's processors.
+// DefaultConfig returns the configuration for this machine's processors.
 func DefaultConfig() Config {
 	return Config{
 		Rack: "default", Listen: "127.0.0.1:0", Reserve: 256 << 20, SmallOutput: 32 << 10, Memory: shuffle.DefaultMemory, Pause: 100 * time.Millisecond, NamePatience: 10 * time.Second, TaskTimeout: 10 * time.Minute, FetchStall: 10 * time.Second, LogAge: 7 * 24 * time.Hour, LogBytes: 1 << 30,

@@ -144,8 +144,8 @@ func (w *Worker) circuit() *wire.Circuit {
 // processor reads how busy the machine is.
 type processor struct{ rest, all int64 }
 
-// idle returns the share of time, in percent, in which the processors had nothing to do since the last call,
-// like id of vmstat: waiting for a disk is not idle.
+// idle returns how idle the processors were since the last call, in percent, like id of vmstat: waiting for a disk
+// is not idle.
 func (p *processor) idle() (float64, bool) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -28,7 +28,7 @@ type gate struct {
 	wg     sync.WaitGroup
 }
 
-// openGate makes a gate to the addresses that reach allows. The caller must close it.
+// openGate makes a gate to what reach allows. The caller must close it.
 func openGate(reach func(ctx context.Context, addr string) bool) (*gate, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -54,8 +54,7 @@ func (w *Worker) askGossip() (wire.Gossip, error) {
 	return api.ClusterGossip.Call(ctx, w.client, w.cfg.Master, struct{}{})
 }
 
-// seeds is the master's address for gossip. It is asked for again when the master is missing, since it may have
-// restarted.
+// seeds is the master's address for gossip, asked for again when it is missing: it may have restarted.
 type seeds struct {
 	w    *Worker
 	mu   sync.Mutex // guards addr

@@ -20,8 +20,7 @@ const (
 	IsolationAuto = "auto"
 	// IsolationNone runs them as the worker's own user: they can do what the worker can.
 	IsolationNone = "none"
-	// IsolationLandlock runs them as the worker's own user, without access to its files, its memory, and system
-	// calls that no task needs.
+	// IsolationLandlock runs them as the worker's user, without its files, its memory, and calls that no task needs.
 	IsolationLandlock = "landlock"
 	// IsolationUser gives each a user of its own, limits, and one writable directory.
 	IsolationUser = "user"
@@ -128,7 +127,7 @@ func (c *sandbox) link(from string) error {
 	return nil
 }
 
-// environment returns all of the worker's environment that a program in the sandbox sees.
+// environment returns what a program in the sandbox sees of the worker's.
 func (c *sandbox) environment() []string {
 	env := []string{"HOME=" + c.path(), "TMPDIR=" + c.path(), "PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")}
 	names := []string{"LANG", "LC_ALL", "TZ"}

@@ -18,7 +18,7 @@ var systemDirs = []string{
 	"/run/systemd/resolve", // where /etc/resolv.conf may lead
 }
 
-// ableCage returns why a worker without rights cannot keep programs from files, or nil if it can.
+// ableCage returns why a worker without rights cannot keep programs from files, or nil.
 func ableCage() error {
 	if landlockVersion() < 1 {
 		return errors.New("this kernel has no Landlock (5.13 or later, unless it is switched off)")
@@ -67,8 +67,8 @@ func (j *jail) openCage() error {
 	return nil
 }
 
-// readable lists paths that may be read with everything below them without revealing anything hidden. It
-// replaces a directory that contains something hidden by its other entries.
+// readable lists paths below which everything may be read. It replaces a directory with something hidden in it by
+// its other entries.
 func readable(dirs, hidden []string, list func(dir string) []string) (out []string) {
 	for _, d := range dirs {
 		switch {
@@ -86,9 +86,9 @@ func readable(dirs, hidden []string, list func(dir string) []string) (out []stri
 	return out
 }
 
-// caged starts a command as the worker's own user, from a thread that has permanently given up the ability to
-// gain rights, to read what is neither the system's nor its own, to write outside its directory, to look into
-// processes or, if the kernel can prevent it, send signals to them, and to make calls that no task needs.
+// caged starts a command as the worker's own user, from a thread that has given up for good the ability to gain
+// rights, to read what is neither the system's nor its own, to write outside its directory, to look into processes
+// or, if the kernel can prevent it, send signals to them, and to make calls that no task needs.
 func caged(cmd *exec.Cmd, c *sandbox, exes ...*os.File) error {
 	return behind(func() error {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {

@@ -53,9 +53,9 @@ const (
 	x32                         = 0x40000000
 )
 
-// callFilter returns a filter of system calls for an architecture. It ends programs of another architecture,
-// whose calls have other numbers. The arguments of clone3 are in memory, where no filter looks. So programs are
-// told, as by older kernels, that clone3 does not exist, and use clone.
+// callFilter returns a filter of system calls for an architecture. It ends programs of another one, whose calls have
+// other numbers. The arguments of clone3 are in memory, where no filter looks, so programs are told that it does not
+// exist, as in older kernels, and use clone.
 func callFilter(arch uint32, clone3 bool) []bpf.Instruction {
 	const denied = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	const absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
@@ -85,8 +85,8 @@ func callFilter(arch uint32, clone3 bool) []bpf.Instruction {
 	return append(out, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
 
-// filterCalls filters the system calls of this thread and of what it starts, permanently. On a kernel without
-// filters, only the user's lack of rights protects these calls.
+// filterCalls filters the system calls of this thread and of what it starts, permanently. Without filters, only the
+// user's lack of rights helps.
 func filterCalls(clone3 bool) error {
 	arch := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	kill := uint32(unix.SECCOMP_RET_KILL_PROCESS)

@@ -70,7 +70,7 @@ func openOldCgroups(all map[string]hierarchy, group string, pid int) (*oldCgroup
 	g := &oldCgroups{dirs: map[string]string{}}
 	var errs []error
 	for c, h := range all {
-		base := filepath.Join(h.mount, filepath.Join("/", group)) // cleaned, it stays below the mount
+		base := filepath.Join(h.mount, filepath.Join("/", group)) // stays below the mount
 		if group == "" && h.own != "" {
 			errs = append(errs, fmt.Errorf("%s: the worker is in the group /%s, which is not its own: give --task-cgroup", c, h.own))
 			continue
@@ -191,8 +191,7 @@ func moveTo(tasks []*os.File) error {
 	return nil
 }
 
-// kill ends all processes in the group, including those that they start meanwhile. Unlike version 2, version 1
-// cannot end all at once.
+// kill ends all processes in the group, and those that they start meanwhile: version 1 cannot end all at once.
 func (c *oldCgroup) kill() {
 	told := map[int]bool{}
 	for found := true; found; {

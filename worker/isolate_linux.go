@@ -70,9 +70,9 @@ func newJail(cfg *Config) (*jail, error) {
 	return j, nil
 }
 
-// withoutUsers decides how programs run that cannot have users of their own. If the cluster has a key, its
-// users may be strangers, and programs run in a cage if possible. Without a key the cluster belongs to one
-// person, who may want programs to use files of the machine.
+// withoutUsers decides how programs run that cannot have users of their own. With a key the cluster may have
+// strangers, and programs run in a cage if possible. Without a key the cluster belongs to one person, who may want
+// programs to use files of the machine.
 func (j *jail) withoutUsers(why error) error {
 	err := ableCage()
 	if j.cfg.Isolation == IsolationLandlock && err != nil {
@@ -129,7 +129,7 @@ func keepListed() error {
 	return nil
 }
 
-// able returns why attempts cannot have users of their own, or nil if they can.
+// able returns why attempts cannot have users of their own, or nil.
 func able(users UserRange) error {
 	if os.Geteuid() != 0 {
 		return errors.New("the worker does not run as root")
@@ -207,7 +207,7 @@ func (j *jail) standBack() {
 	const nice, usual = 110, 1024 // weight of a process with taskNice, and with niceness 0
 	weight := int64(min(usual, nice*j.cfg.Capacity.Places()))
 	if j.old != nil && j.old.dirs["cpu"] != "" {
-		_ = (&cgroup{dir: j.old.dirs["cpu"]}).set("cpu.shares", weight) // if this fails, nothing changes
+		_ = (&cgroup{dir: j.old.dirs["cpu"]}).set("cpu.shares", weight) // else it stays as it was
 	}
 	if j.groups != nil && j.groups.cpu {
 		_ = (&cgroup{dir: j.groups.dir}).set("cpu.weight", max(1, weight*100/usual)) // likewise

@@ -37,9 +37,9 @@ func behind(fn func() error) error {
 	return <-done
 }
 
-// confined starts a command from a thread that has given up, for good, the means to gain rights, to write
-// outside one directory, to talk by System V and POSIX objects to anybody and to make calls that no task needs; over a network, too, if
-// that is to be.
+// confined starts a command from a thread that has given up for good the ability to gain rights, to write outside
+// one directory, to share System V and POSIX objects, to make calls that no task needs and, if configured, to use a
+// network.
 func confined(cmd *exec.Cmd, c *sandbox) error {
 	return behind(func() error { return c.old.within(func() error { return startConfined(cmd, c) }) })
 }
@@ -107,8 +107,7 @@ const (
 	landScopes = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 )
 
-// landlockVersion returns the version of the kernel's interface, or 0 if it does not exist or is not allowed in
-// this container.
+// landlockVersion is that of the kernel's interface, or 0 if it is missing or not allowed in this container.
 func landlockVersion() int {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -117,8 +116,9 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// landlock lets this thread write below one directory only, and send no signals to those that are not
-// its own; with a list of what is readable, read only that, its directory and its executables. A kernel without it leaves that to the user's lack of rights.
+// landlock lets this thread write only below one directory, and signal only its own processes. With a list of
+// readable paths it may read only those, its directory and its executables. Without landlock, only the user's lack
+// of rights helps.
 func landlock(dir *os.File, exes []*os.File, readable []string) error {
 	version := landlockVersion()
 	if version == 0 {

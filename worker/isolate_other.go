@@ -16,13 +16,13 @@ import (
 	"github.com/millrace/millrace/worker/attempt"
 )
 
-// A jail makes sandboxes. On this system these are only directories, since only Linux has the means for more.
+// A jail makes sandboxes, which are only directories here: only Linux has the means for more.
 type jail struct {
 	mode  string
 	reach func(ctx context.Context, addr string) bool // unused
 }
 
-// newJail refuses what this system does not support, and logs once what that means.
+// newJail refuses what is not supported here, and logs once what that means.
 func newJail(cfg *Config) (*jail, error) {
 	if cfg.Isolation == IsolationUser || cfg.Isolation == IsolationLandlock {
 		return nil, fmt.Errorf("isolation is %q, which only Linux has: give %s or %s", cfg.Isolation, IsolationAuto, IsolationNone)
@@ -63,7 +63,7 @@ type sandbox struct {
 // openGate makes no gate: programs use the worker's network.
 func (*sandbox) openGate() (int, error) { return 0, nil }
 
-// enter makes a sandbox below a directory of the worker's. The caller must call leave in any case.
+// enter makes a sandbox below a directory of the worker's. Call leave in any case.
 func (*jail) enter(parent, name string, _ limits) (*sandbox, error) {
 	c := &sandbox{dir: filepath.Join(parent, name)}
 	err := os.RemoveAll(c.dir)
@@ -105,7 +105,7 @@ func (c *sandbox) kill() {
 // owns is always true: on this system all programs run as the worker's user.
 func (*sandbox) owns(os.FileInfo) bool { return true }
 
-// sweep ends whatever a program left running. The caller has waited for the program.
+// sweep ends whatever a program that has ended left running.
 func (c *sandbox) sweep() error {
 	c.kill()
 	return nil

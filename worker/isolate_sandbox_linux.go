@@ -44,7 +44,7 @@ const (
 	linksFD // or the gate, where there are no links
 )
 
-// enter makes a sandbox below a directory of the worker's. The caller must call leave in any case.
+// enter makes a sandbox below a directory of the worker's. Call leave in any case.
 func (j *jail) enter(parent, name string, l limits) (*sandbox, error) {
 	c := &sandbox{j: j, dir: filepath.Join(parent, name)}
 	if err := c.open(l, name); err != nil {
@@ -100,9 +100,9 @@ func roomFor(dir string, cfg *Config) int64 {
 	return max(1<<20, (free-cfg.Reserve)/int64(places))
 }
 
-// path returns the program's own name for its directory. A user who may not pass the directories above it sees
-// it at another place. If the worker cannot arrange that, the program gets there through the file it inherits.
-// Programs that ask for the full name of a file there, as Python does, then do not find it.
+// path returns the program's own name for its directory. A user who may not pass the directories above it sees it at
+// another place. If the worker cannot arrange that, the program gets there through an inherited file, but cannot
+// find full names there, as Python wants to.
 func (c *sandbox) path() string {
 	if c.uid != 0 && !reachable(c.dir) {
 		return cmp.Or(c.j.place, fmt.Sprintf("/proc/self/fd/%d", sandboxFD))
@@ -245,7 +245,7 @@ func (c *sandbox) owns(st os.FileInfo) bool {
 	return ok && sys.Nlink == 1 && (c.uid == 0 || sys.Uid == c.uid)
 }
 
-// sweep ends whatever a program left running. The caller has waited for the program.
+// sweep ends whatever a program that has ended left running.
 func (c *sandbox) sweep() error {
 	if c.pid == 0 || c.apart {
 		return nil // its name space has ended with it

@@ -91,8 +91,8 @@ func vacate(lease string, uid uint32) error {
 	return f.Truncate(0)
 }
 
-// occupy marks an id as used in the file of its lease. If it is marked already, its last user was killed along
-// with the worker and may have left something running, which occupy ends first.
+// occupy marks an id as used in the file of its lease. If it is marked already, its last user was killed with the
+// worker, and occupy first ends what that left running.
 func occupy(f *os.File, uid uint32) error {
 	st, err := f.Stat()
 	if err == nil && st.Size() > 0 {

@@ -16,7 +16,7 @@ type localDisks struct {
 	users map[string]storage.FS
 }
 
-// rights returns the function that a storage.Mux asks about local paths.
+// rights returns what a storage.Mux asks about local paths.
 func (d *localDisks) rights(spec *wire.JobSpec) func(string) (storage.FS, error) {
 	return func(path string) (storage.FS, error) {
 		switch spec.Local {

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// A cappedLog keeps the beginning and the end of an attempt's output, so that a flood of output does not fill
-// the disk.
+// A cappedLog keeps the beginning and the end of an attempt's output: a flood of it fills no disk.
 type cappedLog struct {
 	mu      sync.Mutex // guards the fields below
 	f       *os.File

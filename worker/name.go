@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// nameFile is the file in a worker's directory that keeps the name of a worker without --name.
+// nameFile keeps, in its directory, the name of a worker without --name.
 const nameFile = "name"
 
 // lockNote precedes the worker's name in the lock of its directory.
@@ -38,8 +38,8 @@ func NameIn(dir, host string) (wire.NodeName, error) {
 	return wire.NodeName(name), nil
 }
 
-// newName chooses a name and writes it down. If two workers start in one directory, both get the name that was
-// written first, and the directory's lock keeps the second out.
+// newName chooses a name and writes it down. Of two workers that start in one directory both get the first name; the
+// directory's lock keeps the second out.
 func newName(dir, path, host string) ([]byte, error) {
 	name := host + "-" + strings.ToLower(rand.Text()[:5])
 	if note, err := os.ReadFile(filepath.Join(dir, "lock")); err == nil {

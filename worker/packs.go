@@ -12,10 +12,9 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// packs is a scratch file system in which small files share one, because creating a file on a disk takes longer
-// than a small map. A small file stays in memory until it gets its final name. Then it is appended to the pack
-// of its directory, after a head that names it, so that it can be found again after a restart. Larger files are
-// ordinary files.
+// packs is a scratch file system in which small files share one: creating a file takes longer than a small map. A
+// small file stays in memory until it gets its final name. Then it is appended to the pack of its directory, after a
+// head that names it, so that it can be found again after a restart. Larger files are ordinary files.
 type packs struct {
 	small int // size in bytes up to which a file is packed; 0 packs none
 	disk  shuffle.FS
@@ -64,7 +63,7 @@ func appendPackHead(b []byte, name string, n int) []byte {
 	return append(b, name...)
 }
 
-// readPackHead reads the head at an offset of a pack of size bytes. It reports false if there is no whole file.
+// readPackHead reads the head at an offset of a pack of size bytes, or false if there is no whole file.
 func readPackHead(r io.ReaderAt, off, size int64) (name string, at place, ok bool) {
 	var b [packHead + maxPackKey]byte
 	if _, err := r.ReadAt(b[:packHead], off); err != nil {
@@ -140,7 +139,7 @@ func (p *packs) Rename(from, to string) error {
 	return nil
 }
 
-// packOf opens the pack of a directory. The caller holds p.mu.
+// packOf opens the pack of a directory. p.mu must be held.
 func (p *packs) packOf(dir string) (*pack, error) {
 	if k := p.open[dir]; k != nil {
 		return k, nil

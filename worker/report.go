@@ -89,9 +89,8 @@ func (w *Worker) send(r *wire.Report) outcome {
 	return answered
 }
 
-// refused ends a worker that the master will never accept: for example, one whose name belongs to a live
-// worker. If another worker has the name, refused ends this one only after NamePatience: the other may just
-// have been killed, and its name becomes free when it has been silent long enough.
+// refused ends a worker that the master will never accept. If another worker has its name, it ends only after
+// NamePatience: the other may just have been killed, and its name becomes free after some silence.
 func (w *Worker) refused(err error) {
 	select {
 	case <-w.taken:
@@ -114,8 +113,7 @@ func (w *Worker) refused(err error) {
 // untold is how long a worker waits for its master before it logs why.
 const untold = 5 * time.Second
 
-// pause waits before the next report if the last one led to nothing. Otherwise worker and master would talk
-// without end.
+// pause waits before the next report if the last one led to nothing, or the two would talk without end.
 func (w *Worker) pause(how outcome) {
 	news := w.news
 	switch how {

@@ -119,8 +119,7 @@ func (s *share) send(rw http.ResponseWriter, files *packs) error {
 	return err
 }
 
-// open returns a reader of the stored bytes and perhaps more behind them. It is a bare file if they have one of
-// their own.
+// open returns a reader of the stored bytes and perhaps more behind them: a bare file if they are in one.
 func (s *share) open(files *packs) (io.ReadCloser, error) {
 	if at, packed := files.find(s.path); packed {
 		return io.NopCloser(io.NewSectionReader(at.in, at.off+s.off, s.n)), nil

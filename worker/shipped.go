@@ -53,7 +53,7 @@ func (s *shipped) name(user, hash string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(owner[:8])+"-"+hash)
 }
 
-// get returns the path of a file and fetches it if necessary. A file with the wrong hash is not used.
+// get returns the path of a file and fetches it if needed. A file with the wrong hash is not used.
 func (s *shipped) get(ctx context.Context, from *dfs.Client, user string, job wire.JobID, f wire.Side) (string, error) {
 	path, hash := f.Path, f.Hash
 	if b, err := hex.DecodeString(hash); err != nil || len(b) != sha256.Size {

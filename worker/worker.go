@@ -45,8 +45,8 @@ type connections struct {
 	audit   *audit.Log // of refused calls
 }
 
-// holdings are what the worker has on its disks. It holds the lock of its directory as long as it uses any of
-// them. Those that several goroutines use have locks of their own.
+// holdings are what the worker has on its disks. It holds the lock of its directory while it uses any of them. Those
+// that several goroutines use have locks of their own.
 type holdings struct {
 	lock    *disk.Lock
 	disks   []*disk.Root // of blocks
@@ -257,11 +257,10 @@ func (w *Worker) Addr() string { return w.addr }
 // Budget returns how the memory of this process is divided.
 func (w *Worker) Budget() shuffle.Budget { return w.cfg.budget }
 
-// Ready returns a channel that is closed when the master has accepted the worker, so that nobody else has its
-// name.
+// Ready returns a channel that is closed when the master has accepted the worker.
 func (w *Worker) Ready() <-chan struct{} { return w.taken }
 
-// Failed returns a channel that receives the error that made the worker stop by itself.
+// Failed returns the channel of the error that stopped the worker.
 func (w *Worker) Failed() <-chan error { return w.failed }
 
 func (w *Worker) fail(err error) {
@@ -279,7 +278,7 @@ func (w *Worker) setSick(why string) {
 	w.nudge()
 }
 
-// Drain asks the master for no new attempts. Idle reports when nothing runs any more.
+// Drain asks for no new attempts. Idle reports when nothing runs.
 func (w *Worker) Drain() {
 	w.mu.Lock()
 	w.roster.Drain(true)
@@ -331,6 +330,5 @@ func (w *Worker) Close() error {
 	return errors.Join(errs...)
 }
 
-// makeDir makes a directory of the worker's own, which others may not enter: it holds users' data, and other
-// users' tasks run on the machine.
+// makeDir makes a directory that only the worker may enter: it holds users' data, and tasks of others run here.
 func makeDir(name string) error { return disk.OwnDir(name) }

@@ -43,7 +43,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// pause waits until the next beat is due, there is news, or the disks have failed.
+// pause waits for the next beat, news, or the failure of the disks.
 func (s *Service) pause(ctx context.Context, d time.Duration, listen bool, failed <-chan error) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -123,7 +123,7 @@ func (s *Service) report(ctx context.Context, session uint64) error {
 	}
 }
 
-// beat sends one beat and does what the answer says. It reports false if the service must register again.
+// beat sends one beat and does what the answer says. It is false if the service must register again.
 func (s *Service) beat(ctx context.Context) bool {
 	s.mu.Lock()
 	session := s.session

@@ -133,7 +133,7 @@ func readAt(f io.ReaderAt, p []byte, off int64) error {
 }
 
 // CheckFile verifies a whole block file against the block it should hold. It calls report with the size of each
-// piece that it reads; report may wait.
+// piece read; report may wait.
 func CheckFile(f Sized, want wire.Block, report func(n int)) error {
 	var head [headerSize]byte
 	if err := readAt(f, head[:], 0); err != nil {

@@ -54,8 +54,8 @@ func (l *Local) check() error {
 	return nil
 }
 
-// ReadAt reads verified bytes: whole chunks straight into p, the ends through a buffer. It divides a large read
-// into two that run at the same time.
+// ReadAt reads verified bytes: whole chunks straight into p, the ends through a buffer. It divides a large read into
+// two that run at once.
 func (l *Local) ReadAt(p []byte, off int64) (int, error) {
 	if mid := l.middle(len(p), off); mid > 0 {
 		var n2 int
@@ -75,7 +75,7 @@ func (l *Local) ReadAt(p []byte, off int64) (int, error) {
 // minHalf is the least size of each half for which dividing a read pays.
 const minHalf = 4 * pipe.ChunkSize
 
-// middle returns where to divide a read, at the end of a chunk, or 0 if it should stay whole.
+// middle returns where to divide a read, at the end of a chunk, or 0.
 func (l *Local) middle(n int, off int64) int {
 	if n < 2*minHalf || off+int64(n) > l.block.Len {
 		return 0

@@ -10,7 +10,7 @@ import (
 // asked less often. Smaller: many writers that write nothing take less room from others.
 const promiseStep = 4 << 20
 
-// use takes n bytes of the promise, and enlarges it first if it is too small. The caller holds the lock.
+// use takes n bytes of the promise, and enlarges it first if it is too small. The lock must be held.
 func (w *Writer) use(n int64) error {
 	if w.promised < n {
 		more := max(n, min(promiseStep, w.size-w.n))
@@ -23,7 +23,7 @@ func (w *Writer) use(n int64) error {
 	return nil
 }
 
-// promise changes what is promised to the writer by n bytes. The caller holds the lock.
+// promise adds n bytes to the writer's promise. The lock must be held.
 func (w *Writer) promise(n int64) {
 	w.promised += n
 	w.r.vol.pending.Add(n)

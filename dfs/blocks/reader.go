@@ -111,7 +111,7 @@ func (s *Store) Delete(b wire.Block) error {
 	return err
 }
 
-// take removes the replicas of a block up to a generation from the index and returns them.
+// take takes the replicas of a block up to a generation out of the index.
 func (s *Store) take(b wire.Block) (gone []*replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -202,7 +202,7 @@ func (s *Service) receive(ctx context.Context, c rpc.Caller, a pipe.WriteArgs, s
 	}
 }
 
-// opener returns a function that opens the pipeline to the replicas behind this one.
+// opener returns what opens the pipeline behind this replica.
 func (s *Service) opener(ctx context.Context, a pipe.WriteArgs) func(notify func()) (*pipe.Sender, error) {
 	return func(notify func()) (*pipe.Sender, error) {
 		if len(a.Next) == 0 {
@@ -225,7 +225,7 @@ func (s *Service) Write(ctx context.Context, a pipe.WriteArgs) (*pipe.Head, erro
 	})
 }
 
-// prepare creates or resumes the replica to which packets will be appended.
+// prepare creates or resumes the replica to append packets to.
 func (s *Service) prepare(ctx context.Context, c rpc.Caller, a pipe.WriteArgs) (*Writer, error) {
 	if err := s.allow(c, a.Token, a.Block, token.Write); err != nil {
 		return nil, err
@@ -305,7 +305,7 @@ func (s *Service) serveBlock(w http.ResponseWriter, r *http.Request, c rpc.Calle
 	}
 }
 
-// openRange opens the replica that a reader asks for, if its token allows that.
+// openRange opens the replica that a reader asks for, if it may.
 func (s *Service) openRange(r *http.Request, c rpc.Caller) (pipe.Range, *Reader, error) {
 	want, err := pipe.ParseFetch(r)
 	if err == nil {

@@ -24,8 +24,8 @@ type StoreConfig struct {
 	// Reserve is how many bytes stay free on each disk. Larger: more room for other files, such as spills;
 	// fewer blocks. The caller chooses the default.
 	Reserve int64
-	// Tolerated is how many volumes may fail before the whole store fails. 0 means that it works as long as one
-	// volume does.
+	// Tolerated is how many volumes may fail before the whole store fails. 0 means that it works while one volume
+	// does.
 	Tolerated int
 	// NewID returns a name for a new volume.
 	NewID func() string
@@ -63,7 +63,7 @@ type replica struct {
 	old *replica
 }
 
-// whole returns the finished replica: r, or the one that r will replace, or nil. The caller holds the lock.
+// whole returns the finished replica: r, or the one that r will replace, or nil. The lock must be held.
 func (r *replica) whole() *replica {
 	if r == nil || r.state == finished {
 		return r
@@ -71,7 +71,7 @@ func (r *replica) whole() *replica {
 	return r.old
 }
 
-// at returns the replica of a generation, or else the newest of another. The caller holds the lock.
+// at returns the replica of a generation, or else the newest of another. The lock must be held.
 func (s *Store) at(id wire.BlockID, gen uint64) *replica {
 	r := s.replicas[id]
 	if r != nil && r.old != nil && r.old.block.Gen == gen {
@@ -80,8 +80,8 @@ func (s *Store) at(id wire.BlockID, gen uint64) *replica {
 	return r
 }
 
-// forget removes a replica from the index and restores the one that it was to replace. It reports false if the
-// replica is not in the index. The caller holds the lock.
+// forget removes a replica from the index and restores the one that it was to replace. It is false if the replica is
+// not in the index. The lock must be held.
 func (s *Store) forget(r *replica) bool {
 	switch at := s.replicas[r.block.ID]; {
 	case at == r && r.old != nil:
@@ -200,7 +200,7 @@ func (r *replica) path() string {
 	return dirOf(r.block) + "/" + fileName(r.block)
 }
 
-// Cluster returns the cluster that the data belongs to, or "" if it belongs to none yet.
+// Cluster returns the cluster that the data belongs to, or "".
 func (s *Store) Cluster() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,8 +35,8 @@ func (s *Store) Sum(b wire.Block) (uint32, error) {
 	return pipe.CombineChunks(decodeTable(table), b.Len), nil
 }
 
-// sumFile returns the checksum of a file whose writer died, up to what was saved of its last block. It reports
-// false if some block gave no answer.
+// sumFile returns the checksum of a file whose writer died, up to what was saved of its last block, or false if some
+// block gave no answer.
 func (s *Service) sumFile(ctx context.Context, w wire.RecoverWork, last wire.Block, stored []wire.NodeName) (uint32, bool) {
 	list := w.Before
 	if last.Len > 0 {

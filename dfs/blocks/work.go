@@ -29,8 +29,8 @@ func (s *Service) copy(ctx context.Context, w wire.CopyWork) {
 	}
 }
 
-// send streams a finished replica down a pipeline. If the replica turns out to be damaged, it is quarantined
-// and no receiver keeps what was sent.
+// send streams a finished replica down a pipeline. If it turns out to be damaged it is quarantined, and no receiver
+// keeps it.
 func (s *Service) send(ctx context.Context, w wire.CopyWork) error {
 	if len(w.Targets) == 0 {
 		return wire.Errorf(wire.Invalid, "%s: the copy has no destination", w.Block.ID)
@@ -80,8 +80,8 @@ func (s *Service) suspectSelf(id wire.BlockID, at int64) error {
 	return wire.Errorf(wire.Corrupt, "%s: chunk at %d is damaged at the source", id, at)
 }
 
-// recover brings the replicas of an abandoned block to one length and generation. Of the newest generation it
-// takes the length of a finished replica if there is one, else the shortest that is not empty.
+// recover brings the replicas of an abandoned block to one length and generation. In the newest one, a finished
+// replica decides, else the shortest that is not empty.
 func (s *Service) recover(ctx context.Context, w wire.RecoverWork) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

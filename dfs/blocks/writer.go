@@ -50,8 +50,7 @@ func (s *Store) Begin(b wire.Block, size int64) (*Writer, error) {
 	return w, nil
 }
 
-// create adds the replica to the index and creates its file. It holds the lock meanwhile, so whoever finds the
-// writer in the index waits.
+// create adds the replica to the index and creates its file. Whoever finds the writer there waits for that.
 func (w *Writer) create() (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +186,7 @@ func (w *Writer) seal(b wire.Block) error {
 	return w.file.Close()
 }
 
-// end releases what the writer held. The caller holds the lock.
+// end releases what the writer held. The lock must be held.
 func (w *Writer) end() {
 	w.over = true
 	w.promise(-w.promised)

@@ -268,7 +268,7 @@ func (s *Service) applyDrop(i *inode) error {
 	return nil
 }
 
-// applyClose ends the writing of a file. An earlier edit has removed the file that a shadow replaces.
+// applyClose ends the writing of a file. What a shadow replaces is removed already.
 func (s *Service) applyClose(seq uint64, i *inode, e *edit) error {
 	f := i.file
 	if f.last() != nil && f.last().building != nil {

@@ -66,7 +66,7 @@ func (n *node) fullness() float64 {
 	return float64(used) / float64(total)
 }
 
-// spreadOfUse returns the mean share of used bytes and the largest distance of a node from it.
+// spreadOfUse returns the mean share of used bytes and a node's largest distance from it.
 func (f *fleet) spreadOfUse() (mean, worst float64) {
 	var total, used int64
 	for _, n := range f.nodes {
@@ -176,7 +176,7 @@ func (s *Service) emptier(b *block, from *node, mean float64, change map[*node]i
 	return best
 }
 
-// racksWithout returns how many racks a block would be in after a move.
+// racksWithout counts the racks of a block after a move.
 func (b *block) racksWithout(from, to *node) int {
 	racks := map[string]bool{to.rack: true}
 	for _, r := range b.replicas {

@@ -9,8 +9,8 @@ import (
 // reportPatience is how long the next page of a report may take.
 const reportPatience = 30 * time.Second
 
-// Register introduces a block service: a new one, or one that was restarted or taken for dead. The name service
-// learns what it holds only from its report.
+// Register introduces a block service: a new one, or one that was restarted or taken for dead. Only its report tells
+// what it holds.
 func (s *Service) Register(r wire.RegisterRequest) (wire.RegisterResponse, error) {
 	return do(s, func() (none wire.RegisterResponse, err error) {
 		if r.Cluster != "" && r.Cluster != s.cluster {
@@ -119,7 +119,7 @@ func (s *Service) Beat(r wire.BeatRequest) (wire.BeatResponse, error) {
 		n.last = now
 		failed := n.failedVolumes()
 		if n.volumes = r.Volumes; n.failedVolumes() > failed {
-			n.reported, n.report = false, nil // what was on them is gone: ask for a full report
+			n.reported, n.report = false, nil // what was on them is gone: ask
 		}
 		err := s.news(n, &r, now)
 		if n.report != nil && now-n.report.at > reportPatience {

@@ -23,7 +23,7 @@ func (s *Service) Rename(r wire.RenameRequest) (wire.FileInfo, error) {
 	return do(s, func() (wire.FileInfo, error) { return s.rename(s.actor(r.User, r.Super), &r) })
 }
 
-// maxMoves bounds the moves of one call, because all other calls wait meanwhile.
+// maxMoves bounds the moves of one call: others wait meanwhile.
 const maxMoves = 1000
 
 // RenameAll renames files one by one, each replacing what is there, and waits for the disk once. It stops at

@@ -34,7 +34,7 @@ type state struct {
 	Inodes int `json:"inodes,omitempty"`
 }
 
-// stateVersion is the version of the whole checkpoint. Version 1, which had no rights, can still be read.
+// stateVersion is that of the whole checkpoint. Version 1, without rights, can still be read.
 const stateVersion = 2
 
 // state describes the service. The caller holds the lock for reading.
@@ -55,8 +55,8 @@ func (s *Service) state() state {
 // A change is one entry to be written; a nil value removes it.
 type change struct{ key, value []byte }
 
-// Checkpoint brings the checkpoint up to date and drops the part of the journal that is no longer needed. The
-// service calls it every Config.CheckpointEvery records.
+// Checkpoint brings the checkpoint up to date and drops old journal files. The service calls it every
+// Config.CheckpointEvery records.
 func (s *Service) Checkpoint() error {
 	s.saving.Lock()
 	defer s.saving.Unlock()

@@ -51,11 +51,11 @@ type Config struct {
 	// Epoch is the lowest epoch this opening may get. The epoch always exceeds the last one.
 	Epoch uint64
 
-	// Readers returns the racks in which a user's file will be read, according to a plan. The file's blocks go
-	// there unless the writer gives hints. Readers must not block. Nil means that there are no plans.
+	// Readers returns the racks in which a plan has a user's file read. Its blocks go there unless the writer gives
+	// hints. It must not block. Nil means no plans.
 	Readers func(path, user string) (racks []string)
 
-	// Placement makes the policy that chooses nodes. It is called again whenever the cluster grows.
+	// Placement makes the policy that chooses nodes, again when the cluster grows.
 	Placement func(*topology.Topology) (placement.Policy, error)
 	// Replication and BlockSize are for files that do not say (HDFS: 3, 128 MiB; ours 64 MiB).
 	Replication int

@@ -87,8 +87,8 @@ func (s *Service) claim(a *actor, path string, parents bool) (c claim, err error
 	return c, nil
 }
 
-// claimNew completes the claim of a name that does not exist. Without parents, only standing directories may be
-// missing above it.
+// claimNew is claim for a name that does not exist. Without parents, only standing directories may be missing above
+// it.
 func (s *Service) claimNew(c claim, a *actor, path string, parents bool) (claim, error) {
 	c.umask = s.cfg.Umask
 	for n := len(c.list) - len(c.make); n < len(c.list) && !parents; n++ {
@@ -99,8 +99,8 @@ func (s *Service) claimNew(c claim, a *actor, path string, parents bool) (claim,
 	return c, nil
 }
 
-// dirs makes edits for the missing directories, with the group of the deepest one that exists. It returns the
-// id of the last and the next free id.
+// dirs makes edits for the missing directories, with the group of the deepest that exists. It returns the last id
+// and the next.
 func (s *Service) dirs(c claim, user string, now int64) (edits []edit, parent wire.FileID, next wire.FileID) {
 	parent, next = c.at.id, s.nextFile
 	for n, name := range c.make {
@@ -153,8 +153,8 @@ func (s *Service) Mkdir(r wire.MkdirRequest) (wire.FileInfo, error) {
 	})
 }
 
-// checkReplication refuses a replication that the cluster cannot provide. It accepts the cluster's own default
-// on any number of nodes, since more may still come.
+// checkReplication refuses a replication that the cluster cannot provide. The default is always accepted, since
+// nodes may still come.
 func (s *Service) checkReplication(path string, n int) error {
 	if n < 1 || n > s.cfg.MaxReplication {
 		return wire.Errorf(wire.Invalid, "%s: replication %d; allowed are 1 to %d", path, n, s.cfg.MaxReplication)

@@ -15,10 +15,10 @@ type deletion struct {
 	sent bool
 }
 
-// discard schedules the deletion of a replica after Config.DeleteDelay.
+// discard has a replica deleted after a delay.
 func (s *Service) discard(n *node, at wire.Block, good bool) {
 	if n.dead || n.deletes == nil {
-		return // it will report the replica again when it is back
+		return // it will report again when it is back
 	}
 	if old := n.deletes[at.ID]; old != nil {
 		if old.Gen < at.Gen {
@@ -57,7 +57,7 @@ func (s *Service) callBack(b *block) (saved bool) {
 	return saved
 }
 
-// deleted notes that a replica is gone from a node, whether or not the service asked for it.
+// deleted notes that a replica is gone from a node, asked for or not.
 func (s *Service) deleted(n *node, at wire.Block) {
 	if d := n.deletes[at.ID]; d != nil && d.Gen >= at.Gen {
 		s.undo(n, at.ID)

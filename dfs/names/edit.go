@@ -5,8 +5,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// recordVersion is the first byte of every journal record. Version 1, which had no groups and modes, can still
-// be read.
+// recordVersion is the first byte of every journal record. Version 1, without groups and modes, can still be read.
 const recordVersion = 2
 
 // maxText bounds a string in a record.
@@ -127,7 +126,7 @@ func (e *edit) putFields(c *codec.Fields) {
 	codec.Text(c, &e.request)
 }
 
-// oldMode returns the mode for a file or directory of a version without modes.
+// oldMode returns the mode of what comes from a version without modes.
 func oldMode(dir bool) uint16 {
 	if dir {
 		return 0o755

@@ -23,9 +23,9 @@ type fence struct {
 	text string
 }
 
-// takeDirectory makes this service the owner. The new owner is durable before the journal is read, so the
-// previous one cannot acknowledge anything that this one has not read. The file also has the cluster's name,
-// for a repair: the checkpoint has it only once.
+// takeDirectory makes this service the owner. That is durable before the journal is read, so the previous owner can
+// acknowledge nothing that this one has not read. The cluster's name is for a repair: the checkpoint has it only
+// once.
 func takeDirectory(fsys disk.FS, epoch uint64, cluster string) (*fence, error) {
 	text := fmt.Sprintf("epoch %020d owner %s cluster %s\n", epoch, rand.Text(), cluster)
 	file, err := fsys.Edit(ownerFile)

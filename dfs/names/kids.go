@@ -9,8 +9,8 @@ import (
 // chunk is the maximum number of entries in one piece of a directory.
 const chunk = 512
 
-// kids are the entries of a directory, sorted by name. They are kept in pieces, so that a directory of a
-// million entries can be changed and paged through cheaply.
+// kids are the entries of a directory, sorted by name. Their pieces make a directory of a million entries cheap to
+// change and to page through.
 type kids struct {
 	pieces [][]*inode // none is empty
 	n      int

@@ -77,7 +77,7 @@ func (s *Service) RenewLease(r wire.LeaseRequest) error {
 	return nil
 }
 
-// tickLeases takes files from writers that fell silent, and continues the recovery of those it took before.
+// tickLeases takes files from silent writers, and continues the recovery of those it took before.
 func (s *Service) tickLeases(now time.Duration) error {
 	for _, holder := range slices.Sorted(maps.Keys(s.holders)) {
 		l := s.holders[holder]
@@ -104,8 +104,8 @@ func byID(files map[wire.FileID]*inode) []*inode {
 	return slices.SortedFunc(maps.Values(files), func(a, b *inode) int { return cmp.Compare(a.id, b.id) })
 }
 
-// expire takes an open file from its writer. A shadow is deleted and the file that it should replace stays. Any
-// other file is closed with its finished blocks and what can be recovered of the last.
+// expire takes an open file from its writer. It deletes a shadow, and closes any other file with its finished blocks
+// and what can be recovered of the last.
 func (s *Service) expire(i *inode, now time.Duration) error {
 	if i.file.writing.shadow {
 		return s.commit(edit{op: opRemove, id: i.id, mtime: s.nowMillis()})
@@ -138,12 +138,11 @@ func (s *Service) summed(i *inode, d wire.Recovered) edit {
 	return e
 }
 
-// maxSummed is the number of finished blocks up to which a recovery also finds the checksum. All of them go
-// into one message.
+// maxSummed is up to how many finished blocks a recovery finds the checksum. All go into one message.
 const maxSummed = 4096
 
-// before lists the finished blocks of a file that is being recovered. It reports false if they are too many or
-// one has no replica.
+// before lists the finished blocks of a file that is being recovered. It is false if they are too many or one has no
+// replica.
 func (f *fleet) before(i *inode) (list []wire.LocatedBlock, ok bool) {
 	whole := i.file.blocks[:len(i.file.blocks)-1]
 	if len(whole) > maxSummed {

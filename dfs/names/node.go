@@ -64,7 +64,7 @@ func (n *node) space() (total, used int64) {
 	return total, used
 }
 
-// fuller reports whether n is fuller than other: by tenths of the disks, then by the number of blocks.
+// fuller reports whether n is fuller than other: by tenths of the disks, then by blocks.
 func (n *node) fuller(other *node) bool {
 	if a, b := n.tenths(), other.tenths(); a != b {
 		return a > b
@@ -171,12 +171,11 @@ func (f *fleet) nodesOf(ids []topology.NodeID) []*node {
 	return list
 }
 
-// returning is how long a node may be away before its space no longer counts. Until then, a full cluster tells
-// its writers to try again.
+// returning is how long a full cluster tells its writers to try again because a node is away.
 const returning = 2 * time.Minute
 
-// noNode explains why no node can take a block. The error is NoSpace only if all live nodes are full and no
-// other is expected. After Unavailable the caller may try again.
+// noNode explains why no node can take a block: NoSpace if all live nodes are full and no other is expected, else
+// Unavailable.
 func (s *Service) noNode(i *inode, excluded int, now time.Duration) error {
 	live, roomy, away := 0, 0, 0
 	for _, n := range s.nodes {

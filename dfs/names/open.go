@@ -71,7 +71,7 @@ func openCheckpoint(name string) (db *bolt.DB, err error) {
 		return nil, fmt.Errorf("%w (millrace dfs repair says what can be saved)", err)
 	}
 	defer func() {
-		if v := recover(); v != nil { // for example, over a damaged list of free pages
+		if v := recover(); v != nil { // say, a damaged list of free pages
 			err = fmt.Errorf("its pages are damaged: %v (millrace dfs repair says what can be saved)", v)
 		}
 	}()
@@ -79,8 +79,7 @@ func openCheckpoint(name string) (db *bolt.DB, err error) {
 	return bolt.Open(name, 0o600, &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType})
 }
 
-// checkFile checks the pages of a checkpoint that nobody has open. It accepts one that is missing or empty,
-// which will be made.
+// checkFile checks the pages of a checkpoint that nobody has open. It accepts a missing or empty one.
 func checkFile(name string) error {
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -264,7 +263,7 @@ func (s *Service) inodeOf(id wire.FileID, m *image) (*inode, error) {
 	return i, nil
 }
 
-// linkChildren links the children of a directory and, recursively, theirs. It also counts them.
+// linkChildren links and counts the children of a directory and, recursively, theirs.
 func (s *Service) linkChildren(dir *inode, parents map[wire.FileID][]*inode, done map[wire.FileID]bool) error {
 	if done[dir.id] || dir.dir == nil {
 		return wire.Errorf(wire.Corrupt, "entry %x: is not a directory with a parent", inodeKey(dir.id))
@@ -295,8 +294,8 @@ func (s *Service) linkChildren(dir *inode, parents map[wire.FileID][]*inode, don
 	return nil
 }
 
-// countIn adds the usage of a child and all below it to its directory, and its own to its owner. The owner of a
-// snapshot's top is charged for all of it.
+// countIn adds the usage of a child and all below it to its directory, and its own to its owner; of a snapshot, all
+// to the owner.
 func (t *tree) countIn(dir, i *inode) {
 	switch {
 	case i.snapshot():

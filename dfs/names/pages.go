@@ -10,10 +10,10 @@ import (
 )
 
 // bbolt maps its file into memory and trusts it. A damaged page makes it panic, and a truncated file makes the
-// system kill the process. So before bbolt opens a checkpoint, this code reads the pages as an ordinary file
-// and checks each step. It also reads them in place of bbolt when a damaged checkpoint has to be salvaged. The
-// layout is that of bbolt's version 2. A page begins with an id (8 bytes), flags (2), a count (2) and the
-// number of overflow pages that follow (4), all little-endian.
+// system kill the process. So before bbolt opens a checkpoint, this code reads the pages as an ordinary file and
+// checks each step. It also reads them in place of bbolt when a damaged checkpoint has to be salvaged. The layout is
+// that of bbolt's version 2. A page begins with id (8 bytes), flags (2), count (2) and the number of overflow pages
+// behind it (4), all little-endian.
 const (
 	boltMagic, boltVersion = 0xED0CDAED, 2
 	pageHeader             = 16
@@ -106,7 +106,7 @@ func (p *pages) checkFree() error {
 	return nil
 }
 
-// readMeta chooses the newer of the two meta pages. The size of a page determines where the second one is.
+// readMeta chooses the newer of the two meta pages. The page size says where the second is.
 func (p *pages) readMeta() error {
 	found, best := false, uint64(0)
 	for _, off := range []int64{0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {

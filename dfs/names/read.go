@@ -175,8 +175,7 @@ func (u usage) wire(q quota) wire.Usage {
 }
 
 // Locate returns where the blocks of a file are, nearest to the reader first. Of an open file it returns only
-// finished blocks. In safe mode, a block without a known replica is Unavailable, since its nodes may still
-// report.
+// finished blocks. In safe mode, a block without a known replica is Unavailable: its nodes may still report.
 func (s *Service) Locate(r wire.LocateRequest) (wire.LocateResponse, error) {
 	return look(s, func(v *view) (out wire.LocateResponse, err error) {
 		a := s.actor(r.User, r.Super)
@@ -219,8 +218,8 @@ func (s *Service) locateRange(i *inode, r *wire.LocateRequest, end int64) (list 
 	return list, nil
 }
 
-// places lists the good replicas of a block: on the reader's node, in its rack, elsewhere. Nodes that are being
-// emptied come last. Equal places take turns by block.
+// places lists the good replicas of a block: on the reader's node, in its rack, elsewhere. Nodes being emptied come
+// last. Equal places take turns by block.
 func (f *fleet) places(b *block, reader wire.NodeName) []wire.Place {
 	type ranked struct {
 		rank int

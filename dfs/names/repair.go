@@ -28,7 +28,7 @@ func (s *Service) lacks(b *block, c count) int {
 	return 0
 }
 
-// enqueue puts a block into the repair queue. Blocks with the fewest replicas come first.
+// enqueue puts a block into the repair queue, fewest replicas first.
 func (r *repairs) enqueue(b *block, c count) {
 	p := min(c.live+c.leaving-1, 2)
 	if c.live >= c.wanted {
@@ -41,8 +41,7 @@ func (r *repairs) enqueue(b *block, c count) {
 	r.queue[p] = append(r.queue[p], b)
 }
 
-// repair takes up to Config.RepairPerTick blocks from the queue and starts their copies. Blocks that lack a
-// stream, bytes or a target stay queued.
+// repair starts the copies of queued blocks while streams and bytes last.
 func (s *Service) repair(now time.Duration) {
 	tries := s.cfg.RepairPerTick
 	for p := range s.queue {
@@ -68,8 +67,7 @@ func (s *Service) repair(now time.Duration) {
 	}
 }
 
-// repairBlock starts the copies that a block lacks. It reports false if some could not be started and should be
-// tried again.
+// repairBlock starts the copies that a block lacks. It is false if some must be tried again.
 func (s *Service) repairBlock(b *block, now time.Duration) bool {
 	c := b.count()
 	n := s.lacks(b, c)

@@ -219,7 +219,7 @@ func (s *Service) dropStale(b *block) {
 	delete(s.stale, b.ID)
 }
 
-// trim deletes surplus replicas as long as the racks stay spread.
+// trim deletes surplus replicas while the racks stay spread.
 func (s *Service) trim(b *block, c count) {
 	for ; c.live > c.wanted; c = b.count() {
 		n := s.surplus(b, c)
@@ -231,9 +231,8 @@ func (s *Service) trim(b *block, c count) {
 	}
 }
 
-// surplus chooses the replica to delete: the one that a move copied away, else one on the node with the least
-// room in the rack with the most replicas. It never chooses one whose loss would leave fewer than two racks, if
-// two are there and wanted.
+// surplus chooses the replica to delete: the one that a move copied away, else one on the node with the least room
+// in the rack with the most replicas. It never leaves fewer than two racks if two are there and wanted.
 func (rp *repairs) surplus(b *block, c count) *node {
 	inRack := map[string]int{}
 	for _, r := range b.replicas {

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// The rights to a file or directory, as in one digit of its mode. For a directory, execute means passing
-// through it, write means changing its entries, and read means listing them.
+// The rights to a file or directory, as in one digit of its mode. For a directory, execute means passing through it,
+// write changing its entries, and read listing them.
 const (
 	execute uint16 = 1 << iota
 	write

@@ -135,7 +135,7 @@ func alone[Req, Resp any](fn func(Req) (Resp, error)) func(rpc.Caller, Req) (Res
 	return func(_ rpc.Caller, r Req) (Resp, error) { return fn(r) }
 }
 
-// silent adapts a call that needs only its request and returns only an error.
+// silent adapts such a call that returns only an error.
 func silent[Req any](fn func(Req) error) func(rpc.Caller, Req) (none, error) {
 	return func(_ rpc.Caller, r Req) (none, error) { return none{}, fn(r) }
 }

@@ -14,7 +14,7 @@ type safety struct {
 	on       bool
 	startup  bool // blocks are still being reported; names cannot be changed
 	manual   bool // somebody asked for it; names cannot be changed
-	vanished bool // more than Config.VanishShare of the nodes fell silent at once
+	vanished bool // most nodes fell silent at once
 	forced   bool // somebody ended it although nodes are silent: do not enter again yet
 	since    time.Duration
 	ready    bool // the condition to leave has held since then

@@ -74,8 +74,7 @@ type leases struct {
 	requests map[string]*inode // open files by holder and request
 }
 
-// fleet is the block services. A node keeps its number for as long as the service runs. byName has each node
-// once.
+// fleet is the block services. A node keeps its number while the service runs. byName has each node once.
 type fleet struct {
 	nodes    []*node // by topology.NodeID
 	byName   map[wire.NodeName]*node
@@ -136,7 +135,7 @@ func look[T any](s *Service, fn func(v *view) (T, error)) (T, error) {
 	return got, err
 }
 
-// commit writes checked edits to the journal as one record, then applies them. The caller holds the lock.
+// commit writes checked edits as one journal record, then applies them. The lock must be held.
 func (s *Service) commit(edits ...edit) error {
 	if err := cmp.Or(s.fenced, s.broken); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// SetRights changes owner, group and mode. The owner may change the mode, and may set the group to one of the
-// owner's groups. Only a superuser may change the owner, because owners are charged for what they own.
+// SetRights changes owner, group and mode. The owner may change the mode, and the group to one of the owner's. Only
+// a superuser may change the owner, who is charged.
 func (s *Service) SetRights(r wire.SetRightsRequest) (wire.FileInfo, error) {
 	return do(s, func() (none wire.FileInfo, err error) {
 		a, i, err := s.toChange(r.User, r.Super, r.Path)
@@ -25,7 +25,7 @@ func (s *Service) SetRights(r wire.SetRightsRequest) (wire.FileInfo, error) {
 	})
 }
 
-// checkRights fills in what changes, or returns an error if a may not change it.
+// checkRights fills in what changes, if a may change it.
 func (t *tree) checkRights(a *actor, i *inode, r *wire.SetRightsRequest, e *edit) error {
 	if !a.super && i.owner.name != a.user {
 		return t.denied(a, i, "change the rights of")

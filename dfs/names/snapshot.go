@@ -15,8 +15,7 @@ import (
 // all of it.
 const snapshotDir = ".snapshot"
 
-// frozen reports whether i is in a snapshot: whether it is or hangs below an inode with a name of the form
-// .snapshot/NAME, which no other inode has.
+// frozen reports whether i is in a snapshot: only the top of one has a name of the form .snapshot/NAME.
 func (i *inode) frozen() bool {
 	for ; i != nil; i = i.parent {
 		if i.snapshot() {
@@ -123,7 +122,7 @@ func (s *Service) freeze(i, parent *inode, seq uint64) *inode {
 	return c
 }
 
-// unshare notes that i no longer has a block. It reports false if no other file has it.
+// unshare notes that i no longer has a block. It is false if no other file has it.
 func (s *Service) unshare(b *block, i *inode) bool {
 	list := s.shared[b.ID]
 	if len(list) == 0 {

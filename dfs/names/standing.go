@@ -31,8 +31,8 @@ func fileMode(umask uint16) uint16 { return 0o666 &^ umask }
 // can add the name. (HDFS too)
 func parentMode(umask uint16) uint16 { return dirMode(umask) | 0o300 }
 
-// mayAdd returns an error unless a may make what c claims. To make a standing directory, a needs no rights. To
-// add to it, a needs the rights that it will have.
+// mayAdd returns an error unless a may make what c claims. Standing directories need no rights; a name in the last
+// of them needs its rights.
 func (s *Service) mayAdd(a *actor, c claim) error {
 	if c.there != nil {
 		return s.mustTake(a, c.there)

@@ -8,10 +8,9 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// Tick lets time pass: nodes die, leases end, copies start and time out, safe mode begins and ends. Its owner
-// calls it a few times a second. An error comes from the journal, and the next Tick tries again. An error of
-// kind Stale means that another service has taken the directory over. This one then answers no calls any more
-// and should be closed.
+// Tick lets time pass: nodes die, leases end, copies start and time out, safe mode begins and ends. Its owner calls
+// it a few times a second. An error is the journal's, and the next Tick tries again. Stale means that another
+// service has taken the directory over: this one answers nobody any more and should be closed.
 func (s *Service) Tick() error {
 	if err := s.stepDown(); err != nil {
 		return err
@@ -65,7 +64,7 @@ func (s *Service) Lost(name wire.NodeName) {
 	}
 }
 
-// markDead takes nodes that were silent too long for dead, and their replicas for lost.
+// markDead takes late nodes for dead and their replicas for lost.
 func (s *Service) markDead(now time.Duration) {
 	for _, n := range s.nodes {
 		if n.dead || now-n.last <= s.cfg.DeadAfter {

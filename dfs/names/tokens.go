@@ -58,7 +58,7 @@ func (m *mint) turn(now time.Duration) {
 	}
 }
 
-// tell returns the keys for a node whose newest key is newest, or nil if it has all.
+// tell returns the keys for a node that has those up to newest.
 func (m *mint) tell(newest uint64) (list []wire.BlockKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// valueVersion is the first byte of every inode in the checkpoint. Version 1, which had no groups and modes,
-// can still be read.
+// valueVersion is the first byte of every inode in the checkpoint. Version 1, without groups and modes, can still be
+// read.
 const valueVersion = 2
 
 // An image is an inode as the checkpoint stores it.

@@ -22,7 +22,7 @@ func times(a, b uint32) (p uint32) {
 	return p
 }
 
-// shift returns x to the 8n. A product with it moves a polynomial up by n bytes.
+// shift returns x to the 8n, which moves a product up by n bytes.
 func shift(n int64) uint32 {
 	p, square := uint32(one), uint32(one>>8)
 	for ; n > 0; n >>= 1 {

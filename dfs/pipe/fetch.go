@@ -24,7 +24,7 @@ type Range struct {
 	Token    string
 }
 
-// Path returns the URL path and query of the request.
+// Path returns the path of the request.
 func (r *Range) Path() string {
 	return fmt.Sprintf("/blocks/%d?gen=%d&off=%d&len=%d&token=%s", uint64(r.Block.ID), r.Block.Gen, r.Off, r.Len, url.QueryEscape(r.Token))
 }
@@ -95,8 +95,8 @@ func NewChecked(body io.ReadCloser, b wire.Block, off, length int64, name string
 // verified.
 const maxDirect = 8 * ChunkSize
 
-// Read returns verified bytes. It reads whole chunks straight into p where they fit, and uses a buffer for the
-// ends of the range and small reads.
+// Read returns verified bytes. Whole chunks go straight into p where they fit, the ends of the range and small reads
+// through a buffer.
 func (r *Checked) Read(p []byte) (int, error) {
 	if r.left == 0 {
 		return 0, io.EOF

@@ -109,8 +109,7 @@ func (h *Head) State() (acked int64, done bool, err *Broken) {
 	return a.Off, a.Done, err
 }
 
-// Close gives the replica up, unless it is finished. It reports false if a disk that does not answer still uses
-// a packet.
+// Close gives the replica up, unless it is finished. It is false if a disk that does not answer still uses a packet.
 func (h *Head) Close() bool {
 	h.close()
 	for {

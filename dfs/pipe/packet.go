@@ -14,7 +14,7 @@ const ChunkSize = 64 << 10
 // Checksum is the CRC32C of a chunk.
 func Checksum(chunk []byte) uint32 { return codec.Sum(chunk) }
 
-// Extend returns the checksum of p appended to data with checksum crc.
+// Extend continues crc, a checksum, with p.
 func Extend(crc uint32, p []byte) uint32 { return codec.AddSum(crc, p) }
 
 // Chunks returns the number of chunks in n bytes.
@@ -25,7 +25,7 @@ func Chunks(n int64) int64 { return (n + ChunkSize - 1) / ChunkSize }
 // bytes u32, data. A packet without data that is not the last keeps the connection alive.
 type Buffer [packetHeader + ChunkSize]byte
 
-// Room returns the part of the buffer for a packet's data.
+// Room returns the space for a packet's data.
 func (b *Buffer) Room() []byte { return b[packetHeader:] }
 
 // A Packet is one chunk in flight. It is valid until its Buffer changes.
@@ -37,7 +37,7 @@ type Packet struct {
 	raw  []byte
 }
 
-// End returns the offset in the block at which the packet ends.
+// End returns where in the block the packet ends.
 func (p *Packet) End() int64 { return p.Off + int64(len(p.Data)) }
 
 const (

@@ -34,10 +34,9 @@ type receiver struct {
 	poke chan struct{} // signals a change
 }
 
-// Receive takes packets from a stream, passes them on, writes them, and acknowledges them. It returns nil when
-// the block is finished here and behind. After an error the replica stays as it is, for whoever recovers the
-// block. open opens the sender to the replicas behind, or returns nil if there are none. Its argument must be
-// called when they acknowledge.
+// Receive takes packets from a stream, passes them on, writes them, and acknowledges them. It returns nil when the
+// block is finished here and behind. After an error the replica stays as it is, for whoever recovers the block. open
+// returns the sender to the replicas behind, or nil, and calls notify when they acknowledge.
 func Receive(st *rpc.Stream, start int64, w Replica, t Timing, open func(notify func()) (*Sender, error)) error {
 	r := &receiver{up: st, timing: t, own: start, poke: make(chan struct{}, 1)}
 	next, err := open(r.wake)
@@ -141,7 +140,7 @@ func (r *receiver) timed(fn func() error) error {
 	return err
 }
 
-// stuck reports whether the disk takes too long. The caller holds the lock.
+// stuck reports whether the disk takes too long. The lock must be held.
 func (r *receiver) stuck() bool { return !r.busy.IsZero() && time.Since(r.busy) > r.timing.disk() }
 
 func (r *receiver) advance(to int64, ended bool) {
@@ -183,8 +182,8 @@ func (r *receiver) state() Ack {
 	return a
 }
 
-// An ack is delayed until there are this many bytes to acknowledge, or for this long. One for each packet, at
-// each replica, was a tenth of the cost of a write.
+// An ack waits for this many bytes, or for this long. One for each packet, at each replica, was a tenth of the cost
+// of a write.
 const (
 	ackBytes = 4 * ChunkSize
 	ackDelay = time.Millisecond

@@ -16,8 +16,8 @@ import (
 // StreamName names the transfer that writes a block.
 const StreamName = "block.write"
 
-// A Hop is one replica of a pipeline. If From is set, the replica fetches from there the bytes before Start,
-// which the others have already.
+// A Hop is one replica of a pipeline. If set, From is where it fetches the bytes before Start, which the others
+// have.
 type Hop struct {
 	wire.Place
 	From *wire.Place `json:"from,omitempty"`
@@ -35,7 +35,7 @@ type WriteArgs struct {
 	Token  string      `json:"token,omitempty"` // allows writing the block at its generation
 }
 
-// Behind returns the arguments that open the pipeline at the first replica of Next.
+// Behind returns the arguments for the first replica of Next.
 func (a WriteArgs) Behind() WriteArgs {
 	a.From, a.Next = a.Next[0].From, a.Next[1:]
 	return a

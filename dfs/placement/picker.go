@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// probes is how many random nodes are tried before all are examined. If most nodes are usable, the choice costs
-// almost nothing. Either way it is uniform, unless Fuller prefers emptier nodes.
+// probes is how many random nodes are tried before all are examined. If most are usable, the choice costs almost
+// nothing. Either way it is uniform, unless there is a Fuller.
 const probes = 16
 
 // A picker collects the replicas of one block.

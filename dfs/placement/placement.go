@@ -29,20 +29,19 @@ type Policy interface {
 type Request struct {
 	// Writer is the node that writes the block, or NoNode for a client outside.
 	Writer topology.NodeID
-	// Replicas is how many replicas the block shall have in the end, including Have.
+	// Replicas is how many there shall be in the end, including Have.
 	Replicas int
 	// Have are the nodes with a replica already, when a lost one is replaced.
 	Have []topology.NodeID
 	// Excluded nodes are not chosen even if usable. A writer that could not reach a node asks again without it.
 	Excluded []topology.NodeID
-	// Usable reports whether a node is up and has room for the block. Nil means that all have. It is called
-	// more than once for a node.
+	// Usable reports whether a node is up and has room for the block. Nil: all. It is called more than once for a
+	// node.
 	Usable func(topology.NodeID) bool
 	// Used returns how full a node is, for policies that balance. Nil means unknown.
 	Used func(topology.NodeID) int64
-	// Fuller reports whether node a has more already than node b. Nil means unknown. Of two nodes drawn at
-	// random, the other one is taken. That keeps counts nearly even, where a single draw gives some nodes many
-	// times as much as others.
+	// Fuller reports whether node a has more already than node b. Nil means unknown. Of two nodes drawn at random,
+	// the other one is taken. That keeps counts nearly even; a single draw gives some nodes many times as much.
 	Fuller func(a, b topology.NodeID) bool
 
 	// Racks are where a planned job will read the block. First is the block's index in its file, by which

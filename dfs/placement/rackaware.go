@@ -39,7 +39,7 @@ func (p *picker) rackAware() {
 	}
 }
 
-// third puts the third replica beside the second, unless the first two are in one rack.
+// third puts the third beside the second, unless both are in one rack.
 func (p *picker) third() {
 	first, second := p.topo.RackOf(p.have[0]), p.topo.RackOf(p.have[1])
 	if first == second {

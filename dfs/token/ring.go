@@ -59,7 +59,7 @@ func (r *Ring) Add(keys []wire.BlockKey, now time.Duration) {
 	r.keys = slices.Clone(r.keys[max(0, len(r.keys)-maxKeys):])
 }
 
-// Newest returns the highest id among the keys, or 0 if there is none.
+// Newest returns the highest id among the keys, or 0.
 func (r *Ring) Newest() (id uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// An Op is what a token allows. The numbers are part of what is signed, so only append.
+// An Op is what a token allows. The numbers are signed, so only append.
 type Op uint8
 
 // The operations. A token to write a block at a generation also allows reading it.

@@ -96,7 +96,7 @@ func (a *Log) open() error {
 // Audited reports whether a call is written even if it is allowed.
 func (a *Log) Audited(method string) bool { return slices.Contains(a.named, method) }
 
-// Called records a call. If it cannot be written, it goes to the daemon's own log, since the cluster must continue.
+// Called records a call. One that cannot be written goes to the daemon's own log: the cluster must continue.
 func (a *Log) Called(c rpc.Caller, method string, req any, err error) {
 	refused := err != nil && (wire.KindOf(err) == wire.Denied || wire.KindOf(err) == wire.Quota)
 	if !refused && !a.Audited(method) {
@@ -170,7 +170,7 @@ func (a *Log) write(e *Entry) error {
 	return err
 }
 
-// due reports whether a line may be written. If so, it adds to the line how many were not written before it.
+// due reports whether a line may be written. It adds to the line how many were not.
 func (a *Log) due(e *Entry, bytes int) bool {
 	if now := e.At.Unix(); now != a.second || len(a.failed) > 1000 {
 		a.second = now

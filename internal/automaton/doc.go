@@ -12,6 +12,6 @@
 // The program of regexp/syntax is converted to one over bytes. A table of states is made from it as the text needs
 // them. A state is the list of places at which the program can be, best first, so that the match is the one that the
 // standard library finds. One walk forward finds where a match ends. One walk backward, with the program of the
-// reversed expression, finds where it begins. The table is bounded. When it is full, it is discarded and rebuilt, so
-// that time stays linear in the text whatever the expression.
+// reversed expression, finds where it begins. When the table is full, it is discarded and rebuilt, so that time
+// stays linear in the text whatever the expression.
 package automaton

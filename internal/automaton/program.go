@@ -40,7 +40,7 @@ type program struct {
 	example  []byte     // one byte of each class
 }
 
-// compile makes a program from a simplified tree. It reports false if that would be too large.
+// compile makes a program from a simplified tree, unless it would be too large.
 func compile(re *syntax.Regexp, backward bool) (*program, bool) {
 	code, err := syntax.Compile(re.Simplify())
 	if err != nil {
@@ -219,7 +219,7 @@ func (p *program) classify() {
 	}
 }
 
-// reversed returns an expression that matches the same text read from its end.
+// reversed returns the expression for text read from its end.
 func reversed(re *syntax.Regexp) *syntax.Regexp {
 	r := *re
 	r.Rune, r.Sub = slices.Clone(re.Rune), make([]*syntax.Regexp, len(re.Sub))

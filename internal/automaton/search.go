@@ -9,7 +9,7 @@ import (
 // A Regexp is a compiled expression. It may be used by several goroutines at once.
 type Regexp struct{ forward, backward *program }
 
-// Compile makes a Regexp from a tree that takes no newline. It reports false if that would be too large.
+// Compile makes a Regexp from a tree that takes no newline, unless it would be too large.
 func Compile(tree *syntax.Regexp) (*Regexp, bool) {
 	forward, ok := compile(tree, false)
 	if !ok {
@@ -30,7 +30,7 @@ func (re *Regexp) NewSearcher() *Searcher {
 	return &Searcher{forward: newTable(re.forward), backward: newTable(re.backward)}
 }
 
-// Slow reports whether the text has kept needing new states, so that another engine would be faster.
+// Slow reports whether the text keeps needing new states: another engine is faster.
 func (s *Searcher) Slow() bool {
 	const fewBytes, free = 20, 2000 // for a state that is new
 	return s.forward.made+s.backward.made > free+s.searched/fewBytes
@@ -116,8 +116,7 @@ func (s *Searcher) scan(text []byte, i int, state uint32) (int, uint32) {
 	return len(text) + 1, 0
 }
 
-// end returns where the best match ends of which a first end is before the byte at i. state is the state behind that
-// byte.
+// end returns where the best match ends whose first end is before the byte at i; state is the one behind that byte.
 func (s *Searcher) end(text []byte, i int, state uint32) int {
 	t, to := s.forward, i
 	for i < len(text) && text[i] != '\n' {

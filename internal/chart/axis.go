@@ -13,14 +13,14 @@ func nothing() span { return span{math.Inf(1), math.Inf(-1)} }
 
 func (s span) empty() bool { return s.low > s.high }
 
-// add extends the span by a value, unless that is not finite.
+// add extends the span by a finite value.
 func (s *span) add(v float64) {
 	if finite(v) {
 		s.low, s.high = min(s.low, v), max(s.high, v)
 	}
 }
 
-// above returns a span with room above 0 if it has nothing but 0, because no count is below 0.
+// above adds room above a span of nothing but 0: no count is below it.
 func (s span) above() span {
 	if s.low == 0 && s.high == 0 {
 		s.high = 1
@@ -34,7 +34,7 @@ func (s *span) addAll(x []float64) {
 	}
 }
 
-// addFor is add for values that an axis can show: a logarithmic one shows nothing at or below 0.
+// addFor is add for the values that an axis can show: a logarithmic one only those above 0.
 func (s *span) addFor(a Axis, v float64) {
 	if !a.Log || v > 0 {
 		s.add(v)
@@ -57,7 +57,7 @@ func (s *span) stretch(a Axis, ranges []Interval) {
 	}
 }
 
-// finite reports whether v is finite. It also refuses values so large that sums of them would not be.
+// finite reports whether v, and sums of such values, are finite.
 func finite(v float64) bool { return math.Abs(v) <= 1e200 }
 
 // axis maps values to pixels.

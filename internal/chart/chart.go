@@ -29,7 +29,7 @@ type Frame struct {
 type Axis struct {
 	Label string
 	Log   bool
-	// Min and Max replace the ends found in the data if they differ from each other.
+	// Min and Max, if they differ, replace the ends found in the data.
 	Min, Max float64
 }
 
@@ -122,8 +122,7 @@ func layout(f Frame, c Chart, legendLines int) room {
 	return g
 }
 
-// besideRoom returns the space that the values on the right of the bars need beside the margin, so that none is cut
-// off.
+// besideRoom returns the space for the values on the right of the bars, beside the margin.
 func besideRoom(bars []Bar) float64 {
 	var values []string
 	for _, b := range bars {

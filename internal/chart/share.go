@@ -28,7 +28,7 @@ func Share(charts []Chart) {
 	}
 }
 
-// kindOf returns a name that is the same for charts that may share axes, or "" for a chart that shares none.
+// kindOf returns the kind of chart whose axes may be shared, or "".
 func kindOf(c Chart) string {
 	switch c.(type) {
 	case Bars, Strip:
@@ -43,7 +43,7 @@ func kindOf(c Chart) string {
 
 func (s span) with(o span) span { return span{min(s.low, o.low), max(s.high, o.high)} }
 
-// within returns a chart with given ends of its axes. rows says that the y axis has rows, which are no axis.
+// within returns c with given ends of its axes; with rows, only of the x axis.
 func within(c Chart, x, y span, rows bool) Chart {
 	set := func(f Frame) Frame {
 		f.X = f.X.to(x)

@@ -29,7 +29,7 @@ func Read(b []byte, version byte, maxText int) Fields {
 // Reading reports whether fields are read.
 func (f *Fields) Reading() bool { return f.reading }
 
-// Written returns the bytes that Write was given, with the fields appended.
+// Written returns Write's bytes with the fields appended.
 func (f *Fields) Written() []byte { return f.to }
 
 // Fail records the first error.

@@ -27,7 +27,7 @@ func (r *Reader) Bad() bool { return r.bad }
 // Len returns how many bytes are left.
 func (r *Reader) Len() int { return len(r.rest) }
 
-// End returns ErrDamaged unless everything was read without error and nothing is left.
+// End returns ErrDamaged unless all was read well and nothing is left.
 func (r *Reader) End() error {
 	if r.bad || len(r.rest) > 0 {
 		return ErrDamaged
@@ -67,8 +67,7 @@ func (r *Reader) Int() int64 {
 	return v
 }
 
-// Count reads a number of things that follow. Each takes at least a byte, so the number may not exceed that of the
-// bytes left.
+// Count reads how many things follow. Each takes at least a byte, so there may not be more than bytes.
 func (r *Reader) Count() int {
 	n := r.Uint()
 	if n > uint64(len(r.rest)) {

@@ -1,5 +1,5 @@
-// Package codec turns values into the bytes of our formats and back: checksums of files, frames and records. Each format has
-// a page in docs/formats.
+// Package codec turns values into the bytes of our formats and back, with checksums. Each format has a page in
+// docs/formats.
 package codec
 
 import (
@@ -16,7 +16,7 @@ func Sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 // AddSum returns the CRC32C of data with checksum sum followed by b.
 func AddSum(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) }
 
-// NewSum returns a hash that computes the CRC32C of what is written to it.
+// NewSum returns a CRC32C hash.
 func NewSum() hash.Hash32 { return crc32.New(castagnoli) }
 
 // Mix returns a number in which each bit depends on all bits of x: the finaliser of SplitMix64 (Steele, Lea, Flood

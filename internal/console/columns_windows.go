@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// columns returns the width of a terminal. It reports false if f is not a terminal. It also tells the terminal to
-// interpret the control sequences of a progress line.
+// columns returns the width of a terminal, or false if f is none. It makes the terminal interpret control sequences.
 func columns(f *os.File) (int, bool) {
 	var mode uint32
 	h := windows.Handle(f.Fd())

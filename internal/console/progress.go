@@ -139,9 +139,8 @@ const (
 )
 
 // barLine returns "wordcount  map    ████████░░░░  67%  670 MiB/s  1.2s left  3 of 8 tasks" in at most that many
-// columns, or without a bound if columns is 0. If there is too little room it leaves out the least important parts:
-// first the counts, then most of the bar and of the name, then all of both. Phase, percentage, rate and time left
-// stay.
+// columns, or without a bound if that is 0. If room is short it leaves out what matters least: first the counts,
+// then most of the bar and of the name, then all of both. Phase, percentage, rate and time left stay.
 func barLine(p local.Progress, left string, columns int) string {
 	core := []string{fmt.Sprintf("%3.0f%%", 100*p.Fraction())}
 	if left != "" {

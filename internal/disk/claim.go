@@ -61,8 +61,8 @@ func (c *Claim) Release() {
 	_ = os.Remove(c.lock.Name()) // a sweep may have been faster, or will do it
 }
 
-// TempDir makes and claims a directory in dir, or if that is empty in the directory for temporary files. It also
-// removes those of the same prefix whose processes are gone.
+// TempDir makes and claims a directory in dir, or else among temporary files. It removes those of the same prefix
+// whose processes are gone.
 func TempDir(dir, prefix string) (*Claim, error) {
 	if dir == "" {
 		dir = os.TempDir()

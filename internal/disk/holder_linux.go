@@ -28,8 +28,7 @@ func Holder(name string) int {
 }
 
 // lockOf parses a line of /proc/locks, such as "1: FLOCK  ADVISORY  WRITE 712 fe:00:3021 0 EOF". It returns the
-// process if it holds a lock on a file with this inode number on any disk, else 0. A line with an arrow waits for a
-// lock.
+// process that locks a file with this inode number on some disk, or 0. A line with an arrow waits for a lock.
 func lockOf(line string, inode uint64) int {
 	f := strings.Fields(line)
 	if len(f) < 8 || f[1] != "FLOCK" || f[3] != "WRITE" || !strings.HasSuffix(f[5], ":"+strconv.FormatUint(inode, 10)) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Holder returns the process that holds a lock on a file of [LockDir], or 0 if there is none. This system has no
+// Holder returns the process that holds a lock on a file of [LockDir], or 0. This system has no
 // table of locks, so Holder reads what the holder has written to the file.
 func Holder(name string) int {
 	f, err := os.Open(name)

@@ -11,7 +11,7 @@ import (
 // A Lock says that a directory is in use. It ends with its process, at the latest.
 type Lock struct{ file *os.File }
 
-// LockDir makes a directory if necessary and locks it for who. If the directory is in use, the error says by whom.
+// LockDir makes a directory if needed and locks it for who. If the directory is in use, the error says by whom.
 func LockDir(dir, who string) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TryLock locks a file until it is closed, exclusively or, with shared, for several. It reports false if somebody
-// else holds the lock. It locks one byte far behind the end, the one that bbolt locks, because locked bytes cannot
-// be read by others.
+// TryLock locks a file until it is closed, exclusively or, with shared, for several. It reports whether it could. It
+// locks one byte far behind the end, as bbolt does, because others cannot read locked bytes.
 func TryLock(f *os.File, shared bool) (bool, error) {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY | windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if shared {

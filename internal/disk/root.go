@@ -15,7 +15,7 @@ type Root struct {
 
 var _ FS = (*Root)(nil)
 
-// OpenRoot opens a directory and makes it if necessary.
+// OpenRoot opens a directory and makes it if needed.
 func OpenRoot(path string) (*Root, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
@@ -61,8 +61,7 @@ func (f *osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// Sync makes the bytes durable. It fails for a file that has lost its name: the file cannot be found again, so
-// nothing in it is durable.
+// Sync makes the bytes durable. It fails for a file that has lost its name, since that cannot be found again.
 func (f *osFile) Sync() error {
 	if err := f.File.Sync(); err != nil {
 		return err
@@ -125,7 +124,7 @@ func (r *Root) open(name string, flag int) (File, error) {
 	return of, nil
 }
 
-// Rename moves a file or directory and replaces what has the new name.
+// Rename replaces what has the new name.
 func (r *Root) Rename(from, to string) error { return r.root.Rename(from, to) }
 
 // Remove removes a file or an empty directory.
@@ -134,7 +133,7 @@ func (r *Root) Remove(name string) error { return r.root.Remove(name) }
 // MkdirAll makes a directory and its parents.
 func (r *Root) MkdirAll(name string) error { return r.root.MkdirAll(name, 0o700) }
 
-// ReadDir lists the names in a directory, sorted.
+// ReadDir lists names, sorted.
 func (r *Root) ReadDir(name string) ([]string, error) {
 	d, err := r.root.Open(name)
 	if err != nil {
@@ -164,5 +163,5 @@ func (r *Root) SyncDir(name string) error {
 	return err
 }
 
-// Free returns how many bytes the file system has and how many are free.
+// Free returns the size of the file system and the free bytes.
 func (r *Root) Free() (total, free int64, err error) { return Free(r.path) }

@@ -12,15 +12,14 @@ import (
 	"github.com/millrace/millrace/topology"
 )
 
-// pair is the part of a slot that describes the circuit from one rack to another.
+// pair describes the circuit from one rack to another.
 type pair struct {
 	from, to atomic.Uint64    // hashes of the racks' names; 0: not the slot of a circuit
 	lit      atomic.Int64     // since when, or from when on, the circuit exists; 0: it does not
 	waits    [2]atomic.Uint64 // bytes that wait, in even and in odd intervals
 }
 
-// Waiting bytes are stored with the interval's number. A process that ends without notice adds nothing in the next
-// interval, so its bytes are forgotten.
+// Waiting bytes are stored with the interval's number. So the bytes of a dead process are forgotten in the next one.
 const (
 	waitBits = 40
 	maxWait  = 1<<waitBits - 1
@@ -86,8 +85,8 @@ func (l *Links) pass(now int64, c *slot, ocs topology.OCS, n int, t *rpc.Transfe
 	return wait, passed
 }
 
-// choose sets the switch for an interval, unless that has been done. It reports whether the switch is set: another
-// process may be about to set it.
+// choose sets the switch for an interval, unless that has been done. It reports whether it is set: another process
+// may be about to.
 func (l *Links) choose(interval int64, ocs topology.OCS) bool {
 	s, err := l.find("optical switch")
 	if err != nil {

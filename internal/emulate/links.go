@@ -35,7 +35,7 @@ type Links struct {
 	slots []slot
 }
 
-// Open maps the file and creates it if necessary.
+// Open maps the file and creates it if needed.
 func Open(path string) (*Links, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

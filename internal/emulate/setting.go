@@ -38,7 +38,7 @@ func (s Setting) open() (*Links, error) {
 	return Open(s.File)
 }
 
-// Nodes returns a function that asks a master for its nodes.
+// Nodes returns what asks a master for its nodes.
 func Nodes(c func() *rpc.Client, master string) func(ctx context.Context) ([]wire.NodeStatus, error) {
 	return func(ctx context.Context) ([]wire.NodeStatus, error) {
 		return api.NodeList.Call(ctx, c(), master, struct{}{})

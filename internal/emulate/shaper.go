@@ -15,7 +15,7 @@ type Shaper struct {
 	Links *Links
 	Rates topology.Links
 	Self  Place
-	// Locate returns where a peer is, by its name or address. It reports false if the peer is not a node.
+	// Locate returns where a peer is, by its name or address, or false if the peer is not a node.
 	Locate func(peer string) (Place, bool)
 	// Racks returns the racks of the located peers.
 	Racks func() []string
@@ -110,8 +110,8 @@ const turn = 4 * time.Millisecond
 // minStep keeps the number of turns on very slow links small.
 const minStep = 1 << 10
 
-// step returns how many bytes pass in one turn. It is the same for all nodes, since those with less would get less
-// of a shared link.
+// step returns how many bytes pass in one turn: the same for all, or those with less would get less of a shared
+// link.
 func (s *Shaper) step() int {
 	slowest := topology.Rate(0)
 	slower := func(r topology.Rate) {

@@ -15,7 +15,7 @@ func mapFile(f *os.File, size int) ([]byte, error) {
 
 func unmap(mem []byte) error { return unix.Munmap(mem) }
 
-// clock returns a time that is the same for all processes of the machine and does not jump.
+// clock returns a time that all processes of the machine share and that does not jump.
 func clock() int64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

@@ -38,7 +38,7 @@ var (
 	})
 )
 
-// clock returns a time that is the same for all processes of the machine and does not jump.
+// clock returns a time that all processes of the machine share and that does not jump.
 func clock() int64 {
 	var ticks uint64
 	_, _, _ = counter.Call(uintptr(unsafe.Pointer(&ticks))) // it never fails

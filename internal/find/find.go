@@ -8,7 +8,7 @@ package find
 
 import "bytes"
 
-// SampleBytes is how many bytes of the text suffice to show which bytes are rare in it.
+// SampleBytes of the text suffice to show which bytes are rare in it.
 const SampleBytes = 64 << 10
 
 // A Finder looks for one string. It is safe for concurrent use.
@@ -53,8 +53,8 @@ func New(pattern, sample []byte) *Finder {
 
 func pair(a, b byte) int { return int(a)<<8 | int(b) }
 
-// makeSkip fills the table. A pair that is in the pattern lets the window move until it lies over that pair of the
-// pattern. Any other pair lets it move by all but one byte of the pattern's length.
+// makeSkip fills the table. A pair in the pattern lets the window move until it is over that pair of the pattern.
+// Any other lets it move by all but one byte of the length.
 func (f *Finder) makeSkip() {
 	p := f.pattern[max(0, len(f.pattern)-256):] // moves fit a byte
 	f.skip = make([]uint8, 1<<16)
@@ -71,7 +71,7 @@ func (f *Finder) makeSkip() {
 	}
 }
 
-// Index returns the index of the first match in text, or -1 if there is none.
+// Index returns the index of the first match in text, or -1.
 func (f *Finder) Index(text []byte) int {
 	switch {
 	case len(f.pattern) == 0:
@@ -98,8 +98,8 @@ func (f *Finder) byPairs(text []byte) int {
 	return -1
 }
 
-// A rare byte may be met once in missBytes, after missFree times. If it is met more often, the finder considers it
-// common and leaves the rest of the text to bytes.Index.
+// A rare byte may be met once in missBytes, after missFree times. Then the finder considers it common and leaves the
+// rest of the text to bytes.Index.
 const (
 	missBytes = 64
 	missFree  = 64

@@ -15,10 +15,9 @@ type Config struct {
 	// ReserveBytes is kept on the disk so that accepted records can be written even if the disk is full. The reserve
 	// is at least MaxBatch plus MaxRecord. 0 means 16 MiB (ours); HDFS keeps 100 MB.
 	ReserveBytes int64
-	// Fence, if set, is called before a batch is written and again before it is acknowledged. An error means that
-	// the directory now belongs to another process. It stops the journal and is passed on with its kind. With a
-	// Fence, opening begins a new file, so that whatever an older process may still write is behind the end of its
-	// own file.
+	// Fence, if set, is called before a batch is written and again before it is acknowledged. An error, passed on
+	// with its kind, stops the journal: the directory belongs to another process. With a Fence, opening begins a new
+	// file, so that what an older process may still write is behind the end of its own.
 	Fence func() error
 }
 

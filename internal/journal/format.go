@@ -24,10 +24,10 @@ const (
 	suffix    = ".journal"
 )
 
-// segmentName returns the name of the file that begins with record first.
+// segmentName names the file that begins with record first.
 func segmentName(first uint64) string { return fmt.Sprintf("%020d%s", first, suffix) }
 
-// parseName is the inverse of segmentName; ok is false for other files.
+// parseName is the inverse; ok is false for other files.
 func parseName(name string) (first uint64, ok bool) {
 	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok || len(digits) != 20 {
@@ -46,7 +46,7 @@ func newHeader(first uint64) []byte {
 	return binary.LittleEndian.AppendUint32(b, codec.Sum(b))
 }
 
-// checkHeader returns what is wrong with the header of the segment that begins with record first.
+// checkHeader returns what is wrong with the header of segment first.
 func checkHeader(name string, b []byte, first uint64) error {
 	if len(b) < headerLen || string(b[:8]) != magic {
 		return wire.Errorf(wire.Corrupt, "journal %s: offset 0: this is not the header of a journal file", name)

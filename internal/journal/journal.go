@@ -41,8 +41,8 @@ func (j *Journal) Append(payload []byte) (seq uint64, err error) {
 	return j.append(payload, false)
 }
 
-// AppendAnyway is Append for records that follow from others. On a full disk they may use the room of the reserve as
-// long as it lasts. Callers check Room before they begin something new.
+// AppendAnyway is Append for records that follow from others. On a full disk they may use the room of the reserve
+// while it lasts. Callers check Room before they begin something new.
 func (j *Journal) AppendAnyway(payload []byte) (seq uint64, err error) {
 	return j.append(payload, true)
 }
@@ -94,7 +94,7 @@ func (j *Journal) Wait(seq uint64) error {
 	return nil
 }
 
-// Commit appends a record and waits until it is durable.
+// Commit is Append and Wait.
 func (j *Journal) Commit(payload []byte) (uint64, error) {
 	seq, err := j.Append(payload)
 	if err != nil {

@@ -19,9 +19,9 @@ type segment struct {
 	first uint64
 }
 
-// Open opens the journal in a directory, which it makes if necessary. It calls fn with every record from sequence
-// number from on, in order. fn may use the payload only during the call. Every record that it gets is durable. A
-// journal that begins after from is refused.
+// Open opens the journal in a directory, which it makes if needed. It calls fn with every record from sequence
+// number from on, in order. These are durable. fn may use the payload only during the call. A journal that begins
+// after from is refused.
 func Open(fsys disk.FS, dir string, cfg Config, from uint64, fn func(seq uint64, payload []byte) error) (*Journal, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -44,7 +44,7 @@ func Open(fsys disk.FS, dir string, cfg Config, from uint64, fn func(seq uint64,
 	return j, nil
 }
 
-// makeDir makes the directory, durably, and removes leftovers from it.
+// makeDir makes the directory durably and cleans it.
 func makeDir(fsys disk.FS, dir string) error {
 	if err := fsys.MkdirAll(dir); err != nil {
 		return err
@@ -215,8 +215,7 @@ func readSegment(fsys disk.FS, name string) (disk.File, []byte, error) {
 	return f, nil, nil
 }
 
-// walk calls fn for each whole record before end. It returns the offset and the number of the first record that is
-// not whole.
+// walk calls fn for each whole record before end. It returns where the first other one begins, and its number.
 func walk(seg segment, data []byte, end uint64, fn func(record) error) (at int, next uint64, err error) {
 	if err := checkHeader(seg.name, data, seg.first); err != nil {
 		return 0, seg.first, err

@@ -21,7 +21,7 @@ type Flags struct {
 	Patience        time.Duration
 }
 
-// A FlagSet defines flags: that of package flag, and that of pflag.
+// A FlagSet is that of package flag, or of pflag.
 type FlagSet interface {
 	BoolVar(p *bool, name string, value bool, usage string)
 	StringVar(p *string, name, value, usage string)

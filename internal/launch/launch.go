@@ -35,8 +35,8 @@ type Config struct {
 	Program func(ctx context.Context, cl *client.Client) (wire.Program, error)
 	// Patience is how long the run waits for a master that has stopped answering. 0 means DefaultPatience.
 	Patience time.Duration
-	// Result, if set, is the built-in job. If its output is a short text and no output directory is given, the run
-	// shows the output and removes it. The job may also have a hint.
+	// Result, if set, is the built-in job. Without an output directory, its output, a short text, is shown and
+	// removed. It may have a hint.
 	Result *jobs.Builtin
 
 	// Explain, if set, is the file of a page that shows what became of each record. The input must be small.
@@ -172,8 +172,8 @@ var errReported = errors.New("the job failed")
 
 const codeGoesOn = 3
 
-// Code returns the exit code for an error of Do, and whether its text must still be printed: 0 done, 1 failed, 3 the
-// job continues by itself.
+// Code returns the exit code for an error of Do, and whether to print its text: 0 done, 1 failed, 3 the job
+// continues by itself.
 func Code(err error) (code int, tell bool) {
 	if _, on := errors.AsType[*GoesOn](err); on {
 		return codeGoesOn, true
@@ -184,6 +184,6 @@ func Code(err error) (code int, tell bool) {
 	return 0, false
 }
 
-// Text returns what a program prints about an error. The text may include what a task has printed, escaped so that
-// it does nothing to a terminal.
+// Text returns what a program prints about an error. What a task has printed is escaped, so that it does nothing to
+// a terminal.
 func Text(err error) string { return human.ErrorText(err) }

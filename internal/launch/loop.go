@@ -28,7 +28,7 @@ const (
 )
 
 // A Loop runs rounds of a chain of jobs, each of which reads what the previous one wrote, until one says that it is
-// enough. Rounds write to OUTPUT.rounds beside the output. In the end that is removed, and the last round's output
+// enough. Rounds write to OUTPUT.rounds beside the output, which is removed in the end. The last round's output
 // becomes the output.
 type Loop struct {
 	// First, if there is any, makes the input of the first round: it is round 0.
@@ -187,7 +187,7 @@ func checkParams(params map[string]string) error {
 	return nil
 }
 
-// textOf returns a function that reads the output of a round, which is short.
+// textOf returns the reader of a round's output, which is short.
 func textOf(parts func(io.Writer) error) func() (string, error) {
 	return func() (string, error) {
 		var text strings.Builder
@@ -307,7 +307,7 @@ func (l *Loop) checkFree(inside string, cfg *Config) error {
 	return nil
 }
 
-// full returns the path of a round's output as a job names it. dir returns it as the store does.
+// full returns the path of a round's output for a job, dir for its store.
 func (l *Loop) full(n int) string { return fmt.Sprintf("%s/%03d", l.rounds, n) }
 
 func (l *Loop) dir(n int) string { return inStore(l.full(n)) }

@@ -63,8 +63,7 @@ func (r *Run) there(ctx context.Context) (o outcome, err error) {
 // silence is how long submitting a job may take before the user is told.
 const silence = 2 * time.Second
 
-// handingIn tells the user, if it takes long, that the master has not taken the job yet. It ends when done is
-// called.
+// handingIn tells the user, after a while, that the master has not taken the job yet. done ends it.
 func (r *Run) handingIn(master string) (done func()) {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -98,8 +97,8 @@ func Warn(ctx context.Context, cl *client.Client, spec *wire.JobSpec, out io.Wri
 // answerWithin is how long an interrupted run waits for the master to say whether it has taken the job.
 const answerWithin = 2 * time.Second
 
-// submit submits a job. If it is interrupted meanwhile, it still waits for the answer, without which nobody could
-// say whether the job runs.
+// submit submits a job. If interrupted, it still waits for the answer, without which nobody could say whether the
+// job runs.
 func submit(ctx context.Context, cl *client.Client, spec wire.JobSpec) (wire.JobID, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

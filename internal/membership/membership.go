@@ -49,8 +49,8 @@ type Event struct {
 type Config struct {
 	Member
 	Bind string // host:port for gossip; port 0 takes a free one
-	// Keys are of 32 bytes each. Gossip is encrypted with the first; the others are only understood. Without keys it
-	// is not encrypted.
+	// Keys are of 32 bytes each. The first encrypts gossip; the others are only understood. Without keys it is not
+	// encrypted.
 	Keys  [][]byte
 	Label string // of the cluster: members with another one are ignored
 	// Seeds returns addresses to join by. It is called again when members are missing.

@@ -37,8 +37,7 @@ func (l *List) rejoin(whom func() []string) {
 // maxCalls bounds how many are called at once.
 const maxCalls = 16
 
-// call exchanges everything with members, all at the same time, so that one that does not answer does not delay the
-// others.
+// call exchanges everything with members, all at once, so that one that does not answer does not delay the others.
 func (l *List) call(whom []string) {
 	var wg sync.WaitGroup
 	for _, addr := range whom[:min(len(whom), maxCalls)] {

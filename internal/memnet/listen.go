@@ -71,7 +71,7 @@ func (l *listener) Close() error {
 
 func (l *listener) Addr() net.Addr { return tcpAddr(l.addr) }
 
-// Dial connects to ip:port. If nobody listens there, it fails at once. If the link is cut, it waits as long as ctx
+// Dial connects to ip:port. If nobody listens there, it fails at once. If the link is cut, it waits while ctx
 // allows. A lost step of the handshake is repeated after 1, 2, 4 … seconds, as in Linux.
 func (h *Host) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	to, err := netip.ParseAddrPort(addr)

@@ -13,8 +13,7 @@ import (
 // A Link describes one direction between two hosts. The zero Link is perfect.
 type Link struct {
 	Cut bool // nothing passes
-	// Latency is the minimum delay. A random part of Jitter, uniformly distributed, is added, so that packets
-	// overtake each other.
+	// Latency is the minimum delay. A random part of Jitter is added, so that packets overtake each other.
 	Latency, Jitter time.Duration
 	// Loss and Double are the shares of packets that are lost and duplicated. To a stream a loss is a delay of
 	// Resend.

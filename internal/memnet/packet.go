@@ -41,7 +41,7 @@ func (h *Host) ListenPacket(addr string) (net.PacketConn, error) {
 	return c, nil
 }
 
-// WriteTo sends a packet. As with UDP, it does not report whether the packet arrives.
+// WriteTo sends a packet. As with UDP, nobody says whether it arrives.
 func (c *packetConn) WriteTo(b []byte, addr net.Addr) (int, error) {
 	to, err := netip.ParseAddrPort(addr.String())
 	if err != nil {

@@ -77,8 +77,7 @@ func newChecker(folders []string) (*checker, error) {
 	return c, err
 }
 
-// builds returns nil if the package in a folder builds with these files, by path, instead of or in addition to its
-// own.
+// builds returns nil if the package in a folder builds with these files, by path, instead of or beside its own.
 func (c *checker) builds(folder string, files map[string][]byte) error {
 	var all []*ast.File
 	for _, name := range c.folders[folder].GoFiles {

@@ -125,7 +125,7 @@ func run(s settings) error {
 	return nil
 }
 
-// tryAll runs the tests of all mistakes, some at the same time, and prints the results.
+// tryAll runs the tests of all mistakes, some at once, and prints the results.
 func tryAll(dir string, check *checker, drawn []*mistake, s settings) error {
 	files, alone, err := switchAll(check, drawn)
 	if err != nil {

@@ -76,7 +76,7 @@ func (p *program) measure() error {
 	return err
 }
 
-// limit returns how long tests may take with a mistake before they count as hanging.
+// limit returns after how long tests with a mistake hang.
 func (p *program) limit() time.Duration {
 	if p.took == 0 {
 		return 20 * time.Minute

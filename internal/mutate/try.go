@@ -36,7 +36,7 @@ func (v verdict) String() string {
 }
 
 // nearest returns the folders whose tests are run for a mistake in a file, in this order: its own, then those in
-// packages. It skips tests that do not import the package, since they cannot notice.
+// packages. Tests that do not import the package cannot notice.
 func nearest(all []tested, file string, own, whole bool) (out []string) {
 	home, _, _ := strings.Cut(file, "/")
 	patterns := []string{"./" + path.Dir(file)}

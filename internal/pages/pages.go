@@ -2,7 +2,7 @@
 // of a small budget, and the collector frees them only when it is next about to run out.
 package pages
 
-// Large is the size from which the memory of a single buffer matters.
+// Large is the size from which a single buffer matters.
 const Large = 1 << 20
 
 // Drop frees a buffer that is no longer used, if it is large.

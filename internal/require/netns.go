@@ -10,7 +10,7 @@ import (
 )
 
 // Netns requires network namespaces with bridges, and nft in them: root, iproute2, nftables, and a kernel that
-// allows root to use them.
+// allows it.
 func Netns(t testing.TB) {
 	t.Helper()
 	Root(t)

@@ -14,7 +14,7 @@ import (
 // Env names the variable that lists what must not be missing.
 const Env = "MILLRACE_REQUIRE"
 
-// Tool requires a program, such as mawk, python3, gzip, zstd, docker or chromium, and returns its path.
+// Tool requires a program, such as mawk, zstd or docker, and returns its path.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

@@ -17,9 +17,8 @@ type Budget struct {
 	Conns int
 	// Calls is how many calls of one caller may be under way; 0 means 4 for each allowed connection.
 	Calls int
-	// Bytes is the total size of one caller's requests that are being read or under way, counted twice because they
-	// are decoded, and of answers that the caller has not taken yet; 0 means 24 MiB. The tasks of a job may have
-	// twice as much.
+	// Bytes is the total size of one caller's requests that are read or under way, counted twice because they are
+	// decoded, and of its pending answers; 0 means 24 MiB. The tasks of a job may have twice as much.
 	Bytes int64
 	// Total is the same for all callers together. The first 64 KiB of a message are free. 0 means 256 MiB.
 	Total int64
@@ -30,7 +29,7 @@ type Budget struct {
 	Strangers int
 	// Rate is the minimum rate of a message in bytes per second; 0 means 8 KiB. Larger: slow networks fail.
 	Rate int64
-	// Grace is the time that a message may take in addition to its size divided by Rate; 0 means 10 s.
+	// Grace is the time that a message may take beside its size divided by Rate; 0 means 10 s.
 	Grace time.Duration
 	// Idle is how long a connection may have no call under way; 0 means 5 minutes.
 	Idle time.Duration
@@ -138,8 +137,7 @@ func (b *books) take(a account, h holding) error {
 	return nil
 }
 
-// excess returns what an account would have too much of. It looks only at what is added: what the account has
-// already was allowed.
+// excess returns what an account would have too much of. Only what is added counts.
 func (b *books) excess(a account, add, now holding) string {
 	conns, calls, bytes := b.budget.Conns, b.budget.Calls, b.budget.Bytes
 	if a.tasks {

@@ -123,8 +123,8 @@ func (c *Client) Get(ctx context.Context, addr, path string) (*http.Response, er
 	return resp, nil
 }
 
-// Call makes a call and waits for the answer. If a peer cannot be reached, or dies meanwhile, the error is
-// wire.Unavailable, and the call may or may not have been carried out.
+// Call makes a call and waits for the answer. If a peer cannot be reached, or dies meanwhile, it is
+// wire.Unavailable: the call may or may not have been carried out.
 func Call[Req, Resp any](ctx context.Context, c *Client, addr, method string, req Req) (Resp, error) {
 	var resp Resp
 	body, f, err := encode(&req, true)
@@ -145,7 +145,7 @@ func Call[Req, Resp any](ctx context.Context, c *Client, addr, method string, re
 	return resp, nil
 }
 
-// connTo returns the connection to an address, and makes it if necessary. Other callers meanwhile wait for the same
+// connTo returns the connection to an address, and makes it if needed. Other callers meanwhile wait for the same
 // connection.
 func (c *Client) connTo(ctx context.Context, addr string) (*clientConn, error) {
 	c.mu.Lock()

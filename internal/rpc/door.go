@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A door holds connections that have not authenticated yet. When more come than it has space for, it closes the oldest connection of
-// the address that has the most, so that no address can keep others out. Handshakes take turns.
+// A door holds connections that have not authenticated yet. When it is full, it closes the oldest connection of the
+// address that has the most, so that no address can keep others out. Handshakes take turns.
 type door struct {
 	space int
 	all   int // turns

@@ -77,8 +77,8 @@ func (m *Meter) Read() map[Peer]Bytes {
 // A Shaper delays a transfer of n bytes between this process and a peer, as a slower network would. It may block. It
 // returns early when the transfer is given up.
 type Shaper interface {
-	// Route returns as what kind of traffic an answer of that many bytes goes to a peer. together says that more
-	// goes with it and that both count as one.
+	// Route returns as what traffic an answer of that many bytes goes to a peer. together says that it counts as one
+	// with others.
 	Route(p Peer, bytes int64, together bool) Traffic
 	// Send is called for n bytes of an answer that was announced, or with nil for anything else.
 	Send(p Peer, n int, t *Transfer)

@@ -15,7 +15,7 @@ type Retry struct {
 	First time.Duration // pause after the first failure; doubles; 0 means 20 ms
 	Most  time.Duration // longest pause; 0 means 1 s
 	For   time.Duration // give up after this; 0 means 30 s
-	// Stubborn also retries after a stranger has answered: another process may have the address by then.
+	// Stubborn also retries a stranger: another process may have the address by then.
 	Stubborn bool
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/wire"
 )
 
-// discardLog drops what the HTTP server logs about the behaviour of strangers.
+// discardLog drops what the HTTP server logs about strangers.
 var discardLog = log.New(io.Discard, "", 0)
 
 const (

@@ -172,8 +172,7 @@ func handle[Req, Resp any](s *Server, m Method[Req, Resp], quick bool, fn func(c
 	return do
 }
 
-// HandleHTTP registers a plain HTTP handler under a pattern of http.ServeMux. Its bytes are counted as traffic of
-// kind what.
+// HandleHTTP registers a plain HTTP handler under a pattern of http.ServeMux. Its bytes count as what.
 func (s *Server) HandleHTTP(pattern string, rule Rule, what Traffic, h func(w http.ResponseWriter, r *http.Request, c Caller)) {
 	if rule == noRule {
 		panic("rpc: " + pattern + " has no rule")
@@ -242,8 +241,8 @@ func connOf(r *http.Request) *countedConn {
 	return cc
 }
 
-// Announce is called before an answer is written. It says how many bytes the answer has, and whether more data
-// counts as one with it, because the network may then send it another way.
+// Announce says, before an answer is written, how many bytes it has, and whether more data counts as one with it:
+// the network may then send it another way.
 func (s *Server) Announce(r *http.Request, bytes int64, together bool) {
 	cc := connOf(r)
 	if cc == nil || cc.shaper == nil {
@@ -255,8 +254,8 @@ func (s *Server) Announce(r *http.Request, bytes int64, together bool) {
 	cc.answer.Store(&Transfer{Due: bytes})
 }
 
-// peerName returns for whom a caller's bytes are counted: its node, or the node on which it claims to run. That
-// claim is believed only for counting.
+// peerName returns for whom a caller's bytes are counted: its node, or the one on which it claims to run, which is
+// believed only here.
 func peerName(r *http.Request, c Caller) string {
 	if c.Node != "" {
 		return c.Node
@@ -267,7 +266,7 @@ func peerName(r *http.Request, c Caller) string {
 	return hostOf(r.RemoteAddr)
 }
 
-// Serve answers calls from a listener until Close. A server may serve several listeners at a time.
+// Serve answers calls from a listener until Close. It may serve several at once.
 func (s *Server) Serve(l net.Listener) error {
 	l = doorListener{l, s}
 	if s.cfg.TLS != nil {
@@ -293,8 +292,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// keep remembers, until release, a connection taken over from the HTTP server. It reports false if the server has
-// been closed.
+// keep remembers, until release, a connection taken over from the HTTP server. It is false if the server has been
+// closed.
 func (s *Server) keep(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ func unanswered(addr string, err error) error {
 	return wire.Errorf(wire.Unavailable, "%s: %w", addr, err)
 }
 
-// stranger is the error of a peer that is unreachable and will stay so.
+// stranger is the error of a peer that stays unreachable.
 type stranger struct{ text string }
 
 func (s *stranger) Error() string   { return s.text }

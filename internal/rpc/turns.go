@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// A turn lets a connection at the door make the server work: to authenticate it takes a handshake of half a
-// millisecond of processor time. While all processors are busy with handshakes, nobody notices what arrives on other
-// connections, so there are half as many turns. A connection has its turn from the arrival of bytes until it waits
-// for more, answers or leaves; it never waits for the network during its turn. The next turn goes to the address
-// with the fewest connections at the door.
+// A turn lets a connection at the door make the server work: a handshake takes half a millisecond of a processor.
+// While all processors are busy with handshakes, nobody notices what arrives on other connections, so there are half
+// as many turns. A connection has its turn from the arrival of bytes until it waits for more, answers or leaves; it
+// never waits for the network meanwhile. The address with the fewest connections at the door is next.
 type turn struct {
 	since time.Time     // since when it has a turn
 	ready chan struct{} // closed when it gets its turn, or has left; nil unless it waits
 }
 
 // When there are many, turns pause, so that strangers take a quarter of the time that they could. The first ones do
-// not pause, since all workers of a cluster may come back at once, as may the tasks of a job.
+// not: all workers of a cluster may come back at once, as may the tasks of a job.
 const (
 	turnShare = 4
 	turnBurst = 100 * time.Millisecond // total length of turns before they pause
@@ -44,8 +43,8 @@ func (c *countedConn) rest() {
 	d.giveUp(c)
 }
 
-// writing notes that a write begins or has ended. During a write the connection has no turn, even if HTTP reads
-// meanwhile, because its peer may never accept what is written.
+// writing notes that a write begins or has ended. Meanwhile the connection has no turn, even if HTTP reads, because
+// its peer may never accept what is written.
 func (c *countedConn) writing(now bool) {
 	if c.server == nil || c.known.Load() {
 		return
@@ -58,8 +57,7 @@ func (c *countedConn) writing(now bool) {
 	}
 }
 
-// ask joins the queue for a turn. It returns a channel to wait for, or nil if the connection needs no turn or has
-// one.
+// ask joins the queue for a turn. It returns what to wait for, or nil if the connection needs no turn.
 func (d *door) ask(c *countedConn) chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,8 +119,7 @@ func (d *door) serve() {
 	}
 }
 
-// next removes from the queue the connection that has waited longest of the address with the fewest connections at
-// the door.
+// next takes from the queue the oldest connection of the address with the fewest at the door.
 func (d *door) next() *countedConn {
 	at := 0
 	for i, c := range d.queue {

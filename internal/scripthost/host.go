@@ -65,8 +65,8 @@ type Host struct {
 
 var _ script.Asker = (*Host)(nil)
 
-// Start starts the process, gives it the script and waits until the script has been loaded and checked, or ctx ends.
-// The command must not have been started.
+// Start starts the process, gives it the script and waits until it has been loaded and checked, or ctx ends. The
+// command is not started yet.
 func Start(ctx context.Context, cmd *exec.Cmd, name, text string, limits Limits) (*Host, error) {
 	if len(text) > script.MaxText {
 		return nil, fmt.Errorf("%s: a script has at most %d bytes, not %d", name, script.MaxText, len(text))
@@ -154,7 +154,7 @@ func (h *Host) lastWords() string {
 // Close ends the process and waits for it. It may be called twice, and during Ask, which then fails.
 func (h *Host) Close() error {
 	h.closing.Do(func() {
-		_ = h.pipe.Close()       // a well-behaved process ends by itself
+		_ = h.pipe.Close()       // a good process ends by itself
 		_ = h.cmd.Process.Kill() // another does not
 		_ = h.cmd.Wait()         // it was killed
 		close(h.closed)

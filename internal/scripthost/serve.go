@@ -36,8 +36,7 @@ type answer struct {
 const (
 	maxQuestion = 64 << 20 // bytes: some hundred thousand jobs
 	maxErr      = 4 << 10
-	// abandoned is how long a question may take before the process ends by itself: its caller, which should have
-	// ended it, may be gone.
+	// abandoned is after how long a question ends the process, if its caller does not: that may be gone.
 	abandoned = time.Minute
 )
 

@@ -64,8 +64,8 @@ func (k *Key) issuer(r Role, name, on string) func() (*tls.Certificate, error) {
 	}
 }
 
-// Follow checks the key's file at this interval until ctx ends. When the file changes, it replaces the key and calls
-// tell with the result.
+// Follow replaces the key when its file changes, until ctx ends, and calls tell with the result. It looks at this
+// interval.
 func (k *Key) Follow(ctx context.Context, every time.Duration, tell func(error)) {
 	if k.file == "" {
 		return

@@ -226,8 +226,8 @@ func (a *authority) sign(r Role, name, on string, pub ed25519.PublicKey) ([]byte
 	return x509.CreateCertificate(rand.Reader, t, a.cas[0], pub, a.caKey)
 }
 
-// verify returns a function that checks a peer's certificate against an authority. want, if not empty, is the role
-// it must have. Names of machines are not checked: a node is known by its certificate, wherever it runs.
+// verify returns the check of a peer's certificate against an authority; want, if not empty, is the role it must
+// have. Names of machines are not checked: a node is known by its certificate, wherever it runs.
 func verify(roots func() *x509.CertPool, want Role) func(tls.ConnectionState) error {
 	return func(cs tls.ConnectionState) error {
 		if len(cs.PeerCertificates) == 0 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Mean returns the mean of values, or NaN if there are none.
+// Mean returns the mean, or NaN of nothing.
 func Mean(x []float64) float64 { return Sum(x) / float64(len(x)) }
 
 // Sum adds values in the order of the slice.
@@ -76,7 +76,7 @@ func Range(x []float64) (low, mean, high float64) {
 // Normal returns a quantile of the standard normal distribution.
 func Normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// Lognormal draws a lognormal number with a given mean and coefficient of variation.
+// Lognormal draws with a given mean and coefficient of variation.
 func Lognormal(rng *rand.Rand, mean, cv float64) float64 {
 	s2 := math.Log1p(cv * cv)
 	return mean * math.Exp(math.Sqrt(s2)*rng.NormFloat64()-s2/2)

@@ -13,7 +13,7 @@ func Unknown(what, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q%s (known: %s)", what, name, Meant(name, known), strings.Join(known, ", "))
 }
 
-// Meant returns a question about the nearest known name, for the end of a sentence, or nothing if none is near.
+// Meant asks for the nearest known name, at the end of a sentence, or is "" if none is near.
 func Meant(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return ": did you mean " + near + "?"

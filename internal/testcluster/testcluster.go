@@ -199,8 +199,8 @@ func (n *Node) Start() {
 	n.Worker = w
 }
 
-// startWorker waits for the previous worker's directory to become free. A command that this process is just starting
-// holds its lock until the command runs.
+// startWorker waits for the previous worker's directory to become free. A command just being started holds its lock
+// until it runs.
 func startWorker(cfg worker.Config) (w *worker.Worker, err error) {
 	for range 100 {
 		if w, err = worker.Start(cfg); err == nil || !strings.Contains(err.Error(), "is in use by") {

@@ -6,8 +6,8 @@ import "encoding/json"
 type Decision struct {
 	Seq uint64 `json:"seq"`
 	At  int64  `json:"at_ns"` // since the cluster's birth
-	// Do is launch, stop, forget, start (a job is admitted), reject, hold (a job gets nothing, for another reason than before)
-	// or policy.
+	// Do is launch, stop, forget, start (a job is admitted), reject, hold (a job gets nothing, for a new reason) or
+	// policy.
 	Do     string   `json:"do"`
 	Job    JobID    `json:"job,omitempty"`
 	Stage  int      `json:"stage,omitempty"`

@@ -108,8 +108,8 @@ type CopyWork struct {
 	Token   string  `json:"token,omitempty"` // to write it at the targets
 }
 
-// RecoverWork asks a node to bring the replicas of an abandoned block to one length under the new generation NewGen:
-// the length of a finished one, or else of the shortest that is not empty.
+// RecoverWork asks a node to bring the replicas of an abandoned block to one length under NewGen: that of a finished
+// one, else the shortest that is not empty.
 type RecoverWork struct {
 	Block  Block   `json:"block"`
 	NewGen uint64  `json:"new_gen"`

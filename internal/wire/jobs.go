@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/mapreduce"
 )
 
-// A JobID identifies a submitted job in the form that users type: job-12.
+// A JobID identifies a submitted job, as users type it: job-12.
 type JobID string
 
 // A TaskKind is what an attempt does.
@@ -20,8 +20,8 @@ const (
 	DriverTask TaskKind = "driver"
 )
 
-// An AttemptID identifies one try of one task. Try is never used twice in a cluster, even across restarts, because
-// it includes the master's epoch.
+// An AttemptID identifies one try of one task. Try, which includes the master's epoch, is never used twice in a
+// cluster.
 type AttemptID struct {
 	Job   JobID    `json:"job"`
 	Stage int      `json:"stage,omitempty"` // of a chain of jobs, from 0
@@ -37,8 +37,7 @@ func (a AttemptID) String() string {
 // Counts are counters by group and name.
 type Counts = mapreduce.Counts
 
-// An Ended is the end of an attempt as its worker reports it. The worker repeats it until the master has confirmed
-// it.
+// An Ended is the end of an attempt, which its worker reports until the master has confirmed it.
 type Ended struct {
 	ID AttemptID `json:"id"`
 	// OK says that the attempt succeeded. Otherwise Lost says that the machine is to blame and not the job.

@@ -69,7 +69,7 @@ func (r *Report) Check() error {
 // maxAttempts is how many attempts of a kind one worker may have room for.
 const maxAttempts = 1 << 20
 
-// Of reports whether an attempt may complain of b: only a reduce may, about maps of its own stage.
+// Of reports whether an attempt may say b: a reduce, of maps of its stage.
 func (b *BadFetch) Of(id AttemptID) bool {
 	return b.By == id && id.Kind == ReduceTask && b.Map.Kind == MapTask && b.Map.Job == id.Job && b.Map.Stage == id.Stage
 }

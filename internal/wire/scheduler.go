@@ -14,7 +14,7 @@ type Choice struct {
 	Params map[string]string `json:"params,omitempty"`
 }
 
-// String returns the choice as a command line would have it, except for texts of several lines.
+// String returns the choice as on a command line, except for texts of several lines.
 func (c Choice) String() string {
 	var out strings.Builder
 	out.WriteString(c.Name)

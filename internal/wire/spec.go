@@ -63,7 +63,7 @@ type JobSpec struct {
 	Under *Policies `json:"under,omitempty"`
 	// Umask is the user's, for what the job creates in the block store.
 	Umask Umask `json:"umask,omitempty"`
-	// Request identifies a submission, so that a repeated one is the same job.
+	// Request identifies a submission that is repeated.
 	Request string `json:"request,omitempty"`
 }
 
@@ -143,8 +143,7 @@ type PlanPart struct {
 	Splits []Split `json:"splits"`
 }
 
-// Planned is the answer to a plan or a part: how many of its splits have arrived. If some are missing, the driver
-// continues from there.
+// Planned is the answer to a plan or a part: how many splits have arrived. The driver continues from there.
 type Planned struct {
 	Next int `json:"next"`
 }

@@ -12,12 +12,12 @@ type NetStatus struct {
 	Episodes        int     `json:"episodes"`
 	CongestedMillis int64   `json:"congested_ms"` // of all racks, added up
 	Threshold       float64 `json:"threshold"`
-	// CircuitMillis is how often an optical switch between the racks is matched again, or 0 if there is none.
+	// CircuitMillis is how often an optical switch between the racks is matched again, or 0.
 	// RematchMillis is when that happens next.
 	CircuitMillis int64 `json:"circuit_interval_ms,omitempty"`
 	RematchMillis int64 `json:"circuit_next_ms,omitempty"`
-	// These describe the switch, too: the bytes per second of a circuit, how long racks have none while it is
-	// matched, and the size above which data gets one.
+	// Also of the switch: a circuit's bytes per second, how long racks have none while it is matched, and above how
+	// many bytes data gets one.
 	CircuitRate      float64 `json:"circuit_rate,omitempty"`
 	DarkMillis       int64   `json:"circuit_dark_ms,omitempty"`
 	CircuitThreshold int64   `json:"circuit_threshold,omitempty"`

@@ -28,7 +28,7 @@ func (p *Policies) Refer() (*Policies, string) {
 	return p.swap(CodeParam, CodeSum, SumOf(text)), text
 }
 
-// Restore is the inverse of Refer. of returns the text of a sum, or nothing if it is gone; then the reference stays.
+// Restore is the inverse of Refer. of returns the text of a sum, or nothing: then the reference stays.
 func (p *Policies) Restore(of func(sum string) string) *Policies {
 	sum := p.Refers()
 	if sum == "" {

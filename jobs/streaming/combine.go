@@ -8,8 +8,8 @@ import (
 )
 
 // combineBytes is how much mapper output is collected for one run of the combiner, and the size of the list of its
-// pairs. Each also takes at most 1/combineShare of the largest record, which is itself a part of the budget. Larger:
-// fewer processes, better combining, more memory beside the sort.
+// pairs. Each is at most 1/combineShare of the largest record, itself a part of the budget. Larger: fewer processes,
+// better combining, more memory beside the sort.
 const (
 	combineBytes = 8 << 20
 	combineShare = 8

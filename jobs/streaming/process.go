@@ -91,7 +91,7 @@ func maxLine(t *mapreduce.Task) int {
 // pipes are both ends of standard input, output and error.
 type pipes struct{ ours, theirs [3]*os.File }
 
-// connect makes the pipes. It does not use those of package exec, whose Wait closes them while they are being read.
+// connect makes the pipes. Wait of package exec would close its own while they are being read.
 func (p *process) connect() (ends pipes, err error) {
 	for i := range ends.ours {
 		r, w, err := os.Pipe()
@@ -116,7 +116,7 @@ func closeAll(files [3]*os.File) {
 	}
 }
 
-// workDir returns the directory of side files, or "" if there is none.
+// workDir returns the directory of side files, or "".
 func workDir(t *mapreduce.Task) string {
 	if info, err := os.Stat(t.SideDir); err == nil && info.IsDir() {
 		return t.SideDir

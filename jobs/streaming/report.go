@@ -88,8 +88,7 @@ func (r *reporter) count(s string) bool {
 	return true
 }
 
-// refuse ends a command that uses a counter that is not allowed. Otherwise nobody would notice the missing numbers
-// in time.
+// refuse ends a command that uses a forbidden counter. Otherwise its numbers would be missed too late.
 func (r *reporter) refuse(why error) {
 	r.mu.Lock()
 	first := r.refused == nil

@@ -112,8 +112,8 @@ func (m *mapper) take(lines batch) error {
 	return failureOf(m.out)
 }
 
-// failureOf returns why an emitter takes no more pairs, if it reports that. Otherwise a command that goes on
-// printing would never be told.
+// failureOf returns why an emitter takes no more pairs, if it says so: a command that goes on printing would not
+// hear of it.
 func failureOf(out mapreduce.Emitter) error {
 	if f, ok := out.(interface{ Failure() error }); ok {
 		return f.Failure()

@@ -17,8 +17,8 @@ type RecordsConfig struct {
 	// Exponent is the skew of the keys, as in Zipf's law. 0, the default, makes all equally frequent; at 1 the first
 	// of a million has 7 per cent.
 	Exponent float64
-	// Hot is the share of records, 0 to 1, that get the first key in addition to what Exponent gives it. 0.5: one
-	// key has half the bytes.
+	// Hot is the share of records, 0 to 1, that get the first key beside what Exponent gives it. 0.5: one key has
+	// half the bytes.
 	Hot float64
 	// ValueBytes is the length of a value, 1 to 64 KiB; 0 means 88 (ours: records
 	// of about 100 bytes). Larger: fewer records for the same bytes.

@@ -121,8 +121,8 @@ func (t *Text) finish(dst []byte) {
 // blanks is as long as the longest rest that finish can get.
 const blanks = "                                "
 
-// endingBytes returns the length of the longest word, including the blank behind it, that fits into room and leaves
-// nothing or enough for another word; 0 if there is none.
+// endingBytes returns the length of the longest word, with the blank behind it, that fits into room and leaves
+// nothing or enough for another; 0 if none does.
 func (t *Text) endingBytes(room int) int {
 	const enough = 4
 	for n := min(room, maxLetters+1); n > 1; n-- {

@@ -20,8 +20,8 @@ type Options struct {
 	// block of its own. 0 means 256 KiB (ours: past it s2 and zstd gain little).
 	// Larger: better compression, more memory on both sides, coarser splits.
 	BlockBytes int
-	// MaxRecordBytes is the size limit of one record, key and value together. 0 means 256 MiB less the lengths,
-	// which a reader with DefaultLimits accepts. Larger: files that others may refuse.
+	// MaxRecordBytes bounds one record, key and value together. 0 means 256 MiB less the lengths, which a reader
+	// with DefaultLimits accepts. Larger: files that others may refuse.
 	MaxRecordBytes int
 	// Marker provides the 16 bytes that mark the start of each block. Nil derives them from the first block, so that
 	// equal records make equal files.

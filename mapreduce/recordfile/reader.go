@@ -206,8 +206,8 @@ func (r *Reader) enter(h *blockHeader) (err error) {
 	return err
 }
 
-// Close releases the room of the current block, and its memory, so that there is no current record any more. A
-// Reader without Limits.Room needs no Close.
+// Close releases the room and memory of the current block, and so the current record. Without Limits.Room it is not
+// needed.
 func (r *Reader) Close() {
 	if r.leave == nil {
 		return

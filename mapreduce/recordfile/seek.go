@@ -20,7 +20,7 @@ func (r *Reader) seek(off int64) error {
 	return err
 }
 
-// scan returns the offset of the first block that starts in [from, r.end), or -1 if there is none.
+// scan returns the offset of the first block that starts in [from, r.end), or -1.
 func (r *Reader) scan(from int64) (int64, error) {
 	buf := make([]byte, max(0, min(scanBytes, r.end-from+markerBytes-1)))
 	for from < r.end {

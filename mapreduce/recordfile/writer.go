@@ -65,11 +65,11 @@ func (w *Writer) Append(key, value []byte) error {
 	return nil
 }
 
-// hugeRecord is the size from which a record is written straight from the caller's memory, as an uncompressed block
-// of its own. Copies of it would take most of a small budget.
+// hugeRecord is the size from which a record is written from the caller's memory, as an uncompressed block of its
+// own: copies would take most of a small budget.
 const hugeRecord = 1 << 20
 
-// recordBytes returns the most bytes that a record takes in a block.
+// recordBytes returns the most that a record takes in a block.
 func recordBytes(key, value []byte) int { return recordOverhead + len(key) + len(value) }
 
 // Offset returns how many bytes have been handed to the underlying writer.

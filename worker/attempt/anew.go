@@ -36,14 +36,14 @@ func (f *fetcher) reset() {
 	f.got, f.raw = map[string]int64{}, 0
 }
 
-// compare ends the fetching if the fetched output differs from the map's latest. The caller holds f.mu.
+// compare ends the fetching if the fetched output differs from the map's latest. f.mu must be held.
 func (f *fetcher) compare(in, now wire.MapOutput) {
 	if !now.Lost && now.Sum != 0 && in.Sum != 0 && now.Sum != in.Sum {
 		f.cancel(errOther)
 	}
 }
 
-// in reports whether a map's output has been fetched. The caller holds f.mu.
+// in reports whether a map's output has been fetched. f.mu must be held.
 func (f *fetcher) in(index int32) bool {
 	_, have := f.have[index]
 	return have

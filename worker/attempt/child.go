@@ -62,7 +62,7 @@ type Word struct {
 	Output   string         `json:"output,omitempty"` // file of a map's output
 	// Computes says that a paced attempt starts or stops computing.
 	Computes *bool `json:"computes,omitempty"`
-	// Net is how much the child has sent to others so far. The child repeats it from time to time.
+	// Net is how much the child has sent to others so far, said from time to time.
 	Net []wire.NetBytes `json:"net,omitempty"`
 }
 
@@ -90,7 +90,7 @@ func ChildOf(build func(*wire.Program) ([]mapreduce.Job, error)) int {
 	return 0
 }
 
-// speaker returns a function that writes whole words, for several goroutines.
+// speaker returns a writer of whole words, for several goroutines.
 func speaker(w io.Writer) func(Word) error {
 	var mu sync.Mutex // guards enc: two words written at once would mix
 	enc := json.NewEncoder(w)
@@ -148,7 +148,7 @@ func (o *Order) caller() (c *rpc.Client, err error) {
 	return rpc.NewClient(cfg), nil
 }
 
-// pace returns the pace of the emulated machine, or nil if there is none.
+// pace returns the pace of the emulated machine, or nil.
 func (o *Order) pace(say func(Word) error) *task.Pace {
 	if o.Speed == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (o *Order) pace(say func(Word) error) *task.Pace {
 		if on := change > 0; change != 0 {
 			w.Computes = &on
 		}
-		_ = say(w) // if the worker is gone, nobody needs it
+		_ = say(w) // without a worker nobody needs it
 	}}
 }
 

@@ -97,9 +97,9 @@ func (f *fetcher) take(ctx context.Context, h *host, body io.Reader, o wire.MapO
 	return err
 }
 
-// begin claims a map. Its output may come from two attempts at once: from one that was given up because its
-// worker stopped or is slow, and from its replacement. Only one may go in. The later one ends the fetch of the
-// other, which has had its time. Output that was fetched already is not taken again.
+// begin claims a map. Its output may come from two attempts at once: from one that was given up because its worker
+// stopped or is slow, and from its replacement. Only one may go in. The later one ends the other, which has had its
+// time. Fetched output is not taken again.
 func (f *fetcher) begin(ctx context.Context, h *host, index int32) (first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,7 +128,7 @@ func (f *fetcher) finish(o wire.MapOutput, head *SegmentHead, ok bool) {
 		return
 	}
 	f.have[o.Map] = o
-	f.compare(o, f.want[o.Map]) // the latest output may have changed meanwhile
+	f.compare(o, f.want[o.Map]) // it may have changed meanwhile
 	f.got[f.placeOf(o)] += head.Info.StoredBytes
 	f.raw += head.Info.RawBytes
 	delete(f.want, o.Map)

@@ -28,8 +28,7 @@ func (f *fetcher) timed(s *stall, h *host) {
 	}
 }
 
-// paceOf returns how fast a source is, in bytes a second. It reports false if that is unknown, or the source is
-// this node.
+// paceOf returns how fast a source is, in bytes a second, or false if that is unknown, or the source is this node.
 func (f *fetcher) paceOf(s *stall, h *host) (float64, bool) {
 	if s.waited <= 0 || s.got < paceBytes || h.node == f.r.Node {
 		return 0, false

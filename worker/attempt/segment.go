@@ -12,11 +12,10 @@ import (
 	"github.com/millrace/millrace/shuffle"
 )
 
-// A reduce asks a worker for its share of many maps at once: GET
-// /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=..., with c=1 if they were released together and are worth a
-// circuit. For each map, in order, the answer has a length and a CRC32C of what follows, u32 little endian
-// each, that many bytes of JSON (a [SegmentHead]), and the stored bytes of the share, which have their own
-// checksums. Without the checksum of the head, one flipped bit in it could turn a share into an empty one.
+// A reduce asks a worker for its share of many maps at once: GET /shuffle/JOB/STAGE?p=PARTITION&m=MAP.TRY&m=...,
+// with c=1 if they were released together and are worth a circuit. For each map, in order, the answer has a length
+// and a CRC32C of what follows, u32 little endian each, that many bytes of JSON (a [SegmentHead]), and the stored
+// bytes of the share, with their own checksums. Without the head's, a flipped bit could empty a share.
 
 // SegmentHead precedes the bytes of one map's share.
 type SegmentHead struct {

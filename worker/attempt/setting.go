@@ -40,7 +40,7 @@ type Setting struct {
 	Info func(ctx context.Context, ref wire.StageRef) (wire.StageInfo, error)
 }
 
-// FilesOf returns the context for an attempt's files. A driver that is stopped can still use them to clean up.
+// FilesOf returns the context for an attempt's files, which a stopped driver still cleans up.
 func FilesOf(ctx context.Context, l *wire.Launch) context.Context {
 	if l.ID.Kind == wire.DriverTask {
 		return context.WithoutCancel(ctx)
@@ -107,8 +107,7 @@ type runner struct {
 	planned *task.Plan // by this driver, until it has checked the input again
 }
 
-// TempDir is the directory in the block store through which the stages of a chain pass their data. The master
-// removes it.
+// TempDir is where the stages of a chain pass their data, in the block store. The master removes it.
 func TempDir(job wire.JobID) string { return fmt.Sprintf("dfs:/tmp/.millrace/%s", job) }
 
 func (r *runner) prepare(stages []mapreduce.Job) error {
@@ -121,7 +120,7 @@ func (r *runner) prepare(stages []mapreduce.Job) error {
 	}
 	job := &linked[r.l.ID.Stage]
 	r.job = job
-	r.Compression = shuffle.S2 // the bytes cross a network: worth compressing
+	r.Compression = shuffle.S2 // for the network: worth compressing
 	if r.OneMachine {
 		r.Compression = shuffle.None
 	}
@@ -148,7 +147,7 @@ func (r *runner) info(ctx context.Context) (wire.StageInfo, error) {
 	return call(ctx, r, api.StageInfo, r.ref())
 }
 
-// call calls the master and retries while it is out of reach, since it may be restarting.
+// call calls the master, with retries while it is out of reach: it may be restarting.
 func call[Req, Resp any](ctx context.Context, r *runner, method rpc.Method[Req, Resp], req Req) (resp Resp, err error) {
 	err = rpc.Retry{For: time.Hour}.Do(ctx, func() (err error) {
 		resp, err = method.Call(ctx, r.Client, r.Master, req)

@@ -20,7 +20,7 @@ type stall struct {
 	why    error // error that ends the fetch
 
 	got    int64         // bytes
-	waited time.Duration // time spent waiting for them
+	waited time.Duration // time waited for them
 	slow   func()        // called as bytes arrive after slowAfter; may be nil
 }
 
@@ -46,7 +46,7 @@ func (s *stall) explain(err error) error {
 	return err
 }
 
-// reader returns r with a watch on it: the timer runs while a read waits.
+// reader watches r: the timer runs while a read waits.
 func (s *stall) reader(r io.Reader) io.Reader {
 	s.timer.Stop()
 	return &stallReader{s, r}

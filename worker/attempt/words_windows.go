@@ -12,8 +12,7 @@ import (
 // wordsEnv names the handle for words. Handles have no numbers that both sides know.
 const wordsEnv = "MILLRACE_TASK_WORDS"
 
-// Attach lets a command inherit the file on which it speaks to the worker, and puts its handle into the
-// environment.
+// Attach lets a command inherit the file on which it speaks to the worker, and names its handle.
 func Attach(cmd *exec.Cmd, words *os.File) error {
 	h := windows.Handle(words.Fd())
 	if err := windows.SetHandleInformation(h, windows.HANDLE_FLAG_INHERIT, windows.HANDLE_FLAG_INHERIT); err != nil {

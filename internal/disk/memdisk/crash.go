@@ -36,7 +36,7 @@ func (m *FS) SyncDir(name string) error {
 	return nil
 }
 
-// settle applies a change of names to a table. The caller holds m.mu.
+// settle applies a change of names to a table. m.mu must be held.
 func (m *FS) settle(safe map[*node]map[string]*node, l link) {
 	if l.from != nil && safe[l.from][l.old] == l.node {
 		delete(safe[l.from], l.old)

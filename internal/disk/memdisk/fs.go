@@ -53,8 +53,8 @@ func New() *FS {
 }
 
 // SetFail installs a hook that is called before each operation. op is create, open, edit, rename, remove, mkdir,
-// readdir, stat, syncdir, read, write, sync or truncate. n counts all operations from 1. If the hook returns an
-// error, the operation fails with it. A failing write has written half of its bytes.
+// readdir, stat, syncdir, read, write, sync or truncate. n counts all operations from 1. The operation fails with
+// its error. A failing write has written half of its bytes.
 func (m *FS) SetFail(hook func(op, name string, n int) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +98,7 @@ func split(name string) []string {
 	return strings.Split(name, "/")
 }
 
-// find looks up a name. The caller holds m.mu.
+// find looks up a name. m.mu must be held.
 func (m *FS) find(op, name string) (*node, error) {
 	n := m.root
 	for _, part := range split(name) {
@@ -112,7 +112,7 @@ func (m *FS) find(op, name string) (*node, error) {
 	return n, nil
 }
 
-// place looks up the directory of a name. The caller holds m.mu.
+// place looks up the directory of a name. m.mu must be held.
 func (m *FS) place(op, name string) (dir *node, base string, err error) {
 	if !fs.ValidPath(name) || name == "." {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -249,7 +249,7 @@ func (m *FS) MkdirAll(name string) error {
 	return nil
 }
 
-// ReadDir lists the names in a directory, sorted.
+// ReadDir lists names, sorted.
 func (m *FS) ReadDir(name string) ([]string, error) {
 	if err := m.ask("readdir", name); err != nil {
 		return nil, err
