@@ -35,7 +35,7 @@ type Config struct {
 	Program func(ctx context.Context, cl *client.Client) (wire.Program, error)
 	// Patience is how long the run waits for a master that has stopped answering. 0 means DefaultPatience.
 	Patience time.Duration
-	// Result, if set, is the built-in job. Without an output directory, its output, a short text, is shown and
+	// Result, if set, is the built-in job. If its output is a short text, and has no directory, it is shown and
 	// removed. It may have a hint.
 	Result *jobs.Builtin
 
